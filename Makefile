@@ -1,0 +1,41 @@
+# Two commands do everything: `make demo` and `make test`. Both build .venv from the pinned requirements.txt.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint bench lock clean
+
+demo: .venv/ready
+	$(BIN)/cellguard demo --out build/demo --force
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/ready
+	$(BIN)/python benchmarks/run.py
+
+.venv/ready: requirements.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cellguard needs Python 3.11 or newer")'
+	if command -v uv >/dev/null; then \
+	  uv venv --quiet --clear --python $(PYTHON) .venv && \
+	  uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.txt && \
+	  uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
+	else \
+	  $(PYTHON) -m venv --clear .venv && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
+	fi
+	touch $@
+
+# Renews the pins: versions and hashes, and no index address.
+lock:
+	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --no-annotate --output-file requirements.txt
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,122 @@
+"""cellguard: find the cells of a table that would disclose a respondent, protect them, and prove it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cellguard.errors import CellguardError, InputError
+    from cellguard.files.jobfile import Job, job_schema
+    from cellguard.hierarchy.build import by_digits, flat, from_levels, from_parents
+    from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
+    from cellguard.hierarchy.hrc import read_hrc
+    from cellguard.hierarchy.read import read_labels, read_levels, read_parents
+    from cellguard.hierarchy.recode import cut, merge, to_level
+    from cellguard.job import Assessment, assess_job
+    from cellguard.protection import Knowledge, Requirements, require
+    from cellguard.rules.assess import Findings, assess
+    from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
+    from cellguard.rules.rule import All
+    from cellguard.rules.simple import Given, MaxShare, MinFrequency
+    from cellguard.table.facts import contributions
+    from cellguard.table.read import About, cells
+    from cellguard.table.statements import read_apriori
+    from cellguard.table.table import Table
+    from cellguard.table.tableset import TableSet, link
+
+# Each public name and the module that it lives in. Modules load when a name of theirs is first used, so that
+# `import cellguard` costs next to nothing.
+_HOME = {
+    "About": "table.read",
+    "All": "rules.rule",
+    "Assessment": "job",
+    "CellguardError": "errors",
+    "Dimension": "hierarchy.hierarchy",
+    "Dominance": "rules.linear",
+    "Findings": "rules.assess",
+    "Given": "rules.simple",
+    "Hierarchy": "hierarchy.hierarchy",
+    "InputError": "errors",
+    "Job": "files.jobfile",
+    "Knowledge": "protection",
+    "Linear": "rules.linear",
+    "MaxShare": "rules.simple",
+    "MinFrequency": "rules.simple",
+    "PPercent": "rules.linear",
+    "PriorPosterior": "rules.linear",
+    "Requirements": "protection",
+    "Table": "table.table",
+    "TableSet": "table.tableset",
+    "assess": "rules.assess",
+    "assess_job": "job",
+    "by_digits": "hierarchy.build",
+    "cells": "table.read",
+    "contributions": "table.facts",
+    "cut": "hierarchy.recode",
+    "flat": "hierarchy.build",
+    "from_levels": "hierarchy.build",
+    "from_parents": "hierarchy.build",
+    "job_schema": "files.jobfile",
+    "link": "table.tableset",
+    "merge": "hierarchy.recode",
+    "read_apriori": "table.statements",
+    "read_hrc": "hierarchy.hrc",
+    "read_labels": "hierarchy.read",
+    "read_levels": "hierarchy.read",
+    "read_parents": "hierarchy.read",
+    "require": "protection",
+    "to_level": "hierarchy.recode",
+}
+
+__all__ = [
+    "About",
+    "All",
+    "Assessment",
+    "CellguardError",
+    "Dimension",
+    "Dominance",
+    "Findings",
+    "Given",
+    "Hierarchy",
+    "InputError",
+    "Job",
+    "Knowledge",
+    "Linear",
+    "MaxShare",
+    "MinFrequency",
+    "PPercent",
+    "PriorPosterior",
+    "Requirements",
+    "Table",
+    "TableSet",
+    "assess",
+    "assess_job",
+    "by_digits",
+    "cells",
+    "contributions",
+    "cut",
+    "flat",
+    "from_levels",
+    "from_parents",
+    "job_schema",
+    "link",
+    "merge",
+    "read_apriori",
+    "read_hrc",
+    "read_labels",
+    "read_levels",
+    "read_parents",
+    "require",
+    "to_level",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'cellguard' has no attribute {name!r}")
+    return getattr(import_module(f"cellguard.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

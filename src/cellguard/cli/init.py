@@ -1,0 +1,157 @@
+"""`cellguard init`: a commented job for a ready-made table, guessed from its columns."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from cellguard.errors import InputError, listing
+from cellguard.table.facts import FloatArray
+from cellguard.table.source import Source, open_source
+
+_TOTALS = ("Total", "TOTAL", "total", "_T", "All", "all", "Ensemble", "Sum", "T")
+_COUNT = re.compile(r"(?i)^(n|n_?obs|count|freq\w*|firms|respondents|enterprises|units|nb\w*)$")
+_TOP = re.compile(r"(?i)^(max\w*|top\w*|largest\w*|x[1-9])$")
+
+
+@dataclass(frozen=True)
+class _Guess:
+    """What the columns of a file seem to be."""
+
+    dimensions: dict[str, str]
+    layered: list[str]
+    value: str
+    count: str | None
+    top: list[str]
+    others: list[str]
+
+
+def draft_job(data: Path, folder: Path) -> str:
+    """Return the text of a job for the table in a file; paths in it are relative to the job's folder."""
+    source = open_source(data)
+    guess = _guess(source)
+    lines = [
+        "# A cellguard job. Read it, correct it, then run: cellguard assess JOB",
+        "# `cellguard schema` describes every key.",
+        "version: 1",
+        "",
+        "dimensions:",
+    ]
+    for column, total in guess.dimensions.items():
+        lines += _dimension(column, total, column in guess.layered)
+    path = os.path.relpath(data.resolve(), folder.resolve())
+    lines += ["", "tables:", f"  - name: {_name(data.stem)}", f"    by: [{', '.join(map(_text, guess.dimensions))}]"]
+    lines += [f"    value: {_text(guess.value)}                # what the cells sum"]
+    known = [f"source: {_text(path)}"]
+    known += [f"count: {_text(guess.count)}"] if guess.count else []
+    known += [f"top: [{', '.join(map(_text, guess.top))}]"] if guess.top else []
+    lines += [f"    cells: {{{', '.join(known)}}}"]
+    if not guess.count:
+        lines += ["    # add `count: COLUMN` (number of respondents) to `cells` for the rule min_frequency"]
+    lines += ["    # a list of rules means: unsafe if any of them says so", "    rules:"]
+    lines += _rules(guess)
+    lines += [
+        "    # apriori: apriori.csv          # single cells: must_publish, must_suppress, waived, ...",
+        "    # publish: {REGION: [0, 1]}     # the levels shown, if not all",
+    ]
+    if guess.others:
+        lines += ["", f"# Columns not used: {', '.join(guess.others)}"]
+    lines += [
+        "",
+        "# What an attacker knows of every cell beforehand.",
+        "attack: {lower: 0, upper: unbounded}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _dimension(column: str, total: str, layered: bool) -> list[str]:
+    if not layered:
+        return [f"  {_text(column)}: {{total: {_text(total)}}}          # codes side by side under the total"]
+    return [
+        f"  # the codes of {column} do not add up side by side, so they have several levels:",
+        "  # give `levels` (CSV, one column a level), or instead `parents` (code, parent), `digits` or `hrc`",
+        f"  {_text(column)}: {{total: {_text(total)}, levels: {_name(column)}_levels.csv}}",
+    ]
+
+
+def _rules(guess: _Guess) -> list[str]:
+    rules = ["      - {min_frequency: 3}"] if guess.count else []
+    if len(guess.top) >= 2:
+        rules.append("      - {p_percent: 10}")
+    elif guess.top:
+        rules.append("      - {dominance: {n: 1, k: 85}}")
+    if not rules:
+        rules.append("      []   # no rule fits these columns: name `count`, `top`, or a yes/no column for `given`")
+    return rules
+
+
+def _guess(source: Source) -> _Guess:
+    numbers: dict[str, FloatArray] = {}
+    dimensions: dict[str, str] = {}
+    others: list[str] = []
+    for name in source.names:
+        try:
+            numbers[name] = source.numbers(name)
+        except InputError:
+            codes = set(source.codes(name)[0]) if _is_code_column(source, name) else set()
+            total = next((t for t in _TOTALS if t in codes), None)
+            if total:
+                dimensions[name] = total
+            else:
+                others.append(name)
+    if not dimensions:
+        raise InputError(
+            f"{source.place.name}: no column holds a total such as {listing(_TOTALS[:4])}, so this looks like records "
+            "and not like a table of cells; tables from records are not there yet in this version"
+        )
+    count = next((n for n in numbers if _COUNT.match(n)), None)
+    top = [n for n in numbers if _TOP.match(n)]
+    values = [n for n in numbers if n != count and n not in top]
+    if not values and count is None:
+        raise InputError(f"{source.place.name}: no column holds numbers; a table needs cell totals")
+    value = values[0] if values else "count"
+    figures = numbers[value] if values else numbers[str(count)]
+    layered = [d for d in dimensions if not _adds_up(source, dimensions, d, figures)]
+    return _Guess(dimensions, layered, value, count, _sorted_tops(top, numbers), others + values[1:])
+
+
+def _is_code_column(source: Source, name: str) -> bool:
+    try:
+        source.codes(name)
+    except InputError:
+        return False
+    return True
+
+
+def _adds_up(source: Source, dimensions: dict[str, str], dimension: str, values: FloatArray) -> bool:
+    """Tell whether, at the totals of all other dimensions, the codes of this one sum to its total."""
+    here = np.ones(len(source), bool)
+    for name, total in dimensions.items():
+        if name != dimension:
+            here &= np.array(source.text(name).to_pylist()) == total
+    is_total = here & (np.array(source.text(dimension).to_pylist()) == dimensions[dimension])
+    whole, parts = values[is_total].sum(), values[here & ~is_total].sum()
+    return bool(abs(whole - parts) <= 1e-6 * max(abs(whole), 1))
+
+
+def _sorted_tops(top: Sequence[str], numbers: dict[str, FloatArray]) -> list[str]:
+    return sorted(top, key=lambda name: -float(numbers[name].sum()))
+
+
+def _name(text: str) -> str:
+    return re.sub(r"[^\w.-]+", "_", text).strip("_") or "table"
+
+
+def _text(word: str | None) -> str:
+    """Quote a word for YAML where it would not be read as itself."""
+    word = str(word)
+    return word if re.fullmatch(r"[A-Za-z_][\w./-]*", word) and word.lower() not in _YAML else f"'{word}'"
+
+
+_YAML = {"yes", "no", "on", "off", "true", "false", "null", "y", "n"}

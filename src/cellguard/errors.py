@@ -1,0 +1,94 @@
+"""The error tree: what may go wrong, said in the user's words.
+
+`InputError` means that the data, a file or an option is wrong and says how to cure it. `InternalError` means that
+cellguard itself has a bug. No message ever carries a confidential value: codes, names, rows and counts only.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class CellguardError(Exception):
+    """Anything that cellguard raises on purpose."""
+
+
+class InputError(CellguardError, ValueError):
+    """The data, a file or an option is wrong; the message says where, and what to do."""
+
+
+class UnknownCode(InputError):
+    """A code of the data is not in its dimension's hierarchy."""
+
+
+class HierarchyError(InputError):
+    """Codes do not form a tree with one total."""
+
+
+class NotAdditive(InputError):
+    """A cell is not the sum of its parts."""
+
+
+class Disagreement(InputError):
+    """Two tables give different values for what is one and the same cell."""
+
+
+class JobError(InputError):
+    """The job file has an unknown key, a wrong value or asks for something that is not there yet."""
+
+
+class InternalError(CellguardError):
+    """cellguard has a bug; please report it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the user's input something stands: a file (or the name of a data frame) and how to count its rows.
+
+    ``lines``, where given, are the rows' own line numbers.
+
+    >>> Place("cells.csv", first=2).row(0)
+    'cells.csv line 2'
+    """
+
+    name: str
+    first: int = 1
+    unit: str = "line"
+    lines: tuple[int, ...] = ()
+
+    def row(self, index: int) -> str:
+        """Name the row that has position ``index`` (from 0) in the data."""
+        return f"{self.name} {self.unit} {self.lines[index] if self.lines else index + self.first}"
+
+
+def file_name(path: str | Path) -> str:
+    """Return a path as messages show it: the name alone, since folders differ between machines."""
+    return Path(path).name
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return '; did you mean ...?' with the nearest known words, or what there is to choose from.
+
+    >>> did_you_mean("Nord", ["North", "South"])
+    "; did you mean 'North'?"
+    >>> did_you_mean("xyz", ["a", "b"])
+    "; known are 'a', 'b'"
+    """
+    words = list(known)
+    near = difflib.get_close_matches(word, words, n=3, cutoff=0.5)
+    if near:
+        return "; did you mean " + " or ".join(repr(w) for w in near) + "?"
+    return "; known are " + listing(words) if words else ""
+
+
+def listing(words: Sequence[str], most: int = 8) -> str:
+    """Quote and join words, at most so many, and say how many more there are.
+
+    >>> listing(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    shown = ", ".join(repr(w) for w in words[:most])
+    return f"{shown} and {len(words) - most} more" if len(words) > most else shown

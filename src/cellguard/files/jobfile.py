@@ -1,0 +1,245 @@
+"""The job file: a frozen, validated description of what to protect and how. The same model serves Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    PrivateAttr,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from cellguard.errors import JobError, did_you_mean, file_name
+from cellguard.files.rulespec import dump_rule, parse_rule, rule_schema
+from cellguard.files.yamlfile import Lines, read_yaml
+from cellguard.rules.rule import Rule
+
+
+class _Spec(BaseModel):
+    """A part of a job: frozen, strict about types, and unknown keys are errors with a suggestion."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True)
+    later: ClassVar[tuple[str, ...]] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, data: object) -> object:
+        if isinstance(data, Mapping):
+            for key in data:
+                if key in cls.later:
+                    raise PydanticCustomError("later", "`{key}` is not there yet in this version", {"key": key})
+                if key not in cls.model_fields:
+                    hint = did_you_mean(str(key), cls.model_fields)
+                    raise PydanticCustomError("unknown_key", "unknown key '{key}'{hint}", {"key": key, "hint": hint})
+        return data
+
+
+def _unbounded(sign: float) -> BeforeValidator:
+    return BeforeValidator(lambda value: sign * np.inf if value == "unbounded" else value)
+
+
+_BOUND = WithJsonSchema({"anyOf": [{"type": "number"}, {"const": "unbounded"}]})
+_SPELL = PlainSerializer(lambda value: "unbounded" if np.isinf(value) else value)
+Lower = Annotated[float, _unbounded(-1), _SPELL, _BOUND]
+Upper = Annotated[float, _unbounded(1), _SPELL, _BOUND]
+RuleSpec = Annotated[Rule, PlainValidator(parse_rule), PlainSerializer(dump_rule), WithJsonSchema(rule_schema())]
+
+
+class GroupingSpec(_Spec):
+    """A hierarchy from a file or from the digits of the codes; at most one of levels, parents, digits, hrc."""
+
+    levels: str | None = Field(None, description="CSV file with one column a level, coarsest first")
+    parents: str | None = Field(None, description="CSV file with columns code and parent; the total has no parent")
+    digits: list[int] | None = Field(None, description="how many characters each level adds to the code")
+    hrc: str | None = Field(None, description="τ-ARGUS .hrc file")
+    lead: str = Field("@", description="the string that marks the depth in a .hrc file")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> GroupingSpec:
+        given = [key for key in ("levels", "parents", "digits", "hrc") if getattr(self, key) is not None]
+        if len(given) > 1:
+            raise ValueError(f"give one of {' and '.join(given)}, not both")
+        return self
+
+
+class AlsoSpec(GroupingSpec):
+    """A second, possibly non-nested grouping of the same leaves under the same total."""
+
+    name: str
+
+
+class RecodeSpec(_Spec):
+    """A coarser version of a hierarchy: merge codes with one parent, cut off what is below a code or a level."""
+
+    merge: dict[str, list[str]] = Field({}, description="new code: the codes that it replaces")
+    cut: list[str] = Field([], description="codes that become leaves")
+    to_level: int | None = Field(None, description="the deepest level to keep; 0 is the total")
+
+
+class DimensionSpec(GroupingSpec):
+    """A dimension: a column and its hierarchy; without one, the codes stand side by side under the total."""
+
+    column: str | None = Field(None, description="the column's name, if it is not the dimension's")
+    total: str | None = Field(None, description="the code of the total (default: Total)")
+    labels: str | None = Field(None, description="CSV file with columns code and label")
+    also: list[AlsoSpec] = []
+    recode: RecodeSpec | None = None
+
+
+class CellsSpec(_Spec):
+    """Ready-made cells: a CSV or Parquet file, and the names of the columns that hold what."""
+
+    source: str
+    count: str | None = Field(None, description="number of respondents")
+    holdings: str | None = Field(None, description="number of holdings; where given, the rules count these")
+    top: list[str] = Field([], description="the largest contributions, largest first")
+    status: str | None = Field(None, description="must_publish, must_suppress, waived, unpublished, secondary or blank")
+    cost: str | None = None
+    need_lower: str | None = None
+    need_upper: str | None = None
+    lower: str | None = None
+    upper: str | None = None
+    delimiter: str | None = None
+    decimal: str = "."
+    encoding: str = "utf-8"
+
+
+class TableSpec(_Spec):
+    """One table to publish. All tables of a job are protected as one linked set."""
+
+    later: ClassVar[tuple[str, ...]] = ("protect",)
+    name: str = Field(pattern=r"^[\w.-]+$", description="letters, digits, _ . and -, since files are named after it")
+    by: list[str] = Field(min_length=1)
+    value: str = Field(description="the column of cell totals, or `count` for a frequency table")
+    response: str | None = Field(None, description="what is summed (default: the value's name)")
+    population: str = "all"
+    decimals: int | None = Field(None, ge=0, le=9)
+    zeros: Literal["known", "possible"] | None = None
+    impossible: str | None = Field(None, description="with zeros possible: a file of impossible combinations")
+    publish: dict[str, list[int]] | None = Field(None, description="levels shown, by dimension")
+    tolerance: float | None = Field(None, ge=0, description="how far a sum may be off, for values rounded one by one")
+    cells: CellsSpec | None = None
+    apriori: str | None = Field(None, description="statements about single cells: CSV, or τ-ARGUS .hst")
+    rules: list[RuleSpec] = []
+
+    @model_validator(mode="after")
+    def _whole(self) -> TableSpec:
+        if self.cells is None:
+            raise ValueError("`cells` is missing: tables from records are not there yet, so name the file of cells")
+        if self.value == "count" and self.cells.count is None:
+            raise ValueError("value: count is a frequency table; name the column of counts with `cells: {count: ...}`")
+        if self.impossible and self.zeros == "known":
+            raise ValueError("`impossible` goes with zeros: possible")
+        if len(set(self.by)) < len(self.by):
+            raise ValueError("`by` names a dimension twice")
+        return self
+
+
+class AttackSpec(_Spec):
+    """What an attacker knows beforehand: every value lies between lower and upper, or is known to within percent."""
+
+    lower: Lower = 0.0
+    upper: Upper = np.inf
+    percent: float | None = Field(None, gt=0)
+    insiders: bool = False
+
+    @model_validator(mode="after")
+    def _outsiders_only(self) -> AttackSpec:
+        if self.insiders:
+            raise ValueError("insiders: true is not there yet in this version; say false, and reports will say so")
+        return self
+
+
+class Job(_Spec):
+    """Everything that one run needs; the job file is this in YAML.
+
+    >>> job = Job.parse({"version": 1, "tables": [{"name": "t", "by": ["region"], "value": "turnover",
+    ...                  "cells": {"source": "t.csv"}, "rules": [{"min_frequency": 3}]}]})
+    >>> str(job.tables[0].rules[0])
+    'min_frequency 3'
+    """
+
+    later: ClassVar[tuple[str, ...]] = ("microdata", "known", "previous", "output")
+    version: Literal[1]
+    dimensions: dict[str, DimensionSpec] = {}
+    equations: list[str] = []
+    tables: list[TableSpec] = Field(min_length=1)
+    attack: AttackSpec = AttackSpec()
+    _folder: Path = PrivateAttr(default=Path())
+
+    @property
+    def folder(self) -> Path:
+        """The folder that relative paths start from."""
+        return self._folder
+
+    def path(self, name: str) -> Path:
+        """Return the path of a file that the job names."""
+        return self._folder / name
+
+    @classmethod
+    def load(cls, path: str | Path) -> Job:
+        """Read and check a job file; relative paths in it start from its folder."""
+        data, lines = read_yaml(path)
+        return cls.parse(data, folder=Path(path).parent, source=file_name(path), lines=lines)
+
+    @classmethod
+    def parse(
+        cls, data: object, *, folder: str | Path = ".", source: str = "the job", lines: Lines | None = None
+    ) -> Job:
+        """Check a job given as plain data; every fault is told with its place."""
+        if not isinstance(data, Mapping):
+            raise JobError(f"{source}: a job is a mapping with the keys {', '.join(cls.model_fields)}")
+        try:
+            job = cls.model_validate(dict(data))
+        except ValidationError as error:
+            raise JobError(_explain(error, source, lines or {})) from None
+        job._folder = Path(folder)
+        return job
+
+
+def _explain(error: ValidationError, source: str, lines: Lines) -> str:
+    """Return all faults of a job, one a line, in plain words; values are not repeated."""
+    return "\n".join(dict.fromkeys(_fault(e, source, lines) for e in error.errors(include_url=False)))
+
+
+def _fault(error: Mapping[str, Any], source: str, lines: Lines) -> str:
+    place = tuple(error["loc"])
+    context = error.get("ctx", {})
+    if error["type"] in {"unknown_key", "later"}:
+        place = (*place, context["key"])
+    line = next((lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in lines), None)
+    where = f"{source} line {line}" if line else source
+    named = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in place).lstrip(".")
+    return f"{where}: {named + ': ' if named else ''}{_words(error)}"
+
+
+def _words(error: Mapping[str, Any]) -> str:
+    kind, context = error["type"], error.get("ctx", {})
+    if kind in {"unknown_key", "later"}:
+        return str(error["msg"])
+    if kind == "missing":
+        return "this key is missing"
+    if kind == "value_error":
+        return str(context["error"])
+    if kind == "string_type":
+        return "must be text; put codes and names that look like numbers or yes/no into quotes"
+    if kind == "literal_error":
+        return f"must be {context['expected']}"
+    return str(error["msg"])[0].lower() + str(error["msg"])[1:]
+
+
+def job_schema() -> dict[str, Any]:
+    """Return the JSON schema of the job file."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Job.model_json_schema()}

@@ -1,0 +1,117 @@
+"""Rules as a job file writes them: ``{p_percent: 10}``, ``{dominance: {n: 1, k: 85}}``, ``{all: [...]}``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, asdict, fields
+from typing import Any, get_type_hints
+
+from cellguard.errors import InputError, did_you_mean
+from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
+from cellguard.rules.rule import All, Rule
+from cellguard.rules.simple import Given, MaxShare, MinFrequency
+
+RULES: Mapping[str, type[Any]] = {
+    "min_frequency": MinFrequency,
+    "dominance": Dominance,
+    "p_percent": PPercent,
+    "prior_posterior": PriorPosterior,
+    "max_share": MaxShare,
+    "linear": Linear,
+    "given": Given,
+}
+_LATER = ("statisticon",)
+_KINDS: Mapping[type[Any], tuple[str, dict[str, Any]]] = {
+    int: ("a whole number", {"type": "integer"}),
+    float: ("a number", {"type": "number"}),
+    bool: ("true or false", {"type": "boolean"}),
+    str: ("text", {"type": "string"}),
+}
+_NUMBERS = ("a list of numbers", {"type": "array", "items": {"type": "number"}, "minItems": 1})
+
+
+def parse_rule(data: object) -> Rule:
+    """Return the rule that a job file's entry describes.
+
+    >>> str(parse_rule({"dominance": {"n": 1, "k": 85}})), str(parse_rule({"p_percent": 10}))
+    ('dominance (1, 85)', 'p_percent 10')
+    """
+    if not isinstance(data, Mapping) or len(data) != 1:
+        raise InputError("a rule is written as one name with its parameters, for instance {p_percent: 10}")
+    ((name, value),) = data.items()
+    if name == "all":
+        if not isinstance(value, list):
+            raise InputError("`all` takes a list of rules")
+        return All(tuple(parse_rule(item) for item in value))
+    if name in _LATER:
+        raise InputError(f"the rule {name!r} is not there yet in this version")
+    if name not in RULES:
+        raise InputError(f"unknown rule {name!r}{did_you_mean(str(name), [*RULES, 'all'])}")
+    return _build(name, value)
+
+
+def dump_rule(rule: Rule) -> dict[str, Any]:
+    """Return a rule as a job file writes it, every parameter spelled out."""
+    if isinstance(rule, All):
+        return {"all": [dump_rule(r) for r in rule.rules]}
+    name = next(name for name, kind in RULES.items() if isinstance(rule, kind))
+    values = asdict(rule)  # type: ignore[call-overload]
+    return {name: {key: list(v) if isinstance(v, tuple) else v for key, v in values.items()}}
+
+
+def rule_schema() -> dict[str, Any]:
+    """Return the JSON schema of one rule."""
+    choices = [_one_key(name, _parameters_schema(kind)) for name, kind in RULES.items()]
+    nested = {"type": "array", "minItems": 2, "items": {"oneOf": choices}}
+    return {"oneOf": [*choices, _one_key("all", nested)]}
+
+
+def _build(name: str, value: object) -> Rule:
+    rule = RULES[name]
+    parameters = {f.name: f for f in fields(rule)}
+    needed = [key for key, f in parameters.items() if _required(f)]
+    if not isinstance(value, Mapping):
+        if len(needed) != 1:
+            raise InputError(f"{name} needs {', '.join(needed)}: write {{{name}: {{{': ..., '.join(needed)}: ...}}}}")
+        value = {needed[0]: value}
+    for key in value:
+        if key not in parameters:
+            raise InputError(f"{name} has no parameter {key!r}{did_you_mean(str(key), parameters)}")
+    for key in needed:
+        if key not in value:
+            raise InputError(f"{name} needs the parameter {key!r}")
+    hints = get_type_hints(rule)
+    built: Rule = rule(**{key: _checked(f"{name}: {key}", v, hints[key]) for key, v in value.items()})
+    return built
+
+
+def _checked(what: str, value: object, kind: type[Any]) -> object:
+    """Return a parameter's value if it is of the kind that the rule declares."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if kind is float and number:
+        return float(value)  # type: ignore[arg-type]
+    if kind in (bool, str) and isinstance(value, kind):
+        return value
+    if kind is int and number and not isinstance(value, float):
+        return value
+    if kind not in _KINDS and isinstance(value, list):
+        return tuple(_checked(what, item, float) for item in value)
+    wanted, _ = _KINDS.get(kind, _NUMBERS)
+    raise InputError(f"{what} must be {wanted}")
+
+
+def _required(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
+
+
+def _one_key(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: schema}, "required": [name], "additionalProperties": False}
+
+
+def _parameters_schema(rule: type[Any]) -> dict[str, Any]:
+    hints = get_type_hints(rule)
+    kinds = {f.name: _KINDS.get(hints[f.name], _NUMBERS)[1] for f in fields(rule)}
+    needed = [f.name for f in fields(rule) if _required(f)]
+    spelled = {"type": "object", "properties": kinds, "required": needed, "additionalProperties": False}
+    doc = (rule.__doc__ or "").split("\n")[0]
+    return {"description": doc, "anyOf": [spelled, *([kinds[needed[0]]] if len(needed) == 1 else [])]}

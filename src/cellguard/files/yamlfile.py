@@ -1,0 +1,57 @@
+"""YAML with line numbers: plain data, and for every place in it the line where it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cellguard.errors import JobError, file_name
+
+Path_ = tuple[str | int, ...]
+Lines = dict[Path_, int]
+
+
+def read_yaml(path: str | Path) -> tuple[Any, Lines]:
+    """Read a YAML file safely; a key given twice is an error, since one of the two would be lost."""
+    name = file_name(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise JobError(f"no job file {str(path)!r}; `cellguard init DATA` writes one") from None
+    except (OSError, UnicodeDecodeError):
+        raise JobError(f"cannot read {str(path)!r} as a UTF-8 text file") from None
+    loader = yaml.SafeLoader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            raise JobError(f"{name}: the file is empty; `cellguard init DATA` writes a job to start from")
+        lines: Lines = {}
+        return _plain(loader, node, (), lines, name), lines
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise JobError(f"{name} line {line}: not valid YAML ({error.problem}); check indentation and quotes") from None
+    except yaml.YAMLError:
+        raise JobError(f"{name}: not valid YAML") from None
+    finally:
+        loader.dispose()
+
+
+def _plain(loader: yaml.SafeLoader, node: yaml.Node, path: Path_, lines: Lines, name: str) -> Any:  # noqa: ANN401
+    lines[path] = node.start_mark.line + 1
+    if isinstance(node, yaml.MappingNode):
+        found: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = loader.construct_object(key_node)
+            line = key_node.start_mark.line + 1
+            if not isinstance(key, str):
+                raise JobError(f"{name} line {line}: the key {key!r} is not text; put it into quotes")
+            if key in found:
+                raise JobError(f"{name} line {line}: the key {key!r} comes twice; keep one")
+            found[key] = _plain(loader, value_node, (*path, key), lines, name)
+            lines[(*path, key)] = line
+        return found
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(loader, item, (*path, i), lines, name) for i, item in enumerate(node.value)]
+    return loader.construct_object(node)

@@ -1,0 +1,1 @@
+"""Codes in a tree: building, reading, recoding; a dimension = a column and one or more hierarchies."""

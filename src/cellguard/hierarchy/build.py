@@ -1,0 +1,110 @@
+"""Hierarchies from lists: flat codes, parent pairs, one column a level, code digits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
+
+from cellguard.errors import HierarchyError
+from cellguard.hierarchy.hierarchy import NOTHING, Edge, Hierarchy, grow
+
+TOTAL = "Total"
+
+
+def flat(codes: Iterable[str], *, total: str = TOTAL, labels: Mapping[str, str] = NOTHING) -> Hierarchy:
+    """Return the codes side by side under a total.
+
+    >>> flat(["small", "large"]).codes
+    ('Total', 'small', 'large')
+    """
+    return grow([Edge(total, ""), *(Edge(code, total) for code in codes)], labels=labels)
+
+
+def from_parents(
+    pairs: Iterable[tuple[str, str]], *, source: str = "", first: int = 1, labels: Mapping[str, str] = NOTHING
+) -> Hierarchy:
+    """Return the hierarchy of (code, parent) pairs; the total is the code with a blank parent."""
+    where = _lines(source, first)
+    return grow([Edge(code, parent, where(i)) for i, (code, parent) in enumerate(pairs)], labels=labels)
+
+
+def from_levels(
+    rows: Iterable[Sequence[str]],
+    *,
+    total: str = TOTAL,
+    source: str = "",
+    first: int = 1,
+    labels: Mapping[str, str] = NOTHING,
+) -> Hierarchy:
+    """Return the hierarchy of rows with one column a level, coarsest first.
+
+    A blank to the right, or the same code again, means that the row has no deeper level; so branches may be of unequal
+    depth. The total is in no column.
+
+    >>> h = from_levels([("A", "A1"), ("A", "A2"), ("B", "B")])
+    >>> [(code, h.parent_of(code)) for code in h.codes]
+    [('Total', None), ('A', 'Total'), ('A1', 'A'), ('A2', 'A'), ('B', 'Total')]
+    """
+    where = _lines(source, first)
+    edges: dict[tuple[str, str], Edge] = {}
+    for i, row in enumerate(rows):
+        path = _path(row, total, where(i))
+        for parent, code in zip([total, *path], path, strict=False):
+            edges.setdefault((code, parent), Edge(code, parent, where(i)))
+    return grow([Edge(total, ""), *edges.values()], labels=labels)
+
+
+def by_digits(
+    codes: Iterable[str], digits: Sequence[int], *, total: str = TOTAL, labels: Mapping[str, str] = NOTHING
+) -> Hierarchy:
+    """Return the hierarchy that the digits of the codes spell: each level adds so many characters.
+
+    >>> h = by_digits(["1011", "1012", "2"], [1, 1, 2])
+    >>> h.codes
+    ('Total', '1', '10', '1011', '1012', '2')
+    """
+    if not digits or min(digits) < 1:
+        raise HierarchyError(f"digits must be whole numbers above 0, one a level, not {list(digits)}")
+    ends = list(accumulate(digits))
+    rows = []
+    for code in codes:
+        if code == total:
+            continue
+        if len(code) not in ends:
+            raise HierarchyError(
+                f"the code {code!r} has {len(code)} characters, but digits {list(digits)} allow only "
+                f"{', '.join(map(str, ends))}"
+            )
+        rows.append([code[:end] for end in ends if end <= len(code)])
+    return from_levels(rows, total=total, labels=labels)
+
+
+def _path(row: Sequence[str], total: str, where: str) -> list[str]:
+    """Return the codes of one row from the top: blanks at the right and repeated codes say nothing new."""
+    at = f"{where}: " if where else ""
+    path: list[str] = []
+    ended = False
+    for code in row:
+        if not code:
+            ended = True
+        elif ended:
+            raise HierarchyError(
+                f"{at}the code {code!r} follows a blank level; leave blanks only at the right, or repeat the code above"
+            )
+        elif not path or path[-1] != code:
+            path.append(code)
+    if not path:
+        raise HierarchyError(f"{at}the row is blank; give it a code or delete it")
+    if total in path:
+        raise HierarchyError(f"{at}the total {total!r} does not belong into a levels file; leave out its column")
+    if len(set(path)) < len(path):
+        again = next(code for code in path if path.count(code) > 1)
+        raise HierarchyError(f"{at}the code {again!r} stands under itself: a cycle")
+    return path
+
+
+def _lines(source: str, first: int) -> Callable[[int], str]:
+    def where(index: int) -> str:
+        return f"{source} line {index + first}" if source else ""
+
+    return where

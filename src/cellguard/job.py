@@ -1,0 +1,236 @@
+"""The one pipeline that every face uses: from a job to findings and requirements."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from cellguard.errors import InputError, JobError, did_you_mean, listing
+from cellguard.files.jobfile import AlsoSpec, DimensionSpec, Job, RecodeSpec, TableSpec
+from cellguard.hierarchy.build import TOTAL, by_digits
+from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
+from cellguard.hierarchy.hrc import read_hrc
+from cellguard.hierarchy.read import read_labels, read_levels, read_parents
+from cellguard.hierarchy.recode import cut, merge, to_level
+from cellguard.protection import Knowledge, Requirements, require
+from cellguard.rules.assess import Findings, assess
+from cellguard.rules.rule import Rule
+from cellguard.rules.simple import Given
+from cellguard.table.read import About, CellColumns, flat_dimension, read_cells
+from cellguard.table.source import Dialect, Source, open_source
+from cellguard.table.statements import read_apriori
+from cellguard.table.table import Table
+from cellguard.table.tableset import TableSet, link
+
+Tell = Callable[[str], None]
+
+
+def silent(step: str) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """What a job's rules find, and what protection must achieve."""
+
+    job: Job
+    findings: Findings
+    needs: Requirements
+    seconds: Mapping[str, float]
+
+    @property
+    def tables(self) -> TableSet:
+        """The linked set of tables."""
+        return self.findings.tables
+
+    def warnings(self) -> list[str]:
+        """Return what a statistician should know before going on."""
+        found = []
+        for dimension in {d.name: d for t in self.tables.tables for d in t.dimensions}.values():
+            pairs = [f"{a} and {b}" for a, b in dimension.overlaps()]
+            if pairs:
+                found.append(
+                    f"dimension {dimension.name!r}: groupings that do not nest overlap ({listing(pairs, 3)}); "
+                    "the difference of two published groups may be a small cell"
+                )
+        bad = np.flatnonzero(self.needs.unprotectable)
+        if len(bad):
+            names = [self.tables.cell_name(int(cell)) for cell in bad[:5]]
+            found.append(
+                f"{len(bad)} unsafe cells are unprotectable, whatever is hidden, and so the set cannot be released: "
+                f"{listing(names)}{' and more' if len(bad) > 5 else ''}"
+            )
+        return found
+
+    def summary(self) -> dict[str, Any]:
+        """Return counts, settings and run facts; nothing confidential in it."""
+        return {
+            "cellguard": version("cellguard"),
+            "step": "assess",
+            "tables": {t.table.name: self._count(i) for i, t in enumerate(self.findings.by_table)},
+            "set": {
+                "cells": len(self.tables),
+                "relations": int(self.tables.relations.shape[0]),
+                "primary": int(self.findings.primary.sum()),
+                "unprotectable": int(self.needs.unprotectable.sum()),
+            },
+            "insiders": "not checked",
+            "warnings": self.warnings(),
+            "seconds": {step: round(s, 3) for step, s in self.seconds.items()},
+        }
+
+    def _count(self, number: int) -> dict[str, Any]:
+        here, cells = self.findings.by_table[number], self.tables.cells_of[number]
+        return {
+            "cells": len(here.table),
+            "primary": int(self.findings.primary[cells].sum()),
+            "by_rule": {str(r): int((u & here.primary).sum()) for r, u in zip(here.rules, here.unsafe, strict=True)},
+            "unprotectable": int(self.needs.unprotectable[cells].sum()),
+        }
+
+
+def assess_job(job: Job, *, tell: Tell = silent) -> Assessment:
+    """Build the job's tables, link them, apply the rules and say what protection must achieve."""
+    seconds: dict[str, float] = {}
+    with _step("reading the tables", seconds, tell):
+        tables = build_tables(job)
+    with _step("linking the tables", seconds, tell):
+        linked = link(tables, job.equations)
+    with _step("applying the rules", seconds, tell):
+        findings = assess(linked, {spec.name: spec.rules for spec in job.tables})
+    with _step("setting protection levels", seconds, tell):
+        attack = job.attack
+        needs = require(findings, Knowledge(attack.lower, attack.upper, attack.percent))
+    return Assessment(job, findings, needs, seconds)
+
+
+@contextmanager
+def _step(name: str, seconds: dict[str, float], tell: Tell) -> Iterator[None]:
+    tell(name)
+    start = time.perf_counter()
+    yield
+    seconds[name] = time.perf_counter() - start
+
+
+def build_tables(job: Job) -> list[Table]:
+    """Read the tables of a job, with their dimensions, recodings and a-priori statements."""
+    sources = {spec.name: _open(job, spec) for spec in job.tables}
+    if len(sources) < len(job.tables):
+        raise JobError("two tables have the same name; give each a name of its own")
+    dimensions = build_dimensions(job, sources)
+    return [_build_table(job, spec, sources[spec.name], dimensions) for spec in job.tables]
+
+
+def build_dimensions(job: Job, sources: Mapping[str, Source]) -> dict[str, Dimension]:
+    """Build every dimension that a table uses; one without a hierarchy gets the codes that the tables have."""
+    found: dict[str, Dimension] = {}
+    for name in dict.fromkeys(name for spec in job.tables for name in spec.by):
+        if name not in job.dimensions and name not in {n for s in sources.values() for n in s.names}:
+            raise JobError(f"no dimension or column {name!r}{did_you_mean(name, job.dimensions)}")
+        spec = job.dimensions.get(name, DimensionSpec())
+        users = [sources[t.name] for t in job.tables if name in t.by]
+        found[name] = _build_dimension(job, name, spec, users)
+    return found
+
+
+def _build_dimension(job: Job, name: str, spec: DimensionSpec, sources: list[Source]) -> Dimension:
+    column = spec.column or name
+    codes = list(dict.fromkeys(code for source in sources for code in source.codes(column)[0]))
+    labels = read_labels(job.path(spec.labels)) if spec.labels else {}
+    main = _read_grouping(job, spec, codes, spec.total, labels)
+    if main is None:
+        main = flat_dimension(name, codes, total=spec.total or TOTAL, place=sources[0].place.name, column=column).main
+    others = [_alternative(job, name, also, main, labels) for also in spec.also]
+    if spec.recode:
+        try:
+            main, others = _recode(main, spec.recode), [_merge(o, spec.recode) for o in others]
+        except InputError as error:
+            raise type(error)(f"dimension {name!r}: {error}") from None
+    return Dimension(name, main, *others)
+
+
+def _alternative(job: Job, name: str, also: AlsoSpec, main: Hierarchy, labels: Mapping[str, str]) -> Hierarchy:
+    grouping = _read_grouping(job, also, list(main.leaves), main.total, labels)
+    if grouping is None:
+        raise JobError(f"dimension {name!r}: the grouping {also.name!r} needs levels, parents, digits or hrc")
+    return grouping
+
+
+def _read_grouping(
+    job: Job, spec: DimensionSpec | AlsoSpec, codes: list[str], total: str | None, labels: Mapping[str, str]
+) -> Hierarchy | None:
+    if spec.levels:
+        return read_levels(job.path(spec.levels), total=total or TOTAL, labels=labels)
+    if spec.parents:
+        return read_parents(job.path(spec.parents), total=total, labels=labels)
+    if spec.hrc:
+        return read_hrc(job.path(spec.hrc), lead=spec.lead, total=total or TOTAL, labels=labels)
+    if spec.digits:
+        return by_digits(codes, spec.digits, total=total or TOTAL, labels=labels)
+    return None
+
+
+def _recode(hierarchy: Hierarchy, recode: RecodeSpec) -> Hierarchy:
+    hierarchy = cut(_merge(hierarchy, recode), recode.cut)
+    return hierarchy if recode.to_level is None else to_level(hierarchy, recode.to_level)
+
+
+def _merge(hierarchy: Hierarchy, recode: RecodeSpec) -> Hierarchy:
+    return merge(hierarchy, recode.merge) if recode.merge else hierarchy
+
+
+def _open(job: Job, spec: TableSpec) -> Source:
+    cells = spec.cells
+    if cells is None:
+        raise JobError(f"table {spec.name!r}: no `cells`")
+    dialect = Dialect(cells.delimiter, cells.decimal, cells.encoding)
+    source = open_source(job.path(cells.source), dialect)
+    for name in spec.by:
+        source.column(_column(job, name))
+    return source
+
+
+def _column(job: Job, name: str) -> str:
+    return (job.dimensions[name].column if name in job.dimensions else None) or name
+
+
+def _build_table(job: Job, spec: TableSpec, source: Source, dimensions: Mapping[str, Dimension]) -> Table:
+    cells = spec.cells
+    if cells is None:
+        raise JobError(f"table {spec.name!r}: no `cells`")
+    is_count = spec.value == "count"
+    columns = CellColumns(
+        value=str(cells.count) if is_count else spec.value,
+        count=cells.count,
+        holdings=None if is_count else cells.holdings,
+        top=tuple(cells.top),
+        marks=tuple(dict.fromkeys(rule.column for rule in _every(spec.rules) if isinstance(rule, Given))),
+        **{name: getattr(cells, name) for name in ("status", "cost", "lower", "upper", "need_lower", "need_upper")},
+    )
+    about = About(
+        name=spec.name,
+        response=spec.response or spec.value,
+        population=spec.population,
+        is_count=is_count,
+        decimals=spec.decimals,
+        zeros="possible" if spec.impossible else spec.zeros,
+        tolerance=spec.tolerance,
+        publish=spec.publish,
+        impossible=open_source(job.path(spec.impossible)) if spec.impossible else None,
+    )
+    by = {_column(job, name): dimensions[name] for name in spec.by}
+    table = read_cells(source, by, columns, about)
+    return read_apriori(table, job.path(spec.apriori), list(by)) if spec.apriori else table
+
+
+def _every(rules: list[Rule]) -> Iterator[Rule]:
+    """Go through rules and the rules inside `all`."""
+    for rule in rules:
+        yield rule
+        yield from _every(list(getattr(rule, "rules", ())))

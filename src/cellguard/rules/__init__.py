@@ -1,0 +1,1 @@
+"""Sensitivity rules: which cells would disclose a respondent, and why."""

@@ -1,0 +1,150 @@
+"""`assess`: which cells are unsafe, under which rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from cellguard.errors import InputError, did_you_mean
+from cellguard.rules.rule import Rule
+from cellguard.table.apriori import State
+from cellguard.table.facts import BoolArray, FloatArray
+from cellguard.table.table import Table
+from cellguard.table.tableset import TableSet, link
+
+
+@dataclass(frozen=True, eq=False)
+class TableFindings:
+    """What the rules say of one table: for each rule and cell the sensitivity, and whether it makes the cell unsafe."""
+
+    table: Table
+    rules: tuple[Rule, ...]
+    sensitivity: tuple[FloatArray, ...]
+    unsafe: tuple[BoolArray, ...]
+
+    @cached_property
+    def primary(self) -> BoolArray:
+        """The unsafe cells: some rule or the state must_suppress says so, and no waiver takes it back."""
+        state = self.table.apriori
+        found = np.logical_or.reduce([*self.unsafe, state.has(State.must_suppress)])
+        return np.asarray(found & ~state.has(State.waived), bool)
+
+    def why(self, cell: str | Sequence[str] | int) -> list[str]:
+        """Return the reasons why a cell is unsafe; none for a safe cell.
+
+        >>> from cellguard.rules.simple import MinFrequency
+        >>> from cellguard.table.read import cells
+        >>> t = cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
+        >>> assess(t, [MinFrequency(3)])["table"].why("N")
+        ['min_frequency 3']
+        """
+        at = cell if isinstance(cell, int) else self.table.find(cell)
+        if not self.primary[at]:
+            return []
+        reasons = [str(rule) for rule, unsafe in zip(self.rules, self.unsafe, strict=True) if unsafe[at]]
+        return reasons + (["must_suppress"] if self.table.apriori.state[at] == State.must_suppress else [])
+
+    def reasons(self) -> list[str]:
+        """Return the reasons of every cell, joined with '; '."""
+        masks = [*(u & self.primary for u in self.unsafe), self.table.apriori.has(State.must_suppress)]
+        names = [*map(str, self.rules), State.must_suppress.name]
+        pattern = np.zeros(len(self.table), np.int64)
+        for i, mask in enumerate(masks):
+            pattern |= mask.astype(np.int64) << i
+        different, inverse = np.unique(pattern, return_inverse=True)
+        texts = ["; ".join(name for i, name in enumerate(names) if p >> i & 1) for p in different.tolist()]
+        return [texts[i] for i in inverse.tolist()]
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What the rules say of a set of tables; a cell that is unsafe in one table is unsafe in all that show it."""
+
+    tables: TableSet
+    by_table: tuple[TableFindings, ...]
+
+    def __getitem__(self, name: str) -> TableFindings:
+        names = [f.table.name for f in self.by_table]
+        if name not in names:
+            raise InputError(f"no table {name!r}{did_you_mean(name, names)}")
+        return self.by_table[names.index(name)]
+
+    @cached_property
+    def primary(self) -> BoolArray:
+        """The unsafe ones among the distinct cells."""
+        found = np.zeros(len(self.tables), bool)
+        for findings, cells in zip(self.by_table, self.tables.cells_of, strict=True):
+            found[cells] |= findings.primary
+        return found
+
+    def shown_primary(self, name: str) -> BoolArray:
+        """Tell which cells of one table are unsafe, be it only because another table of the set says so."""
+        at = [t.name for t in self.tables.tables].index(name)
+        return self.primary[self.tables.cells_of[at]]
+
+    def why(self, cell: str | Sequence[str]) -> list[str]:
+        """Return the reasons of a cell of the first table that has it, as `TableFindings.why`."""
+        return self.by_table[0].why(cell)
+
+
+def assess(tables: Table | TableSet, rules: Sequence[Rule] | Mapping[str, Sequence[Rule]]) -> Findings:
+    """Apply sensitivity rules: a list for all tables, or one list a table name.
+
+    >>> from cellguard.rules.linear import PPercent
+    >>> from cellguard.table.read import cells
+    >>> t = cells({"r": ["Total", "N", "S"], "x": [192, 92, 100], "x1": [81, 81, 30], "x2": [30, 5, 30]},
+    ...           by=["r"], value="x", top=["x1", "x2"])
+    >>> assess(t, [PPercent(10)]).primary.tolist()
+    [False, True, False]
+    """
+    linked = tables if isinstance(tables, TableSet) else link(tables)
+    chosen = rules if isinstance(rules, Mapping) else {t.name: rules for t in linked.tables}
+    for name in chosen:
+        linked[name]
+    findings = Findings(linked, tuple(_assess_table(t, tuple(chosen.get(t.name, ()))) for t in linked.tables))
+    _refuse_contradiction(findings)
+    return findings
+
+
+def _assess_table(table: Table, rules: tuple[Rule, ...]) -> TableFindings:
+    for rule in rules:
+        missing = table.facts.missing(rule.facts)
+        if missing:
+            raise InputError(f"table {table.name!r}: the rule {rule} needs {missing}")
+        if rule.nonnegative:
+            _refuse_negative(table, rule)
+    return TableFindings(
+        table,
+        rules,
+        tuple(rule.sensitivity(table.facts) for rule in rules),
+        tuple(rule.unsafe(table.facts) for rule in rules),
+    )
+
+
+def _refuse_negative(table: Table, rule: Rule) -> None:
+    negative = table.value < 0
+    if table.facts.tops is not None:
+        negative = negative | (table.facts.tops < 0).any(axis=1)
+    if negative.any():
+        cell = int(np.flatnonzero(negative)[0])
+        raise InputError(
+            f"{table.where(cell)}: the cell {table.cell_name(cell)} has a negative value or contribution, but the rule "
+            f"{rule} only makes sense for values that are not negative; use a rule such as min_frequency for this table"
+        )
+
+
+def _refuse_contradiction(findings: Findings) -> None:
+    """An unsafe cell that must be published is a contradiction; only a waiver can allow it."""
+    for here, cells in zip(findings.by_table, findings.tables.cells_of, strict=True):
+        table = here.table
+        both = findings.primary[cells] & table.apriori.has(State.must_publish)
+        if both.any():
+            cell = int(np.flatnonzero(both)[0])
+            reasons = "; ".join(here.why(cell)) or "in another table of the set"
+            raise InputError(
+                f"{table.where(cell)}: the cell {table.cell_name(cell)} must be published, but is unsafe ({reasons}); "
+                f"{int(both.sum())} cells are so. If the contributors allow publication, say `waived`"
+            )

@@ -1,0 +1,266 @@
+"""Linear sensitivity measures: dominance, p %, prior-posterior, and weights of one's own.
+
+S = sum of lambda_i x_i over the contributions in decreasing order, with the weights of a finite prefix and a constant
+tail; a cell is unsafe iff S > 0. Non-increasing weights make S sub-additive, so that a union of safe cells is safe.
+Adding u to the tail lowers S by -tail * u, which gives the upper protection level S / -tail of all of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
+
+import numpy as np
+
+from cellguard.errors import InputError
+from cellguard.rules.rule import PROTECTION_PERCENT, above, percent
+from cellguard.table.facts import BoolArray, Fact, Facts, FloatArray, Top, Total
+
+
+class _Linear(ABC):
+    """What rules with linear weights share."""
+
+    __slots__ = ()
+    inclusive: bool
+    zero_unsafe: bool
+    nonnegative = True
+    protection_percent = PROTECTION_PERCENT
+
+    @property
+    @abstractmethod
+    def prefix(self) -> tuple[float, ...]:
+        """The weights of the largest contributions."""
+
+    @property
+    @abstractmethod
+    def tail(self) -> float:
+        """The weight of every further contribution."""
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The total and as many of the largest contributions as have weights of their own."""
+        return (Total(), Top(len(self.prefix)))
+
+    def sensitivity(self, cells: Facts) -> FloatArray:
+        """Return S = sum of lambda_i x_i."""
+        score = self.tail * cells.total
+        for rank, weight in enumerate(self.prefix, 1):
+            score = score + (weight - self.tail) * cells.top(rank)
+        return np.asarray(score, float)
+
+    def unsafe(self, cells: Facts) -> BoolArray:
+        """Tell where S > 0; a total of 0 discloses no share, so it is unsafe only if ``zero_unsafe``."""
+        zero = cells.total == 0
+        respondents = zero if cells.count is None else zero & (cells.count > 0)
+        found = above(self.sensitivity(cells), cells, self.inclusive) & ~zero
+        return found | respondents if self.zero_unsafe else found
+
+    def upper(self, cells: Facts) -> FloatArray:
+        """Return the upper protection level S / -tail (Handbook, table 4.6); NaN if the tail weighs nothing."""
+        if self.tail >= 0:
+            return np.full(len(cells.total), np.nan)
+        return self.sensitivity(cells) / -self.tail
+
+
+@dataclass(frozen=True, slots=True)
+class Dominance(_Linear):
+    """(n, k): unsafe if the ``n`` largest contributions exceed ``k`` percent of the total.
+
+    >>> from cellguard.table.facts import contributions
+    >>> Dominance(2, 85).unsafe(contributions([81, 5, 2, 2, 2])).tolist()
+    [True]
+    """
+
+    n: int
+    k: float
+    inclusive: bool = False
+    zero_unsafe: bool = False
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise InputError(f"dominance: n must be 1 or more, not {self.n}")
+        if not 0 < self.k < 100:
+            raise InputError(f"dominance: k must be above 0 and below 100 percent, not {percent(self.k)}")
+
+    def __str__(self) -> str:
+        return f"dominance ({self.n}, {percent(self.k)})"
+
+    @property
+    def prefix(self) -> tuple[float, ...]:
+        """1 - k/100 for the n largest."""
+        return (1 - self.k / 100,) * self.n
+
+    @property
+    def tail(self) -> float:
+        """-k/100."""
+        return -self.k / 100
+
+    def measure(self, cells: Facts) -> FloatArray:
+        """Return the share of the n largest contributions, in percent of the total."""
+        top = np.sum([cells.top(rank) for rank in range(1, self.n + 1)], axis=0)
+        return _ratio(top, cells.total)
+
+    @property
+    def minimum_contributions(self) -> int:
+        """The number of equal contributions that a safe cell has at the least: 100 n / k, rounded up."""
+        return ceil(100 * self.n / self.k - 1e-9)
+
+
+@dataclass(frozen=True, slots=True)
+class PPercent(_Linear):
+    """p %: unsafe if the runner-up can estimate the largest contributor to within ``p`` percent.
+
+    With a ``coalition`` of m, the m largest others pool what they know. ``p`` may exceed 100.
+
+    >>> from cellguard.table.facts import contributions
+    >>> cell = contributions([81, 5, 2, 2, 2])
+    >>> float(PPercent(10).sensitivity(cell)[0].round(6)), float(PPercent(10).measure(cell)[0].round(4))
+    (2.1, 7.4074)
+    """
+
+    p: float
+    coalition: int = 1
+    inclusive: bool = False
+    zero_unsafe: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.p < np.inf:
+            raise InputError(f"p_percent: p must be above 0, not {percent(self.p)}")
+        _check_coalition("p_percent", self.coalition)
+
+    def __str__(self) -> str:
+        return f"p_percent {percent(self.p)}" + _with_coalition(self.coalition)
+
+    @property
+    def prefix(self) -> tuple[float, ...]:
+        """p/100 for the largest, 0 for the coalition."""
+        return (self.p / 100,) + (0.0,) * self.coalition
+
+    @property
+    def tail(self) -> float:
+        """-1."""
+        return -1.0
+
+    def measure(self, cells: Facts) -> FloatArray:
+        """Return the error of the best estimate of the largest contribution, in percent of it."""
+        return _estimate_error(cells, self.coalition)
+
+
+@dataclass(frozen=True, slots=True)
+class PriorPosterior(_Linear):
+    """p-q: as p %, but everybody knows the others beforehand to within ``q`` percent; only p/q matters.
+
+    >>> from cellguard.table.facts import contributions
+    >>> float(PriorPosterior(10, 50).sensitivity(contributions([81, 5, 2, 2, 2]))[0].round(6))
+    5.1
+    """
+
+    p: float
+    q: float
+    coalition: int = 1
+    inclusive: bool = False
+    zero_unsafe: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.p < self.q <= 100:
+            raise InputError(
+                f"prior_posterior: needs 0 < p < q <= 100, not p = {percent(self.p)}, q = {percent(self.q)}"
+            )
+        _check_coalition("prior_posterior", self.coalition)
+
+    def __str__(self) -> str:
+        return f"prior_posterior ({percent(self.p)}, {percent(self.q)})" + _with_coalition(self.coalition)
+
+    @property
+    def prefix(self) -> tuple[float, ...]:
+        """p/100 for the largest, 0 for the coalition."""
+        return (self.p / 100,) + (0.0,) * self.coalition
+
+    @property
+    def tail(self) -> float:
+        """-q/100."""
+        return -self.q / 100
+
+    def measure(self, cells: Facts) -> FloatArray:
+        """Return the error of the best estimate of the largest contribution, in percent of it."""
+        return _estimate_error(cells, self.coalition) * self.q / 100
+
+
+@dataclass(frozen=True, slots=True)
+class Linear(_Linear):
+    """Weights of one's own: ``weights`` for the largest contributions and ``rest`` for all others.
+
+    >>> from cellguard.table.facts import contributions
+    >>> Linear((0.1, 0.0), -1.0).unsafe(contributions([81, 5, 2, 2, 2])).tolist()
+    [True]
+    """
+
+    weights: tuple[float, ...]
+    rest: float
+    inclusive: bool = False
+    zero_unsafe: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.weights or not np.isfinite([*self.weights, self.rest]).all():
+            raise InputError("linear: needs at least one weight, and all of them finite numbers")
+
+    def __str__(self) -> str:
+        return f"linear ({', '.join(map(percent, self.weights))}; rest {percent(self.rest)})"
+
+    @property
+    def prefix(self) -> tuple[float, ...]:
+        """The given weights."""
+        return self.weights
+
+    @property
+    def tail(self) -> float:
+        """The given weight of the rest."""
+        return self.rest
+
+    def measure(self, cells: Facts) -> FloatArray:
+        """Return S in percent of the total."""
+        return _ratio(self.sensitivity(cells), cells.total)
+
+    @property
+    def subadditive(self) -> bool:
+        """Whether the weights never rise, so that a union of safe cells is safe."""
+        line = [*self.weights, self.rest]
+        return all(a >= b for a, b in pairwise(line))
+
+
+def k_from_p(p: float) -> float:
+    """Return the k for which every cell safe under (2, k) dominance is safe under p percent.
+
+    >>> k_from_p(25)
+    80.0
+    """
+    return 100 * 100 / (100 + p)
+
+
+def p_from_k(k: float) -> float:
+    """Return the p of which `k_from_p` gives ``k``.
+
+    >>> p_from_k(80)
+    25.0
+    """
+    return 100 * (100 - k) / k
+
+
+def _estimate_error(cells: Facts, coalition: int) -> FloatArray:
+    rest = cells.total - np.sum([cells.top(rank) for rank in range(1, coalition + 2)], axis=0)
+    return _ratio(rest, cells.top(1))
+
+
+def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
+    return np.divide(100 * part, whole, out=np.full(len(whole), np.nan), where=whole != 0)
+
+
+def _check_coalition(rule: str, coalition: int) -> None:
+    if coalition < 1:
+        raise InputError(f"{rule}: a coalition has 1 member or more, not {coalition}")
+
+
+def _with_coalition(coalition: int) -> str:
+    return f" with coalitions of {coalition}" if coalition > 1 else ""

@@ -1,0 +1,151 @@
+"""Rules without a protection formula: minimum frequency, largest share, and marks that came with the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cellguard.errors import InputError
+from cellguard.rules.rule import PROTECTION_PERCENT, above, occupied, percent
+from cellguard.table.facts import BoolArray, Count, Fact, Facts, FloatArray, Mark, Top, Total
+
+
+class _NoFormula:
+    """What rules without a formula share: their protection level is a percentage of the value."""
+
+    __slots__ = ()
+
+    def upper(self, cells: Facts) -> FloatArray:
+        """Return NaN: the level comes from ``protection_percent``."""
+        return np.full(len(cells.total), np.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class MinFrequency(_NoFormula):
+    """Unsafe if a cell has respondents, but fewer than ``n`` of them (``n`` or fewer, if inclusive).
+
+    >>> from cellguard.table.facts import contributions
+    >>> MinFrequency(3).unsafe(contributions([5, 4], [5, 4, 3], [])).tolist()
+    [True, False, False]
+    """
+
+    n: int
+    inclusive: bool = False
+    protection_percent: float = PROTECTION_PERCENT
+    nonnegative = False
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise InputError(f"min_frequency: n must be 1 or more, not {self.n}")
+        _check_percent("min_frequency", self.protection_percent)
+
+    def __str__(self) -> str:
+        return f"min_frequency {self.n}"
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The count of respondents."""
+        return (Count(),)
+
+    def sensitivity(self, cells: Facts) -> FloatArray:
+        """Return how many respondents are missing to ``n``."""
+        return np.where(occupied(cells), self.n - _count(cells), -np.inf)
+
+    def measure(self, cells: Facts) -> FloatArray:
+        """Return the count of respondents."""
+        return _count(cells)
+
+    def unsafe(self, cells: Facts) -> BoolArray:
+        """Tell which cells have too few respondents."""
+        missing = self.sensitivity(cells)
+        return np.asarray(missing >= 0 if self.inclusive else missing > 0, bool)
+
+
+@dataclass(frozen=True, slots=True)
+class MaxShare(_NoFormula):
+    """Unsafe if the largest contribution exceeds ``k`` percent of the total (the maximum threshold rule).
+
+    >>> from cellguard.table.facts import contributions
+    >>> MaxShare(50).unsafe(contributions([48, 9, 7, 6, 4], [5, 5])).tolist()
+    [True, False]
+    """
+
+    k: float
+    inclusive: bool = False
+    protection_percent: float = PROTECTION_PERCENT
+    nonnegative = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.k < 100:
+            raise InputError(f"max_share: k must be above 0 and below 100 percent, not {percent(self.k)}")
+        _check_percent("max_share", self.protection_percent)
+
+    def __str__(self) -> str:
+        return f"max_share {percent(self.k)}"
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The total and the largest contribution."""
+        return (Total(), Top(1))
+
+    def sensitivity(self, cells: Facts) -> FloatArray:
+        """Return x1 - k/100 X."""
+        return cells.top(1) - self.k / 100 * cells.total
+
+    def measure(self, cells: Facts) -> FloatArray:
+        """Return the largest contribution's share in percent."""
+        share = np.full(len(cells.total), np.nan)
+        return np.divide(100 * cells.top(1), cells.total, out=share, where=cells.total != 0)
+
+    def unsafe(self, cells: Facts) -> BoolArray:
+        """Tell where the share is too large; a total of 0 has no shares."""
+        return above(self.sensitivity(cells), cells, self.inclusive) & (cells.total != 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Given(_NoFormula):
+    """Unsafe where a yes-or-no column of the data says so.
+
+    >>> cells = Facts(np.array([5.0, 7.0]), marks={"secret": np.array([True, False])})
+    >>> Given("secret").unsafe(cells).tolist()
+    [True, False]
+    """
+
+    column: str
+    protection_percent: float = PROTECTION_PERCENT
+    nonnegative = False
+
+    def __post_init__(self) -> None:
+        _check_percent("given", self.protection_percent)
+
+    def __str__(self) -> str:
+        return f"given {self.column}"
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The column."""
+        return (Mark(self.column),)
+
+    def sensitivity(self, cells: Facts) -> FloatArray:
+        """Return 1 where the column says yes and -1 elsewhere."""
+        return np.where(cells.marks[self.column], 1.0, -1.0)
+
+    def measure(self, cells: Facts) -> FloatArray:
+        """Return NaN: a mark has no figure."""
+        return np.full(len(cells.total), np.nan)
+
+    def unsafe(self, cells: Facts) -> BoolArray:
+        """Tell where the column says yes."""
+        return cells.marks[self.column]
+
+
+def _count(cells: Facts) -> FloatArray:
+    if cells.count is None:
+        raise InputError("min_frequency needs the number of respondents of each cell")
+    return cells.count
+
+
+def _check_percent(rule: str, value: float) -> None:
+    if not value > 0:
+        raise InputError(f"{rule}: protection_percent must be above 0, not {percent(value)}")

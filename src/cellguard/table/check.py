@@ -1,0 +1,59 @@
+"""Can these facts belong to one cell? Each fault is told with its row and column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from cellguard.table.facts import Facts
+from cellguard.table.source import Source
+from cellguard.table.table import rounding_of
+
+
+def check_facts(facts: Facts, source: Source, value: str, is_count: bool) -> Facts:
+    """Check counts and contributions against the totals; a frequency table's count is its value."""
+    if is_count:
+        _counts(facts.total, source, value)
+        facts = replace(facts, count=facts.total)
+    if facts.count is not None:
+        _counts(facts.count, source, "count")
+        _refuse(
+            (facts.count == 0) & (facts.total != 0),
+            source,
+            value,
+            "the count is 0, but the value is not; correct one of them",
+        )
+    if facts.tops is not None:
+        _tops(facts, source)
+    return facts
+
+
+def _counts(count: npt.NDArray[np.float64], source: Source, column: str) -> None:
+    _refuse(count < 0, source, column, "a count must not be below 0")
+    _refuse(count != np.rint(count), source, column, "a count must be a whole number")
+
+
+def _tops(facts: Facts, source: Source) -> None:
+    tops = facts.tops
+    if tops is None:
+        return
+    slack = 1e-9 * np.abs(facts.total) + (tops.shape[1] + 1) * np.nan_to_num(rounding_of(facts.total))
+    rising = (np.diff(tops, axis=1) > slack[:, None]).any(axis=1)
+    _refuse(rising, source, "top", "the largest contributions are not sorted; give the largest first")
+    # With negative contributions about, a part may exceed the whole.
+    plain = (tops >= 0).all(axis=1) & (facts.total >= 0)
+    above = plain & (tops.sum(axis=1) > facts.total + slack)
+    _refuse(above, source, "top", "the largest contributions together exceed the cell's total")
+    if facts.count is not None:
+        many = (tops != 0).sum(axis=1) > facts.count
+        _refuse(many, source, "top", "more contributions are given than the count of respondents")
+
+
+def _refuse(fault: npt.NDArray[np.bool_], source: Source, column: str | Sequence[str], what: str) -> None:
+    if fault.any():
+        rows = np.flatnonzero(fault)
+        more = f" ({len(rows)} rows have this fault)" if len(rows) > 1 else ""
+        raise source.fault(int(rows[0]), str(column), what + more)

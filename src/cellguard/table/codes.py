@@ -1,0 +1,44 @@
+"""Code columns as positions in their dimensions, recodings applied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from cellguard.errors import UnknownCode, did_you_mean
+from cellguard.hierarchy.hierarchy import Dimension, IntArray
+from cellguard.table.source import Source
+
+_CUT, _UNKNOWN = -1, -2
+
+
+def read_codes(source: Source, by: Mapping[str, Dimension]) -> tuple[list[IntArray], npt.NDArray[np.bool_]]:
+    """Return the position of each row's code in each dimension, and which rows a recoding keeps.
+
+    A merged code stands for the code it was merged into. A code that was cut off has no cell of its own any more, so
+    its rows are not kept. ``by`` maps column names to dimensions; a column may also bear its dimension's name.
+    """
+    keep = np.ones(len(source), bool)
+    columns: list[IntArray] = []
+    for wanted, dimension in by.items():
+        column = wanted if wanted in source.names or dimension.name not in source.names else dimension.name
+        texts, index = source.codes(column)
+        positions = _positions(dimension, texts)[index]
+        if (positions == _UNKNOWN).any():
+            row = int(np.flatnonzero(positions == _UNKNOWN)[0])
+            text = texts[index[row]]
+            raise UnknownCode(
+                f"{source.place.row(row)}, column {column!r}: {text!r} is not in dimension {dimension.name!r}"
+                f"{did_you_mean(text, dimension.codes)}"
+            )
+        keep &= positions >= 0
+        columns.append(positions)
+    return columns, keep
+
+
+def _positions(dimension: Dimension, codes: Sequence[str]) -> IntArray:
+    merged, cut = dimension.main.merged, dimension.main.cut
+    now = [merged.get(code, code) for code in codes]
+    return np.array([_CUT if c in cut else dimension.position.get(c, _UNKNOWN) for c in now], np.int32)

@@ -1,0 +1,274 @@
+"""Ready-made cells: tables that somebody already made, with totals, from a file or a data frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from cellguard.errors import InputError, did_you_mean
+from cellguard.hierarchy.build import TOTAL, flat
+from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
+from cellguard.table.apriori import NUMBERS, STATES, Apriori, State
+from cellguard.table.check import check_facts
+from cellguard.table.codes import read_codes
+from cellguard.table.facts import Facts, FloatArray
+from cellguard.table.keys import combine, first_repeat
+from cellguard.table.source import Source, open_source
+from cellguard.table.table import Table, Zeros
+from cellguard.table.zeros import fill_zeros
+
+Levels = Mapping[str, Sequence[int]]
+By = Sequence[str | Dimension] | Mapping[str, Dimension | Hierarchy | None]
+
+
+@dataclass(frozen=True)
+class CellColumns:
+    """Which columns of the data hold what. ``holdings``, where given, is the count that the rules look at."""
+
+    value: str
+    count: str | None = None
+    holdings: str | None = None
+    top: tuple[str, ...] = ()
+    status: str | None = None
+    cost: str | None = None
+    lower: str | None = None
+    upper: str | None = None
+    need_lower: str | None = None
+    need_upper: str | None = None
+    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class About:
+    """What a table is about and how it is published; see `Table`. ``publish`` lists the levels shown, by dimension."""
+
+    name: str = "table"
+    response: str | None = None
+    population: str = "all"
+    is_count: bool = False
+    decimals: int | None = None
+    zeros: Zeros | None = None
+    tolerance: float | None = None
+    publish: Levels | None = None
+    impossible: Source | None = None
+
+
+def cells(
+    data: object,
+    by: By,
+    *,
+    value: str,
+    count: str | None = None,
+    top: Sequence[str] = (),
+    marks: Sequence[str] = (),
+    about: About | None = None,
+    name: str = "table",
+) -> Table:
+    """Read ready-made cells: one row a cell, totals included; a combination without a row is empty.
+
+    ``by`` names the dimension columns: a list of column names (flat dimensions, total ``Total``) and dimensions, or
+    a mapping from column names to dimensions or hierarchies. ``value`` is the column of cell totals; if it is also the
+    ``count`` column, the table is a frequency table.
+
+    >>> table = cells({"region": ["Total", "North", "South"], "turnover": [12, 5, 7], "firms": [9, 2, 7]},
+    ...               by=["region"], value="turnover", count="firms")
+    >>> len(table), table.relations.toarray().tolist()
+    (3, [[1.0, -1.0, -1.0]])
+    """
+    about = about or About(name=name)
+    about = replace(about, is_count=about.is_count or value == count, response=about.response or value)
+    source = open_source(data, name=f"table {about.name!r}")
+    dimensions = bind(by, source)
+    return read_cells(source, dimensions, CellColumns(value, count, top=tuple(top), marks=tuple(marks)), about)
+
+
+def bind(by: By, source: Source) -> Mapping[str, Dimension]:
+    """Return for each dimension column its dimension; where none is given, a flat one of the codes that occur."""
+    wanted: dict[str, Dimension | Hierarchy | None] = {}
+    if isinstance(by, Mapping):
+        wanted.update(by)
+    else:
+        for item in by:
+            wanted[item.name if isinstance(item, Dimension) else item] = item if isinstance(item, Dimension) else None
+    if not wanted:
+        raise InputError("a table needs at least one dimension; name its columns in `by`")
+    found = {}
+    for column, given in wanted.items():
+        if isinstance(given, Dimension):
+            found[column] = given
+        elif isinstance(given, Hierarchy):
+            found[column] = Dimension(column, given)
+        else:
+            found[column] = flat_dimension(column, source.codes(column)[0], place=source.place.name)
+    return found
+
+
+def flat_dimension(
+    name: str, codes: Sequence[str], *, total: str = TOTAL, place: str = "", column: str = ""
+) -> Dimension:
+    """Return the dimension of codes side by side under a total, which must be among them."""
+    if total not in codes:
+        raise InputError(
+            f"{place}: no row has the total {total!r} in column {column or name!r}{did_you_mean(total, codes)} Name "
+            "its code with `total`, or give the dimension a hierarchy"
+        )
+    return Dimension(name, flat([code for code in codes if code != total], total=total))
+
+
+def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns, about: About) -> Table:
+    """Read the cells of one table from an opened source, check every field, and apply recodings and zeros."""
+    taken = [columns.value, *columns.top, *(c for c in (columns.count, columns.holdings) if c)]
+    clash = [c for c in taken if c in by]
+    if clash:
+        raise InputError(f"{source.place.name}: column {clash[0]!r} is both a dimension and a figure")
+    codes, keep = read_codes(source, by)
+    facts = _read_facts(source, columns)
+    apriori = _read_apriori(source, columns)
+    rows = np.flatnonzero(keep)
+    dimensions = tuple(by.values())
+    facts = check_facts(facts, source, columns.value, about.is_count)
+    table = Table(
+        name=about.name,
+        dimensions=dimensions,
+        codes=tuple(column[rows] for column in codes),
+        facts=_take(facts, rows),
+        apriori=apriori.take(rows),
+        response=about.response or ("count" if about.is_count else columns.value),
+        population=about.population,
+        is_count=about.is_count,
+        zeros=about.zeros or ("possible" if about.is_count else "known"),
+        tolerance=about.tolerance,
+        place=source.place,
+        rows=rows,
+    )
+    table = _merge_recoded(table)
+    _refuse_repeats(table)
+    table = replace(table, decimals=_decimals(table.value) if about.decimals is None else about.decimals)
+    if table.zeros == "possible":
+        table = fill_zeros(table, about.impossible, by)
+    return _publish(table, about.publish)
+
+
+def _read_facts(source: Source, columns: CellColumns) -> Facts:
+    number = columns.holdings or columns.count
+    tops = [source.numbers(name) for name in columns.top]
+    return Facts(
+        total=source.numbers(columns.value),
+        count=source.numbers(number) if number else None,
+        tops=np.stack(tops, axis=1) if tops else None,
+        marks={name: source.marks(name) for name in columns.marks},
+    )
+
+
+def _read_apriori(source: Source, columns: CellColumns) -> Apriori:
+    said = {name: getattr(columns, name) for name in NUMBERS if getattr(columns, name)}
+    return read_statements(source, columns.status, said)
+
+
+def read_statements(source: Source, status: str | None, numbers: Mapping[str, str]) -> Apriori:
+    """Return what columns of the data say of each row: manual states and numbers, blank where nothing."""
+    silent = Apriori.silent(len(source))
+    changes: dict[str, npt.NDArray[np.generic]] = {}
+    if status:
+        changes["state"] = _read_states(source, status)
+    for name, column in numbers.items():
+        found = source.numbers(column, blank_is_nan=True, infinite=name in {"lower", "upper"})
+        changes[name] = found
+        if name in {"cost", "need_lower", "need_upper"} and (found < 0).any():
+            raise source.fault(int(np.flatnonzero(found < 0)[0]), column, f"{name} must not be below 0")
+    return replace(silent, **changes)  # type: ignore[arg-type]
+
+
+def _read_states(source: Source, column: str) -> npt.NDArray[np.int8]:
+    words = source.text(column).to_pylist()
+    known: dict[str | None, int] = {"": 0, None: 0, **{state: int(State[state]) for state in STATES}}
+    different = {word: known.get(word, -1) for word in dict.fromkeys(words)}
+    states = np.array([different[word] for word in words], np.int8)
+    if (states < 0).any():
+        row = int(np.flatnonzero(states < 0)[0])
+        raise source.fault(row, column, f"unknown status {words[row]!r}{did_you_mean(str(words[row]), STATES)}")
+    return states
+
+
+def _take(facts: Facts, rows: npt.NDArray[np.intp]) -> Facts:
+    return Facts(
+        facts.total[rows],
+        None if facts.count is None else facts.count[rows],
+        None if facts.tops is None else facts.tops[rows],
+        {name: mark[rows] for name, mark in facts.marks.items()},
+    )
+
+
+def _merge_recoded(table: Table) -> Table:
+    """Add up the cells whose codes a recoding merged.
+
+    One respondent may sit in several of the parts, and cells do not tell. So the worst case is taken: as many
+    respondents as the largest part has, and contributions of equal rank from one respondent.
+    """
+    if not any(d.main.merged for d in table.dimensions):
+        return table
+    keys = combine(table.codes, [len(d.codes) for d in table.dimensions])
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    if len(first) == len(table):
+        return table
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    group, rows = rank[group], first[order]
+    many = len(rows)
+    facts = table.facts
+    total = np.bincount(group, facts.total, many).astype(float)
+    count: FloatArray | None = total if table.is_count else None
+    if facts.count is not None and not table.is_count:
+        count = np.zeros(many)
+        np.maximum.at(count, group, facts.count)
+    tops = facts.tops
+    if tops is not None:
+        tops = np.stack([np.bincount(group, column, many) for column in tops.T], axis=1)
+    marks = {name: np.bincount(group, mark, many) > 0 for name, mark in facts.marks.items()}
+    merged = Facts(total, count, tops, marks)
+    return replace(
+        table,
+        codes=tuple(column[rows] for column in table.codes),
+        facts=merged,
+        apriori=table.apriori.take(rows),
+        rows=table.rows[rows],
+    )
+
+
+def _refuse_repeats(table: Table) -> None:
+    repeat = first_repeat(combine(table.codes, [len(d.codes) for d in table.dimensions]))
+    if repeat:
+        first, second = repeat
+        raise InputError(
+            f"{table.where(second)}: the cell {table.cell_name(second)} is a duplicate of {table.where(first)}; "
+            "each cell has one row"
+        )
+
+
+def _decimals(values: FloatArray) -> int:
+    return 0 if (values == np.rint(values)).all() else 2
+
+
+def _publish(table: Table, levels: Levels | None) -> Table:
+    """Mark the cells of levels that are not shown as unpublished."""
+    if not levels:
+        return table
+    names = [d.name for d in table.dimensions]
+    hidden = np.zeros(len(table), bool)
+    for name, shown in levels.items():
+        if name not in names:
+            raise InputError(f"table {table.name!r}: `publish` names {name!r}{did_you_mean(name, names)}")
+        at = names.index(name)
+        deepest = int(table.dimensions[at].level.max())
+        for level in shown:
+            if not 0 <= level <= deepest:
+                raise InputError(
+                    f"table {table.name!r}: `publish` asks for level {level} of {name!r}, which has 0 to {deepest}"
+                )
+        hidden |= ~np.isin(table.dimensions[at].level[table.codes[at]], list(shown))
+    state = np.where(hidden & (table.apriori.state == State.none), State.unpublished, table.apriori.state)
+    return replace(table, apriori=replace(table.apriori, state=state.astype(np.int8)))

@@ -1,0 +1,232 @@
+"""Columns of a file or data frame, checked while they are read: text and numbers, with the place of every fault."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from cellguard.errors import InputError, Place, did_you_mean, file_name, listing
+from cellguard.table.facts import BoolArray, FloatArray
+
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_MISSING = r"(?i)^(nan|na|n/a|null|none|\.)?$"
+_INFINITE = r"(?i)^[+-]?inf(inity)?$"
+_TRUE = {"1", "true", "yes", "y", "t"}
+_FALSE = {"0", "false", "no", "n", "f", ""}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a CSV file is written; a delimiter that is not given is found in the header line."""
+
+    delimiter: str | None = None
+    decimal: str = "."
+    encoding: str = "utf-8"
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Columns that may still hold faults, and the place to name in messages."""
+
+    columns: pa.Table
+    place: Place
+    decimal: str = "."
+
+    def __len__(self) -> int:
+        return int(self.columns.num_rows)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.columns.column_names)
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """Return a column, or raise an error that names the nearest ones."""
+        if name not in self.names:
+            raise InputError(f"{self.place.name}: no column {name!r}{did_you_mean(name, self.names)}")
+        return self.columns.column(name)
+
+    def text(self, name: str) -> pa.ChunkedArray:
+        """Return a column as text; whole numbers become their digits."""
+        column = self.column(name)
+        kind = column.type
+        if pa.types.is_dictionary(kind):
+            column, kind = column.cast(kind.value_type), kind.value_type
+        if pa.types.is_floating(kind):
+            raise InputError(
+                f"{self.place.name}: column {name!r} holds decimal numbers, but codes are text; turn it into text"
+            )
+        return column.cast(pa.string())
+
+    def codes(self, name: str) -> tuple[list[str], npt.NDArray[np.int64]]:
+        """Return the different codes of a column in order of appearance, and each row's position among them."""
+        text = self.text(name)
+        blank = pc.or_kleene(pc.is_null(text), pc.equal(text, ""))
+        self._refuse(blank, name, "the code is blank; give every row a code")
+        encoded = text.combine_chunks().dictionary_encode()
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = encoded.combine_chunks()
+        return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+
+    def numbers(self, name: str, *, blank_is_nan: bool = False, infinite: bool = False) -> FloatArray:
+        """Return a column as numbers; text, missing and (unless allowed) infinite ones are errors."""
+        column = self.column(name)
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            return self._parse(column.cast(pa.string()), name, blank_is_nan, infinite)
+        if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or _is_decimal(column.type)):
+            raise InputError(f"{self.place.name}: column {name!r} holds {column.type}, not numbers")
+        numbers = column.cast(pa.float64()).to_numpy().astype(float)
+        return self._finite(numbers, name, blank_is_nan, infinite)
+
+    def marks(self, name: str) -> BoolArray:
+        """Return a yes-or-no column: true/false, yes/no, 1/0 or blank for no."""
+        column = self.column(name)
+        if pa.types.is_boolean(column.type):
+            return np.asarray(pc.fill_null(column, False).to_numpy(), bool)
+        words = pc.utf8_lower(pc.utf8_trim_whitespace(pc.fill_null(column.cast(pa.string()), "")))
+        yes = pc.is_in(words, pa.array(sorted(_TRUE)))
+        known = pc.or_(yes, pc.is_in(words, pa.array(sorted(_FALSE))))
+        self._refuse(pc.invert(known), name, "expected yes or no (true/false, 1/0)")
+        return np.asarray(yes.to_numpy(), bool)
+
+    def fault(self, index: int, column: str, what: str) -> InputError:
+        """Return the error about one field."""
+        return InputError(f"{self.place.row(index)}, column {column!r}: {what}")
+
+    def _parse(self, text: pa.ChunkedArray, name: str, blank_is_nan: bool, infinite: bool) -> FloatArray:
+        text = pc.utf8_trim_whitespace(text)
+        if self.decimal != ".":
+            text = pc.replace_substring(text, self.decimal, ".")
+        missing = pc.or_kleene(pc.is_null(text), pc.match_substring_regex(text, _MISSING))
+        endless = pc.match_substring_regex(text, _INFINITE)
+        good = pc.match_substring_regex(text, _NUMBER)
+        self._refuse(pc.invert(pc.or_(pc.or_(good, endless), missing)), name, f"not a number{self._hint(text, good)}")
+        plain = pc.if_else(missing, "nan", text)
+        return self._finite(plain.cast(pa.float64()).to_numpy().astype(float), name, blank_is_nan, infinite)
+
+    def _finite(self, numbers: FloatArray, name: str, blank_is_nan: bool, infinite: bool) -> FloatArray:
+        if not blank_is_nan:
+            self._refuse(np.isnan(numbers), name, "the value is missing (blank or NaN); give it or delete the row")
+        if not infinite:
+            self._refuse(np.isinf(numbers), name, "the value is infinite; give a finite one")
+        return numbers
+
+    def _hint(self, text: pa.ChunkedArray, good: pa.ChunkedArray) -> str:
+        other = "," if self.decimal == "." else "."
+        odd = pc.fill_null(pc.match_substring_regex(text, rf"^[+-]?[0-9]+[{other}][0-9]+$"), False)
+        if pc.any(pc.and_(odd, pc.invert(pc.fill_null(good, False)))).as_py():
+            return f"; if {other!r} is the decimal mark of the file, say `decimal: {other!r}`"
+        return "; write numbers without thousands separators, units or signs of suppression"
+
+    def _refuse(self, fault: Any, name: str, what: str) -> None:  # noqa: ANN401
+        bad = np.asarray(fault if isinstance(fault, np.ndarray) else pc.fill_null(fault, True).to_numpy(), bool)
+        if bad.any():
+            rows = np.flatnonzero(bad)
+            more = f" ({len(rows)} rows have this fault)" if len(rows) > 1 else ""
+            raise self.fault(int(rows[0]), name, what + more)
+
+
+def _is_decimal(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_decimal(kind))
+
+
+def open_source(data: object, dialect: Dialect | None = None, *, name: str = "the data") -> Source:
+    """Open a CSV or Parquet file, a mapping of columns, or anything with the Arrow interface (pandas, polars, ...)."""
+    dialect = dialect or Dialect()
+    if isinstance(data, (str, Path)):
+        source = _open_file(Path(data), dialect)
+    elif isinstance(data, Mapping):
+        source = Source(_from_mapping(data), Place(name, unit="row"))
+    elif hasattr(data, "__arrow_c_stream__"):
+        source = Source(pa.table(data), Place(name, unit="row"))
+    else:
+        raise InputError(
+            f"cannot read {type(data).__name__}; give a path, a mapping of columns, or a frame that speaks Arrow"
+        )
+    if not len(source):
+        raise InputError(f"{source.place.name}: there are no rows; the data are empty")
+    return source
+
+
+def _from_mapping(data: Mapping[str, object]) -> pa.Table:
+    try:
+        return pa.table(dict(data))
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        columns = {key: [str(v) for v in values] for key, values in data.items() if isinstance(values, list)}
+        if len(columns) < len(data) or len({len(v) for v in columns.values()}) > 1:
+            raise InputError("the columns must be lists or arrays of one length") from None
+        return pa.table(columns)
+
+
+def _open_file(path: Path, dialect: Dialect) -> Source:
+    if not path.is_file():
+        raise InputError(f"no file {str(path)!r}; check the path (it is relative to the job file)")
+    if path.suffix.lower() in {".parquet", ".pq"}:
+        try:
+            return Source(pq.read_table(path), Place(file_name(path), unit="row"))
+        except pa.ArrowInvalid:
+            raise InputError(f"{file_name(path)}: not a Parquet file") from None
+    return _open_csv(path, dialect)
+
+
+def _open_csv(path: Path, dialect: Dialect) -> Source:
+    name = file_name(path)
+    header, delimiter = _header(path, dialect)
+    broken: list[tuple[int | None, int]] = []
+
+    def remember(row: pa_csv.InvalidRow) -> str:
+        broken.append((row.number, row.actual_columns))
+        return "skip"
+
+    try:
+        columns = pa_csv.read_csv(
+            path,
+            # Rows are only numbered when one thread reads them.
+            read_options=pa_csv.ReadOptions(encoding=dialect.encoding, use_threads=False),
+            parse_options=pa_csv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=remember
+            ),
+            convert_options=pa_csv.ConvertOptions(
+                column_types={column: pa.string() for column in header}, strings_can_be_null=False
+            ),
+        )
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        # The library's own message quotes the data, so it must not get out.
+        raise InputError(
+            f"{name}: cannot be read as CSV in {dialect.encoding}; check its quotes and its `encoding`"
+        ) from None
+    if broken:
+        number, found = broken[0]
+        raise InputError(
+            f"{name} line {number}: {found} fields, but the header has {len(header)}; give each line one field a column"
+        )
+    return Source(columns, Place(name, first=2), dialect.decimal)
+
+
+def _header(path: Path, dialect: Dialect) -> tuple[list[str], str]:
+    name = file_name(path)
+    try:
+        with path.open(encoding=dialect.encoding, newline="") as lines:
+            first = lines.readline().removeprefix("\ufeff")
+    except (UnicodeDecodeError, LookupError):
+        raise InputError(
+            f"{name}: not written in {dialect.encoding}; name its encoding, for instance `encoding: latin-1`"
+        ) from None
+    if not first.strip():
+        raise InputError(f"{name}: the file is empty; it needs a header line and rows")
+    delimiter = dialect.delimiter or max(",;\t|", key=first.count)
+    header = next(csv.reader([first], delimiter=delimiter))
+    twice = sorted({column for column in header if header.count(column) > 1})
+    if twice:
+        raise InputError(f"{name}: the header names {listing(twice)} twice; give each column a name of its own")
+    return header, delimiter

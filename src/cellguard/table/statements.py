@@ -1,0 +1,137 @@
+"""Statements about single cells from files: the a-priori CSV, and τ-ARGUS ``.hst``."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+
+from cellguard.errors import InputError, Place, did_you_mean, file_name
+from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.hierarchy.read import read_text
+from cellguard.table.apriori import NUMBERS, Apriori, State
+from cellguard.table.codes import read_codes
+from cellguard.table.keys import combine, find, first_repeat
+from cellguard.table.read import read_statements
+from cellguard.table.source import Source, open_source
+from cellguard.table.table import Table
+
+_SAID = tuple(f.name if f.name != "state" else "status" for f in fields(Apriori))
+
+
+def read_apriori(table: Table, path: str | Path, columns: Sequence[str] = ()) -> Table:
+    """Return the table with the statements of an a-priori file: CSV, or ``.hst`` as τ-ARGUS reads it.
+
+    A CSV file has the dimension columns and any of status, cost, lower, upper, need_lower, need_upper; blank means
+    that nothing is said. What the file says replaces what the cells' own columns said.
+    """
+    by = dict(zip(columns or [d.name for d in table.dimensions], table.dimensions, strict=True))
+    if Path(path).suffix.lower() == ".hst":
+        source = _read_hst(Path(path), list(by))
+    else:
+        source = open_source(path)
+    return _apply(table, source, by)
+
+
+def _apply(table: Table, source: Source, by: Mapping[str, Dimension]) -> Table:
+    known = {*by, *(d.name for d in by.values()), *_SAID}
+    for name in source.names:
+        if name not in known:
+            raise InputError(f"{source.place.name}: unknown column {name!r}{did_you_mean(name, known)}")
+    codes, keep = read_codes(source, by)
+    said = read_statements(
+        source, "status" if "status" in source.names else None, {n: n for n in NUMBERS if n in source.names}
+    )
+    rows = np.flatnonzero(keep)
+    sizes = [len(d.codes) for d in table.dimensions]
+    keys = combine([np.concatenate([c, s[rows]]) for c, s in zip(table.codes, codes, strict=True)], sizes)
+    mine, theirs = keys[: len(table)], keys[len(table) :]
+    at = find(theirs, mine)
+    if (at < 0).any():
+        row = int(rows[np.flatnonzero(at < 0)[0]])
+        raise InputError(f"{source.place.row(row)}: table {table.name!r} has no such cell; the combination is empty")
+    repeat = first_repeat(theirs)
+    if repeat:
+        raise InputError(
+            f"{source.place.row(int(rows[repeat[1]]))}: a second statement about the cell of "
+            f"{source.place.row(int(rows[repeat[0]]))}; say all in one row"
+        )
+    pick = np.full(len(table), -1, np.intp)
+    pick[at] = rows
+    return replace(table, apriori=table.apriori.override(said.take(pick)))
+
+
+_STATE = {
+    "s": State.waived,
+    "u": State.must_suppress,
+    "p": State.must_publish,
+    "m": State.secondary,
+    "ml": State.secondary,
+}
+_NUMBER = {"c": ("cost",), "w": ("cost",), "pl": ("need_lower", "need_upper")}
+
+
+def _read_hst(path: Path, columns: list[str]) -> Source:
+    """Return a ``.hst`` file as columns: codes in the table's order, a command, its arguments (τ-ARGUS manual 4.1).
+
+    s is waived, u must_suppress, p must_publish, m and ml secondary; c or w is a cost; pl are the protection levels.
+    """
+    said: dict[tuple[str, ...], dict[str, str]] = {}
+    name = file_name(path)
+    lines = read_text(path).splitlines()
+    separator = _separator(lines, len(columns), name)
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        fields_ = [
+            f.strip() if i >= len(columns) else f for i, f in enumerate(next(csv.reader([line], delimiter=separator)))
+        ]
+        where = Place(name).row(number - 1)
+        codes, command, values = _split(fields_, len(columns), where)
+        cell = said.setdefault(codes, {"line": str(number)})
+        for key, value in _meaning(command, values, where).items():
+            if cell.get(key, value) != value:
+                raise InputError(f"{where}: says another {key} of the same cell than an earlier line; keep one")
+            cell[key] = value
+    table = {column: [codes[i] for codes in said] for i, column in enumerate(columns)}
+    for key in _SAID:
+        table[key] = [cell.get(key, "") for cell in said.values()]
+    lines_ = tuple(int(cell["line"]) for cell in said.values())
+    return replace(open_source(table, name=name), place=Place(name, lines=lines_))
+
+
+def _separator(lines: Sequence[str], dimensions: int, name: str) -> str:
+    first = next((line for line in lines if line.strip()), "")
+    separator = max(",;\t|", key=first.count)
+    if first.count(separator) < dimensions:
+        raise InputError(f"{name} line 1: expected {dimensions} codes and a command, separated by , ; | or tab")
+    return separator
+
+
+def _split(fields_: list[str], dimensions: int, where: str) -> tuple[tuple[str, ...], str, list[str]]:
+    if len(fields_) <= dimensions:
+        raise InputError(f"{where}: expected {dimensions} codes and a command")
+    return tuple(fields_[:dimensions]), fields_[dimensions].lower(), [f for f in fields_[dimensions + 1 :] if f]
+
+
+def _meaning(command: str, values: Sequence[str], where: str) -> dict[str, str]:
+    if command in _STATE:
+        return {"status": _STATE[command].name}
+    if command not in _NUMBER:
+        raise InputError(f"{where}: unknown command {command!r}{did_you_mean(command, [*_STATE, *_NUMBER])}")
+    names = _NUMBER[command]
+    if len(values) != len(names):
+        raise InputError(f"{where}: the command {command!r} needs {len(names)} number(s)")
+    if command in {"c", "w"} and _is_zero(values[0]):
+        return {"cost": "1"}  # τ-ARGUS reads a cost of 0 as 1
+    return dict(zip(names, values, strict=True))
+
+
+def _is_zero(text: str) -> bool:
+    try:
+        return float(text) == 0
+    except ValueError:
+        return False

@@ -1,0 +1,139 @@
+"""`Table`: the confidential cells of one published table, in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from cellguard.errors import InputError, Place, UnknownCode, did_you_mean
+from cellguard.hierarchy.hierarchy import Dimension, IntArray
+from cellguard.table.apriori import Apriori
+from cellguard.table.facts import Facts, FloatArray
+from cellguard.table.keys import combine, find
+from cellguard.table.relations import Block, Relations, build_relations
+
+Zeros = Literal["known", "possible"]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Cells in columns: one code column a dimension, one array a fact. Confidential.
+
+    ``response`` and ``population`` say what is summed over whom; cells of two tables are one cell if these and all
+    codes that are not totals agree. ``is_count`` marks a frequency table. ``rows`` are the cells' rows in the input,
+    -1 for cells that are in no row.
+    """
+
+    name: str
+    dimensions: tuple[Dimension, ...]
+    codes: tuple[IntArray, ...]
+    facts: Facts
+    apriori: Apriori
+    response: str
+    population: str = "all"
+    is_count: bool = False
+    zeros: Zeros = "known"
+    decimals: int = 0
+    tolerance: float | None = None
+    place: Place = field(default_factory=lambda: Place("the cells", unit="row"))
+    rows: npt.NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))
+
+    def __len__(self) -> int:
+        return len(self.facts.total)
+
+    @property
+    def value(self) -> FloatArray:
+        """The cell totals."""
+        return self.facts.total
+
+    @property
+    def unit(self) -> float:
+        """One unit of the last published decimal."""
+        return float(10.0**-self.decimals)
+
+    @cached_property
+    def _structure(self) -> tuple[Relations, list[Block]]:
+        return build_relations(self.dimensions, self.codes)
+
+    @property
+    def relations(self) -> Relations:
+        """The matrix M with M @ value = 0: parent - sum of children, one row a relation."""
+        return self._structure[0]
+
+    @cached_property
+    def rounding(self) -> float:
+        """How far rounding may have moved the values, see `rounding_of`."""
+        return rounding_of(self.value)
+
+    def cell_name(self, cell: int) -> str:
+        """Return the codes of a cell as people write them.
+
+        >>> from cellguard.table.read import cells
+        >>> table = cells({"region": ["Total", "North"], "x": [5, 5]}, by=["region"], value="x")
+        >>> table.cell_name(1)
+        'North'
+        """
+        return "/".join(d.codes[c[cell]] for d, c in zip(self.dimensions, self.codes, strict=True))
+
+    def find(self, cell: str | Sequence[str]) -> int:
+        """Return the position of a cell given as ``"North/B"`` or ``("North", "B")``."""
+        parts = cell.split("/") if isinstance(cell, str) else list(cell)
+        if len(parts) != len(self.dimensions):
+            names = "/".join(d.name for d in self.dimensions)
+            raise InputError(f"a cell of table {self.name!r} is written as {names}; {cell!r} has {len(parts)} codes")
+        for part, dimension in zip(parts, self.dimensions, strict=True):
+            if part not in dimension.position:
+                raise UnknownCode(
+                    f"no code {part!r} in dimension {dimension.name!r}{did_you_mean(part, dimension.codes)}"
+                )
+        sizes = [len(d.codes) for d in self.dimensions]
+        wanted = [np.array([d.position[part]], np.int32) for part, d in zip(parts, self.dimensions, strict=True)]
+        both = [np.concatenate([c, w]) for c, w in zip(self.codes, wanted, strict=True)]
+        keys = combine(both, sizes)
+        at = int(find(keys[-1:], keys[:-1])[0])
+        if at < 0:
+            raise InputError(f"table {self.name!r} has no cell {'/'.join(parts)!r}: the combination is empty")
+        return at
+
+    def where(self, cell: int) -> str:
+        """Return where a cell stands in the input, as 'cells.csv line 7'."""
+        row = int(self.rows[cell]) if len(self.rows) else cell
+        return self.place.row(row) if row >= 0 else f"{self.place.name} (an empty combination)"
+
+    def relation_name(self, relation: int) -> str:
+        """Return a relation in words, as 'North/Total = North/A + North/B'."""
+        matrix, blocks = self._structure
+        terms = slice(matrix.indptr[relation], matrix.indptr[relation + 1])
+        cells, signs = matrix.indices[terms], matrix.data[terms]
+        parts = [self.cell_name(cell) for cell in cells[signs < 0]] or ["nothing (all its parts are empty)"]
+        if (signs > 0).any():
+            whole = self.cell_name(cells[signs > 0][0])
+        else:
+            whole = self._missing_parent(cells[0], next(b for b in blocks if b.start <= relation < b.stop))
+        shown = " + ".join(parts[:6]) + (f" + {len(parts) - 6} more" if len(parts) > 6 else "")
+        return f"{whole} = {shown}"
+
+    def _missing_parent(self, child: int, block: Block) -> str:
+        codes = [d.codes[c[child]] for d, c in zip(self.dimensions, self.codes, strict=True)]
+        dimension = self.dimensions[block.dimension]
+        codes[block.dimension] = dimension.codes[block.above[self.codes[block.dimension][child]]]
+        return f"{'/'.join(codes)} (no such row, so 0)"
+
+
+def rounding_of(values: FloatArray) -> float:
+    """Return half the unit that the values seem to be rounded to; 0 for whole values, NaN for unrounded ones.
+
+    >>> rounding_of(np.array([1.25, 3.0]))
+    0.005
+    """
+    size = np.abs(values)
+    for decimals in range(7):
+        scaled = size * 10.0**decimals
+        if (np.abs(scaled - np.rint(scaled)) <= 1e-6 + 4e-16 * scaled).all():
+            return 0.5 * 10.0**-decimals if decimals else 0.0
+    return float("nan")

@@ -1,0 +1,160 @@
+"""`TableSet`: linked tables as one set of distinct cells and the union of all relations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from cellguard.errors import Disagreement, InputError, NotAdditive, did_you_mean
+from cellguard.table.additivity import allowance, check_additive
+from cellguard.table.equations import Equation, equation_relations, parse_equation
+from cellguard.table.facts import FloatArray
+from cellguard.table.numbering import Positions, number_cells
+from cellguard.table.relations import Relations, distinct_rows
+from cellguard.table.table import Table
+
+T = TypeVar("T", bound=np.generic)
+
+
+@dataclass(frozen=True, eq=False)
+class TableSet:
+    """Tables that are published together. Every method and every audit takes a set; a single table is a set of one.
+
+    ``cells_of`` holds for each table the distinct cell of each of its cells; ``relations`` is over distinct cells.
+    """
+
+    tables: tuple[Table, ...]
+    equations: tuple[Equation, ...]
+    cells_of: tuple[Positions, ...]
+    relations: Relations
+
+    def __len__(self) -> int:
+        return int(self.relations.shape[1])
+
+    def __getitem__(self, name: str) -> Table:
+        for table in self.tables:
+            if table.name == name:
+                return table
+        raise InputError(f"no table {name!r}{did_you_mean(name, [t.name for t in self.tables])}")
+
+    @cached_property
+    def first(self) -> tuple[Positions, Positions]:
+        """For each distinct cell the first table that shows it, and its position there."""
+        sizes = [len(t) for t in self.tables]
+        table = self.gather([np.full(size, t, np.intp) for t, size in enumerate(sizes)])
+        return table, self.gather([np.arange(size) for size in sizes])
+
+    @cached_property
+    def value(self) -> FloatArray:
+        """The totals of the distinct cells."""
+        return self.gather([t.value for t in self.tables])
+
+    @cached_property
+    def unit(self) -> FloatArray:
+        """One unit of the last decimal in which each distinct cell is published (the finest, where tables differ)."""
+        unit = np.full(len(self), np.inf)
+        for table, cells in zip(self.tables, self.cells_of, strict=True):
+            unit[cells] = np.minimum(unit[cells], table.unit)
+        return unit
+
+    @cached_property
+    def is_count(self) -> npt.NDArray[np.bool_]:
+        """Which distinct cells are frequencies."""
+        return self.gather([np.full(len(t), t.is_count) for t in self.tables])
+
+    def gather(self, columns: Sequence[npt.NDArray[T]]) -> npt.NDArray[T]:
+        """Return one entry a distinct cell from one column a table: the entry of the first table that shows it."""
+        found = np.zeros(len(self), columns[0].dtype)
+        for column, cells in zip(reversed(columns), reversed(self.cells_of), strict=True):
+            found[cells] = column
+        return found
+
+    def cell_name(self, cell: int) -> str:
+        """Return a distinct cell as 'turnover: North/B'."""
+        table, position = (int(a[cell]) for a in self.first)
+        return f"{self.tables[table].name}: {self.tables[table].cell_name(position)}"
+
+
+def link(tables: Iterable[Table] | Table, equations: Iterable[str | Equation] = ()) -> TableSet:
+    """Link tables into one set: find the cells that they share, check that all agree and add up.
+
+    >>> from cellguard.table.read import cells
+    >>> a = cells({"r": ["Total", "N", "S"], "x": [5, 2, 3]}, by=["r"], value="x", name="a")
+    >>> b = cells({"s": ["Total", "1", "2"], "x": [5, 1, 4]}, by=["s"], value="x", name="b")
+    >>> len(link([a, b]))
+    5
+    """
+    tables = (tables,) if isinstance(tables, Table) else tuple(tables)
+    _check_names(tables)
+    numbering = number_cells(tables)
+    for table in tables:
+        check_additive(table)
+    cells_of = numbering.cells_of(tables)
+    _check_agreement(tables, cells_of, numbering.n)
+    parsed = tuple(parse_equation(e) if isinstance(e, str) else e for e in equations)
+    blocks = [_renumber(t.relations, c, numbering.n) for t, c in zip(tables, cells_of, strict=True)]
+    ties = [equation_relations(equation, tables, numbering) for equation in parsed]
+    both = blocks + ties
+    relations = both[0] if len(both) == 1 else distinct_rows(sp.csr_array(sp.vstack(both, format="csr")))
+    linked = TableSet(tables, parsed, cells_of, relations)
+    for equation, block in zip(parsed, ties, strict=True):
+        _check_equation(equation, block, linked)
+    return linked
+
+
+def _check_names(tables: Sequence[Table]) -> None:
+    if not tables:
+        raise InputError("a set needs at least one table")
+    names = [t.name for t in tables]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two tables are named {name!r}; give each table a name of its own")
+    kinds: dict[str, Table] = {}
+    for table in tables:
+        other = kinds.setdefault(table.response, table)
+        if other.is_count != table.is_count:
+            raise InputError(
+                f"tables {other.name!r} and {table.name!r} have the same response {table.response!r}, but one counts "
+                "and the other sums; name their responses differently"
+            )
+
+
+def _check_agreement(tables: Sequence[Table], cells_of: Sequence[Positions], n: int) -> None:
+    value, allowed = np.full(n, np.nan), np.zeros(n)
+    owner, position = np.full(n, -1), np.zeros(n, np.intp)
+    for t, (table, cells) in enumerate(zip(tables, cells_of, strict=True)):
+        own = allowance(table)
+        differ = np.abs(value[cells] - table.value) > allowed[cells] + own
+        if differ.any():
+            here = int(np.flatnonzero(differ)[0])
+            other, there = tables[owner[cells[here]]], int(position[cells[here]])
+            raise Disagreement(
+                f"tables {other.name!r} and {table.name!r} give different values for the same cell: "
+                f"{other.cell_name(there)} ({other.where(there)}) and {table.cell_name(here)} ({table.where(here)}); "
+                f"{int(differ.sum())} shared cells differ. Correct one of them, or say with `response` or `population` "
+                "that the tables are about different things"
+            )
+        new = owner[cells] < 0
+        value[cells[new]], allowed[cells[new]] = table.value[new], own[new]
+        owner[cells[new]], position[cells[new]] = t, np.flatnonzero(new)
+
+
+def _check_equation(equation: Equation, block: Relations, linked: TableSet) -> None:
+    allowed = linked.gather([allowance(t) + (t.tolerance or 0.0) for t in linked.tables])
+    failing = np.flatnonzero(np.abs(block @ linked.value) > abs(block) @ allowed)
+    if len(failing):
+        shown = [linked.cell_name(int(block.indices[block.indptr[row]])) for row in failing[:5]]
+        raise NotAdditive(
+            f"the equation {equation} does not hold in {len(failing)} of {block.shape[0]} cells, the first at "
+            f"{'; '.join(shown)}. Check these cells in the tables of all its responses"
+        )
+
+
+def _renumber(relations: Relations, cells: Positions, n: int) -> Relations:
+    return sp.csr_array((relations.data, cells[relations.indices], relations.indptr), shape=(relations.shape[0], n))
