@@ -149,7 +149,8 @@ def _build_dimension(job: Job, name: str, spec: DimensionSpec, sources: list[Sou
     others = [_alternative(job, name, also, main, labels) for also in spec.also]
     if spec.recode:
         try:
-            main, others = _recode(main, spec.recode), [_merge(o, spec.recode) for o in others]
+            main = _recode(main, spec.recode)
+            others = [_follow(_merge(other, spec.recode), main) for other in others]
         except InputError as error:
             raise type(error)(f"dimension {name!r}: {error}") from None
     return Dimension(name, main, *others)
@@ -179,6 +180,11 @@ def _read_grouping(
 def _recode(hierarchy: Hierarchy, recode: RecodeSpec) -> Hierarchy:
     hierarchy = cut(_merge(hierarchy, recode), recode.cut)
     return hierarchy if recode.to_level is None else to_level(hierarchy, recode.to_level)
+
+
+def _follow(other: Hierarchy, main: Hierarchy) -> Hierarchy:
+    """Cut a second grouping where the main hierarchy now has its leaves."""
+    return cut(other, [leaf for leaf in main.leaves if leaf in other.position])
 
 
 def _merge(hierarchy: Hierarchy, recode: RecodeSpec) -> Hierarchy:

@@ -8,9 +8,10 @@ import numpy as np
 
 from cellguard.errors import InputError
 from cellguard.rules.assess import Findings, TableFindings
-from cellguard.rules.rule import PROTECTION_PERCENT
+from cellguard.rules.rule import PROTECTION_PERCENT, All, Rule
 from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.propagate import tighten
+from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
 
 
@@ -72,7 +73,7 @@ def require(findings: Findings, knowledge: Knowledge | None = None) -> Requireme
     known_lower, known_upper = _bounds(tables, knowledge or Knowledge())
     lower, upper, sliding = (np.zeros(len(tables)) for _ in range(3))
     for here, cells in zip(findings.by_table, tables.cells_of, strict=True):
-        for whole, part in zip((lower, upper, sliding), _needs(here), strict=True):
+        for whole, part in zip((lower, upper, sliding), _needs(here, findings.primary[cells]), strict=True):
             whole[cells] = np.maximum(whole[cells], part)
     primary, value, unit = findings.primary, tables.value, tables.unit
     lower = np.where(primary, np.minimum(lower, value - known_lower), 0.0)
@@ -85,24 +86,35 @@ def require(findings: Findings, knowledge: Knowledge | None = None) -> Requireme
     return Requirements(tables, primary, lower, upper, sliding, known_lower, known_upper, primary & too_much)
 
 
-def _needs(findings: TableFindings) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the lower, upper and sliding needs of one table's cells, before any cap."""
+def _needs(findings: TableFindings, primary: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the lower, upper and sliding needs of one table's cells, before any cap; ``primary`` in the whole set."""
     table = findings.table
-    value, said, primary = table.value, table.apriori, findings.primary
+    said = table.apriori
     upper = np.zeros(len(table))
-    plain = primary.copy()  # unsafe by no rule with a level of its own: must_suppress
+    plain = findings.primary.copy()  # unsafe by no rule: must_suppress
     for rule, unsafe in zip(findings.rules, findings.unsafe, strict=True):
-        formula = rule.upper(table.facts)
-        stand_in = 0.0 if table.is_count else rule.protection_percent / 100 * np.abs(value)
-        level = np.where(np.isnan(formula), stand_in, formula)
-        upper = np.where(unsafe, np.maximum(upper, level), upper)
+        for part in _parts(rule):
+            upper = np.where(unsafe, np.maximum(upper, _level(part, table)), upper)
         plain &= ~unsafe
     if not table.is_count:
-        upper = np.where(plain, PROTECTION_PERCENT / 100 * np.abs(value), upper)
+        upper = np.where(plain, PROTECTION_PERCENT / 100 * np.abs(table.value), upper)
+    upper = np.where(findings.primary, upper, 0.0)
     upper = np.where(np.isnan(said.need_upper), upper, said.need_upper)
     lower = np.where(np.isnan(said.need_lower), upper, said.need_lower)
-    sliding = np.where(primary, 1.0 if table.is_count else 0.0, 0.0)
-    return np.where(primary, lower, 0.0), np.where(primary, upper, 0.0), sliding
+    sliding = np.full(len(table), 1.0 if table.is_count else 0.0)
+    return np.where(primary, lower, 0.0), np.where(primary, upper, 0.0), np.where(primary, sliding, 0.0)
+
+
+def _parts(rule: Rule) -> list[Rule]:
+    """Return a rule, or the rules that an `all` is made of."""
+    return [part for inner in rule.rules for part in _parts(inner)] if isinstance(rule, All) else [rule]
+
+
+def _level(rule: Rule, table: Table) -> FloatArray:
+    """Return a rule's protection level: its formula, or a percentage of the value (none for counts, which slide)."""
+    stand_in = 0.0 if table.is_count else rule.protection_percent / 100 * np.abs(table.value)
+    formula = rule.upper(table.facts)
+    return np.where(np.isnan(formula), stand_in, formula)
 
 
 def _bounds(tables: TableSet, knowledge: Knowledge) -> tuple[FloatArray, FloatArray]:

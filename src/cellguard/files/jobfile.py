@@ -54,16 +54,18 @@ _BOUND = WithJsonSchema({"anyOf": [{"type": "number"}, {"const": "unbounded"}]})
 _SPELL = PlainSerializer(lambda value: "unbounded" if np.isinf(value) else value)
 Lower = Annotated[float, _unbounded(-1), _SPELL, _BOUND]
 Upper = Annotated[float, _unbounded(1), _SPELL, _BOUND]
-RuleSpec = Annotated[Rule, PlainValidator(parse_rule), PlainSerializer(dump_rule), WithJsonSchema(rule_schema())]
+RuleSpec = Annotated[Rule, PlainValidator(parse_rule), PlainSerializer(dump_rule), WithJsonSchema({"type": "object"})]
 
 
 class GroupingSpec(_Spec):
     """A hierarchy from a file or from the digits of the codes; at most one of levels, parents, digits, hrc."""
 
-    levels: str | None = Field(None, description="CSV file with one column a level, coarsest first")
-    parents: str | None = Field(None, description="CSV file with columns code and parent; the total has no parent")
-    digits: list[int] | None = Field(None, description="how many characters each level adds to the code")
-    hrc: str | None = Field(None, description="τ-ARGUS .hrc file")
+    levels: str | None = Field(None, min_length=1, description="CSV file with one column a level, coarsest first")
+    parents: str | None = Field(
+        None, min_length=1, description="CSV file with columns code and parent; the total has no parent"
+    )
+    digits: list[int] | None = Field(None, min_length=1, description="how many characters each level adds to the code")
+    hrc: str | None = Field(None, min_length=1, description="τ-ARGUS .hrc file")
     lead: str = Field("@", description="the string that marks the depth in a .hrc file")
 
     @model_validator(mode="after")
@@ -129,7 +131,9 @@ class TableSpec(_Spec):
     zeros: Literal["known", "possible"] | None = None
     impossible: str | None = Field(None, description="with zeros possible: a file of impossible combinations")
     publish: dict[str, list[int]] | None = Field(None, description="levels shown, by dimension")
-    tolerance: float | None = Field(None, ge=0, description="how far a sum may be off, for values rounded one by one")
+    tolerance: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="how far a sum may be off, for values rounded one by one"
+    )
     cells: CellsSpec | None = None
     apriori: str | None = Field(None, description="statements about single cells: CSV, or τ-ARGUS .hst")
     rules: list[RuleSpec] = []
@@ -151,12 +155,14 @@ class AttackSpec(_Spec):
     """What an attacker knows beforehand: every value lies between lower and upper, or is known to within percent."""
 
     lower: Lower = 0.0
-    upper: Upper = np.inf
-    percent: float | None = Field(None, gt=0)
+    upper: Upper = Field("unbounded", validate_default=True)
+    percent: float | None = Field(None, gt=0, allow_inf_nan=False)
     insiders: bool = False
 
     @model_validator(mode="after")
-    def _outsiders_only(self) -> AttackSpec:
+    def _sensible(self) -> AttackSpec:
+        if not self.lower < self.upper:
+            raise ValueError("lower must be below upper")
         if self.insiders:
             raise ValueError("insiders: true is not there yet in this version; say false, and reports will say so")
         return self
@@ -242,4 +248,7 @@ def _words(error: Mapping[str, Any]) -> str:
 
 def job_schema() -> dict[str, Any]:
     """Return the JSON schema of the job file."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Job.model_json_schema()}
+    schema = Job.model_json_schema()
+    schema["$defs"]["Rule"] = rule_schema()
+    schema["$defs"]["TableSpec"]["properties"]["rules"]["items"] = {"$ref": "#/$defs/Rule"}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -60,9 +60,9 @@ def dump_rule(rule: Rule) -> dict[str, Any]:
 
 
 def rule_schema() -> dict[str, Any]:
-    """Return the JSON schema of one rule."""
+    """Return the JSON schema of one rule, to stand as ``Rule`` among a schema's definitions."""
     choices = [_one_key(name, _parameters_schema(kind)) for name, kind in RULES.items()]
-    nested = {"type": "array", "minItems": 2, "items": {"oneOf": choices}}
+    nested = {"type": "array", "minItems": 2, "items": {"$ref": "#/$defs/Rule"}}
     return {"oneOf": [*choices, _one_key("all", nested)]}
 
 
@@ -88,7 +88,7 @@ def _build(name: str, value: object) -> Rule:
 def _checked(what: str, value: object, kind: type[Any]) -> object:
     """Return a parameter's value if it is of the kind that the rule declares."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if kind is float and number:
+    if kind is float and number and abs(value) < 1e300:  # type: ignore[arg-type]
         return float(value)  # type: ignore[arg-type]
     if kind in (bool, str) and isinstance(value, kind):
         return value

@@ -11,6 +11,7 @@ from cellguard.errors import JobError, file_name
 
 Path_ = tuple[str | int, ...]
 Lines = dict[Path_, int]
+_DEEPEST = 40
 
 
 def read_yaml(path: str | Path) -> tuple[Any, Lines]:
@@ -22,8 +23,8 @@ def read_yaml(path: str | Path) -> tuple[Any, Lines]:
         raise JobError(f"no job file {str(path)!r}; `cellguard init DATA` writes one") from None
     except (OSError, UnicodeDecodeError):
         raise JobError(f"cannot read {str(path)!r} as a UTF-8 text file") from None
-    loader = yaml.SafeLoader(text)
     try:
+        loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         if node is None:
             raise JobError(f"{name}: the file is empty; `cellguard init DATA` writes a job to start from")
@@ -33,18 +34,20 @@ def read_yaml(path: str | Path) -> tuple[Any, Lines]:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise JobError(f"{name} line {line}: not valid YAML ({error.problem}); check indentation and quotes") from None
     except yaml.YAMLError:
-        raise JobError(f"{name}: not valid YAML") from None
-    finally:
-        loader.dispose()
+        raise JobError(f"{name}: not valid YAML; look for characters that are not text") from None
 
 
 def _plain(loader: yaml.SafeLoader, node: yaml.Node, path: Path_, lines: Lines, name: str) -> Any:  # noqa: ANN401
     lines[path] = node.start_mark.line + 1
+    if len(path) > _DEEPEST:
+        raise JobError(f"{name} line {lines[path]}: nested too deeply; does an alias contain itself?")
     if isinstance(node, yaml.MappingNode):
         found: dict[str, Any] = {}
         for key_node, value_node in node.value:
-            key = loader.construct_object(key_node)
             line = key_node.start_mark.line + 1
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                raise JobError(f"{name} line {line}: merge keys (<<) are not supported; write the keys out")
+            key = _scalar(loader, key_node, name)
             if not isinstance(key, str):
                 raise JobError(f"{name} line {line}: the key {key!r} is not text; put it into quotes")
             if key in found:
@@ -54,4 +57,12 @@ def _plain(loader: yaml.SafeLoader, node: yaml.Node, path: Path_, lines: Lines, 
         return found
     if isinstance(node, yaml.SequenceNode):
         return [_plain(loader, item, (*path, i), lines, name) for i, item in enumerate(node.value)]
-    return loader.construct_object(node)
+    return _scalar(loader, node, name)
+
+
+def _scalar(loader: yaml.SafeLoader, node: yaml.Node, name: str) -> Any:  # noqa: ANN401
+    try:
+        return loader.construct_object(node)
+    except (ValueError, OverflowError):
+        line = node.start_mark.line + 1
+        raise JobError(f"{name} line {line}: looks like a date or number, but is none; put it into quotes") from None

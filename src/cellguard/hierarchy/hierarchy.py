@@ -198,8 +198,10 @@ class Dimension:
     def __init__(self, name: str, hierarchy: Hierarchy, *alternatives: Hierarchy) -> None:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "hierarchies", (hierarchy, *alternatives))
+        meaning = hierarchy.leaf_sets() if alternatives else {}
         for other in alternatives:
             self._check_same_leaves(other)
+            meaning = self._check_meaning(meaning, other.leaf_sets())
 
     @property
     def main(self) -> Hierarchy:
@@ -274,10 +276,14 @@ class Dimension:
                 f"dimension {self.name!r}: a second grouping must have the same leaves as the hierarchy, but "
                 + " and ".join(parts)
             )
-        main, sets = self.main.leaf_sets(), other.leaf_sets()
-        for code in main.keys() & sets.keys():
-            if main[code] != sets[code]:
+
+    def _check_meaning(
+        self, known: Mapping[str, frozenset[str]], new: Mapping[str, frozenset[str]]
+    ) -> Mapping[str, frozenset[str]]:
+        for code in known.keys() & new.keys():
+            if known[code] != new[code]:
                 raise HierarchyError(
-                    f"dimension {self.name!r}: the code {code!r} means other leaves in the second grouping than in the "
-                    "hierarchy; use another code for it"
+                    f"dimension {self.name!r}: the code {code!r} means other leaves in one grouping than in another; "
+                    "use another code for it"
                 )
+        return {**known, **new}

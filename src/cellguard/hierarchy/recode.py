@@ -23,6 +23,9 @@ def merge(hierarchy: Hierarchy, groups: Mapping[str, Sequence[str]]) -> Hierarch
             raise HierarchyError(f"cannot merge into {new!r}: the hierarchy has that code already; choose a new one")
         if len({hierarchy.parent_of(code) for code in codes}) != 1 or hierarchy.total in codes:
             raise HierarchyError(f"cannot merge {listing(codes)}: only codes with the same parent can be merged")
+        inner = {bool(hierarchy.children(code)) for code in codes}
+        if len(inner) > 1:
+            raise HierarchyError(f"cannot merge {listing(codes)}: some of them have codes below them and some have not")
         for code in codes:
             if code in into:
                 raise HierarchyError(f"the code {code!r} is merged twice, into {into[code]!r} and {new!r}")
@@ -33,9 +36,9 @@ def merge(hierarchy: Hierarchy, groups: Mapping[str, Sequence[str]]) -> Hierarch
         new = into.get(code, code)
         edges.setdefault(new, Edge(new, into.get(parent, parent)))
     gone = {old: new for old, new in into.items() if old != new}
-    return replace(
-        grow(edges.values(), labels=hierarchy.labels), merged={**hierarchy.merged, **gone}, cut=hierarchy.cut
-    )
+    before = {old: into.get(new, new) for old, new in hierarchy.merged.items()}
+    cut_off = {old: into.get(stump, stump) for old, stump in hierarchy.cut.items()}
+    return replace(grow(edges.values(), labels=hierarchy.labels), merged={**before, **gone}, cut=cut_off)
 
 
 def cut(hierarchy: Hierarchy, codes: Iterable[str]) -> Hierarchy:

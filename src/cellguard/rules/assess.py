@@ -87,7 +87,13 @@ class Findings:
 
     def why(self, cell: str | Sequence[str]) -> list[str]:
         """Return the reasons of a cell of the first table that has it, as `TableFindings.why`."""
-        return self.by_table[0].why(cell)
+        for findings in self.by_table:
+            try:
+                return findings.why(cell)
+            except InputError:
+                if findings is self.by_table[-1]:
+                    raise
+        return []
 
 
 def assess(tables: Table | TableSet, rules: Sequence[Rule] | Mapping[str, Sequence[Rule]]) -> Findings:
@@ -137,9 +143,16 @@ def _refuse_negative(table: Table, rule: Rule) -> None:
 
 
 def _refuse_contradiction(findings: Findings) -> None:
-    """An unsafe cell that must be published is a contradiction; only a waiver can allow it."""
+    """A cell that must be published is neither unsafe (only a waiver allows that) nor of a level not shown."""
     for here, cells in zip(findings.by_table, findings.tables.cells_of, strict=True):
         table = here.table
+        both = table.unpublished & table.apriori.has(State.must_publish)
+        if both.any():
+            cell = int(np.flatnonzero(both)[0])
+            raise InputError(
+                f"{table.where(cell)}: the cell {table.cell_name(cell)} must be published, but `publish` does not show "
+                "its level"
+            )
         both = findings.primary[cells] & table.apriori.has(State.must_publish)
         if both.any():
             cell = int(np.flatnonzero(both)[0])

@@ -15,7 +15,7 @@ from math import ceil
 import numpy as np
 
 from cellguard.errors import InputError
-from cellguard.rules.rule import PROTECTION_PERCENT, above, percent
+from cellguard.rules.rule import PROTECTION_PERCENT, above, check_whole, options, percent
 from cellguard.table.facts import BoolArray, Fact, Facts, FloatArray, Top, Total
 
 
@@ -79,13 +79,12 @@ class Dominance(_Linear):
     zero_unsafe: bool = False
 
     def __post_init__(self) -> None:
-        if self.n < 1:
-            raise InputError(f"dominance: n must be 1 or more, not {self.n}")
+        check_whole("dominance", "n", self.n, 1)
         if not 0 < self.k < 100:
             raise InputError(f"dominance: k must be above 0 and below 100 percent, not {percent(self.k)}")
 
     def __str__(self) -> str:
-        return f"dominance ({self.n}, {percent(self.k)})"
+        return f"dominance ({self.n}, {percent(self.k)})" + options(self.inclusive, self.zero_unsafe)
 
     @property
     def prefix(self) -> tuple[float, ...]:
@@ -127,11 +126,11 @@ class PPercent(_Linear):
 
     def __post_init__(self) -> None:
         if not 0 < self.p < np.inf:
-            raise InputError(f"p_percent: p must be above 0, not {percent(self.p)}")
-        _check_coalition("p_percent", self.coalition)
+            raise InputError(f"p_percent: p must be above 0 and finite, not {percent(self.p)}")
+        check_whole("p_percent", "the coalition", self.coalition, 1)
 
     def __str__(self) -> str:
-        return f"p_percent {percent(self.p)}" + _with_coalition(self.coalition)
+        return f"p_percent {percent(self.p)}" + _options(self)
 
     @property
     def prefix(self) -> tuple[float, ...]:
@@ -168,10 +167,10 @@ class PriorPosterior(_Linear):
             raise InputError(
                 f"prior_posterior: needs 0 < p < q <= 100, not p = {percent(self.p)}, q = {percent(self.q)}"
             )
-        _check_coalition("prior_posterior", self.coalition)
+        check_whole("prior_posterior", "the coalition", self.coalition, 1)
 
     def __str__(self) -> str:
-        return f"prior_posterior ({percent(self.p)}, {percent(self.q)})" + _with_coalition(self.coalition)
+        return f"prior_posterior ({percent(self.p)}, {percent(self.q)})" + _options(self)
 
     @property
     def prefix(self) -> tuple[float, ...]:
@@ -207,7 +206,8 @@ class Linear(_Linear):
             raise InputError("linear: needs at least one weight, and all of them finite numbers")
 
     def __str__(self) -> str:
-        return f"linear ({', '.join(map(percent, self.weights))}; rest {percent(self.rest)})"
+        weights = ", ".join(map(percent, self.weights))
+        return f"linear ({weights}; rest {percent(self.rest)})" + options(self.inclusive, self.zero_unsafe)
 
     @property
     def prefix(self) -> tuple[float, ...]:
@@ -257,10 +257,6 @@ def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
     return np.divide(100 * part, whole, out=np.full(len(whole), np.nan), where=whole != 0)
 
 
-def _check_coalition(rule: str, coalition: int) -> None:
-    if coalition < 1:
-        raise InputError(f"{rule}: a coalition has 1 member or more, not {coalition}")
-
-
-def _with_coalition(coalition: int) -> str:
-    return f" with coalitions of {coalition}" if coalition > 1 else ""
+def _options(rule: PPercent | PriorPosterior) -> str:
+    together = f" with coalitions of {rule.coalition}" if rule.coalition > 1 else ""
+    return together + options(rule.inclusive, rule.zero_unsafe)

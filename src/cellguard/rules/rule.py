@@ -6,7 +6,6 @@ protection levels. Contributions x1 >= x2 >= ... of the N respondents of a cell 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -107,15 +106,21 @@ class All:
         return np.logical_and.reduce([rule.unsafe(cells) for rule in self.rules])
 
     def upper(self, cells: Facts) -> FloatArray:
-        """Return the largest of the rules' protection levels."""
-        return largest([rule.upper(cells) for rule in self.rules])
-
-
-def largest(levels: Sequence[FloatArray]) -> FloatArray:
-    """Return the largest level of each cell; NaN only where none is given."""
-    return np.fmax.reduce(list(levels))
+        """Return the largest of the rules' formulas; NaN only where none has one."""
+        return np.fmax.reduce([rule.upper(cells) for rule in self.rules])
 
 
 def percent(value: float) -> str:
     """Write a parameter as people do: 10, not 10.0."""
     return f"{value:g}"
+
+
+def options(inclusive: bool = False, zero_unsafe: bool = False) -> str:
+    """Write the switches that differ from the default."""
+    return (", inclusive" if inclusive else "") + (", zeros unsafe" if zero_unsafe else "")
+
+
+def check_whole(rule: str, name: str, value: int, least: int) -> None:
+    """Refuse a parameter that is not a whole number, or too small."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InputError(f"{rule}: {name} must be {least} or more, and whole, not {value}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellguard.errors import InputError
-from cellguard.rules.rule import PROTECTION_PERCENT, above, occupied, percent
+from cellguard.rules.rule import PROTECTION_PERCENT, above, check_whole, occupied, options, percent
 from cellguard.table.facts import BoolArray, Count, Fact, Facts, FloatArray, Mark, Top, Total
 
 
@@ -36,12 +36,11 @@ class MinFrequency(_NoFormula):
     nonnegative = False
 
     def __post_init__(self) -> None:
-        if self.n < 1:
-            raise InputError(f"min_frequency: n must be 1 or more, not {self.n}")
+        check_whole("min_frequency", "n", self.n, 1)
         _check_percent("min_frequency", self.protection_percent)
 
     def __str__(self) -> str:
-        return f"min_frequency {self.n}"
+        return f"min_frequency {self.n}" + options(self.inclusive)
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -82,7 +81,7 @@ class MaxShare(_NoFormula):
         _check_percent("max_share", self.protection_percent)
 
     def __str__(self) -> str:
-        return f"max_share {percent(self.k)}"
+        return f"max_share {percent(self.k)}" + options(self.inclusive)
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -147,5 +146,5 @@ def _count(cells: Facts) -> FloatArray:
 
 
 def _check_percent(rule: str, value: float) -> None:
-    if not value > 0:
-        raise InputError(f"{rule}: protection_percent must be above 0, not {percent(value)}")
+    if not 0 < value < np.inf:
+        raise InputError(f"{rule}: protection_percent must be above 0 and finite, not {percent(value)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +14,33 @@ from cellguard.table.source import Source
 from cellguard.table.table import rounding_of
 
 
-def check_facts(facts: Facts, source: Source, value: str, is_count: bool) -> Facts:
+class Columns(Protocol):
+    """The names of the columns that the facts come from."""
+
+    @property
+    def value(self) -> str:
+        """The column of totals."""
+        ...
+
+    @property
+    def top(self) -> tuple[str, ...]:
+        """The columns of the largest contributions."""
+        ...
+
+    @property
+    def number(self) -> str | None:
+        """The column that counts respondents."""
+        ...
+
+
+def check_facts(facts: Facts, source: Source, columns: Columns, is_count: bool) -> Facts:
     """Check counts and contributions against the totals; a frequency table's count is its value."""
+    value = columns.value
     if is_count:
         _counts(facts.total, source, value)
         facts = replace(facts, count=facts.total)
     if facts.count is not None:
-        _counts(facts.count, source, "count")
+        _counts(facts.count, source, columns.number or value)
         _refuse(
             (facts.count == 0) & (facts.total != 0),
             source,
@@ -27,7 +48,7 @@ def check_facts(facts: Facts, source: Source, value: str, is_count: bool) -> Fac
             "the count is 0, but the value is not; correct one of them",
         )
     if facts.tops is not None:
-        _tops(facts, source)
+        _tops(facts, source, columns.top)
     return facts
 
 
@@ -36,24 +57,25 @@ def _counts(count: npt.NDArray[np.float64], source: Source, column: str) -> None
     _refuse(count != np.rint(count), source, column, "a count must be a whole number")
 
 
-def _tops(facts: Facts, source: Source) -> None:
+def _tops(facts: Facts, source: Source, names: Sequence[str]) -> None:
     tops = facts.tops
     if tops is None:
         return
     slack = 1e-9 * np.abs(facts.total) + (tops.shape[1] + 1) * np.nan_to_num(rounding_of(facts.total))
-    rising = (np.diff(tops, axis=1) > slack[:, None]).any(axis=1)
-    _refuse(rising, source, "top", "the largest contributions are not sorted; give the largest first")
+    for rank in range(1, tops.shape[1]):
+        rising = tops[:, rank] > tops[:, rank - 1] + slack
+        _refuse(rising, source, names[rank], "the largest contributions are not sorted; give the largest first")
     # With negative contributions about, a part may exceed the whole.
-    plain = (tops >= 0).all(axis=1) & (facts.total >= 0)
-    above = plain & (tops.sum(axis=1) > facts.total + slack)
-    _refuse(above, source, "top", "the largest contributions together exceed the cell's total")
+    if (tops >= 0).all() and (facts.total >= 0).all():
+        above = tops.sum(axis=1) > facts.total + slack
+        _refuse(above, source, names[-1], "the largest contributions together exceed the cell's total")
     if facts.count is not None:
         many = (tops != 0).sum(axis=1) > facts.count
-        _refuse(many, source, "top", "more contributions are given than the count of respondents")
+        _refuse(many, source, names[-1], "more contributions are given than the count of respondents")
 
 
-def _refuse(fault: npt.NDArray[np.bool_], source: Source, column: str | Sequence[str], what: str) -> None:
+def _refuse(fault: npt.NDArray[np.bool_], source: Source, column: str, what: str) -> None:
     if fault.any():
         rows = np.flatnonzero(fault)
         more = f" ({len(rows)} rows have this fault)" if len(rows) > 1 else ""
-        raise source.fault(int(rows[0]), str(column), what + more)
+        raise source.fault(int(rows[0]), column, what + more)

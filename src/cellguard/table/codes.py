@@ -18,12 +18,11 @@ def read_codes(source: Source, by: Mapping[str, Dimension]) -> tuple[list[IntArr
     """Return the position of each row's code in each dimension, and which rows a recoding keeps.
 
     A merged code stands for the code it was merged into. A code that was cut off has no cell of its own any more, so
-    its rows are not kept. ``by`` maps column names to dimensions; a column may also bear its dimension's name.
+    its rows are not kept. ``by`` maps column names to dimensions.
     """
     keep = np.ones(len(source), bool)
     columns: list[IntArray] = []
-    for wanted, dimension in by.items():
-        column = wanted if wanted in source.names or dimension.name not in source.names else dimension.name
+    for column, dimension in by.items():
         texts, index = source.codes(column)
         positions = _positions(dimension, texts)[index]
         if (positions == _UNKNOWN).any():
@@ -36,6 +35,14 @@ def read_codes(source: Source, by: Mapping[str, Dimension]) -> tuple[list[IntArr
         keep &= positions >= 0
         columns.append(positions)
     return columns, keep
+
+
+def find_columns(source: Source, by: Mapping[str, Dimension]) -> dict[str, Dimension]:
+    """Return the columns that a source has for the dimensions: named as said, or after the dimension itself."""
+    return {
+        wanted if wanted in source.names or dimension.name not in source.names else dimension.name: dimension
+        for wanted, dimension in by.items()
+    }
 
 
 def _positions(dimension: Dimension, codes: Sequence[str]) -> IntArray:

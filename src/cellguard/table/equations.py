@@ -40,7 +40,9 @@ def parse_equation(text: str) -> Equation:
     written = re.sub(r"\s", "", sides[1]) if len(sides) == 2 else ""
     spelled = re.sub(r"\s", "", "".join(sign + name for sign, name in parts))
     if not whole or not parts or written != spelled or any(not sign for sign, _ in parts[1:]):
-        raise InputError(f"cannot read the equation {text!r}; write it as 'total = part + part - part'")
+        raise InputError(
+            f"cannot read the equation {text!r}; write it as 'total = part + part - part'; names must not hold + - ="
+        )
     terms = ((1, whole), *((1 if sign == "-" else -1, name.strip()) for sign, name in parts))
     names = [name for _, name in terms]
     if len(set(names)) < len(names):

@@ -43,7 +43,7 @@ Fact = Total | Count | Top | Mark
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """The facts of all cells, one array a fact.
+    """The facts of all cells, one array a fact. ``complete`` says that ``tops`` are all contributions there are.
 
     >>> facts = Facts(np.array([92.0]), np.array([5.0]), np.array([[81.0, 5.0]]))
     >>> float(facts.top(2)[0])
@@ -54,10 +54,13 @@ class Facts:
     count: FloatArray | None = None
     tops: FloatArray | None = None
     marks: Mapping[str, BoolArray] = field(default_factory=dict)
+    complete: bool = False
 
     def top(self, rank: int) -> FloatArray:
         """Return the contribution of the given rank (1 = the largest); 0 where there is none."""
-        if self.tops is None or not 1 <= rank <= self.tops.shape[1]:
+        if self.complete and rank > self.known_tops:
+            return np.zeros(len(self.total))
+        if self.tops is None or not 1 <= rank <= self.known_tops:
             raise IndexError(f"contributions of rank {rank} are not known")
         return self.tops[:, rank - 1]
 
@@ -71,7 +74,7 @@ class Facts:
         for fact in wanted:
             if isinstance(fact, Count) and self.count is None:
                 return "the number of respondents of each cell; name its column with `count`"
-            if isinstance(fact, Top) and self.known_tops < fact.n:
+            if isinstance(fact, Top) and self.known_tops < fact.n and not self.complete:
                 return (
                     f"the {fact.n} largest contributions of each cell, but {self.known_tops} are given; "
                     f"name {fact.n} columns, largest first, with `top`"
@@ -93,4 +96,5 @@ def contributions(*cells: Iterable[float]) -> Facts:
         if not np.isfinite(row).all():
             raise InputError("a contribution is missing or infinite; leave it out or give its value")
         tops[i, : len(row)] = row
-    return Facts(np.array([row.sum() for row in rows]), np.array([float(len(row)) for row in rows]), tops)
+    total, count = (np.array([measure(row) for row in rows], float) for measure in (np.sum, len))
+    return Facts(total, count, tops, complete=True)

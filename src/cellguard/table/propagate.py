@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cellguard.table.facts import FloatArray
+from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.relations import Relations
 
 
@@ -33,11 +33,16 @@ def tighten(
         new_lower, new_upper = lower.copy(), upper.copy()
         np.maximum.at(new_lower, columns, ends.min(axis=0))
         np.minimum.at(new_upper, columns, ends.max(axis=0))
-        scale = 1e-9 * np.maximum(1, np.minimum(np.abs(new_lower), np.abs(new_upper)))
-        if not ((new_lower > lower + scale) | (new_upper < upper - scale)).any():
+        if not (_beyond(new_lower, lower) | _beyond(-new_upper, -upper)).any():
             break
         lower, upper = new_lower, new_upper
     return lower, upper
+
+
+def _beyond(new: FloatArray, old: FloatArray) -> BoolArray:
+    """Tell where a bound has risen by more than rounding dust."""
+    size = np.where(np.isinf(old), 0.0, np.abs(old))
+    return np.asarray(new > old + 1e-9 * np.maximum(1, size), bool)
 
 
 def _others(terms: FloatArray, rows: npt.NDArray[np.intp], height: int) -> FloatArray:

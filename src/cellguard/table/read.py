@@ -13,14 +13,13 @@ from cellguard.hierarchy.build import TOTAL, flat
 from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
 from cellguard.table.apriori import NUMBERS, STATES, Apriori, State
 from cellguard.table.check import check_facts
-from cellguard.table.codes import read_codes
+from cellguard.table.codes import find_columns, read_codes
 from cellguard.table.facts import Facts, FloatArray
 from cellguard.table.keys import combine, first_repeat
 from cellguard.table.source import Source, open_source
-from cellguard.table.table import Table, Zeros
+from cellguard.table.table import Levels, Table, Zeros
 from cellguard.table.zeros import fill_zeros
 
-Levels = Mapping[str, Sequence[int]]
 By = Sequence[str | Dimension] | Mapping[str, Dimension | Hierarchy | None]
 
 
@@ -39,6 +38,11 @@ class CellColumns:
     need_lower: str | None = None
     need_upper: str | None = None
     marks: tuple[str, ...] = ()
+
+    @property
+    def number(self) -> str | None:
+        """The column that counts respondents: holdings, where given."""
+        return self.holdings or self.count
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,7 @@ def flat_dimension(
     """Return the dimension of codes side by side under a total, which must be among them."""
     if total not in codes:
         raise InputError(
-            f"{place}: no row has the total {total!r} in column {column or name!r}{did_you_mean(total, codes)} Name "
+            f"{place}: no row has the total {total!r} in column {column or name!r}{did_you_mean(total, codes)}. Name "
             "its code with `total`, or give the dimension a hierarchy"
         )
     return Dimension(name, flat([code for code in codes if code != total], total=total))
@@ -120,16 +124,18 @@ def flat_dimension(
 
 def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns, about: About) -> Table:
     """Read the cells of one table from an opened source, check every field, and apply recodings and zeros."""
+    by = find_columns(source, by)
     taken = [columns.value, *columns.top, *(c for c in (columns.count, columns.holdings) if c)]
     clash = [c for c in taken if c in by]
     if clash:
         raise InputError(f"{source.place.name}: column {clash[0]!r} is both a dimension and a figure")
     codes, keep = read_codes(source, by)
+    _refuse_repeats(source, list(by))
     facts = _read_facts(source, columns)
     apriori = _read_apriori(source, columns)
     rows = np.flatnonzero(keep)
     dimensions = tuple(by.values())
-    facts = check_facts(facts, source, columns.value, about.is_count)
+    facts = check_facts(facts, source, columns, about.is_count)
     table = Table(
         name=about.name,
         dimensions=dimensions,
@@ -143,21 +149,21 @@ def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns
         tolerance=about.tolerance,
         place=source.place,
         rows=rows,
+        levels=about.publish,
     )
     table = _merge_recoded(table)
-    _refuse_repeats(table)
     table = replace(table, decimals=_decimals(table.value) if about.decimals is None else about.decimals)
     if table.zeros == "possible":
         table = fill_zeros(table, about.impossible, by)
-    return _publish(table, about.publish)
+    _check_levels(table)
+    return table
 
 
 def _read_facts(source: Source, columns: CellColumns) -> Facts:
-    number = columns.holdings or columns.count
     tops = [source.numbers(name) for name in columns.top]
     return Facts(
         total=source.numbers(columns.value),
-        count=source.numbers(number) if number else None,
+        count=source.numbers(columns.number) if columns.number else None,
         tops=np.stack(tops, axis=1) if tops else None,
         marks={name: source.marks(name) for name in columns.marks},
     )
@@ -189,7 +195,10 @@ def _read_states(source: Source, column: str) -> npt.NDArray[np.int8]:
     states = np.array([different[word] for word in words], np.int8)
     if (states < 0).any():
         row = int(np.flatnonzero(states < 0)[0])
-        raise source.fault(row, column, f"unknown status {words[row]!r}{did_you_mean(str(words[row]), STATES)}")
+        word = str(words[row])
+        # A column of values named by mistake must not get out.
+        shown = f" {word!r}" if word.replace("_", "").replace(" ", "").isalpha() else ""
+        raise source.fault(row, column, f"unknown status{shown}{did_you_mean(word if shown else '', STATES)}")
     return states
 
 
@@ -234,17 +243,41 @@ def _merge_recoded(table: Table) -> Table:
         table,
         codes=tuple(column[rows] for column in table.codes),
         facts=merged,
-        apriori=table.apriori.take(rows),
+        apriori=_merge_statements(table, group, rows),
         rows=table.rows[rows],
     )
 
 
-def _refuse_repeats(table: Table) -> None:
-    repeat = first_repeat(combine(table.codes, [len(d.codes) for d in table.dimensions]))
+def _merge_statements(table: Table, group: npt.NDArray[np.intp], rows: npt.NDArray[np.intp]) -> Apriori:
+    """Return what the parts' statements mean for merged cells: the strictest that holds for the whole."""
+    said, many = table.apriori, len(rows)
+    parts = np.bincount(group, minlength=many)
+    bounded = ~(np.isnan(said.lower) & np.isnan(said.upper)) & (parts[group] > 1)
+    if bounded.any():
+        cell = int(np.flatnonzero(bounded)[0])
+        raise InputError(
+            f"{table.where(cell)}: bounds are given for a cell that a recoding merges into {table.cell_name(cell)}; "
+            "give them for the merged cell in the a-priori file"
+        )
+    agreed = np.bincount(group, said.state == said.state[rows][group], many) == parts
+    forced = np.bincount(group, said.has(State.must_suppress), many) > 0
+    state = np.where(forced, State.must_suppress, np.where(agreed, said.state[rows], State.none)).astype(np.int8)
+    largest = {}
+    for name in ("cost", "need_lower", "need_upper"):
+        found = np.full(many, np.nan)
+        np.fmax.at(found, group, getattr(said, name))
+        largest[name] = found
+    return replace(said.take(rows), state=state, **largest)
+
+
+def _refuse_repeats(source: Source, columns: Sequence[str]) -> None:
+    texts, index = zip(*(source.codes(column) for column in columns), strict=True)
+    repeat = first_repeat(combine(index, [len(t) for t in texts]))
     if repeat:
         first, second = repeat
+        name = "/".join(text[i[second]] for text, i in zip(texts, index, strict=True))
         raise InputError(
-            f"{table.where(second)}: the cell {table.cell_name(second)} is a duplicate of {table.where(first)}; "
+            f"{source.place.row(second)}: the cell {name} is a duplicate of {source.place.row(first)}; "
             "each cell has one row"
         )
 
@@ -253,22 +286,15 @@ def _decimals(values: FloatArray) -> int:
     return 0 if (values == np.rint(values)).all() else 2
 
 
-def _publish(table: Table, levels: Levels | None) -> Table:
-    """Mark the cells of levels that are not shown as unpublished."""
-    if not levels:
-        return table
+def _check_levels(table: Table) -> None:
+    """Refuse levels to publish that the dimensions do not have."""
     names = [d.name for d in table.dimensions]
-    hidden = np.zeros(len(table), bool)
-    for name, shown in levels.items():
+    for name, shown in (table.levels or {}).items():
         if name not in names:
             raise InputError(f"table {table.name!r}: `publish` names {name!r}{did_you_mean(name, names)}")
-        at = names.index(name)
-        deepest = int(table.dimensions[at].level.max())
+        deepest = int(table.dimensions[names.index(name)].level.max())
         for level in shown:
             if not 0 <= level <= deepest:
                 raise InputError(
                     f"table {table.name!r}: `publish` asks for level {level} of {name!r}, which has 0 to {deepest}"
                 )
-        hidden |= ~np.isin(table.dimensions[at].level[table.codes[at]], list(shown))
-    state = np.where(hidden & (table.apriori.state == State.none), State.unpublished, table.apriori.state)
-    return replace(table, apriori=replace(table.apriori, state=state.astype(np.int8)))

@@ -62,10 +62,7 @@ def effective_parents(dimension: Dimension, column: IntArray) -> list[IntArray]:
         if number and not (occurs & has & ~main).any():
             continue
         above = np.where(has, parent, -1).astype(np.int32)
-        for _ in range(int(dimension.level.max()) + 1):
-            skip = (above >= 0) & ~occurs[above]
-            if not skip.any():
-                break
+        while (skip := (above >= 0) & ~occurs[above]).any():
             above[skip] = parent[above[skip]]
         above[~occurs] = -1
         found.append(above)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ class Source:
         column = self.column(name)
         kind = column.type
         if pa.types.is_dictionary(kind):
-            column, kind = column.cast(kind.value_type), kind.value_type
+            column, kind = _decoded(column), kind.value_type
         if pa.types.is_floating(kind):
             raise InputError(
                 f"{self.place.name}: column {name!r} holds decimal numbers, but codes are text; turn it into text"
@@ -81,11 +81,13 @@ class Source:
     def numbers(self, name: str, *, blank_is_nan: bool = False, infinite: bool = False) -> FloatArray:
         """Return a column as numbers; text, missing and (unless allowed) infinite ones are errors."""
         column = self.column(name)
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        if _is_text(column.type):
             return self._parse(column.cast(pa.string()), name, blank_is_nan, infinite)
         if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or _is_decimal(column.type)):
             raise InputError(f"{self.place.name}: column {name!r} holds {column.type}, not numbers")
-        numbers = column.cast(pa.float64()).to_numpy().astype(float)
+        numbers = column.cast(pa.float64(), safe=False).to_numpy().astype(float)
+        if pa.types.is_integer(column.type):
+            self._refuse(np.abs(numbers) > 2.0**53, name, "too large to be exact; give it in thousands or millions")
         return self._finite(numbers, name, blank_is_nan, infinite)
 
     def marks(self, name: str) -> BoolArray:
@@ -105,12 +107,16 @@ class Source:
 
     def _parse(self, text: pa.ChunkedArray, name: str, blank_is_nan: bool, infinite: bool) -> FloatArray:
         text = pc.utf8_trim_whitespace(text)
+        written = text
         if self.decimal != ".":
-            text = pc.replace_substring(text, self.decimal, ".")
+            # A point is no decimal mark here, so it must not be taken for one.
+            text = pc.replace_substring(pc.replace_substring(text, ".", "?"), self.decimal, ".")
         missing = pc.or_kleene(pc.is_null(text), pc.match_substring_regex(text, _MISSING))
         endless = pc.match_substring_regex(text, _INFINITE)
         good = pc.match_substring_regex(text, _NUMBER)
-        self._refuse(pc.invert(pc.or_(pc.or_(good, endless), missing)), name, f"not a number{self._hint(text, good)}")
+        self._refuse(
+            pc.invert(pc.or_(pc.or_(good, endless), missing)), name, f"not a number{self._hint(written, good)}"
+        )
         plain = pc.if_else(missing, "nan", text)
         return self._finite(plain.cast(pa.float64()).to_numpy().astype(float), name, blank_is_nan, infinite)
 
@@ -140,6 +146,16 @@ def _is_decimal(kind: pa.DataType) -> bool:
     return bool(pa.types.is_decimal(kind))
 
 
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a dictionary-encoded column as plain values."""
+    parts = [part.dictionary.cast(pa.string()).take(part.indices) for part in column.chunks]
+    return pa.chunked_array(parts, pa.string())
+
+
 def open_source(data: object, dialect: Dialect | None = None, *, name: str = "the data") -> Source:
     """Open a CSV or Parquet file, a mapping of columns, or anything with the Arrow interface (pandas, polars, ...)."""
     dialect = dialect or Dialect()
@@ -159,13 +175,17 @@ def open_source(data: object, dialect: Dialect | None = None, *, name: str = "th
 
 
 def _from_mapping(data: Mapping[str, object]) -> pa.Table:
-    try:
-        return pa.table(dict(data))
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        columns = {key: [str(v) for v in values] for key, values in data.items() if isinstance(values, list)}
-        if len(columns) < len(data) or len({len(v) for v in columns.values()}) > 1:
-            raise InputError("the columns must be lists or arrays of one length") from None
-        return pa.table(columns)
+    columns = {}
+    for name, values in data.items():
+        if isinstance(values, str) or not isinstance(values, Sized):
+            raise InputError(f"column {name!r} must be a list or an array, one entry a row")
+        try:
+            columns[name] = pa.array(values)
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            columns[name] = pa.array([None if v is None else str(v) for v in list(values)])  # type: ignore[call-overload]
+    if len({len(values) for values in columns.values()}) > 1:
+        raise InputError("the columns must be lists or arrays of one length")
+    return pa.table(columns)
 
 
 def _open_file(path: Path, dialect: Dialect) -> Source:
@@ -185,7 +205,8 @@ def _open_csv(path: Path, dialect: Dialect) -> Source:
     broken: list[tuple[int | None, int]] = []
 
     def remember(row: pa_csv.InvalidRow) -> str:
-        broken.append((row.number, row.actual_columns))
+        if row.text.strip():
+            broken.append((row.number, row.actual_columns))
         return "skip"
 
     try:
@@ -194,7 +215,10 @@ def _open_csv(path: Path, dialect: Dialect) -> Source:
             # Rows are only numbered when one thread reads them.
             read_options=pa_csv.ReadOptions(encoding=dialect.encoding, use_threads=False),
             parse_options=pa_csv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=remember
+                delimiter=delimiter,
+                newlines_in_values=True,
+                ignore_empty_lines=len(header) == 1,
+                invalid_row_handler=remember,
             ),
             convert_options=pa_csv.ConvertOptions(
                 column_types={column: pa.string() for column in header}, strings_can_be_null=False
@@ -210,7 +234,22 @@ def _open_csv(path: Path, dialect: Dialect) -> Source:
         raise InputError(
             f"{name} line {number}: {found} fields, but the header has {len(header)}; give each line one field a column"
         )
-    return Source(columns, Place(name, first=2), dialect.decimal)
+    return Source(columns, Place(name, first=2, lines=_line_numbers(path, dialect, len(columns))), dialect.decimal)
+
+
+def _line_numbers(path: Path, dialect: Dialect, rows: int) -> tuple[int, ...]:
+    """Return the rows' line numbers if blank lines or quoted line breaks make them other than 2, 3, ..."""
+    data = path.read_bytes()
+    if data.count(b"\n") + (not data.endswith(b"\n")) == rows + 1:
+        return ()
+    with path.open(encoding=dialect.encoding, newline="") as lines:
+        reader = csv.reader(lines, delimiter=_header(path, dialect)[1])
+        numbers, before = [], 0
+        for row in reader:
+            if row:
+                numbers.append(before + 1)
+            before = reader.line_num
+    return tuple(numbers[1:])
 
 
 def _header(path: Path, dialect: Dialect) -> tuple[list[str], str]:

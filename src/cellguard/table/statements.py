@@ -13,7 +13,7 @@ from cellguard.errors import InputError, Place, did_you_mean, file_name
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.hierarchy.read import read_text
 from cellguard.table.apriori import NUMBERS, Apriori, State
-from cellguard.table.codes import read_codes
+from cellguard.table.codes import find_columns, read_codes
 from cellguard.table.keys import combine, find, first_repeat
 from cellguard.table.read import read_statements
 from cellguard.table.source import Source, open_source
@@ -41,7 +41,7 @@ def _apply(table: Table, source: Source, by: Mapping[str, Dimension]) -> Table:
     for name in source.names:
         if name not in known:
             raise InputError(f"{source.place.name}: unknown column {name!r}{did_you_mean(name, known)}")
-    codes, keep = read_codes(source, by)
+    codes, keep = read_codes(source, find_columns(source, by))
     said = read_statements(
         source, "status" if "status" in source.names else None, {n: n for n in NUMBERS if n in source.names}
     )
@@ -125,13 +125,17 @@ def _meaning(command: str, values: Sequence[str], where: str) -> dict[str, str]:
     names = _NUMBER[command]
     if len(values) != len(names):
         raise InputError(f"{where}: the command {command!r} needs {len(names)} number(s)")
-    if command in {"c", "w"} and _is_zero(values[0]):
-        return {"cost": "1"}  # τ-ARGUS reads a cost of 0 as 1
-    return dict(zip(names, values, strict=True))
+    numbers = [_number(value, where) for value in values]
+    if names == ("cost",) and numbers[0] == 0:
+        numbers = [1.0]  # τ-ARGUS reads a cost of 0 as 1
+    return {name: repr(number) for name, number in zip(names, numbers, strict=True)}
 
 
-def _is_zero(text: str) -> bool:
+def _number(text: str, where: str) -> float:
     try:
-        return float(text) == 0
+        number = float(text.replace(",", "."))
     except ValueError:
-        return False
+        raise InputError(f"{where}: the argument is not a number") from None
+    if not 0 <= number < float("inf"):
+        raise InputError(f"{where}: the argument must not be below 0, and finite")
+    return number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -12,12 +12,13 @@ import numpy.typing as npt
 
 from cellguard.errors import InputError, Place, UnknownCode, did_you_mean
 from cellguard.hierarchy.hierarchy import Dimension, IntArray
-from cellguard.table.apriori import Apriori
-from cellguard.table.facts import Facts, FloatArray
+from cellguard.table.apriori import Apriori, State
+from cellguard.table.facts import BoolArray, Facts, FloatArray
 from cellguard.table.keys import combine, find
 from cellguard.table.relations import Block, Relations, build_relations
 
 Zeros = Literal["known", "possible"]
+Levels = Mapping[str, Sequence[int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,7 @@ class Table:
 
     ``response`` and ``population`` say what is summed over whom; cells of two tables are one cell if these and all
     codes that are not totals agree. ``is_count`` marks a frequency table. ``rows`` are the cells' rows in the input,
-    -1 for cells that are in no row.
+    -1 for cells that are in no row. ``levels`` are the levels shown of some dimensions, if not all.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Table:
     tolerance: float | None = None
     place: Place = field(default_factory=lambda: Place("the cells", unit="row"))
     rows: npt.NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))
+    levels: Levels | None = None
 
     def __len__(self) -> int:
         return len(self.facts.total)
@@ -55,6 +57,15 @@ class Table:
     def unit(self) -> float:
         """One unit of the last published decimal."""
         return float(10.0**-self.decimals)
+
+    @cached_property
+    def unpublished(self) -> BoolArray:
+        """The cells that are not in the release: of a level that is not shown, or said to be so."""
+        hidden = self.apriori.has(State.unpublished)
+        for dimension, column in zip(self.dimensions, self.codes, strict=True):
+            if self.levels and dimension.name in self.levels:
+                hidden = hidden | ~np.isin(dimension.level[column], list(self.levels[dimension.name]))
+        return hidden
 
     @cached_property
     def _structure(self) -> tuple[Relations, list[Block]]:

@@ -129,7 +129,7 @@ def _check_agreement(tables: Sequence[Table], cells_of: Sequence[Positions], n: 
     value, allowed = np.full(n, np.nan), np.zeros(n)
     owner, position = np.full(n, -1), np.zeros(n, np.intp)
     for t, (table, cells) in enumerate(zip(tables, cells_of, strict=True)):
-        own = allowance(table)
+        own = allowance(table) + (table.tolerance or 0.0)
         differ = np.abs(value[cells] - table.value) > allowed[cells] + own
         if differ.any():
             here = int(np.flatnonzero(differ)[0])

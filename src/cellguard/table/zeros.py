@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cellguard.errors import InputError
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.table.codes import read_codes
+from cellguard.table.codes import find_columns, read_codes
 from cellguard.table.facts import Facts
 from cellguard.table.keys import combine, find
 from cellguard.table.source import Source
@@ -57,7 +57,7 @@ def _named(
     table: Table, impossible: Source, by: Mapping[str, Dimension], grid: Sequence[npt.NDArray[np.int32]]
 ) -> npt.NDArray[np.bool_]:
     """Tell which combinations of the grid the file of impossible ones names; none of them may hold a value."""
-    said, keep = read_codes(impossible, by)
+    said, keep = read_codes(impossible, find_columns(impossible, by))
     sizes = [len(d.codes) for d in table.dimensions]
     n, m = int(keep.sum()), len(table)
     keys = combine([np.concatenate([s[keep], c, g]) for s, c, g in zip(said, table.codes, grid, strict=True)], sizes)

@@ -1,0 +1,71 @@
+"""The import direction, the public names, and the documents are under test."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import cellguard
+
+ROOT = Path(__file__).parent.parent
+DOCS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def test_layers_import_only_lower_layers():
+    linter = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([linter], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_public_names_have_a_home_and_exist():
+    assert list(cellguard._HOME) == cellguard.__all__ == sorted(cellguard.__all__)
+    for name in cellguard.__all__:
+        assert getattr(cellguard, name).__module__.startswith("cellguard")
+
+
+def test_type_checkers_see_the_same_names():
+    tree = ast.parse((ROOT / "src/cellguard/__init__.py").read_text())
+    guarded = next(node for node in tree.body if isinstance(node, ast.If))
+    imported = {f"{n.module}": [a.name for a in n.names] for n in guarded.body if isinstance(n, ast.ImportFrom)}
+    seen = {name: module.removeprefix("cellguard.") for module, names in imported.items() for name in names}
+    assert seen == cellguard._HOME
+
+
+def test_docs_list_exactly_the_public_names():
+    page = (ROOT / "docs/python.md").read_text()
+    first_column = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    assert sorted(re.findall(r"`(\w+)`", " ".join(first_column))) == cellguard.__all__
+
+
+def test_unknown_names_are_errors():
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = cellguard.nonsense
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda p: p.name)
+def test_links_in_the_docs_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_the_job_of_the_readme_is_valid():
+    text = re.search(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.S).group(1)
+    job = cellguard.Job.parse(yaml.safe_load(text))
+    assert [str(rule) for rule in job.tables[0].rules] == ["min_frequency 3", "p_percent 10"]
+
+
+def test_every_job_key_is_documented():
+    page = (ROOT / "docs/job.md").read_text()
+    schema = cellguard.job_schema()
+    keys = {key for part in [schema, *schema["$defs"].values()] for key in part.get("properties", {})}
+    assert [key for key in sorted(keys) if f"`{key}" not in page] == []
+
+
+def test_importing_is_cheap():
+    code = "import sys, cellguard; print([m for m in ('numpy', 'scipy', 'pyarrow', 'pydantic') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
