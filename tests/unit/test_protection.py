@@ -185,10 +185,10 @@ def test_a_need_given_in_one_table_holds_for_a_cell_that_only_another_table_find
     assert need(needs) == (50, 50, 0)
 
 
-def test_the_finest_unit_of_the_tables_counts():
+def test_the_coarsest_unit_of_the_tables_counts():
     first, second = regions(About("t", decimals=0)), regions(About("again", decimals=2))
     needs = require(assess(link([first, second]), [PPercent(7.5)]))
-    assert need(needs) == (0.075, 0.075, 0)
+    assert need(needs) == (0.075, 0.075, 1)
 
 
 @pytest.mark.parametrize("bounds", [((50, 200), (80, 300)), ((80, 300), (50, 200))])

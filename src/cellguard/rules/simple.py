@@ -135,8 +135,9 @@ class Given(_NoFormula):
         return np.full(len(cells.total), np.nan)
 
     def unsafe(self, cells: Facts) -> BoolArray:
-        """Tell where the column says yes."""
-        return cells.marks[self.column]
+        """Tell where the column says yes, of cells that have respondents."""
+        said = cells.marks[self.column]
+        return said if cells.count is None else said & (cells.count > 0)
 
 
 def _count(cells: Facts) -> FloatArray:

@@ -90,18 +90,36 @@ def _block(terms: list[tuple[int, Topic]], tables: Sequence[Table], numbering: N
     return sp.csr_array((np.concatenate(signs), place), shape=(len(rows), numbering.n))
 
 
+def visibly_empty(tables: Sequence[Table], numbering: Numbering) -> npt.NDArray[np.bool_]:
+    """Tell which distinct cells some table with public zeros covers without showing them: readers know they are 0."""
+    empty = np.zeros(numbering.n, bool)
+    cells_of = numbering.cells_of(tables)
+    for table, cells in zip(tables, cells_of, strict=True):
+        topic = numbering.topics.index((table.response, table.population))
+        others = numbering.first[numbering.topic[numbering.first] == topic]
+        if table.zeros == "known" and len(others) > len(table):
+            covered = others[_covers(table, others, numbering)]
+            missing = np.setdiff1d(numbering.cell[covered], cells)
+            empty[missing] = True
+    return empty
+
+
 def _covered(
     topic: Topic, rows: npt.NDArray[np.intp], tables: Sequence[Table], numbering: Numbering
 ) -> npt.NDArray[np.bool_]:
     covered = np.zeros(len(rows), bool)
     for table in tables:
-        if (table.response, table.population) != topic:
-            continue
-        here = np.ones(len(rows), bool)
-        own = {d.name: column for d, column in zip(table.dimensions, table.codes, strict=True)}
-        for name, column in zip(numbering.dimensions, numbering.columns, strict=True):
-            occurs = np.zeros(len(numbering.dimensions[name].codes), bool)
-            occurs[own.get(name, 0)] = True
-            here &= occurs[column[rows]]
-        covered |= here
+        if (table.response, table.population) == topic:
+            covered |= _covers(table, rows, numbering)
     return covered
+
+
+def _covers(table: Table, rows: npt.NDArray[np.intp], numbering: Numbering) -> npt.NDArray[np.bool_]:
+    """Tell which rows' codes all occur in a table, which stands at the total of the dimensions it does not have."""
+    here = np.ones(len(rows), bool)
+    own = {d.name: column for d, column in zip(table.dimensions, table.codes, strict=True)}
+    for name, column in zip(numbering.dimensions, numbering.columns, strict=True):
+        occurs = np.zeros(len(numbering.dimensions[name].codes), bool)
+        occurs[own.get(name, 0)] = True
+        here &= occurs[column[rows]]
+    return here

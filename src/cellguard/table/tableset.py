@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from cellguard.errors import Disagreement, InputError, NotAdditive, did_you_mean
 from cellguard.table.additivity import allowance, check_additive
-from cellguard.table.equations import Equation, equation_relations, parse_equation
-from cellguard.table.facts import FloatArray
+from cellguard.table.equations import Equation, equation_relations, parse_equation, visibly_empty
+from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.numbering import Positions, number_cells
 from cellguard.table.relations import Relations, distinct_rows
 from cellguard.table.table import Table
@@ -27,12 +27,14 @@ class TableSet:
     """Tables that are published together. Every method and every audit takes a set; a single table is a set of one.
 
     ``cells_of`` holds for each table the distinct cell of each of its cells; ``relations`` is over distinct cells.
+    ``empty`` marks cells that a table with public zeros leaves out although it has all their codes: their 0 is known.
     """
 
     tables: tuple[Table, ...]
     equations: tuple[Equation, ...]
     cells_of: tuple[Positions, ...]
     relations: Relations
+    empty: BoolArray
 
     def __len__(self) -> int:
         return int(self.relations.shape[1])
@@ -57,14 +59,14 @@ class TableSet:
 
     @cached_property
     def unit(self) -> FloatArray:
-        """One unit of the last decimal in which each distinct cell is published (the finest, where tables differ)."""
-        unit = np.full(len(self), np.inf)
+        """One unit of the last decimal in which each distinct cell is published (the coarsest, where tables differ)."""
+        unit = np.zeros(len(self))
         for table, cells in zip(self.tables, self.cells_of, strict=True):
-            unit[cells] = np.minimum(unit[cells], table.unit)
+            unit[cells] = np.maximum(unit[cells], table.unit)
         return unit
 
     @cached_property
-    def is_count(self) -> npt.NDArray[np.bool_]:
+    def is_count(self) -> BoolArray:
         """Which distinct cells are frequencies."""
         return self.gather([np.full(len(t), t.is_count) for t in self.tables])
 
@@ -91,21 +93,30 @@ def link(tables: Iterable[Table] | Table, equations: Iterable[str | Equation] = 
     5
     """
     tables = (tables,) if isinstance(tables, Table) else tuple(tables)
-    _check_names(tables)
-    numbering = number_cells(tables)
+    linked, ties = _assemble(tables, equations)
     for table in tables:
         check_additive(table)
+    _check_agreement(tables, linked.cells_of, len(linked))
+    for equation, block in zip(linked.equations, ties, strict=True):
+        _check_equation(equation, block, linked)
+    return linked
+
+
+def assemble(tables: Iterable[Table], equations: Iterable[str | Equation] = ()) -> TableSet:
+    """Link tables without looking at their values, some of which may not be known."""
+    return _assemble(tuple(tables), equations)[0]
+
+
+def _assemble(tables: tuple[Table, ...], equations: Iterable[str | Equation]) -> tuple[TableSet, list[Relations]]:
+    _check_names(tables)
+    numbering = number_cells(tables)
     cells_of = numbering.cells_of(tables)
-    _check_agreement(tables, cells_of, numbering.n)
     parsed = tuple(parse_equation(e) if isinstance(e, str) else e for e in equations)
     blocks = [_renumber(t.relations, c, numbering.n) for t, c in zip(tables, cells_of, strict=True)]
     ties = [equation_relations(equation, tables, numbering) for equation in parsed]
     both = blocks + ties
     relations = both[0] if len(both) == 1 else distinct_rows(sp.csr_array(sp.vstack(both, format="csr")))
-    linked = TableSet(tables, parsed, cells_of, relations)
-    for equation, block in zip(parsed, ties, strict=True):
-        _check_equation(equation, block, linked)
-    return linked
+    return TableSet(tables, parsed, cells_of, relations, visibly_empty(tables, numbering)), ties
 
 
 def _check_names(tables: Sequence[Table]) -> None:

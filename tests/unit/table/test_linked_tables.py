@@ -69,9 +69,9 @@ def test_cells_are_named_by_the_first_table_that_shows_them():
     assert linked.first[1].tolist() == [0, 1, 2, 1, 2]
 
 
-def test_a_shared_cell_is_published_in_the_finest_unit():
+def test_the_unit_of_a_shared_cell_is_the_coarsest():
     linked = link([by_region(decimals=0), by_size(decimals=1)])
-    assert linked.unit.tolist() == [0.1, 1, 1, 0.1, 0.1]
+    assert linked.unit.tolist() == [1, 1, 1, 0.1, 0.1]
 
 
 def test_a_table_is_found_by_its_name():

@@ -1,0 +1,94 @@
+"""From a solver's move to an exact one: whole numbers over one denominator, with M n = 0 to the last digit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cellguard.attack.echelon import Echelon
+from cellguard.attack.problem import UNLIMITED, Whole
+from cellguard.attack.reduction import Reduction
+
+_DENOMINATORS = (1, 2, 6, 12, 60, 420, 2520, 27720)
+_BITS = 56
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """An exact move: variable v moves by n[v] / denominator grains; only variables that move are listed."""
+
+    variables: npt.NDArray[np.intp]
+    n: Whole
+    denominator: int
+
+    def reversed(self) -> Move:
+        """Return the opposite move."""
+        return Move(self.variables, -self.n, self.denominator)
+
+    def reach(self) -> Whole:
+        """Return how far each listed variable moves at least, in whole grains, with its sign."""
+        return np.sign(self.n) * (np.abs(self.n) // self.denominator)
+
+
+def exact_move(reduction: Reduction, form: Echelon, moves: npt.NDArray[np.float64]) -> Move | None:
+    """Return an exact move within the bounds next to a floating-point one, or None if there is none that near.
+
+    The free columns of the echelon form are rounded and the pivots follow exactly. A vertex is often whole, or has a
+    small denominator, and is then met exactly. Otherwise a fine grid and a hair's shortening keep it within bounds.
+    """
+    largest = float(np.abs(moves).max(initial=0))
+    if largest < 0.5:
+        return None
+    free = np.where(form.free, moves, 0.0)
+    for denominator in _DENOMINATORS:
+        scaled = free * denominator
+        if (np.abs(scaled - np.rint(scaled)) < 1e-6 * denominator + 1e-11 * np.abs(scaled)).all():
+            move = _complete(form, scaled, denominator)
+            if move is not None and excess(move, reduction) <= 1:
+                return move
+    if reduction.whole.any():
+        move = _complete(form, free, 1)
+        return move if move is not None and excess(move, reduction) <= 1 else None
+    denominator = 2 ** max(_BITS - int(np.ceil(np.log2(largest + 1))) - 1, 0)
+    shorten = 1.0
+    for _ in range(3):
+        move = _complete(form, free * (denominator * shorten), denominator)
+        if move is None:
+            return None
+        ratio = excess(move, reduction)
+        if ratio <= 1:
+            return move
+        shorten /= ratio * (1 + 1e-9)
+    return None
+
+
+def _complete(form: Echelon, free: npt.NDArray[np.float64], denominator: int) -> Move | None:
+    n = form.complete(np.rint(free).astype(np.int64))
+    if n is None:
+        return None
+    some = np.flatnonzero(n)
+    return Move(some, n[some], denominator)
+
+
+def excess(move: Move, reduction: Reduction) -> float:
+    """Return the largest ratio of a variable's move to its room, at most 1 exactly if the move is within bounds."""
+    at = move.variables
+    room = np.where(move.n > 0, reduction.up[at], reduction.down[at])
+    limited = np.flatnonzero(room < UNLIMITED)
+    if not len(limited):
+        return 0.0
+    size, room = np.abs(move.n[limited]), room[limited]
+    if fits(size, room, move.denominator):
+        return 1.0
+    if (room == 0).any():
+        return float("inf")
+    return max(float((size / (room * float(move.denominator))).max()), 1 + 1e-12)
+
+
+def fits(size: Whole, room: Whole, denominator: int) -> bool:
+    """Tell whether size <= room * denominator everywhere, exactly."""
+    # size // denominator <= room is the same for whole numbers, but for the remainder at equality.
+    whole, rest = np.divmod(size, denominator)
+    return bool(np.all((whole < room) | ((whole == room) & (rest == 0))))

@@ -1,0 +1,111 @@
+"""HiGHS: the only file that imports highspy. Every returned status is checked; nothing is printed."""
+
+from __future__ import annotations
+
+import highspy
+import numpy as np
+import numpy.typing as npt
+
+from cellguard.errors import InternalError
+from cellguard.solver.program import FloatArray, Program, Solution, Status
+
+_STATUS = {
+    highspy.HighsModelStatus.kOptimal: Status.optimal,
+    highspy.HighsModelStatus.kInfeasible: Status.infeasible,
+    highspy.HighsModelStatus.kUnbounded: Status.unbounded,
+    highspy.HighsModelStatus.kUnboundedOrInfeasible: Status.unbounded,
+    highspy.HighsModelStatus.kTimeLimit: Status.stopped,
+    highspy.HighsModelStatus.kIterationLimit: Status.stopped,
+    highspy.HighsModelStatus.kSolutionLimit: Status.stopped,
+    highspy.HighsModelStatus.kInterrupt: Status.stopped,
+}
+_NOTHING = np.zeros(0)
+
+
+class Session:
+    """A program inside the solver. Costs and bounds may change between solves, which then start from the last basis.
+
+    Threads are a process-wide setting of HiGHS, so every session uses one: results must not depend on their number.
+    """
+
+    def __init__(self, program: Program, *, presolve: bool = False, primal: bool = False) -> None:
+        self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
+        self._mixed = program.integer is not None
+        self._set("output_flag", False)
+        self._set("threads", 1)
+        self._set("random_seed", 1)
+        self._set("presolve", "on" if presolve or self._mixed else "off")
+        self._set("primal_feasibility_tolerance", 1e-9)
+        self._set("dual_feasibility_tolerance", 1e-9)
+        if self._mixed:
+            self._set("mip_rel_gap", 0.0)
+            self._set("mip_abs_gap", 1e-6)
+        else:
+            self._set("solver", "simplex")
+            self._set("simplex_strategy", 4 if primal else 1)
+        self._check(self._highs.passModel(_model(program)), "passModel")
+
+    def limit(self, *, iterations: int) -> None:
+        """Stop each further solve after so many simplex iterations."""
+        self._set("simplex_iteration_limit", iterations)
+
+    def set_cost(self, columns: npt.NDArray[np.integer], cost: FloatArray) -> None:
+        """Change the costs of some columns."""
+        self._check(self._highs.changeColsCost(len(columns), columns.astype(np.int32), cost), "changeColsCost")
+
+    def set_bounds(self, columns: npt.NDArray[np.integer], lower: FloatArray, upper: FloatArray) -> None:
+        """Change the bounds of some columns."""
+        done = self._highs.changeColsBounds(len(columns), columns.astype(np.int32), lower, upper)
+        self._check(done, "changeColsBounds")
+
+    def solve(self) -> Solution:
+        """Solve, and return the solution if there is one."""
+        # A warning (say, an unbounded ray found late) still has a model status that tells the truth.
+        if self._highs.run() == highspy.HighsStatus.kError:
+            raise InternalError("the solver failed")
+        found = self._highs.getModelStatus()
+        if found not in _STATUS:
+            raise InternalError(f"the solver ended with {found}")
+        if found != highspy.HighsModelStatus.kOptimal:
+            return Solution(_STATUS[found], np.nan, _NOTHING, _NOTHING)
+        solution = self._highs.getSolution()
+        return Solution(
+            Status.optimal,
+            float(self._highs.getInfo().objective_function_value),
+            np.asarray(solution.col_value, float),
+            np.asarray(solution.row_dual, float),
+        )
+
+    @property
+    def iterations(self) -> int:
+        """How many simplex iterations the last solve took."""
+        return int(self._highs.getInfo().simplex_iteration_count)
+
+    def _set(self, option: str, value: bool | int | float | str) -> None:
+        self._check(self._highs.setOptionValue(option, value), f"option {option}")
+
+    def _check(self, status: highspy.HighsStatus, what: str) -> None:
+        if status != highspy.HighsStatus.kOk:
+            raise InternalError(f"the solver refused {what}")
+
+
+def solve(program: Program, *, presolve: bool = True) -> Solution:
+    """Solve a program once."""
+    return Session(program, presolve=presolve).solve()
+
+
+def _model(program: Program) -> highspy.HighsLp:
+    rows, columns = program.matrix.shape
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = columns, rows
+    model.col_cost_ = program.cost
+    model.col_lower_, model.col_upper_ = program.lower, program.upper
+    model.row_lower_, model.row_upper_ = program.row_lower, program.row_upper
+    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    model.a_matrix_.start_ = program.matrix.indptr
+    model.a_matrix_.index_ = program.matrix.indices
+    model.a_matrix_.value_ = program.matrix.data
+    if program.integer is not None:
+        kinds = {False: highspy.HighsVarType.kContinuous, True: highspy.HighsVarType.kInteger}
+        model.integrality_ = [kinds[bool(i)] for i in program.integer]
+    return model

@@ -1,0 +1,45 @@
+"""Programs and solutions as plain arrays; nothing here knows a solver, or what the numbers mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Minimise cost @ x subject to row_lower <= matrix @ x <= row_upper and lower <= x <= upper."""
+
+    matrix: sp.csr_array
+    row_lower: FloatArray
+    row_upper: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    cost: FloatArray
+    integer: BoolArray | None = field(default=None)
+
+
+class Status(Enum):
+    """How a solve ended. ``unbounded`` may also mean infeasible where the solver cannot tell the two apart."""
+
+    optimal = "optimal"
+    infeasible = "infeasible"
+    unbounded = "unbounded"
+    stopped = "stopped"
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A status and, if optimal, the objective, a vertex ``x`` and the row duals."""
+
+    status: Status
+    objective: float
+    x: FloatArray
+    duals: FloatArray

@@ -1,0 +1,84 @@
+"""Which files an output folder holds, and whether each is the one that the certificate names."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from cellguard.verify.read import Folder
+from cellguard.verify.spec import Spec
+from cellguard.verify.stages import Refused
+
+OWN = "internal/certificate.json"
+
+
+def check_digests(folder: Folder, document: Mapping[str, Any]) -> int:
+    """Compare the certificate's own digest and that of every file; return how many files there are."""
+    if document.get("digest") != digest(document):
+        raise Refused("certificate.json does not have the digest that it names")
+    files = document.get("files")
+    if not isinstance(files, dict):
+        raise Refused("certificate.json has no list of files")
+    _only_halves(folder)
+    there = {name: path for name, path in _walk(folder) if name != OWN}
+    for name in sorted(set(files) - set(there)):
+        raise Refused(f"{name} is missing")
+    for name in sorted(set(there) - set(files)):
+        raise Refused(f"{name} is extra: the certificate does not name it")
+    for name in sorted(there):
+        if files[name] != _sha256(there[name]):
+            raise Refused(f"{name} is not the file that the certificate names")
+    return len(there)
+
+
+def check_names(spec: Spec, document: Mapping[str, Any]) -> None:
+    """Refuse a list of files that lacks one of the format, or has one that the format does not know."""
+    needed = {"release/metadata.json", "internal/job.yaml", "internal/summary.json", "internal/certificate.parquet"}
+    for table in spec.tables:
+        needed |= {table.internal, table.release, table.facts}
+    needed |= {f"internal/hierarchies/{name}.csv" for name in spec.dimensions}
+    named = set(document["files"])
+    for name in sorted(needed - named):
+        raise Refused(f"certificate.json does not name {name}")
+    for name in sorted(named - needed):
+        # A job may have dimensions that no table uses.
+        if not (name.startswith("internal/hierarchies/") and name.endswith(".csv")):
+            raise Refused(f"{name} is extra: an output folder has no such file")
+
+
+def digest(document: Mapping[str, Any]) -> str:
+    """Return the digest of a certificate: of its JSON without the digest, with sorted keys and no blanks."""
+    rest = {key: value for key, value in document.items() if key != "digest"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def _only_halves(folder: Folder) -> None:
+    """Refuse a third thing beside release and internal, where both are in one folder under their own names."""
+    home = folder.internal.parent
+    if folder.release.parent == home and {folder.release.name, folder.internal.name} == {"release", "internal"}:
+        for entry in sorted(home.iterdir()):
+            if entry.name not in ("release", "internal"):
+                raise Refused(f"{entry.name} is extra: the folder holds more than release and internal")
+
+
+def _walk(folder: Folder) -> Iterator[tuple[str, Path]]:
+    for half, top in (("release", folder.release), ("internal", folder.internal)):
+        if not top.is_dir():
+            raise Refused(f"the folder {half} is missing")
+        for place, folders, names in os.walk(top):
+            here = Path(place)
+            links = [name for name in folders if (here / name).is_symlink()]
+            for name in [*names, *links]:
+                yield f"{half}/{(here / name).relative_to(top).as_posix()}", here / name
+
+
+def _sha256(path: Path) -> str | None:
+    if path.is_symlink() or not path.is_file():
+        return None
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,134 @@
+"""The stored facts of each table: totals, counts, largest contributions, marks and what was said beforehand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cellguard.verify.numbers import Bools, Floats, Int64, bools, plain, texts
+from cellguard.verify.read import Folder, read_parquet
+from cellguard.verify.spec import TableSpec
+from cellguard.verify.stages import Refused
+
+STATES = ("must_publish", "must_suppress", "waived", "unpublished", "secondary")
+MUST_PUBLISH, MUST_SUPPRESS, WAIVED, UNPUBLISHED, SECONDARY = range(5)
+SAID = ("state", "cost", "lower", "upper", "need_lower", "need_upper")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The facts of one table's rows; NaN where a number is not given, state -1 where nothing was said.
+
+    ``lower`` and ``upper`` are plain decimal text, since bounds are compared exactly, ``-inf`` and ``inf`` where a cell
+    has none; ``marks`` hold 1, 0 or NaN.
+    """
+
+    frequency: bool
+    total: Floats
+    count: Floats
+    tops: tuple[Floats, ...]
+    marks: Mapping[str, Floats]
+    state: Int64
+    lower: pa.Array
+    upper: pa.Array
+    need_lower: Floats
+    need_upper: Floats
+
+
+def read_facts(folder: Folder, table: TableSpec, codes: list[pa.Array]) -> Facts:
+    """Read the facts of a table; refuse rows that are not the internal file's, unknown columns and non-numbers."""
+    found = read_parquet(folder, table.facts)
+    names = found.schema.names
+    tops = [n for n in names if re.fullmatch(r"top[1-9][0-9]*", n)]
+    marks = [n for n in names if n.startswith("mark:")]
+    if set(names) - set(marks) != {*table.by, "total", "count", *tops, *SAID}:
+        raise Refused(f"{table.facts} does not have exactly the columns that facts have")
+    if tops != [f"top{i + 1}" for i in range(len(tops))]:
+        raise Refused(f"{table.facts} does not have its largest contributions in order")
+    _same_rows(found, table, codes)
+
+    def numbers(name: str) -> Floats:
+        return _numbers(found, name, table)
+
+    facts = Facts(
+        frequency=table.count,
+        total=numbers("total"),
+        count=numbers("count"),
+        tops=tuple(numbers(name) for name in tops),
+        marks={name.removeprefix("mark:"): _marks(found, name, table) for name in marks},
+        state=_states(found, table),
+        lower=_bound(found, "lower", -np.inf, table),
+        upper=_bound(found, "upper", np.inf, table),
+        need_lower=numbers("need_lower"),
+        need_upper=numbers("need_upper"),
+    )
+    numbers("cost")
+    if np.isnan(facts.total).any() or any((n < 0).any() for n in (facts.count, facts.need_lower, facts.need_upper)):
+        raise Refused(f"{table.facts} misses a total, or has a negative count or need")
+    return facts
+
+
+def _same_rows(found: pa.Table, table: TableSpec, codes: list[pa.Array]) -> None:
+    if found.num_rows != len(codes[0]):
+        raise Refused(f"{table.facts} has {found.num_rows} rows, but {table.internal} has {len(codes[0])}")
+    for name, column in zip(table.by, codes, strict=True):
+        stored = found.column(name)
+        if not _is_text(stored.type) or stored.null_count:
+            raise Refused(f"{table.facts}: column {name} is not text without gaps")
+        differs = ~bools(pc.equal(texts(stored), column))
+        if differs.any():
+            row = int(np.argmax(differs))
+            raise Refused(f"{table.facts} row {row} is not that of {table.internal} line {row + 2}")
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(inner) or pa.types.is_large_string(inner))
+
+
+def _numbers(found: pa.Table, name: str, table: TableSpec, also: float = 0.0) -> Floats:
+    """Return a numeric column, NaN where it is null; refuse NaN and infinite numbers of its own, but for ``also``."""
+    column = found.column(name)
+    if pa.types.is_null(column.type):
+        return np.full(len(column), np.nan)
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)):
+        raise Refused(f"{table.facts}: column {name} is not numeric")
+    given = ~np.asarray(pc.is_null(column).to_numpy(), dtype=bool)
+    values = np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+    if not (np.isfinite(values[given]) | (values[given] == also)).all():
+        raise Refused(f"{table.facts}: column {name} holds something that is not a finite number")
+    return values
+
+
+def _bound(found: pa.Table, name: str, none: float, table: TableSpec) -> pa.Array:
+    _numbers(found, name, table, none)
+    column = found.column(name)
+    if pa.types.is_null(column.type):
+        return pa.nulls(len(column), pa.string())
+    return plain(column)
+
+
+def _marks(found: pa.Table, name: str, table: TableSpec) -> Floats:
+    column = found.column(name)
+    if not pa.types.is_boolean(column.type):
+        raise Refused(f"{table.facts}: column {name} is not yes or no")
+    return np.asarray(pc.cast(pc.cast(column, pa.int8()), pa.float64()).to_numpy(), dtype=np.float64)
+
+
+def _states(found: pa.Table, table: TableSpec) -> Int64:
+    column = found.column("state")
+    if pa.types.is_null(column.type):
+        return np.full(len(column), -1, dtype=np.int64)
+    if not _is_text(column.type):
+        raise Refused(f"{table.facts}: column state is not text")
+    words = texts(column)
+    known = pc.index_in(words, value_set=pa.array(STATES, pa.string()))
+    unknown: Bools = bools(pc.and_(pc.is_valid(words), pc.is_null(known)))
+    if unknown.any():
+        raise Refused(f"{table.facts} row {int(np.argmax(unknown))} has an unknown state")
+    return np.asarray(pc.fill_null(known, -1).to_numpy(zero_copy_only=False), dtype=np.int64)

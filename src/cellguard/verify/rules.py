@@ -1,0 +1,270 @@
+"""The sensitivity rules, written down once more from their definitions: which cells are unsafe, and by how much.
+
+All but the plain ones are of one form: unsafe if w1 x1 + w2 x2 + ... + rest (others) > 0, and then the attacker's
+interval must reach that sum / -rest above the value.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from cellguard.verify.facts import Facts
+from cellguard.verify.numbers import Bools, Floats
+from cellguard.verify.stages import Refused
+
+DEFAULT_PERCENT = 10.0
+# A few roundings of float64, relative to the largest number of a formula.
+NOISE = 2e-15
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a rule says of each cell; ``upper`` is the level above the value, ``noise`` how far rounding may be off.
+
+    ``missing`` marks cells whose facts the rule lacks.
+    """
+
+    unsafe: Bools
+    upper: Floats
+    noise: Floats
+    missing: Bools
+
+
+@dataclass(frozen=True)
+class Frequency:
+    """Unsafe if 0 < count < n (or = n, if inclusive)."""
+
+    n: int
+    inclusive: bool
+    percent: float
+
+    def judge(self, facts: Facts) -> Verdict:
+        """Return the verdict on each cell."""
+        few = facts.count <= self.n if self.inclusive else facts.count < self.n
+        return _flat((facts.count > 0) & few, self.percent, facts, np.isnan(facts.count))
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Unsafe where a yes-or-no column says so."""
+
+    column: str
+    percent: float
+
+    def judge(self, facts: Facts) -> Verdict:
+        """Return the verdict on each cell."""
+        if self.column not in facts.marks:
+            raise Refused(f"the facts have no column mark:{self.column}, which a rule needs")
+        mark = facts.marks[self.column]
+        return _flat(mark == 1, self.percent, facts, np.isnan(mark) & (facts.total != 0))
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """Unsafe if the weighted sum of contributions is above 0; with ``percent``, the level is that of the value."""
+
+    weights: tuple[float, ...]
+    rest: float
+    inclusive: bool
+    zero_unsafe: bool
+    percent: float | None
+
+    def judge(self, facts: Facts) -> Verdict:
+        """Return the verdict on each cell."""
+        if len(facts.tops) < len(self.weights):
+            raise Refused(f"the facts have fewer than the {len(self.weights)} largest contributions that a rule needs")
+        tops, missing = _contributions(facts, len(self.weights))
+        X = facts.total
+        S = sum(w * x for w, x in zip(self.weights, tops, strict=True)) + self.rest * (X - sum(tops))
+        dust = 1e-12 * np.maximum(np.abs(X), 1)
+        above = -dust <= S if self.inclusive else dust < S
+        unsafe = np.where(X == 0, self.zero_unsafe, above)
+        if self.percent is not None or self.rest >= 0:
+            return _flat(unsafe, DEFAULT_PERCENT if self.percent is None else self.percent, facts, missing)
+        size = sum(abs(w) * x for w, x in zip(self.weights, tops, strict=True)) / -self.rest + np.abs(X)
+        return Verdict(unsafe & (facts.count != 0), np.maximum(S / -self.rest, 0), NOISE * size, missing)
+
+
+@dataclass(frozen=True)
+class Every:
+    """Unsafe if every one of the rules says so; the largest of their levels."""
+
+    rules: tuple[Rule, ...]
+
+    def judge(self, facts: Facts) -> Verdict:
+        """Return the verdict on each cell."""
+        found = [rule.judge(facts) for rule in self.rules]
+        return Verdict(
+            np.all([v.unsafe for v in found], axis=0),
+            np.max([v.upper for v in found], axis=0),
+            np.max([v.noise for v in found], axis=0),
+            np.any([v.missing for v in found], axis=0),
+        )
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A rule that cannot be recomputed: it finds nothing here, and is named as taken on trust."""
+
+    name: str
+    words: str
+
+    def judge(self, facts: Facts) -> Verdict:
+        """Return that no cell is unsafe."""
+        nothing = np.zeros(facts.total.size)
+        return Verdict(nothing > 0, nothing, nothing, nothing > 0)
+
+
+Rule: TypeAlias = Frequency | Mark | Weighted | Every | Unknown
+
+
+def _flat(unsafe: Bools, percent: float, facts: Facts, missing: Bools) -> Verdict:
+    """Return a verdict whose level is a percentage of the value; a frequency needs width instead."""
+    upper = 0 * facts.total if facts.frequency else percent / 100 * np.abs(facts.total)
+    return Verdict(unsafe & (facts.count != 0), upper, NOISE * upper, missing)
+
+
+def _contributions(facts: Facts, wanted: int) -> tuple[list[Floats], Bools]:
+    """Return the largest contributions, 0 where there are fewer respondents, and which cells lack one."""
+    found, missing = [], np.zeros(facts.total.size, dtype=bool)
+    for rank, top in enumerate(facts.tops[:wanted], start=1):
+        none = np.isnan(top)
+        missing |= none & ~(facts.count < rank) & (facts.total != 0)
+        found.append(np.where(none, 0.0, top))
+    dust = 1e-9 * np.maximum(np.abs(facts.total), 1)
+    rising = any((low > high + dust).any() for high, low in pairwise(found))
+    if rising or (facts.total < 0).any() or any((top < 0).any() for top in found):
+        raise Refused("a concentration rule meets negative values, or contributions that are not largest first")
+    return found, missing
+
+
+def unknown_names(rules: Iterable[Rule]) -> set[str]:
+    """Return the names of the rules that cannot be recomputed."""
+    names: set[str] = set()
+    for rule in rules:
+        if isinstance(rule, Unknown):
+            names.add(rule.name)
+        elif isinstance(rule, Every):
+            names |= unknown_names(rule.rules)
+    return names
+
+
+def parse_rule(found: object) -> Rule:
+    """Return the rule that ``{name: parameters}`` describes."""
+    if not isinstance(found, Mapping) or len(found) != 1:
+        raise Refused("a rule is not one name with its parameters")
+    name, given = next(iter(found.items()))
+    if name == "all":
+        if not isinstance(given, list) or not given:
+            raise Refused("rule all is not a list of rules")
+        return Every(tuple(parse_rule(rule) for rule in given))
+    if name not in _SHAPES:
+        return Unknown(str(name), json.dumps(given, sort_keys=True, default=str))
+    first, shape = _SHAPES[name]
+    words = dict(given) if isinstance(given, Mapping) else {first: given}
+    try:
+        return shape(_Parameters(name, words))
+    except (TypeError, OverflowError):
+        raise Refused(f"rule {name} has a wrong parameter") from None
+
+
+class _Parameters:
+    """The parameters of a rule, each taken once; what is left over is unknown."""
+
+    def __init__(self, name: str, words: dict[str, Any]) -> None:
+        self._name, self._words = name, words
+
+    def number(self, key: str, default: float | None = None, *, above: float | None = None) -> float:
+        value = self._words.pop(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+            raise Refused(f"rule {self._name}: {key} is missing or not a number")
+        if above is not None and not value > above:
+            raise Refused(f"rule {self._name}: {key} is not above {above:g}")
+        return float(value)
+
+    def whole(self, key: str, default: int | None = None) -> int:
+        value = self.number(key, default, above=0)
+        if value != int(value) or (value > 1000 and key != "n"):
+            raise Refused(f"rule {self._name}: {key} is not a whole number")
+        return int(value)
+
+    def flag(self, key: str) -> bool:
+        value = self._words.pop(key, False)
+        if not isinstance(value, bool):
+            raise Refused(f"rule {self._name}: {key} is not true or false")
+        return value
+
+    def percent(self) -> float:
+        value = self.number("protection_percent", DEFAULT_PERCENT)
+        if value < 0:
+            raise Refused(f"rule {self._name}: protection_percent is negative")
+        return value
+
+    def take(self, key: str) -> object:
+        return self._words.pop(key, None)
+
+    def finish(self, rule: Rule) -> Rule:
+        if self._words:
+            raise Refused(f"rule {self._name} has a parameter that is not known")
+        return rule
+
+
+def _weighted(words: _Parameters, weights: tuple[float, ...], rest: float, percent: float | None = None) -> Rule:
+    zero_unsafe = False if percent is not None else words.flag("zero_unsafe")
+    return words.finish(Weighted(weights, rest, words.flag("inclusive"), zero_unsafe, percent))
+
+
+def _min_frequency(words: _Parameters) -> Rule:
+    return words.finish(Frequency(words.whole("n"), words.flag("inclusive"), words.percent()))
+
+
+def _dominance(words: _Parameters) -> Rule:
+    n, share = words.whole("n"), words.number("k", above=0) / 100
+    return _weighted(words, (1 - share,) * min(n, 1000), -share)
+
+
+def _p_percent(words: _Parameters) -> Rule:
+    p, coalition = words.number("p", above=0), words.whole("coalition", 1)
+    return _weighted(words, (p / 100,) + (0.0,) * coalition, -1.0)
+
+
+def _prior_posterior(words: _Parameters) -> Rule:
+    p, q = words.number("p", above=0), words.number("q", above=0)
+    return _weighted(words, (p / q,) + (0.0,) * words.whole("coalition", 1), -1.0)
+
+
+def _max_share(words: _Parameters) -> Rule:
+    share = words.number("k", above=0) / 100
+    return _weighted(words, (1 - share,), -share, words.percent())
+
+
+def _linear(words: _Parameters) -> Rule:
+    weights = words.take("weights")
+    if not isinstance(weights, list) or not weights:
+        raise Refused("rule linear: weights is not a list of numbers")
+    numbers = tuple(_Parameters("linear", {"weights": w}).number("weights") for w in weights)
+    return _weighted(words, numbers, words.number("rest"))
+
+
+def _given(words: _Parameters) -> Rule:
+    column = words.take("column")
+    if not isinstance(column, str):
+        raise Refused("rule given: column is not text")
+    return words.finish(Mark(column, words.percent()))
+
+
+_SHAPES = {
+    "min_frequency": ("n", _min_frequency),
+    "dominance": ("n", _dominance),
+    "p_percent": ("p", _p_percent),
+    "prior_posterior": ("p", _prior_posterior),
+    "max_share": ("k", _max_share),
+    "linear": ("weights", _linear),
+    "given": ("column", _given),
+}

@@ -1,0 +1,201 @@
+"""certificate.json as checked values: tables, grains, the attacker's knowledge and what is claimed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from cellguard.verify.numbers import fraction
+from cellguard.verify.stages import Refused
+
+CERTIFICATE = "certificate.json"
+KEYS = frozenset(
+    "format claim tables equations attack grains witnesses insiders trusted files digest".split()  # noqa: SIM905
+)
+TABLE_KEYS = frozenset({"name", "by", "response", "population", "decimals", "count", "zeros", "tolerance", "rules"})
+MOST_DECIMALS = 30
+
+Group = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """What the certificate says of one table."""
+
+    name: str
+    by: tuple[str, ...]
+    response: str
+    population: str
+    decimals: int
+    count: bool
+    zeros: str
+    rules: tuple[Mapping[str, Any], ...]
+
+    @property
+    def group(self) -> Group:
+        """Response and population: tables of one group may share cells."""
+        return self.response, self.population
+
+    @property
+    def internal(self) -> str:
+        """The confidential file's name."""
+        return f"internal/{self.name}.csv"
+
+    @property
+    def release(self) -> str:
+        """The published file's name."""
+        return f"release/{self.name}.csv"
+
+    @property
+    def facts(self) -> str:
+        """The name of the file of facts."""
+        return f"internal/facts/{self.name}.parquet"
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What an attacker knows of every cell beforehand; None where there is no bound."""
+
+    lower: Fraction | None
+    upper: Fraction | None
+    percent: Fraction | None
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A certificate whose form is right."""
+
+    tables: tuple[TableSpec, ...]
+    equations: tuple[str, ...]
+    attack: Attack
+    grains: Mapping[Group, int]
+    witnesses: int
+    trusted: tuple[str, ...]
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """All dimensions, in the order in which the tables name them."""
+        return tuple(dict.fromkeys(d for t in self.tables for d in t.by))
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """All pairs of response and population, in the order in which the tables name them."""
+        return tuple(dict.fromkeys(t.group for t in self.tables))
+
+
+def read_spec(document: Mapping[str, Any]) -> Spec:
+    """Check the form of a certificate and return what it says."""
+    _same_keys(document, KEYS, CERTIFICATE)
+    if not _is_int(document["format"]) or document["format"] != 1:
+        raise Refused(f"{CERTIFICATE}: format is not 1, the only one known")
+    if document["claim"] != "outsider":
+        raise Refused(f"{CERTIFICATE}: claim is not 'outsider', the only one known")
+    tables = tuple(_table(t, i) for i, t in enumerate(_list(document["tables"], "tables")))
+    names = [t.name for t in tables]
+    if not names or len(set(names)) != len(names):
+        raise Refused(f"{CERTIFICATE}: tables is empty or names a table twice")
+    return Spec(
+        tables=tables,
+        equations=_words(document["equations"], "equations"),
+        attack=_attack(document["attack"]),
+        grains=_grains(document["grains"], tables),
+        witnesses=_whole(document["witnesses"], "witnesses", 2**31),
+        trusted=_words(document["trusted"], "trusted"),
+    )
+
+
+def _table(found: object, position: int) -> TableSpec:
+    where = f"tables[{position}]"
+    table = _same_keys(found, TABLE_KEYS, where)
+    name = _file_word(table["name"], f"{where}.name")
+    if not re.fullmatch(r"[\w.-]+", name):
+        raise Refused(f"{CERTIFICATE}: {where}.name is not a table's name")
+    by = tuple(_file_word(d, f"{where}.by") for d in _list(table["by"], f"{where}.by"))
+    if not by or len(set(by)) != len(by):
+        raise Refused(f"{CERTIFICATE}: {where}.by is empty or names a dimension twice")
+    if not isinstance(table["count"], bool) or table["zeros"] not in ("known", "possible"):
+        raise Refused(f"{CERTIFICATE}: {where} has a wrong count or zeros")
+    if isinstance(table["tolerance"], bool | list | dict):
+        raise Refused(f"{CERTIFICATE}: {where}.tolerance is wrong")
+    rules = _list(table["rules"], f"{where}.rules")
+    if not all(isinstance(rule, dict) and len(rule) == 1 for rule in rules):
+        raise Refused(f"{CERTIFICATE}: {where}.rules is not a list of rules")
+    return TableSpec(
+        name=name,
+        by=by,
+        response=_word(table["response"], f"{where}.response"),
+        population=_word(table["population"], f"{where}.population"),
+        decimals=_whole(table["decimals"], f"{where}.decimals", MOST_DECIMALS),
+        count=table["count"],
+        zeros=table["zeros"],
+        rules=tuple(rules),
+    )
+
+
+def _attack(found: object) -> Attack:
+    attack = _same_keys(found, frozenset({"lower", "upper", "percent"}), "attack")
+
+    def bound(key: str) -> Fraction | None:
+        return None if attack[key] == "unbounded" else fraction(attack[key], f"{CERTIFICATE}: attack.{key}")
+
+    percent = None if attack["percent"] is None else fraction(attack["percent"], f"{CERTIFICATE}: attack.percent")
+    if percent is not None and percent <= 0:
+        raise Refused(f"{CERTIFICATE}: attack.percent is not above 0")
+    return Attack(bound("lower"), bound("upper"), percent)
+
+
+def _grains(found: object, tables: tuple[TableSpec, ...]) -> dict[Group, int]:
+    decimals: dict[Group, int] = {}
+    for i, entry in enumerate(_list(found, "grains")):
+        grain = _same_keys(entry, frozenset({"response", "population", "decimals"}), f"grains[{i}]")
+        group = _word(grain["response"], "grains"), _word(grain["population"], "grains")
+        if group in decimals:
+            raise Refused(f"{CERTIFICATE}: grains names a response and population twice")
+        decimals[group] = _whole(grain["decimals"], f"grains[{i}].decimals", MOST_DECIMALS)
+    if set(decimals) != {t.group for t in tables}:
+        raise Refused(f"{CERTIFICATE}: grains does not have exactly the responses and populations of the tables")
+    return decimals
+
+
+def _same_keys(found: object, keys: frozenset[str], where: str) -> Mapping[str, Any]:
+    if not isinstance(found, dict) or set(found) != keys:
+        place = where if where == CERTIFICATE else f"{CERTIFICATE}: {where}"
+        raise Refused(f"{place} does not have exactly the keys {', '.join(sorted(keys))}")
+    return found
+
+
+def _list(found: object, where: str) -> list[Any]:
+    if not isinstance(found, list):
+        raise Refused(f"{CERTIFICATE}: {where} is not a list")
+    return found
+
+
+def _words(found: object, where: str) -> tuple[str, ...]:
+    return tuple(_word(word, where) for word in _list(found, where))
+
+
+def _word(found: object, where: str) -> str:
+    if not isinstance(found, str) or not found:
+        raise Refused(f"{CERTIFICATE}: {where} is not text")
+    return found
+
+
+def _file_word(found: object, where: str) -> str:
+    """Return a word that names a file: it must not lead out of its folder."""
+    word = _word(found, where)
+    if word.startswith(".") or any(c in word for c in "/\\\0"):
+        raise Refused(f"{CERTIFICATE}: {where} cannot name a file")
+    return word
+
+
+def _whole(found: object, where: str, most: int) -> int:
+    if not _is_int(found) or not 0 <= found <= most:  # type: ignore[operator]
+        raise Refused(f"{CERTIFICATE}: {where} is not a whole number from 0 to {most}")
+    return int(found)  # type: ignore[call-overload]
+
+
+def _is_int(found: object) -> bool:
+    return isinstance(found, int) and not isinstance(found, bool)

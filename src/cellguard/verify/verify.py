@@ -1,0 +1,190 @@
+"""Check an output folder against its certificate: nine checks, each passed or failed with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cellguard.errors import InputError, file_name
+from cellguard.verify import checks
+from cellguard.verify.cells import Cells, identify
+from cellguard.verify.digests import check_digests, check_names
+from cellguard.verify.facts import read_facts
+from cellguard.verify.hierarchies import read_dimensions
+from cellguard.verify.job import check_job
+from cellguard.verify.needs import capacities, needs
+from cellguard.verify.read import Folder, read_json
+from cellguard.verify.relations import build
+from cellguard.verify.rows import read_internal, read_release, read_rows
+from cellguard.verify.rules import parse_rule, unknown_names
+from cellguard.verify.spec import read_spec
+from cellguard.verify.stages import Refused, Stage, attempt
+from cellguard.verify.witnesses import check_moves, check_relations, read_witnesses
+
+
+@dataclass(frozen=True)
+class Check:
+    """One of the nine checks: what it is, whether it passed, and what was seen or what is wrong."""
+
+    number: int
+    name: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    """All checks of a certificate, things worth knowing, and the rules that had to be taken on trust."""
+
+    checks: tuple[Check, ...]
+    warnings: tuple[str, ...]
+    trusted: tuple[str, ...]
+
+    @property
+    def valid(self) -> bool:
+        """Whether every check passed."""
+        return all(check.passed for check in self.checks)
+
+
+def verify(
+    certificate: str | Path, *, release: str | Path | None = None, internal: str | Path | None = None
+) -> Verification:
+    """Check an output folder and its certificate in exact arithmetic.
+
+    The certificate's own folder is the internal one and ``release`` its sibling, unless said otherwise. Whatever is
+    wrong with the files is a failed check; only a certificate that is not there at all is an error.
+    """
+    path = Path(certificate)
+    if not path.is_file():
+        raise InputError(f"{file_name(path)} is not a file; name the certificate.json of an output folder")
+    inner = Path(internal) if internal is not None else path.resolve().parent
+    outer = Path(release) if release is not None else inner.resolve().parent / "release"
+    work = _Work(path, Folder(outer.resolve(), inner.resolve()))
+    found = tuple(_run(number, name, method) for number, (name, method) in enumerate(work.checks, start=1))
+    return Verification(found, work.warnings(), work.trusted())
+
+
+def _run(number: int, name: str, method: Callable[[], str]) -> Check:
+    try:
+        return Check(number, name, True, attempt(name, method))
+    except Refused as error:
+        return Check(number, name, False, str(error))
+
+
+class _Work:
+    """The stages that the checks share, each made once and only if a check asks for it."""
+
+    def __init__(self, path: Path, folder: Folder) -> None:
+        self._path, self._folder = path, folder
+        self.document = Stage("certificate.json", self._read_document)
+        self.spec = Stage("certificate.json", lambda: read_spec(self.document.get()))
+        self.internal = Stage("an internal table", self._read_internal)
+        self.cells = Stage("the cells", self._identify)
+        self.relations = Stage("the relations", lambda: build(self.cells.get()))
+        self.rows = Stage("an internal table", lambda: read_rows(self.cells.get(), self.internal.get()))
+        self.release = Stage("a release table", self._read_release)
+        self.facts = Stage("the facts", self._read_facts)
+        self.limits = Stage("the bounds", lambda: capacities(self.cells.get(), self.rows.get(), self.facts.get()))
+        self.witnesses = Stage("the witnesses", lambda: read_witnesses(self._folder, self.cells.get()))
+        self.checks: tuple[tuple[str, Callable[[], str]], ...] = (
+            ("cells and relations", self._check_relations),
+            ("rows", self._check_rows),
+            ("published values", self._check_published),
+            ("primaries are hidden everywhere", self._check_hidden),
+            ("rules and needs", self._check_needs),
+            ("witnesses", self._check_witnesses),
+            ("needs are reached", self._check_reached),
+            ("insiders", self._check_insiders),
+            ("digests", self._check_digests),
+        )
+
+    def _read_document(self) -> Mapping[str, Any]:
+        return read_json(self._path.read_bytes(), "certificate.json")
+
+    def _read_internal(self) -> tuple[dict[str, Any], ...]:
+        return tuple(read_internal(self._folder, table) for table in self.spec.get().tables)
+
+    def _identify(self) -> Cells:
+        spec = self.spec.get()
+        dimensions = read_dimensions(self._folder, spec.dimensions)
+        codes = [[part[f"by:{d}"] for d in t.by] for t, part in zip(spec.tables, self.internal.get(), strict=True)]
+        return identify(spec, dimensions, codes)
+
+    def _read_release(self) -> tuple[Any, ...]:
+        cells = self.cells.get()
+        return tuple(read_release(self._folder, cells, part, i) for i, part in enumerate(self.internal.get()))
+
+    def _read_facts(self) -> tuple[Any, ...]:
+        tables = zip(self.spec.get().tables, self.internal.get(), strict=True)
+        return tuple(read_facts(self._folder, t, [part[f"by:{d}"] for d in t.by]) for t, part in tables)
+
+    def _check_relations(self) -> str:
+        cells = self.cells.get()
+        relations = self.relations.get()
+        check_job(self._folder, self.spec.get())
+        return f"{cells.count} distinct cells and {relations.shape[0]} relations"
+
+    def _check_rows(self) -> str:
+        cells, rows = self.cells.get(), self.rows.get()
+        checks.check_once(cells)
+        self.release.get()
+        checks.check_copies(cells, rows)
+        checks.check_facts(cells, rows, self.facts.get())
+        return f"{cells.cell.size} rows in {len(cells.spec.tables)} tables"
+
+    def _check_published(self) -> str:
+        cells, release = self.cells.get(), self.release.get()
+        checks.check_published(cells, self.rows.get(), release)
+        checks.check_metadata(self._folder, cells, release)
+        return f"{sum(part.shown.size for part in release)} released rows"
+
+    def _check_hidden(self) -> str:
+        checks.check_hidden(self.cells.get(), self.rows.get(), self.release.get())
+        return "no table shows what another hides"
+
+    def _check_needs(self) -> str:
+        cells = self.cells.get()
+        rules = [[parse_rule(rule) for rule in table.rules] for table in cells.spec.tables]
+        checks.check_trust(cells.spec, unknown_names(rule for part in rules for rule in part))
+        asked = needs(cells, self.facts.get(), rules, self.limits.get())
+        checks.check_needs(cells, self.rows.get(), asked)
+        trusted = ", ".join(cells.spec.trusted)
+        return f"{int(asked.unsafe.sum())} unsafe cells" + (f"; taken on trust: {trusted}" if trusted else "")
+
+    def _check_witnesses(self) -> str:
+        cells, found = self.cells.get(), self.witnesses.get()
+        check_moves(found, cells, checks.known_cells(cells, self.rows.get()), self.limits.get())
+        check_relations(found, self.relations.get(), cells)
+        return f"{cells.spec.witnesses} witnesses with {found.move.size} moves"
+
+    def _check_reached(self) -> str:
+        count = checks.check_reached(self.cells.get(), self.rows.get(), self.witnesses.get())
+        return f"the needs of {count} cells"
+
+    def _check_insiders(self) -> str:
+        if self.document.get().get("insiders") != []:
+            raise Refused("the certificate claims something about insiders without witnesses of their own")
+        return "no claim about insiders is made"
+
+    def _check_digests(self) -> str:
+        document = self.document.get()
+        count = check_digests(self._folder, document)
+        check_names(self.spec.get(), document)
+        return f"{count} files"
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return the warnings, as far as the files can be read."""
+        try:
+            parts = self.cells.get(), self.rows.get(), self.facts.get(), self.witnesses.get()
+            return tuple(attempt("warnings", lambda: checks.warnings(*parts)))
+        except Refused:
+            return ()
+
+    def trusted(self) -> tuple[str, ...]:
+        """Return the rules that the certificate asks to take on trust."""
+        try:
+            return self.spec.get().trusted
+        except Refused:
+            return ()

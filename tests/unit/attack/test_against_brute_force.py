@@ -1,0 +1,124 @@
+"""No false safe and no false unsafe: verdicts and intervals of 10,000 random small tables, judged by brute force."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from attack_oracle import FAR, ends_by_enumeration, ends_by_vertices, kernel
+
+from cellguard.attack.audit import audit
+from cellguard.hierarchy.build import flat, from_levels
+from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.protection import Knowledge, require
+from cellguard.rules.assess import assess
+from cellguard.table.apriori import State
+from cellguard.table.pattern import Pattern
+from cellguard.table.read import About, cells
+from cellguard.table.tableset import link
+
+SHAPES = [
+    [flat("abc"), flat("xy")],
+    [flat("abc"), flat("xyz")],
+    [from_levels([("A", "a"), ("A", "b"), ("c",)]), flat("xy")],
+    [from_levels([("A", "a"), ("A", "b"), ("B", "c"), ("B", "d")])],
+    [flat("ab"), flat("xy"), flat("pq")],
+    [flat("abc"), flat("xy"), flat("pq")],
+]
+
+
+def random_set(rng, count):
+    """A random table, or two linked ones, with whole values from 0 to 9."""
+    shape = SHAPES[rng.integers(len(SHAPES))]
+    dimensions = [Dimension(name, h) for name, h in zip("rst", shape, strict=False)]
+    leaves = {leaf: int(rng.integers(0, 3 if count else 10)) for leaf in itertools.product(*(h.leaves for h in shape))}
+    tables = [table(dimensions, shape, leaves, count, "t")]
+    if len(dimensions) > 1 and rng.random() < 0.3:
+        margin = {}
+        for leaf, value in leaves.items():
+            margin[leaf[:1]] = margin.get(leaf[:1], 0) + value
+        tables.append(table(dimensions[:1], shape[:1], margin, count, "margin"))
+    return link(tables)
+
+
+def table(dimensions, shape, leaves, count, name):
+    above = [{leaf: ancestors(h, leaf) for leaf in h.leaves} for h in shape]
+    totals = {}
+    for leaf, value in leaves.items():
+        for cell in itertools.product(*(up[code] for up, code in zip(above, leaf, strict=True))):
+            totals[cell] = totals.get(cell, 0) + value
+    data = {d.name: [cell[i] for cell in totals] for i, d in enumerate(dimensions)}
+    data["x"] = list(totals.values())
+    about = About(name, response="x", is_count=count)
+    return cells(data, dimensions, value="x", count="x" if count else None, about=about)
+
+
+def ancestors(hierarchy, code):
+    found = [code]
+    while (above := hierarchy.parent_of(found[-1])) is not None:
+        found.append(above)
+    return found
+
+
+def random_attack(seed, count):
+    """Random hidden cells, some of them primary with random needs, and random knowledge of the attacker."""
+    rng = np.random.default_rng([seed, count])
+    linked = random_set(rng, count)
+    hidden = np.zeros(len(linked), bool)
+    hidden[rng.choice(len(linked), min(len(linked), int(rng.integers(2, 9))), replace=False)] = True
+    if not count and linked.value.max() > 0 and rng.random() < 0.3:
+        knowledge = Knowledge(-np.inf, np.inf, float(rng.choice([20, 50, 100])))
+    else:
+        knowledge = Knowledge(float(rng.choice([0, 0, -5])), float(rng.choice([np.inf, np.inf, 500])))
+    state = np.where(hidden & (rng.random(len(linked)) < 0.6), State.must_suppress, State.none)
+    tables = []
+    for table, at in zip(linked.tables, linked.cells_of, strict=True):
+        said = replace(table.apriori, state=state[at].astype(np.int8))
+        if not count:
+            need = np.where(rng.random(len(table)) < 0.7, rng.integers(0, 6, len(table)), np.nan)
+            said = replace(said, need_upper=need, need_lower=np.where(rng.random(len(table)) < 0.5, np.nan, 1.0))
+        tables.append(replace(table, apriori=said))
+    findings = assess(link(tables), [])
+    needs = require(findings, knowledge)
+    return needs, Pattern(needs.tables, needs.primary, hidden & ~needs.primary)
+
+
+def check(seed, count):
+    needs, pattern = random_attack(seed, count)
+    found = audit(needs, pattern, intervals=True)
+    problem = found.problem
+    matrix = problem.matrix.toarray()
+    grain = 1 if count else 1000
+    assert (problem.down % grain == 0).all() or needs.known_upper.max() != np.inf
+    down, up = (np.minimum(bound, FAR * grain) for bound in (problem.down, problem.up))
+    if count:
+        if np.prod((down + np.minimum(up, 6) + 1).astype(float)) > 300_000:
+            return False
+        up = np.minimum(up, 6)
+        low, high = ends_by_enumeration(matrix, down, up)
+    else:
+        if len(kernel(matrix)) > 3:
+            return False
+        low, high = ends_by_vertices(matrix, down, up)
+    reaches = (high >= problem.upper) & (-low >= problem.lower) & (high - low >= problem.sliding)
+    wrong = (problem.lower + problem.upper + problem.sliding > 0) & ~reaches
+    assert found.verdict == ("unsafe" if (wrong.any() or (needs.primary & ~pattern.unknown).any()) else "safe"), seed
+    assert (found.failing[problem.cells] == wrong).all(), seed
+    if not count:
+        size = found.grains.size()[problem.cells]
+        value = needs.tables.value[problem.cells]
+        far = high >= FAR * grain / 2
+        assert np.allclose(found.lower[problem.cells], value + low * size, atol=1e-6), seed
+        assert np.allclose(found.upper[problem.cells][~far], (value + high * size)[~far], atol=1e-6), seed
+        assert np.isinf(found.upper[problem.cells][far]).all(), seed
+    return True
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_magnitudes(part):
+    assert sum(check(seed, False) for seed in range(1000 * part, 1000 * (part + 1))) > 700
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_counts(part):
+    assert sum(check(seed, True) for seed in range(1000 * part, 1000 * (part + 1))) > 500
