@@ -1,4 +1,4 @@
-"""How far can single variables move? Warm-started programs, one component at a time, in chunks that may run in parallel.
+"""How far can single variables move? Warm-started programs, a component at a time, in chunks that may run in parallel.
 
 Chunks are cut the same way whatever the number of threads, and no chunk learns from another, so that results are equal.
 """

@@ -1,0 +1,245 @@
+"""The output folder: what may be published, what stays inside, and the certificate that ties them together.
+
+The format is described in docs/certificate.md; `cellguard.verify` checks it with code of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+
+from cellguard.attack.audit import Audit
+from cellguard.attack.certificate import Witnesses, witnesses
+from cellguard.errors import InputError
+from cellguard.files.jobfile import Job
+from cellguard.files.rulespec import dump_rule
+from cellguard.files.write import csv_text
+from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.rules.assess import Findings, TableFindings
+from cellguard.table.apriori import NUMBERS, State
+from cellguard.table.pattern import Release, release
+from cellguard.table.table import Table
+
+
+def write_output(
+    folder: str | Path, job: Job, findings: Findings, audit: Audit, summary: Mapping[str, Any], *, force: bool = False
+) -> None:
+    """Write release and internal files of a proven pattern, all or nothing."""
+    folder = Path(folder)
+    if audit.verdict != "safe":
+        raise InputError(f"nothing is released: the audit's verdict is {audit.verdict}")
+    if folder.exists() and not force:
+        raise InputError(f"the folder {str(folder)!r} exists already; choose another, or say --force to replace it")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        _write_release(made / "release", release(audit.pattern, audit.values))
+        _write_internal(made / "internal", job, findings, audit, summary)
+        _write_certificate(made, job, findings, audit)
+        made.chmod(0o755)
+        _replace(made, folder)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+
+
+def _replace(made: Path, folder: Path) -> None:
+    if folder.exists():
+        old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.old."))
+        folder.replace(old / "old")
+        made.replace(folder)
+        shutil.rmtree(old)
+    else:
+        made.replace(folder)
+
+
+def _write_release(folder: Path, published: Release) -> None:
+    """Write the publishable half; it takes a `Release`, so there is no hidden value to let out."""
+    folder.mkdir()
+    about = {}
+    for table in published.tables:
+        flags = np.where(table.suppressed, "c", "")
+        rows = zip(*(c.tolist() for c in table.codes), table.value, flags.tolist(), strict=True)
+        (folder / f"{table.name}.csv").write_text(csv_text([*table.by, "value", "flag"], rows), encoding="utf-8")
+        about[table.name] = {
+            "by": list(table.by),
+            "response": table.response,
+            "population": table.population,
+            "decimals": table.decimals,
+            "cells": len(table),
+            "suppressed": int(table.suppressed.sum()),
+        }
+    _write_json(folder / "metadata.json", {"tables": about})
+
+
+def _write_internal(folder: Path, job: Job, findings: Findings, audit: Audit, summary: Mapping[str, Any]) -> None:
+    folder.mkdir(mode=0o700)
+    (folder / "hierarchies").mkdir()
+    (folder / "facts").mkdir()
+    needs = [audit.in_grains(_on_cells(audit, amounts)) for amounts in _needs(audit)]
+    for number, here in enumerate(findings.by_table):
+        _write_cells(folder, number, here, audit, needs)
+        _write_facts(folder, number, here.table, audit)
+    for dimension in {d.name: d for t in audit.needs.tables.tables for d in t.dimensions}.values():
+        _write_hierarchies(folder, dimension)
+    resolved = yaml.safe_dump(job.model_dump(), sort_keys=False, allow_unicode=True)
+    (folder / "job.yaml").write_text(resolved, encoding="utf-8")
+    _write_json(folder / "summary.json", summary)
+
+
+def _needs(audit: Audit) -> tuple[Any, Any, Any]:
+    return audit.problem.lower, audit.problem.upper, audit.problem.sliding
+
+
+def _on_cells(audit: Audit, amounts: Any) -> Any:  # noqa: ANN401
+    found = np.zeros(len(audit.needs.tables), np.int64)
+    found[audit.problem.cells] = amounts
+    return found
+
+
+_INTERNAL = ("value", "count", "status", "reasons", "cost", "need_lower", "need_upper", "need_sliding")
+
+
+def _write_cells(
+    folder: Path, number: int, here: TableFindings, audit: Audit, needs: Sequence[Sequence[Decimal]]
+) -> None:
+    table, cells = here.table, audit.needs.tables.cells_of[number]
+    status, reasons = audit.pattern.status(number).tolist(), here.reasons()
+    primary = audit.needs.primary[cells]
+    count = [""] * len(table) if table.facts.count is None else [f"{n:.0f}" for n in table.facts.count.tolist()]
+    cost = ["" if np.isnan(c) else repr(c) for c in table.apriori.cost.tolist()]
+    codes = [np.array(d.codes, object)[c].tolist() for d, c in zip(table.dimensions, table.codes, strict=True)]
+    hidden = audit.pattern.unknown & audit.exact
+    at = cells.tolist()
+    columns: list[Sequence[object]] = [*codes, [_plain(audit.values[c]) for c in at], count, status, reasons, cost]
+    columns += [[_plain(need[c]) if p else "" for c, p in zip(at, primary, strict=True)] for need in needs]
+    columns += [
+        [_number(ends[c]) if hidden[c] else "" for c in at] for ends in (audit.lower.tolist(), audit.upper.tolist())
+    ]
+    header = [*(d.name for d in table.dimensions), *_INTERNAL, "interval_lower", "interval_upper"]
+    text = csv_text(header, zip(*columns, strict=True))
+    (folder / f"{table.name}.csv").write_text(text, encoding="utf-8")
+
+
+def _write_facts(folder: Path, number: int, table: Table, audit: Audit) -> None:
+    cells = audit.needs.tables.cells_of[number]
+    codes = zip(table.dimensions, table.codes, strict=True)
+    columns: dict[str, pa.Array] = {d.name: pa.array(np.array(d.codes, object)[c].tolist()) for d, c in codes}
+    columns["total"] = pa.array([float(audit.values[c]) for c in cells.tolist()])
+    facts = table.facts
+    many = pa.nulls(len(table), pa.int64()) if facts.count is None else pa.array(facts.count.astype(np.int64))
+    columns["count"] = many
+    for rank in range(1, facts.known_tops + 1):
+        columns[f"top{rank}"] = pa.array(facts.top(rank))
+    for name, mark in facts.marks.items():
+        columns[f"mark:{name}"] = pa.array(mark)
+    names = [None if s == State.none else State(s).name for s in table.apriori.state.tolist()]
+    columns["state"] = pa.array(names, pa.string())
+    for name in NUMBERS:
+        said = getattr(table.apriori, name)
+        columns[name] = pa.array(said, pa.float64(), mask=np.isnan(said))
+    pq.write_table(pa.table(columns), folder / "facts" / f"{table.name}.parquet")
+
+
+def _write_hierarchies(folder: Path, dimension: Dimension) -> None:
+    rows = [
+        (number, code, h.parent_of(code) or "", dimension.labels.get(code, ""))
+        for number, h in enumerate(dimension.hierarchies)
+        for code in h.codes
+    ]
+    text = csv_text(("hierarchy", "code", "parent", "label"), rows)
+    (folder / "hierarchies" / f"{dimension.name}.csv").write_text(text, encoding="utf-8")
+
+
+def _write_certificate(folder: Path, job: Job, findings: Findings, audit: Audit) -> None:
+    proof = witnesses(audit)
+    _write_witnesses(folder / "internal" / "certificate.parquet", proof, audit)
+    tables = [_table_spec(here, tuple(spec.rules)) for here, spec in zip(findings.by_table, job.tables, strict=True)]
+    topics = {(t.response, t.population): t for t in audit.needs.tables.tables}
+    grain = {t.name: int(audit.grains.decimals[c[0]]) for t, c in _first_cells(audit)}
+    document: dict[str, Any] = {
+        "format": 1,
+        "claim": "outsider",
+        "tables": tables,
+        "equations": [str(e) for e in audit.needs.tables.equations],
+        "attack": {
+            "lower": _bound(job.attack.lower),
+            "upper": _bound(job.attack.upper),
+            "percent": None if job.attack.percent is None else _number(job.attack.percent),
+        },
+        "grains": [{"response": r, "population": p, "decimals": grain[t.name]} for (r, p), t in topics.items()],
+        "witnesses": proof.many,
+        "insiders": [],
+        "trusted": [],
+        "files": {
+            path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        },
+    }
+    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    document["digest"] = hashlib.sha256(canonical.encode("utf-8")).hexdigest()
+    _write_json(folder / "internal" / "certificate.json", document)
+
+
+def _first_cells(audit: Audit) -> list[tuple[Table, Any]]:
+    tables = audit.needs.tables
+    return list(zip(tables.tables, tables.cells_of, strict=True))
+
+
+def _write_witnesses(path: Path, proof: Witnesses, audit: Audit) -> None:
+    table, row = audit.needs.tables.first
+    columns = {
+        "witness": pa.array(proof.witness, pa.int32()),
+        "table": pa.array(table[proof.cell], pa.int32()),
+        "row": pa.array(row[proof.cell], pa.int64()),
+        "move": pa.array(proof.move, pa.int64()),
+        "denominator": pa.array(proof.denominator, pa.int64()),
+    }
+    pq.write_table(pa.table(columns), path)
+
+
+def _table_spec(here: TableFindings, rules: tuple[Any, ...]) -> dict[str, Any]:
+    table = here.table
+    return {
+        "name": table.name,
+        "by": [d.name for d in table.dimensions],
+        "response": table.response,
+        "population": table.population,
+        "decimals": table.decimals,
+        "count": table.is_count,
+        "zeros": table.zeros,
+        "tolerance": table.tolerance,
+        "rules": [dump_rule(rule) for rule in rules],
+    }
+
+
+def _plain(number: Decimal) -> str:
+    """Write a decimal without an exponent and without zeros that say nothing."""
+    text = f"{number:f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) or "0"
+
+
+def _number(value: float) -> str:
+    if np.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return _plain(Decimal(repr(float(value))))
+
+
+def _bound(value: float) -> str:
+    return "unbounded" if np.isinf(value) else _number(value)
+
+
+def _write_json(path: Path, content: object) -> None:
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
