@@ -7,12 +7,19 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from cellguard.attack.audit import Audit, audit
+from cellguard.attack.explain import explain
+from cellguard.attack.known import Known, read_known
 from cellguard.errors import InputError, JobError, did_you_mean, listing
+from cellguard.files.folder import read_folder
 from cellguard.files.jobfile import AlsoSpec, DimensionSpec, Job, RecodeSpec, TableSpec
+from cellguard.files.output import write_output
 from cellguard.hierarchy.build import TOTAL, by_digits
 from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
 from cellguard.hierarchy.hrc import read_hrc
@@ -22,6 +29,8 @@ from cellguard.protection import Knowledge, Requirements, require
 from cellguard.rules.assess import Findings, assess
 from cellguard.rules.rule import Rule
 from cellguard.rules.simple import Given
+from cellguard.table.apriori import State
+from cellguard.table.pattern import STATUS, Pattern
 from cellguard.table.read import About, CellColumns, flat_dimension, read_cells
 from cellguard.table.source import Dialect, Source, open_source
 from cellguard.table.statements import read_apriori
@@ -93,6 +102,110 @@ class Assessment:
             "by_rule": {str(r): int((u & here.primary).sum()) for r, u in zip(here.rules, here.unsafe, strict=True)},
             "unprotectable": int(self.needs.unprotectable[cells].sum()),
         }
+
+
+@dataclass(frozen=True, eq=False)
+class Audited:
+    """An audit with what it was made from; ``job`` is None for a folder."""
+
+    findings: Findings
+    audit: Audit
+    seconds: Mapping[str, float]
+    known: Known | None = None
+    job: Job | None = None
+
+    def summary(self) -> dict[str, Any]:
+        """Return verdict, counts and what gives cells away; no hidden value, but what an attacker would find."""
+        found, tables = self.audit, self.audit.needs.tables
+        return {
+            "cellguard": version("cellguard"),
+            "step": "audit",
+            "verdict": found.verdict,
+            "tables": {t.name: self._count(i) for i, t in enumerate(tables.tables)},
+            "set": {
+                "cells": len(tables),
+                "relations": int(tables.relations.shape[0]),
+                "primary": int(found.needs.primary.sum()),
+                "secondary": int(found.pattern.secondary.sum()),
+                "failing": int(found.failing.sum()),
+                "undecided": int(found.undecided.sum()),
+                "witnesses": len(found.found.moves),
+            },
+            "failing": self.failures(),
+            "insiders": "not checked",
+            "seconds": {step: round(s, 3) for step, s in self.seconds.items()},
+        }
+
+    def failures(self, most: int = 100) -> list[dict[str, Any]]:
+        """Return the cells that are not protected, how near an attacker comes, and through which relations."""
+        found, tables = self.audit, self.audit.needs.tables
+        relations = _with_known(tables, self.known)
+        unknown = found.pattern.unknown & ~tables.empty
+        wanted = np.flatnonzero(found.failing | found.undecided)[:most].tolist()
+        reasons = explain(tables, relations, unknown, found.lower, found.upper, wanted)
+        return [
+            {
+                "cell": tables.cell_name(cell),
+                "lower": _finite(found.lower[cell]),
+                "upper": _finite(found.upper[cell]),
+                "undecided": bool(found.undecided[cell]),
+                "how": how,
+            }
+            for cell, how in zip(wanted, reasons, strict=True)
+        ]
+
+    def _count(self, number: int) -> dict[str, int]:
+        status = self.audit.pattern.status(number)
+        cells = self.audit.needs.tables.cells_of[number]
+        counts = {word: int((status == word).sum()) for word in STATUS}
+        return {"cells": len(status), **counts, "failing": int(self.audit.failing[cells].sum())}
+
+
+def _finite(number: float) -> float | None:
+    return float(number) if np.isfinite(number) else None
+
+
+def _with_known(tables: TableSet, known: Known | None) -> sp.csr_array:
+    return tables.relations if known is None else sp.csr_array(sp.vstack([tables.relations, known.sums], format="csr"))
+
+
+def audit_job(job: Job, *, intervals: bool = False, threads: int = 1, tell: Tell = silent) -> Audited:
+    """Audit the pattern that a job describes: its unsafe cells, and the cells said to be ``secondary``."""
+    assessment = assess_job(job, tell=tell)
+    linked = assessment.tables
+    hidden = np.zeros(len(linked), bool)
+    for table, cells in zip(linked.tables, linked.cells_of, strict=True):
+        hidden[cells] |= table.apriori.has(State.secondary)
+    pattern = Pattern(linked, assessment.needs.primary, hidden & ~assessment.needs.primary)
+    known = read_known(job.path(job.known), linked) if job.known else None
+    seconds = dict(assessment.seconds)
+    with _step("auditing", seconds, tell):
+        found = _audit(assessment.needs, pattern, known, intervals, threads, tell)
+    return Audited(assessment.findings, found, seconds, known, job)
+
+
+def audit_folder(folder: str | Path, *, intervals: bool = False, threads: int = 1, tell: Tell = silent) -> Audited:
+    """Audit an output folder anew, from its stored facts and hierarchies."""
+    seconds: dict[str, float] = {}
+    with _step("reading the folder", seconds, tell):
+        findings, needs, pattern = read_folder(folder)
+    with _step("auditing", seconds, tell):
+        found = _audit(needs, pattern, None, intervals, threads, tell)
+    return Audited(findings, found, seconds)
+
+
+def release_job(done: Audited, folder: str | Path, *, force: bool = False) -> None:
+    """Write the output folder of a safe audit: the release, the internal files and the certificate."""
+    if done.job is None:
+        raise InputError("only the audit of a job can be released")
+    write_output(folder, done.job, done.findings, done.audit, done.summary(), force=force)
+
+
+def _audit(
+    needs: Requirements, pattern: Pattern, known: Known | None, intervals: bool, threads: int, tell: Tell
+) -> Audit:
+    sums = None if known is None else known.sums
+    return audit(needs, pattern, known=sums, intervals=intervals, threads=threads, tell=tell)
 
 
 def assess_job(job: Job, *, tell: Tell = silent) -> Assessment:

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,19 +17,22 @@ if TYPE_CHECKING:
 
 _AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, and nothing else.")
 _QUIET = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+_FILE = click.Path(path_type=Path, dir_okay=False)
 _FORCE = click.option("--force", is_flag=True, help="Replace what is there already.")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="cellguard")
 def cli() -> None:
-    """Find the cells of a table that would disclose a person or a company.
+    """Find the cells of a table that would disclose a person or a company, and prove what is left safe.
 
     \b
     Start here:
       cellguard demo                 see it work on built-in business tables
       cellguard init cells.csv       write a commented job for your own table
       cellguard assess job.yaml      find the unsafe cells, with reasons
+      cellguard audit out/           attack a release as an outsider would
+      cellguard verify out/          check its certificate without a solver
 
     Exit status: 0 done; 1 not proven safe; 2 bad input or options.
     """
@@ -53,6 +56,89 @@ def assess(job: Path, listed: Path | None, force: bool, as_json: bool, quiet: bo
     far each unsafe cell must be protected. Exits with 0 when done, however many cells are unsafe.
     """
     _report(_assess(job, as_json or quiet), listed=listed, force=force, as_json=as_json, quiet=quiet)
+
+
+@cli.command()
+@click.argument("path", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--table", "tables", multiple=True, type=_FILE, help="A table made elsewhere (CSV or Parquet); repeatable."
+)
+@click.option(
+    "--dim",
+    "dims",
+    multiple=True,
+    metavar="COLUMN[:WAY=FILE]",
+    help="A dimension column of --table, with its hierarchy: :levels=FILE, :parents=FILE, :hrc=FILE, :digits=1,1,2, "
+    "and :total=CODE if the total is not called Total. Repeatable.",
+)
+@click.option("--value", default="value", show_default=True, help="The value column of --table.")
+@click.option("--flag", help="A column of --table that is not blank for suppressed cells; else values such as x or ..")
+@click.option(
+    "--true", help="A column of --table with the true values: then protection is judged, not only disclosure."
+)
+@click.option(
+    "--primary", multiple=True, help="With --true: a value of --flag that means primary (default: all of them)."
+)
+@click.option("--percent", default=10.0, show_default=True, help="With --true: the protection that a primary needs.")
+@click.option("--count", is_flag=True, help="The values of --table are counts, which are whole numbers.")
+@click.option("--inner", is_flag=True, help="Also work out the table that crosses all dimensions of the --table files.")
+@click.option("--known", type=_FILE, help="Totals that an attacker has from elsewhere: dimension columns and value.")
+@click.option("--lower", type=float, default=0.0, show_default=True, help="Lower bound of the cells of --table.")
+@click.option("--upper", type=float, default=float("inf"), help="Upper bound of the cells of --table.")
+@click.option("--intervals", type=_FILE, help="Write the exact interval of each suppressed cell to this CSV file.")
+@click.option("--out", type=click.Path(path_type=Path), help="With a job: if safe, write release and certificate here.")
+@click.option("--threads", default=1, show_default=True, type=click.IntRange(1, 64), help="Solve in so many threads.")
+@_FORCE
+@_AS_JSON
+@_QUIET
+def audit(path: Path | None, as_json: bool, quiet: bool, **options: Any) -> None:  # noqa: ANN401
+    """Attack tables as an outsider would: PATH is an output folder or a job; or give --table files made elsewhere.
+
+    \b
+      cellguard audit out/                         an output folder, from its stored facts
+      cellguard audit job.yaml                     unsafe cells and those said to be secondary are hidden
+      cellguard audit --table t.csv --dim region:parents=region.csv --dim size --value turnover
+
+    The attacker knows every published cell, all relations and the bounds. Exit status 1 if a cell is not protected.
+    Of a table made elsewhere the hidden values may not be known; then the audit tells which are disclosed exactly.
+    """
+    from cellguard.cli.audit import run_audit
+
+    with _progress(as_json or quiet) as tell:
+        outcome = run_audit(path, tell=tell, **options)
+    if as_json:
+        click.echo(json.dumps(outcome.summary, indent=2))
+    elif not quiet:
+        from cellguard.cli.show import show_audit
+
+        show_audit(outcome.summary, outcome.written)
+    sys.exit(0 if outcome.safe else 1)
+
+
+@cli.command()
+@click.argument("certificate", type=click.Path(path_type=Path))
+@click.option("--release", type=click.Path(path_type=Path), help="The release folder, if it is not beside internal/.")
+@click.option("--internal", type=click.Path(path_type=Path), help="The internal folder, if not the certificate's own.")
+@_AS_JSON
+@_QUIET
+def verify(certificate: Path, release: Path | None, internal: Path | None, as_json: bool, quiet: bool) -> None:
+    """Check a CERTIFICATE (or an output folder) in exact arithmetic, without a solver.
+
+    Nine checks with code of their own: cells, relations, published values, needs and witnesses are all worked out again
+    from the stored files. It is a checksum of a proof, not a signature. Exit status 1 if any check fails.
+    """
+    from cellguard.cli.show import show_verification
+    from cellguard.verify.verify import verify as check
+
+    path = certificate / "internal" / "certificate.json" if certificate.is_dir() else certificate
+    found = check(path, release=release, internal=internal)
+    if as_json:
+        checks = [{"number": c.number, "name": c.name, "passed": c.passed, "detail": c.detail} for c in found.checks]
+        summary = {"valid": found.valid, "checks": checks, "warnings": found.warnings, "trusted": found.trusted}
+        click.echo(json.dumps(summary, indent=2))
+    elif not quiet:
+        show_verification(found)
+    sys.exit(0 if found.valid else 1)
 
 
 @cli.command()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from cellguard.verify.verify import Verification
 
 
 def show_assessment(summary: Mapping[str, Any]) -> None:
@@ -44,3 +47,65 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers:
     for row in [header, *rows]:
         cells = [t.rjust(w) if i in numbers else t.ljust(w) for i, (t, w) in enumerate(zip(row, widths, strict=True))]
         click.echo("  ".join(cells).rstrip())
+
+
+def show_audit(summary: Mapping[str, Any], written: Sequence[str]) -> None:
+    """Print the verdict first, then the cells that are given away and how, then what was written."""
+    both = summary["set"]
+    words = {
+        "safe": "SAFE: every unsafe cell is proven to be protected against outsiders.",
+        "unsafe": "UNSAFE: an outsider comes too near to the cells below.",
+        "undecided": "NOT PROVEN: some cells could not be decided; do not publish.",
+        "not exactly disclosed": "No suppressed cell is disclosed exactly. (How near one may come is in --intervals.)",
+    }
+    click.echo(words[summary["verdict"]])
+    if "tables" in summary:
+        header = ["table", "cells", "published", "primary", "secondary", "not protected"]
+        keys = ("cells", "published", "primary", "secondary", "failing")
+        rows = [[name, *(f"{table[k]:,}" for k in keys)] for name, table in summary["tables"].items()]
+        show_table(header, rows, numbers=range(1, 6))
+        click.echo(
+            f"As one set: {both['cells']:,} distinct cells, {both['relations']:,} relations, "
+            f"{both['witnesses']:,} witnesses."
+        )
+    else:
+        click.echo(
+            f"{both['cells']:,} distinct cells, {both['suppressed']:,} suppressed, {both['disclosed']:,} disclosed."
+        )
+    for failure in summary["failing"][:_SHOWN]:
+        click.echo(f"\n{failure['cell']}: {_interval(failure)}")
+        for line in failure["how"]:
+            click.echo(f"  {line}")
+    if len(summary["failing"]) > _SHOWN:
+        click.echo(
+            f"\n... and more; --json lists up to 100 of {max(both.get('failing', 0), len(summary['failing'])):,}."
+        )
+    if "insiders" in summary:
+        click.echo("Insiders not checked.")
+    for line in written:
+        click.echo(f"Written: {line}")
+
+
+_SHOWN = 20
+
+
+def _interval(failure: Mapping[str, Any]) -> str:
+    if failure.get("undecided"):
+        return "not decided"
+    low, high = failure["lower"], failure["upper"]
+    if low is not None and low == high:
+        return f"known exactly, {low:,.10g}"
+    ends = ("no lower end" if low is None else f"{low:,.10g}"), ("no upper end" if high is None else f"{high:,.10g}")
+    return f"between {ends[0]} and {ends[1]}"
+
+
+def show_verification(found: Verification) -> None:
+    """Print the nine checks, warnings and what is taken on trust."""
+    for check in found.checks:
+        click.echo(f"{'ok  ' if check.passed else 'FAIL'} {check.number}. {check.name}: {check.detail}")
+    for warning in found.warnings:
+        click.echo(f"Warning: {warning}")
+    for rule in found.trusted:
+        click.echo(f"Taken on trust: the rule {rule}")
+    click.echo("Valid." if found.valid else "NOT VALID: do not publish.")
+    click.echo("This is a checksum of a proof, not a signature: it does not tell who made the files.")

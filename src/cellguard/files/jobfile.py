@@ -177,12 +177,13 @@ class Job(_Spec):
     'min_frequency 3'
     """
 
-    later: ClassVar[tuple[str, ...]] = ("microdata", "known", "previous", "output")
+    later: ClassVar[tuple[str, ...]] = ("microdata", "previous", "output")
     version: Literal[1]
     dimensions: dict[str, DimensionSpec] = {}
     equations: list[str] = []
     tables: list[TableSpec] = Field(min_length=1)
     attack: AttackSpec = AttackSpec()
+    known: str | None = Field(None, min_length=1, description="CSV file of totals that an attacker has from elsewhere")
     _folder: Path = PrivateAttr(default=Path())
 
     @property

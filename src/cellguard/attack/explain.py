@@ -1,0 +1,121 @@
+"""Which relations give a cell away, in words: "North/B = North/Total - North/A - North/C, all published"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from cellguard.table.facts import BoolArray, FloatArray
+from cellguard.table.tableset import TableSet
+
+_LONGEST = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Derivations:
+    """How an attacker finds cells step by step: each from one relation, the other cells of which are known by then.
+
+    ``step`` is 0 for published cells, k for cells found in step k, -1 for cells that no such chain reaches.
+    """
+
+    step: npt.NDArray[np.int64]
+    relation: npt.NDArray[np.intp]
+
+
+def derive(relations: sp.csr_array, unknown: BoolArray) -> Derivations:
+    """Solve relations with one unknown cell for that cell, until there are none left."""
+    unknown = unknown.copy()
+    step = np.where(unknown, -1, 0)
+    source = np.full(len(unknown), -1, np.intp)
+    rows = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
+    for number in range(1, len(unknown) + 1):
+        open_terms = unknown[relations.indices]
+        single = np.bincount(rows[open_terms], minlength=relations.shape[0]) == 1
+        found = open_terms & single[rows]
+        if not found.any():
+            break
+        cells, first = np.unique(relations.indices[found], return_index=True)
+        step[cells], source[cells] = number, rows[found][first]
+        unknown[cells] = False
+    return Derivations(step, source)
+
+
+def explain(
+    tables: TableSet,
+    relations: sp.csr_array,
+    unknown: BoolArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    cells: Sequence[int],
+) -> list[list[str]]:
+    """Return for each of some cells, in words, why an attacker comes near to it; the last step comes first."""
+    found = derive(relations, unknown)
+    columns = sp.csc_array(relations)
+    return [_why(tables, relations, columns, found, unknown, upper - lower, cell) for cell in cells]
+
+
+def _why(
+    tables: TableSet,
+    relations: sp.csr_array,
+    columns: sp.csc_array,
+    found: Derivations,
+    unknown: BoolArray,
+    width: FloatArray,
+    cell: int,
+) -> list[str]:
+    if not unknown[cell]:
+        return [f"{name(tables, cell, cell)} is published, or known to be empty"]
+    if found.step[cell] > 0:
+        return _chain(tables, relations, found, cell)
+    own = columns.indices[columns.indptr[cell] : columns.indptr[cell + 1]].tolist()
+    groups = [[c for c in _terms(relations, r)[0].tolist() if unknown[c]] for r in own]
+    room = [float(np.sum(width[[c for c in group if c != cell]])) for group in groups]
+    if not room or not np.isfinite(min(room)):
+        return [f"{name(tables, cell, cell)} is narrowed down by several relations together"]
+    tight = groups[room.index(min(room))]
+    shown = " and ".join(name(tables, c, cell) for c in tight[:_LONGEST]) + (
+        " and others" if len(tight) > _LONGEST else ""
+    )
+    return [f"only {shown} are hidden in one relation, and that leaves {name(tables, cell, cell)} too little room"]
+
+
+def _chain(tables: TableSet, relations: sp.csr_array, found: Derivations, cell: int) -> list[str]:
+    lines: list[str] = []
+    wanted = [cell]
+    seen = set(wanted)
+    while wanted and len(lines) < _LONGEST:
+        at = wanted.pop(0)
+        cells, weights = _terms(relations, int(found.relation[at]))
+        own = weights[cells == at][0]
+        parts = [(c, -w / own) for c, w in zip(cells.tolist(), weights.tolist(), strict=True) if c != at]
+        parts.sort(key=lambda part: part[1] < 0)
+        text = " ".join(f"{'+' if w > 0 else '-'} {name(tables, c, cell)}" for c, w in parts).removeprefix("+ ")
+        derived = [c for c, _ in parts if found.step[c] > 0]
+        how = (
+            "all published"
+            if not derived
+            else "where "
+            + ", ".join(name(tables, c, cell) for c in derived)
+            + (" follow first" if len(derived) > 1 else " follows first")
+        )
+        lines.append(f"{name(tables, at, cell)} = {text or '0'}, {how}")
+        wanted += [c for c in derived if c not in seen]
+        seen.update(derived)
+    return lines
+
+
+def _terms(relations: sp.csr_array, relation: int) -> tuple[npt.NDArray[np.integer], FloatArray]:
+    part = slice(relations.indptr[relation], relations.indptr[relation + 1])
+    return relations.indices[part], relations.data[part]
+
+
+def name(tables: TableSet, cell: int, home: int | None = None) -> str:
+    """Return a cell's codes; with its table's name in front unless that table also shows the cell ``home``."""
+    table, position = (int(a[cell]) for a in tables.first)
+    if len(tables.tables) == 1 or (home is not None and int(tables.first[0][home]) == table):
+        return tables.tables[table].cell_name(position)
+    return tables.cell_name(cell)

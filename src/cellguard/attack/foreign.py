@@ -1,0 +1,215 @@
+"""Tables that another tool protected: suppressed cells are marked, and their true values may not be known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import scipy.sparse as sp
+
+from cellguard.attack.intervals import exact_moves
+from cellguard.attack.known import Known
+from cellguard.attack.pool import Tell
+from cellguard.attack.problem import UNLIMITED, Problem, Whole
+from cellguard.errors import InputError, NotAdditive
+from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.protection import Knowledge
+from cellguard.solver.highs import solve
+from cellguard.solver.program import Program, Status
+from cellguard.table.additivity import allowance
+from cellguard.table.apriori import State
+from cellguard.table.facts import BoolArray, FloatArray
+from cellguard.table.read import About, CellColumns, read_cells
+from cellguard.table.source import Source, open_source
+from cellguard.table.table import Table
+from cellguard.table.tableset import TableSet
+
+MARKS = ("", "x", "X", "c", "C", "..", "...", "-", "*", "n.a.", "NA", "NaN", "nan", ":")
+_SPARE = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """What an attacker can work out of tables without their hidden values: an interval for each distinct cell."""
+
+    tables: TableSet
+    unknown: BoolArray
+    lower: FloatArray
+    upper: FloatArray
+
+    @property
+    def disclosed(self) -> BoolArray:
+        """The hidden cells whose interval is narrower than one unit of the last decimal: they are known exactly."""
+        return np.asarray(self.unknown & (self.upper - self.lower < self.tables.unit * 0.999), bool)
+
+
+def read_protected(
+    source: Source, by: Mapping[str, Dimension], value: str, *, flag: str | None = None, about: About
+) -> Table:
+    """Read a table with suppressed cells: their value is a mark or blank, or a flag column is not blank for them.
+
+    Suppressed cells get the value 0 and the state ``secondary``; whoever asks for their value must look at the state.
+    """
+    if flag:
+        text = pc.utf8_trim_whitespace(pc.fill_null(source.text(flag), ""))
+        hidden = np.asarray(pc.not_equal(text, "").to_numpy(), bool)
+    else:
+        column = source.column(value)
+        text = pc.utf8_trim_whitespace(pc.fill_null(column.cast(pa.string()), ""))
+        hidden = np.asarray(pc.is_in(text, value_set=pa.array(MARKS)).to_numpy(), bool)
+    shown = pc.if_else(pa.array(~hidden), source.column(value).cast(pa.string()), "0")
+    clean = Source(source.columns.set_column(source.names.index(value), value, shown), source.place, source.decimal)
+    table = read_cells(clean, by, CellColumns(value), replace(about, zeros=about.zeros or "known"))
+    state = np.where(hidden[np.maximum(table.rows, 0)] & (table.rows >= 0), State.secondary, State.none)
+    return replace(table, apriori=replace(table.apriori, state=state.astype(np.int8)))
+
+
+def hidden_cells(tables: TableSet) -> BoolArray:
+    """Tell which distinct cells are suppressed in every table that shows them."""
+    shown = np.zeros(len(tables), bool)
+    for table, cells in zip(tables.tables, tables.cells_of, strict=True):
+        shown[cells[~table.apriori.has(State.secondary) & ~table.unpublished]] = True
+    return ~shown
+
+
+def known_values(tables: TableSet, unknown: BoolArray) -> FloatArray:
+    """Return the value of each distinct cell from a table that shows it; 0 for unknown ones."""
+    value = np.zeros(len(tables))
+    for table, cells in zip(tables.tables, tables.cells_of, strict=True):
+        shown = ~table.apriori.has(State.secondary) & ~table.unpublished
+        value[cells[shown]] = table.value[shown]
+    value[unknown] = 0.0
+    return value
+
+
+def infer(
+    tables: TableSet,
+    knowledge: Knowledge | None = None,
+    *,
+    known: Known | None = None,
+    threads: int = 1,
+    tell: Tell,
+) -> Intervals:
+    """Work out the exact interval of every hidden cell from the published ones alone.
+
+    A first table that fits is found; everything else is a move from it. Published values may be rounded, so a relation
+    may be off by what rounding allows.
+    """
+    knowledge = knowledge or Knowledge()
+    unknown = hidden_cells(tables)
+    value = known_values(tables, unknown)
+    relations, constant = tables.relations, np.zeros(tables.relations.shape[0])
+    if known is not None:
+        if np.isnan(known.value).any():
+            raise InputError("known: give the `value` of each total, since the tables' own values are not known")
+        relations = sp.csr_array(sp.vstack([relations, known.sums], format="csr"))
+        constant = np.concatenate([constant, known.value])
+    slack = np.zeros(len(tables))
+    for table, cells in zip(tables.tables, tables.cells_of, strict=True):
+        slack[cells] = np.maximum(slack[cells], allowance(table))
+    target = constant - relations @ value
+    allowed = abs(relations) @ np.where(unknown, 0.0, slack)
+    _check_published(tables, relations, unknown, target, allowed)
+    search = _Search.of(relations, target, allowed, unknown, knowledge, tables.empty)
+    low, high = value.copy(), value.copy()
+    low[unknown], high[unknown] = search.ends(tables, unknown, threads, tell)
+    return Intervals(tables, unknown, low, high)
+
+
+def _check_published(
+    tables: TableSet, relations: sp.csr_array, unknown: BoolArray, target: FloatArray, allowed: FloatArray
+) -> None:
+    complete = abs(relations) @ unknown.astype(float) == 0
+    bad = np.flatnonzero(complete & (np.abs(target) > allowed * (1 + 1e-9) + 1e-9))
+    if len(bad):
+        terms = relations.indices[relations.indptr[bad[0]] : relations.indptr[bad[0] + 1]]
+        shown = ", ".join(tables.cell_name(int(c)) for c in terms[:6])
+        raise NotAdditive(f"{len(bad)} relations between published cells do not hold, the first among {shown}")
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Unknown x with |matrix @ x - target| <= allowed and lower <= x <= upper."""
+
+    matrix: sp.csr_array
+    target: FloatArray
+    allowed: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        relations: sp.csr_array,
+        target: FloatArray,
+        allowed: FloatArray,
+        unknown: BoolArray,
+        knowledge: Knowledge,
+        empty: BoolArray,
+    ) -> _Search:
+        part = sp.csr_array(relations[:, np.flatnonzero(unknown)])
+        rows = np.flatnonzero(np.diff(part.indptr))
+        lower = np.where(empty[unknown], 0.0, knowledge.lower)
+        upper = np.where(empty[unknown], 0.0, knowledge.upper)
+        return cls(sp.csr_array(part[rows]), target[rows], allowed[rows], lower, upper)
+
+    def first_table(self) -> FloatArray:
+        """Return values that fit, or say that there are none."""
+        scale = max(float(np.abs(self.target).max(initial=0)), 1.0)
+        low, high = (self.target - self.allowed) / scale, (self.target + self.allowed) / scale
+        nothing = np.zeros(self.matrix.shape[1])
+        found = solve(Program(self.matrix.astype(float), low, high, self.lower / scale, self.upper / scale, nothing))
+        if found.status is not Status.optimal:
+            raise InputError(
+                "no table fits the published values and bounds: the published cells contradict each other, or a hidden "
+                "cell would have to be negative. Check the hierarchies, and for negative values give a lower bound"
+            )
+        return found.x * scale
+
+    def ends(self, tables: TableSet, unknown: BoolArray, threads: int, tell: Tell) -> tuple[FloatArray, FloatArray]:
+        """Return the least and the most of each x, as moves from a first table in grains.
+
+        A relation that may be off gets a column of its own for that.
+        """
+        counts = tables.is_count[unknown]
+        grain = 1.0 if counts.all() else 10.0 ** -(max(t.decimals for t in tables.tables) + _SPARE)
+        start = np.rint(self.first_table() / grain) * grain
+        loose = np.flatnonzero(self.allowed > grain / 2)
+        many, n = len(loose), self.matrix.shape[1]
+        slack = sp.csr_array((np.ones(many), (loose, np.arange(many))), shape=(self.matrix.shape[0], many))
+        off = (self.target - self.matrix @ start)[loose]
+        down = np.concatenate([start - self.lower, self.allowed[loose] + off])
+        up = np.concatenate([self.upper - start, self.allowed[loose] - off])
+        none = np.zeros(n + many, np.int64)
+        problem = Problem(
+            np.arange(n + many),
+            sp.csr_array(sp.hstack([self.matrix, slack], format="csr")).astype(np.int64),
+            _whole(down / grain),
+            _whole(up / grain),
+            none,
+            none,
+            none,
+            np.concatenate([counts, np.zeros(many, bool)]),
+        )
+        low, high = exact_moves(problem, threads=threads, tell=tell)
+        return start + low[:n] * grain, start + high[:n] * grain
+
+
+def _whole(amount: FloatArray) -> Whole:
+    finite = np.clip(amount, 0, 2.0**60)
+    return np.where(np.isinf(amount), UNLIMITED, np.rint(finite)).astype(np.int64)
+
+
+def inner_table(tables: Sequence[Table]) -> Table:
+    """Return the cross-classification of all dimensions of some tables, every cell of it unknown."""
+    dimensions = list({d.name: d for t in tables for d in t.dimensions}.values())
+    grid = np.meshgrid(*[np.arange(len(d.codes)) for d in dimensions], indexing="ij")
+    data = {d.name: np.array(d.codes, object)[g.ravel()].tolist() for d, g in zip(dimensions, grid, strict=True)}
+    data["value"] = ["x"] * grid[0].size
+    first = tables[0]
+    about = About("inner", first.response, first.population, first.is_count, first.decimals)
+    source = open_source(data, name="the inner table")
+    return read_protected(source, {d.name: d for d in dimensions}, "value", about=about)

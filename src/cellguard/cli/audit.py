@@ -1,0 +1,88 @@
+"""`cellguard audit`: which kind of thing is it, and what is written where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cellguard.errors import InputError
+from cellguard.files.write import csv_text, write_text
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What to show, whether all is safe, and which files were written."""
+
+    summary: dict[str, Any]
+    safe: bool
+    written: tuple[str, ...]
+
+
+def run_audit(
+    path: Path | None,
+    *,
+    tell: Tell,
+    out: Path | None,
+    intervals: Path | None,
+    force: bool,
+    threads: int,
+    **foreign: Any,  # noqa: ANN401
+) -> Outcome:
+    """Audit a folder, a job or tables made elsewhere."""
+    if (path is None) == (not foreign["tables"]):
+        raise InputError("give either an output folder or a job, or --table files made elsewhere")
+    if path is None:
+        return _foreign(tell, intervals, force, threads, out, foreign)
+    if not path.exists():
+        raise InputError(f"no file or folder {str(path)!r}")
+    return _own(path, tell, out, intervals, force, threads)
+
+
+def _own(path: Path, tell: Tell, out: Path | None, intervals: Path | None, force: bool, threads: int) -> Outcome:
+    from cellguard.files.jobfile import Job
+    from cellguard.job import audit_folder, audit_job, release_job
+
+    exact = intervals is not None
+    if path.is_dir():
+        if out:
+            raise InputError("--out goes with a job; an output folder is written already")
+        done = audit_folder(path, intervals=exact, threads=threads, tell=tell)
+    else:
+        done = audit_job(Job.load(path), intervals=exact, threads=threads, tell=tell)
+    found, tables, written = done.audit, done.audit.needs.tables, []
+    if intervals:
+        cells = np.flatnonzero(found.pattern.unknown).tolist()
+        rows = [(tables.cell_name(c), f"{found.lower[c]:.12g}", f"{found.upper[c]:.12g}") for c in cells]
+        write_text(intervals, csv_text(("cell", "lower", "upper"), rows), force=force, confidential=True)
+        written.append(f"intervals: {intervals} (confidential)")
+    safe = found.verdict == "safe"
+    if out and safe:
+        release_job(done, out, force=force)
+        written.append(f"release and certificate: {out}")
+    return Outcome(done.summary(), safe, tuple(written))
+
+
+def _foreign(
+    tell: Tell, intervals: Path | None, force: bool, threads: int, out: Path | None, given: dict[str, Any]
+) -> Outcome:
+    from cellguard.cli.foreign import Foreign, audit_foreign
+
+    if out:
+        raise InputError("--out goes with a job")
+    summary = audit_foreign(Foreign(**given), threads=threads, tell=tell)
+    written = []
+    if intervals:
+        rows = [(i["cell"], _end(i["lower"]), _end(i["upper"])) for i in summary["intervals"]]
+        write_text(intervals, csv_text(("cell", "lower", "upper"), rows), force=force, confidential=True)
+        written.append(f"intervals: {intervals} (confidential)")
+    return Outcome(summary, summary["verdict"] in {"safe", "not exactly disclosed"}, tuple(written))
+
+
+def _end(number: float | None) -> str:
+    return "" if number is None else f"{number:.12g}"

@@ -1,0 +1,149 @@
+"""`cellguard audit --table`: tables that another tool protected, from files and a few words about their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cellguard.attack.audit import audit
+from cellguard.attack.explain import explain
+from cellguard.attack.foreign import Intervals, hidden_cells, infer, inner_table, read_protected
+from cellguard.attack.known import read_known
+from cellguard.errors import InputError, InternalError, did_you_mean
+from cellguard.hierarchy.build import TOTAL, by_digits
+from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.hierarchy.hrc import read_hrc
+from cellguard.hierarchy.read import read_levels, read_parents
+from cellguard.job import Audited
+from cellguard.protection import Knowledge, require
+from cellguard.rules.assess import assess
+from cellguard.rules.simple import Given
+from cellguard.table.apriori import State
+from cellguard.table.pattern import Pattern
+from cellguard.table.read import About, CellColumns, flat_dimension, read_cells
+from cellguard.table.source import Source, open_source
+from cellguard.table.table import Table
+from cellguard.table.tableset import assemble, link
+
+_MARK = "suppressed"
+_WAYS = ("levels", "parents", "hrc", "digits", "total")
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """What the command line says of tables made elsewhere."""
+
+    tables: Sequence[Path]
+    dims: Sequence[str]
+    value: str
+    flag: str | None
+    count: bool
+    inner: bool
+    known: Path | None
+    lower: float
+    upper: float
+    true: str | None
+    primary: Sequence[str]
+    percent: float
+
+
+def audit_foreign(given: Foreign, *, threads: int, tell: Callable[[str], None]) -> dict[str, Any]:
+    """Work out the intervals of all suppressed cells, and return them with a verdict."""
+    sources = [open_source(path) for path in given.tables]
+    dimensions = {d.name: d for d in (_dimension(text, sources) for text in given.dims)}
+    tables = []
+    for path, source in zip(given.tables, sources, strict=True):
+        by = {name: d for name, d in dimensions.items() if name in source.names}
+        if not by:
+            raise InputError(f"{path.name}: none of the columns {', '.join(dimensions)} is in it; name them with --dim")
+        about = About(path.stem, response=given.value, is_count=given.count)
+        table = read_protected(source, by, given.value, flag=given.flag, about=about)
+        tables.append(_with_truth(given, table, source, by) if given.true else table)
+    if given.true:
+        return _audit_truth(given, tables, threads, tell)
+    if given.inner:
+        tables.append(inner_table(tables))
+    linked = assemble(tables)
+    known = read_known(given.known, linked) if given.known else None
+    found = infer(linked, Knowledge(given.lower, given.upper), known=known, threads=threads, tell=tell)
+    return _summary(found)
+
+
+def _with_truth(given: Foreign, table: Table, source: Source, by: dict[str, Dimension]) -> Table:
+    """Return the table with its true values; the cells to protect are marked."""
+    hidden = table.apriori.has(State.secondary)
+    known = read_cells(
+        source, by, CellColumns(str(given.true)), About(table.name, table.response, is_count=given.count)
+    )
+    if len(known) != len(table):
+        raise InternalError("the same rows made two different tables")
+    wanted = hidden
+    if given.primary:
+        if not given.flag:
+            raise InputError("--primary names values of the --flag column; give that too")
+        flags = np.array(source.text(given.flag).fill_null("").to_pylist(), object)
+        wanted = hidden & np.isin(np.append(flags, "")[table.rows], list(given.primary))
+    return replace(known, apriori=table.apriori, facts=replace(known.facts, marks={_MARK: wanted}))
+
+
+def _audit_truth(given: Foreign, tables: list[Table], threads: int, tell: Callable[[str], None]) -> dict[str, Any]:
+    """Audit tables whose true values are known: every cell to protect needs a percentage on both sides."""
+    findings = assess(link(tables), [Given(_MARK, given.percent)])
+    needs = require(findings, Knowledge(given.lower, given.upper))
+    hidden = hidden_cells(needs.tables)
+    known = read_known(given.known, needs.tables) if given.known else None
+    sums = None if known is None else known.sums
+    pattern = Pattern(needs.tables, needs.primary, hidden & ~needs.primary)
+    done = Audited(findings, audit(needs, pattern, known=sums, intervals=True, threads=threads, tell=tell), {}, known)
+    found, cells = done.audit, np.flatnonzero(hidden).tolist()
+    ends = [(needs.tables.cell_name(c), _finite(found.lower[c]), _finite(found.upper[c])) for c in cells]
+    return done.summary() | {"intervals": [{"cell": c, "lower": low, "upper": high} for c, low, high in ends]}
+
+
+def _summary(found: Intervals) -> dict[str, Any]:
+    tables, disclosed = found.tables, np.flatnonzero(found.disclosed).tolist()
+    how = explain(tables, tables.relations, found.unknown, found.lower, found.upper, disclosed[:100])
+    return {
+        "step": "audit",
+        "verdict": "unsafe" if disclosed else "not exactly disclosed",
+        "set": {"cells": len(tables), "suppressed": int(found.unknown.sum()), "disclosed": len(disclosed)},
+        "failing": [
+            {"cell": tables.cell_name(c), "lower": float(found.lower[c]), "upper": float(found.upper[c]), "how": words}
+            for c, words in zip(disclosed, how, strict=False)
+        ],
+        "intervals": [
+            {"cell": tables.cell_name(c), "lower": _finite(found.lower[c]), "upper": _finite(found.upper[c])}
+            for c in np.flatnonzero(found.unknown).tolist()
+        ],
+    }
+
+
+def _finite(number: float) -> float | None:
+    return float(number) if np.isfinite(number) else None
+
+
+def _dimension(text: str, sources: Sequence[Source]) -> Dimension:
+    """Build a dimension from words such as ``industry:levels=nace.csv`` or ``size:total=All``."""
+    name, *options = text.split(":")
+    given = dict(option.partition("=")[::2] for option in options)
+    for key in given:
+        if key not in _WAYS:
+            raise InputError(f"--dim {text}: unknown word {key!r}{did_you_mean(key, _WAYS)}")
+    total = given.get("total", TOTAL)
+    users = [source for source in sources if name in source.names]
+    if not users:
+        raise InputError(f"--dim {name}: no table has such a column{did_you_mean(name, sources[0].names)}")
+    codes = list(dict.fromkeys(code for source in users for code in source.codes(name)[0]))
+    if "levels" in given:
+        return Dimension(name, read_levels(given["levels"], total=total))
+    if "parents" in given:
+        return Dimension(name, read_parents(given["parents"]))
+    if "hrc" in given:
+        return Dimension(name, read_hrc(given["hrc"], total=total))
+    if "digits" in given:
+        return Dimension(name, by_digits(codes, [int(d) for d in given["digits"].split(",")], total=total))
+    return flat_dimension(name, codes, total=total, place=users[0].place.name)

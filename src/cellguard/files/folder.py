@@ -1,0 +1,86 @@
+"""Reading an output folder back: its tables, what was found unsafe, and which cells are hidden."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cellguard.errors import InputError
+from cellguard.files.rulespec import parse_rule
+from cellguard.hierarchy.build import from_parents
+from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.protection import Knowledge, Requirements, require
+from cellguard.rules.assess import Findings, assess
+from cellguard.table.apriori import NUMBERS, State
+from cellguard.table.facts import BoolArray
+from cellguard.table.pattern import Pattern
+from cellguard.table.read import About, CellColumns, read_cells
+from cellguard.table.source import open_source
+from cellguard.table.table import Table
+from cellguard.table.tableset import link
+
+
+def read_folder(folder: str | Path) -> tuple[Findings, Requirements, Pattern]:
+    """Rebuild tables and rules from the stored facts, and the pattern from the stored statuses."""
+    inside = Path(folder) / "internal"
+    try:
+        about = json.loads((inside / "certificate.json").read_text(encoding="utf-8"))
+        attack, specs, equations = about["attack"], about["tables"], about["equations"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{str(folder)!r} is no output folder: internal/certificate.json cannot be read") from None
+    dimensions = {name: _read_dimension(inside, name) for spec in specs for name in spec["by"]}
+    statuses = [open_source(inside / f"{spec['name']}.csv").text("status").to_pylist() for spec in specs]
+    tables = [
+        _read_table(inside, spec, dimensions, np.array(status) == "unpublished")
+        for spec, status in zip(specs, statuses, strict=True)
+    ]
+    linked = link(tables, equations)
+    rules = {spec["name"]: [parse_rule(rule) for rule in spec["rules"]] for spec in specs}
+    findings = assess(linked, rules)
+    needs = require(findings, _knowledge(attack))
+    hidden = np.zeros(len(linked), bool)
+    for status, cells in zip(statuses, linked.cells_of, strict=True):
+        hidden[cells] |= np.isin(status, ["primary", "secondary"])
+    return findings, needs, Pattern(linked, needs.primary & hidden, hidden & ~needs.primary)
+
+
+def _read_dimension(inside: Path, name: str) -> Dimension:
+    source = open_source(inside / "hierarchies" / f"{name}.csv")
+    columns = [source.text(column).to_pylist() for column in ("hierarchy", "code", "parent", "label")]
+    rows = list(zip(*columns, strict=True))
+    labels = {code: label for _, code, _, label in rows if label}
+    numbers = dict.fromkeys(number for number, *_ in rows)
+    trees = [from_parents([(c, p) for n, c, p, _ in rows if n == number], labels=labels) for number in numbers]
+    return Dimension(name, *trees)
+
+
+def _read_table(inside: Path, spec: dict[str, Any], dimensions: dict[str, Dimension], unpublished: BoolArray) -> Table:
+    source = open_source(inside / "facts" / f"{spec['name']}.parquet")
+    tops = sorted((n for n in source.names if n.startswith("top")), key=lambda n: int(n.removeprefix("top")))
+    counted = source.column("count").null_count < len(source)
+    marks = tuple(n for n in source.names if n.startswith("mark:"))
+    columns = CellColumns(
+        "total", "count" if counted else None, top=tuple(tops), status="state", marks=marks, **{n: n for n in NUMBERS}
+    )
+    about = About(
+        spec["name"], spec["response"], spec["population"], spec["count"], spec["decimals"], "known", spec["tolerance"]
+    )
+    table = read_cells(source, {name: dimensions[name] for name in spec["by"]}, columns, about)
+    renamed = {name.removeprefix("mark:"): mark for name, mark in table.facts.marks.items()}
+    state = np.where(unpublished & (table.apriori.state == State.none), State.unpublished, table.apriori.state)
+    return replace(
+        table,
+        zeros=spec["zeros"],
+        facts=replace(table.facts, marks=renamed),
+        apriori=replace(table.apriori, state=state.astype(np.int8)),
+    )
+
+
+def _knowledge(attack: dict[str, Any]) -> Knowledge:
+    lower = -np.inf if attack["lower"] == "unbounded" else float(attack["lower"])
+    upper = np.inf if attack["upper"] == "unbounded" else float(attack["upper"])
+    return Knowledge(lower, upper, None if attack["percent"] is None else float(attack["percent"]))
