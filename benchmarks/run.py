@@ -7,9 +7,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from bench_audit import BENCHMARKS as AUDIT
 from bench_tables import BENCHMARKS as TABLES
 
-BENCHMARKS = {**TABLES}
+BENCHMARKS = {**TABLES, **AUDIT}
 
 
 def main(names: list[str]) -> None:

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from cellguard.attack.audit import Audit, audit
 from cellguard.attack.explain import explain
 from cellguard.attack.known import Known, read_known
-from cellguard.errors import InputError, JobError, did_you_mean, listing
+from cellguard.errors import InputError, JobError, NotProtected, did_you_mean, listing
 from cellguard.files.folder import read_folder
 from cellguard.files.jobfile import AlsoSpec, DimensionSpec, Job, RecodeSpec, TableSpec
 from cellguard.files.output import write_output
@@ -25,6 +25,8 @@ from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
 from cellguard.hierarchy.hrc import read_hrc
 from cellguard.hierarchy.read import read_labels, read_levels, read_parents
 from cellguard.hierarchy.recode import cut, merge, to_level
+from cellguard.protect.suppress.costs import cost_named, set_costs
+from cellguard.protect.suppress.suppress import Suppression, suppress
 from cellguard.protection import Knowledge, Requirements, require
 from cellguard.rules.assess import Findings, assess
 from cellguard.rules.rule import Rule
@@ -113,13 +115,14 @@ class Audited:
     seconds: Mapping[str, float]
     known: Known | None = None
     job: Job | None = None
+    suppression: Suppression | None = None
 
     def summary(self) -> dict[str, Any]:
         """Return verdict, counts and what gives cells away; no hidden value, but what an attacker would find."""
         found, tables = self.audit, self.audit.needs.tables
         return {
             "cellguard": version("cellguard"),
-            "step": "audit",
+            "step": "audit" if self.suppression is None else "protect",
             "verdict": found.verdict,
             "tables": {t.name: self._count(i) for i, t in enumerate(tables.tables)},
             "set": {
@@ -131,6 +134,7 @@ class Audited:
                 "undecided": int(found.undecided.sum()),
                 "witnesses": len(found.found.moves),
             },
+            **self._cost(),
             "failing": self.failures(),
             "insiders": "not checked",
             "seconds": {step: round(s, 3) for step, s in self.seconds.items()},
@@ -154,11 +158,24 @@ class Audited:
             for cell, how in zip(wanted, reasons, strict=True)
         ]
 
-    def _count(self, number: int) -> dict[str, int]:
+    def _cost(self) -> dict[str, Any]:
+        """Return what the secondaries cost, and how far that may be from the least possible."""
+        if self.suppression is None:
+            return {}
+        found = self.suppression
+        return {"cost": found.cost, "lower_bound": found.bound, "gap": found.gap, "deterministic": True}
+
+    def _count(self, number: int) -> dict[str, Any]:
         status = self.audit.pattern.status(number)
         cells = self.audit.needs.tables.cells_of[number]
         counts = {word: int((status == word).sum()) for word in STATUS}
-        return {"cells": len(status), **counts, "failing": int(self.audit.failing[cells].sum())}
+        hidden = self.audit.pattern.hidden[cells]
+        return {
+            "cells": len(status),
+            **counts,
+            "failing": int(self.audit.failing[cells].sum()),
+            "suppressed_value": float(self.audit.needs.tables.value[cells][hidden].sum()),
+        }
 
 
 def _finite(number: float) -> float | None:
@@ -182,6 +199,21 @@ def audit_job(job: Job, *, intervals: bool = False, threads: int = 1, tell: Tell
     with _step("auditing", seconds, tell):
         found = _audit(assessment.needs, pattern, known, intervals, threads, tell)
     return Audited(assessment.findings, found, seconds, known, job)
+
+
+def protect_job(job: Job, *, threads: int = 1, tell: Tell = silent) -> Audited:
+    """Protect a job's tables as one set, and prove it: assess, suppress, audit."""
+    assessment = assess_job(job, tell=tell)
+    seconds = dict(assessment.seconds)
+    if assessment.needs.unprotectable.any():
+        raise NotProtected(assessment.warnings()[-1])
+    with _step("choosing the cells to hide", seconds, tell):
+        costs = set_costs(assessment.tables, {spec.name: cost_named(spec.protect.cost) for spec in job.tables})
+        chosen = suppress(assessment.needs, costs, tell=tell)
+    known = read_known(job.path(job.known), assessment.tables) if job.known else None
+    with _step("auditing", seconds, tell):
+        found = _audit(assessment.needs, chosen.pattern, known, False, threads, tell)
+    return Audited(assessment.findings, found, seconds, known, job, chosen)
 
 
 def audit_folder(folder: str | Path, *, intervals: bool = False, threads: int = 1, tell: Tell = silent) -> Audited:

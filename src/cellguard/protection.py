@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -38,8 +38,8 @@ class Requirements:
     """What protection must achieve, one entry a distinct cell of the set; 0 for cells that are not unsafe.
 
     An attacker's interval of a primary must reach ``lower`` below and ``upper`` above its value and be ``sliding``
-    wide. ``known_lower`` and ``known_upper`` are the attacker's a-priori bounds. ``unprotectable`` cells cannot get
-    what they need even if every cell were hidden; a set that has any is not released.
+    wide. ``known_lower`` and ``known_upper`` are the attacker's a-priori bounds, which ``knowledge`` implies.
+    ``unprotectable`` cells cannot get what they need even if every cell were hidden; a set with any is not released.
     """
 
     tables: TableSet
@@ -50,6 +50,7 @@ class Requirements:
     known_lower: FloatArray
     known_upper: FloatArray
     unprotectable: BoolArray
+    knowledge: Knowledge = field(default_factory=Knowledge)
 
 
 def require(findings: Findings, knowledge: Knowledge | None = None) -> Requirements:
@@ -70,7 +71,8 @@ def require(findings: Findings, knowledge: Knowledge | None = None) -> Requireme
     ([0.0, 2.1, 0.0], [0.0, 2.1, 0.0])
     """
     tables = findings.tables
-    known_lower, known_upper = _bounds(tables, knowledge or Knowledge())
+    knowledge = knowledge or Knowledge()
+    known_lower, known_upper = _bounds(tables, knowledge)
     lower, upper, sliding = (np.zeros(len(tables)) for _ in range(3))
     for here, cells in zip(findings.by_table, tables.cells_of, strict=True):
         for whole, part in zip((lower, upper, sliding), _needs(here, findings.primary[cells]), strict=True):
@@ -83,7 +85,8 @@ def require(findings: Findings, knowledge: Knowledge | None = None) -> Requireme
     least, most = tighten(tables.relations, known_lower, known_upper)
     slack = 1e-9 * np.maximum(np.abs(value), 1)
     too_much = (lower > value - least + slack) | (upper > most - value + slack) | (sliding > most - least + slack)
-    return Requirements(tables, primary, lower, upper, sliding, known_lower, known_upper, primary & too_much)
+    bad = primary & too_much
+    return Requirements(tables, primary, lower, upper, sliding, known_lower, known_upper, bad, knowledge)
 
 
 def _needs(findings: TableFindings, primary: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray]:

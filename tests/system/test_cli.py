@@ -26,20 +26,29 @@ def demo(tmp_path):
     return tmp_path / "cellguard-demo"
 
 
-def test_demo_assesses_two_linked_tables(tmp_path):
+def test_demo_protects_two_linked_tables_and_proves_it(tmp_path):
     done = run("demo", "--out", "d", "--json", cwd=tmp_path)
     summary = json.loads(done.stdout)
     assert done.returncode == 0 and done.stderr == ""
     assert {name: t["primary"] for name, t in summary["tables"].items()} == {"industry_region": 37, "industry_size": 10}
     assert summary["set"]["cells"] == 303
     assert summary["insiders"] == "not checked"
+    assert (summary["verdict"], summary["valid"], summary["gap"]) == ("safe", True, 0.0)
+    assert (tmp_path / "d/protected/release/industry_region.csv").exists()
 
 
-def test_demo_text_names_every_table_and_says_that_nothing_is_protected(tmp_path):
+def test_demo_text_says_the_verdict_first_and_verifies(tmp_path):
     done = run("demo", cwd=tmp_path)
+    assert done.stdout.startswith("SAFE")
+    assert "industry_region    248        174       37         37" in done.stdout
+    assert "Insiders not checked." in done.stdout and "Valid." in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_assess_text_says_that_nothing_is_protected(demo):
+    done = run("assess", "job.yaml", cwd=demo)
     assert "industry_region    248      37" in done.stdout
     assert "must not be published" in done.stdout
-    assert "\x1b" not in done.stdout
 
 
 def test_demo_refuses_a_folder_that_is_not_empty(demo):

@@ -39,7 +39,7 @@ def exact_move(reduction: Reduction, form: Echelon, moves: npt.NDArray[np.float6
     small denominator, and is then met exactly. Otherwise a fine grid and a hair's shortening keep it within bounds.
     """
     largest = float(np.abs(moves).max(initial=0))
-    if largest < 0.5:
+    if not 0.5 <= largest < 2.0**60:
         return None
     free = np.where(form.free, moves, 0.0)
     for denominator in _DENOMINATORS:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-import scipy.sparse as sp
 
+from cellguard.attack.endless import endless
 from cellguard.attack.pool import Tell
-from cellguard.attack.probe import Component, FloatArray, Positions, Prober, Task, chunks, components, in_parallel
+from cellguard.attack.probe import Component, FloatArray, Prober, Task, chunks, components, in_parallel
 from cellguard.attack.problem import UNLIMITED, Problem
 from cellguard.attack.reduction import Reduction, reduce_problem
-from cellguard.attack.whole import whole_end
-from cellguard.solver.highs import solve
-from cellguard.solver.program import Program, Status
+from cellguard.attack.whole import furthest
 from cellguard.table.facts import BoolArray
 from cellguard.table.propagate import tighten
 
@@ -26,7 +24,7 @@ def exact_moves(problem: Problem, *, threads: int = 1, tell: Tell) -> tuple[Floa
     reduction = reduce_problem(problem)
     lower, upper = _limits(reduction)
     outer_low, outer_high = tighten(reduction.matrix.astype(float), lower, upper, rounds=50)
-    endless_low, endless_high = _endless(reduction, outer_low, outer_high)
+    endless_low, endless_high = endless(reduction, outer_low, outer_high)
     low, high = np.zeros(reduction.n), np.zeros(reduction.n)
     tasks = [Task(v, 1, _size(v, outer_low, outer_high)) for v in _open(outer_high, high, endless_high)]
     tasks += [Task(v, -1, _size(v, outer_low, outer_high)) for v in _open(-outer_low, -low, endless_low)]
@@ -69,69 +67,35 @@ def _work(
     """Do one chunk; a vertex in which another variable already stands at its outer bound settles that one too."""
     component, tasks = job
     prober = Prober(component, low, high, 2.0 ** round(np.log2(tasks[0].scale)))
+    counts = bool(reduction.whole[component.variables].any())
     least, most = np.zeros(reduction.n), np.zeros(reduction.n)
     found = []
     for task in tasks:
+        outer, seen = (high, most) if task.sign > 0 else (low, least)
         v = task.variable
-        outer = high[v] if task.sign > 0 else low[v]
-        seen = most[v] if task.sign > 0 else least[v]
-        if abs(seen - outer) > 1e-6 + 1e-9 * abs(outer):
+        if not np.isfinite(outer[v]) or abs(seen[v] - outer[v]) > 1e-6 + 1e-9 * abs(outer[v]):
             moves = prober.extreme(v, task.sign)
+            if counts and not _is_whole(moves):
+                moves = furthest(reduction, component, task, _reach(component, task, moves))[0].astype(float)
             least[component.variables] = np.minimum(least[component.variables], moves)
             most[component.variables] = np.maximum(most[component.variables], moves)
-            seen = most[v] if task.sign > 0 else least[v]
-        if reduction.whole[component.variables].any():
-            seen = whole_end(reduction, component, task, seen)
-        found.append((v, task.sign, _tidy(seen)))
+        found.append((v, task.sign, _tidy(float(seen[v]))))
     return found
+
+
+def _is_whole(moves: FloatArray) -> bool:
+    return bool((np.abs(moves - np.rint(moves)) <= 1e-6).all())
+
+
+def _reach(component: Component, task: Task, moves: FloatArray) -> int:
+    """Return how far a vertex takes the task's variable, in whole numbers."""
+    return int(np.floor(np.abs(moves[component.variables == task.variable][0]) + 1e-6))
 
 
 def _tidy(end: float) -> float:
     """Take a floating-point neighbour of a whole number of grains for that number."""
     near = round(end)
     return float(near) if abs(end - near) <= 1e-6 + 1e-9 * abs(end) else end
-
-
-def _endless(reduction: Reduction, low: FloatArray, high: FloatArray) -> tuple[BoolArray, BoolArray]:
-    """Tell which variables have no end below or above: some direction moves them on for ever.
-
-    Directions can be added up, so one program finds all of them: as many variables as possible move by 1.
-    """
-    down, up = np.isinf(low), np.isinf(high)
-    if not (down.any() or up.any()):
-        return down, up
-    return (
-        _rays(reduction, low, high, np.flatnonzero(down), -1.0),
-        _rays(reduction, low, high, np.flatnonzero(up), 1.0),
-    )
-
-
-def _rays(reduction: Reduction, low: FloatArray, high: FloatArray, wanted: Positions, sign: float) -> BoolArray:
-    found = np.zeros(reduction.n, bool)
-    if not len(wanted):
-        return found
-    many = len(wanted)
-    big = 1e4
-    lower = np.concatenate([np.where(np.isinf(low), -big, 0.0), np.zeros(many)])
-    upper = np.concatenate([np.where(np.isinf(high), big, 0.0), np.ones(many)])
-    # sign * d - y >= 0 pays y, at most 1, for each wanted variable
-    pay = sp.csr_array((np.full(many, sign), (np.arange(many), wanted)), shape=(many, reduction.n))
-    above = sp.hstack([reduction.matrix.astype(float), sp.csr_array((reduction.matrix.shape[0], many))])
-    matrix = sp.csr_array(sp.vstack([above, sp.hstack([pay, -sp.eye_array(many)])], format="csr"))
-    zero = np.zeros(reduction.matrix.shape[0])
-    row_upper = np.concatenate([zero, np.full(many, np.inf)])
-    program = Program(
-        matrix,
-        np.zeros(len(row_upper)),
-        row_upper,
-        lower,
-        upper,
-        np.concatenate([np.zeros(reduction.n), -np.ones(many)]),
-    )
-    solution = solve(program)
-    if solution.status is Status.optimal:
-        found[wanted[solution.x[reduction.n :] > 0.5]] = True
-    return found
 
 
 def _to_cells(reduction: Reduction, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:

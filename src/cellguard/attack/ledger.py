@@ -64,10 +64,9 @@ class Ledger:
     def _holds(self, move: Move) -> bool:
         """Check the move exactly: M n = 0, within bounds, whole for counts."""
         reduction, at = self.reduction, move.variables
-        longest = int(np.diff(reduction.matrix.indptr).max(initial=1))
-        if int(np.abs(move.n).max(initial=0)) > 2**62 // max(longest, 1):
-            return False
-        if (reduction.matrix[:, at] @ move.n).any():
+        part = reduction.matrix[:, at]
+        # In floating point to a hair, and so without overflow in whole numbers.
+        if float((abs(part) @ np.abs(move.n).astype(float)).max(initial=0)) > 2.0**62 or (part @ move.n).any():
             return False
         if move.denominator != 1 and reduction.whole[at].any():
             return False

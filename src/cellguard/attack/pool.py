@@ -16,11 +16,13 @@ from cellguard.solver.program import Program, Status
 
 _DECADE = 13  # needs within a factor of 2**13 share a program
 _WIDE = 2.0**22  # bounds wider than this many times the scale are cut off, which only shortens moves
+_FARTHEST = 2.0**52  # and so are longer ones, which would not add up within int64
 _NARROW = 2.0**-17  # cells that can only move this little do not move
 _SEED = 20240501
 
 Tell = Callable[[str], None]
 Positions = npt.NDArray[np.intp]
+FloatArray = npt.NDArray[np.float64]
 
 
 def pool(ledger: Ledger, *, tell: Tell) -> None:
@@ -34,7 +36,7 @@ def pool(ledger: Ledger, *, tell: Tell) -> None:
             closed = 0
             targets, signs, amounts = _targets(ledger, down, up, rng)
             before = len(targets)
-            for decade in _decades(amounts):
+            for decade in decades(amounts):
                 move = pooled_move(ledger, targets[decade], signs[decade], amounts[decade], down, up)
                 closed += ledger.credit(move)
             tell(f"{int(ledger.open().sum()):,} cells left to prove")
@@ -60,7 +62,7 @@ def _targets(ledger: Ledger, down: Whole, up: Whole, rng: np.random.Generator) -
     return at, sign, np.where(go_up, amount_up, amount_down)[at]
 
 
-def _decades(amounts: Whole) -> list[Positions]:
+def decades(amounts: Whole) -> list[Positions]:
     """Group amounts of like size, the largest first: a program resolves only so many orders of magnitude."""
     decade = np.floor(np.log2(np.maximum(amounts, 1)) / _DECADE).astype(int)
     return [np.flatnonzero(decade == d) for d in np.unique(decade)[::-1]]
@@ -69,46 +71,49 @@ def _decades(amounts: Whole) -> list[Positions]:
 def pooled_move(
     ledger: Ledger, targets: Positions, signs: Whole, amounts: Whole, down: Whole, up: Whole
 ) -> Move | None:
-    """Maximise the sum over the targets of min(move, amount) / amount within the bounds.
+    """Return an exact move that serves as many targets as possible within the bounds."""
+    reduction = ledger.reduction
+    low, high = (np.where(bound >= UNLIMITED, np.inf, bound.astype(float)) for bound in (down, up))
+    moves = pooled_moves(reduction.matrix.astype(float), low, high, targets, signs * amounts.astype(float))
+    return None if moves is None else exact_move(reduction, ledger.form, moves)
+
+
+def pooled_moves(
+    matrix: sp.csr_array, down: FloatArray, up: FloatArray, targets: Positions, amounts: FloatArray
+) -> FloatArray | None:
+    """Maximise the sum over the targets of min(move, amount) / amount, where negative amounts mean moves down.
 
     A target's column stands twice in the program: as the part of its move up to the amount, which pays, and as the part
     beyond it, which does not.
     """
-    reduction, form = ledger.reduction, ledger.form
-    scale = float(2.0 ** np.round(np.log2(np.median(amounts))))
+    n = matrix.shape[1]
+    ahead, size = amounts > 0, np.abs(amounts)
+    scale = float(2.0 ** np.round(np.log2(np.median(size))))
     low, high = (_scaled(bound, scale) for bound in (down, up))
-    part = amounts / scale
-    beyond = np.where(signs > 0, high[targets], low[targets]) - part
-    lower, upper, cost = -low, high, np.zeros(reduction.n)
-    lower[targets] = np.where(signs > 0, lower[targets], -part)
-    upper[targets] = np.where(signs > 0, part, upper[targets])
-    cost[targets] = -signs / part
+    part = size / scale
+    beyond = np.maximum(np.where(ahead, high[targets], low[targets]) - part, 0)
+    lower, upper, cost = -low, high, np.zeros(n)
+    lower[targets] = np.where(ahead, lower[targets], -np.minimum(part, low[targets]))
+    upper[targets] = np.where(ahead, np.minimum(part, high[targets]), upper[targets])
+    cost[targets] = np.where(ahead, -1, 1) / part
     zero = np.zeros(len(targets))
-    beyond = np.maximum(beyond, 0)
-    program = _program(
-        sp.csr_array(sp.hstack([reduction.matrix, reduction.matrix[:, targets]], format="csr", dtype=float)),
-        np.concatenate([lower, np.where(signs > 0, zero, -beyond)]),
-        np.concatenate([upper, np.where(signs > 0, beyond, zero)]),
+    empty = np.zeros(matrix.shape[0])
+    program = Program(
+        sp.csr_array(sp.hstack([matrix, matrix[:, targets]], format="csr")),
+        empty,
+        empty,
+        np.concatenate([lower, np.where(ahead, zero, -beyond)]),
+        np.concatenate([upper, np.where(ahead, beyond, zero)]),
         np.concatenate([cost, zero]),
     )
     solution = Session(program, presolve=True).solve()
     if solution.status is not Status.optimal:
         return None
-    moves = solution.x[: reduction.n].copy()
-    moves[targets] += solution.x[reduction.n :]
-    return exact_move(reduction, form, moves * scale)
+    moves = solution.x[:n].copy()
+    moves[targets] += solution.x[n:]
+    return moves * scale
 
 
-def _scaled(bound: Whole, scale: float) -> npt.NDArray[np.float64]:
-    scaled = np.where(bound >= UNLIMITED, np.inf, bound / scale)
-    return np.where(scaled < _NARROW, 0.0, np.minimum(scaled, _WIDE))
-
-
-def _program(
-    matrix: sp.csr_array,
-    lower: npt.NDArray[np.float64],
-    upper: npt.NDArray[np.float64],
-    cost: npt.NDArray[np.float64],
-) -> Program:
-    zero = np.zeros(matrix.shape[0])
-    return Program(matrix, zero, zero, lower, upper, cost)
+def _scaled(bound: FloatArray, scale: float) -> FloatArray:
+    scaled = bound / scale
+    return np.where(scaled < _NARROW, 0.0, np.minimum(scaled, min(_WIDE, _FARTHEST / scale)))

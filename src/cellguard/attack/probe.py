@@ -27,6 +27,7 @@ R = TypeVar("R")
 
 _CHUNK = 100
 _WIDE = 2.0**22
+_FARTHEST = 2.0**52  # moves this long still add up within int64
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,46 +65,61 @@ def components(reduction: Reduction, wanted: Positions) -> list[tuple[Component,
 
 
 class Prober:
-    """The programs of one component at one scale: d = 0 is feasible, so each solve starts from the last vertex."""
+    """The programs of one component at one scale: d = 0 is feasible, so each solve starts from the last vertex.
 
-    def __init__(self, component: Component, lower: FloatArray, upper: FloatArray, scale: float) -> None:
+    With ``enough`` a move that goes far beyond the scale will do, and is kept short enough for exact arithmetic.
+    """
+
+    def __init__(
+        self, component: Component, lower: FloatArray, upper: FloatArray, scale: float, *, enough: bool = False
+    ) -> None:
         self.component = component
         self.scale = scale
+        self._enough = enough
         self._place = {int(v): i for i, v in enumerate(component.variables)}
         self._lower, self._upper = lower[component.variables] / scale, upper[component.variables] / scale
-        self._wide = _WIDE
-        self._session = self._open(self._wide)
-        self._last: int | None = None
+        self._first = min(_WIDE, _FARTHEST / scale) if enough else _WIDE
+        self._sessions: dict[float, tuple[Session, list[int]]] = {}
 
     def extreme(self, variable: int, sign: int) -> FloatArray:
         """Return the moves, in grains, of a vertex in which the variable has moved as far as it can.
 
         Bounds are cut off far out, to keep the numbers in one order of magnitude. A vertex that does not touch a cut is
-        optimal without it too; otherwise the cut is moved further out.
+        optimal without it too; otherwise the cut is moved further out. If the variable then goes no further, it never
+        will: how far it goes is a concave function of the cut.
         """
-        while True:
-            moves = self._solve(self._place[variable], sign)
-            cut = (np.abs(moves) >= self._wide * (1 - 1e-9)) & (np.maximum(-self._lower, self._upper) > self._wide)
-            if not cut.any() or self._wide > 1e12:
-                return moves * self.scale
-            if np.abs(moves[self._place[variable]]) >= 2.0**20:
-                return moves * self.scale  # far beyond the size that matters
-            self._wide *= 2.0**10
-            self._session = self._open(self._wide)
+        at, wide = self._place[variable], self._first
+        moves = self._solve(at, sign, wide)
+        while self._is_cut(moves, wide) and wide * self.scale < 2.0**60:
+            if self._enough and np.abs(moves[at]) >= wide / 4:
+                break
+            wide *= 2.0**10
+            further = self._solve(at, sign, wide)
+            if np.abs(further[at]) <= np.abs(moves[at]) * (1 + 1e-9) + 1e-9:
+                break
+            moves = further
+        return moves * self.scale
 
-    def _open(self, wide: float) -> Session:
-        matrix = self.component.matrix.astype(float)
-        zero = np.zeros(matrix.shape[0])
-        lower, upper = np.maximum(self._lower, -wide), np.minimum(self._upper, wide)
-        self._last = None
-        return Session(Program(matrix, zero, zero, lower, upper, np.zeros(matrix.shape[1])), primal=True)
+    def _is_cut(self, moves: FloatArray, wide: float) -> bool:
+        beyond = np.where(moves > 0, self._upper, -self._lower) > wide
+        return bool((beyond & (np.abs(moves) >= wide * (1 - 1e-9))).any())
 
-    def _solve(self, at: int, sign: int) -> FloatArray:
-        changed = [at] if self._last in (None, at) else [self._last, at]
-        cost = np.array([0.0] * (len(changed) - 1) + [-float(sign)])
-        self._session.set_cost(np.array(changed), cost)
-        self._last = at
-        solution = self._session.solve()
+    def _session(self, wide: float) -> tuple[Session, list[int]]:
+        """Return the session with bounds cut off at ``wide``, and the columns that have a cost in it."""
+        if wide not in self._sessions:
+            matrix = self.component.matrix.astype(float)
+            zero = np.zeros(matrix.shape[0])
+            lower, upper = np.maximum(self._lower, -wide), np.minimum(self._upper, wide)
+            program = Program(matrix, zero, zero, lower, upper, np.zeros(matrix.shape[1]))
+            self._sessions[wide] = Session(program, primal=True), []
+        return self._sessions[wide]
+
+    def _solve(self, at: int, sign: int, wide: float) -> FloatArray:
+        session, priced = self._session(wide)
+        changed = [*(last for last in priced if last != at), at]
+        session.set_cost(np.array(changed), np.array([0.0] * (len(changed) - 1) + [-float(sign)]))
+        priced[:] = [at]
+        solution = session.solve()
         if solution.status is not Status.optimal:
             raise InternalError(f"an attacker's program ended as {solution.status.value}")
         return solution.x

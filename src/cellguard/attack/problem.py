@@ -7,6 +7,7 @@ nothing about a verdict hangs on rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ Whole = npt.NDArray[np.int64]
 UNLIMITED = 2**62
 _EXACT = 2.0**50
 _SPARE = 3
+_DUST = 2.0**-52  # what floating-point arithmetic may add to a distance, relative to the value
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +61,7 @@ def grains_of(tables: TableSet) -> Grains:
     sums = [t for t in tables.tables if not t.is_count]
     if sums:
         largest = max(float(np.abs(t.value).max(initial=0)) for t in sums)
-        room = int(np.floor(np.log10(_EXACT / max(largest, 1e-300))))
+        room = int(np.floor(np.log10(_EXACT / max(largest, 1.0))))
         published = max(t.decimals for t in sums)
         if room < published:
             raise InputError(
@@ -88,12 +90,14 @@ def pose(needs: Requirements, unknown: BoolArray, grains: Grains, extra: sp.csr_
     matrix = matrix[np.flatnonzero(np.diff(matrix.indptr))]
     scale = 10.0 ** grains.decimals[cells]
     value = grains.value[cells]
-    down = _floor((value / scale - needs.known_lower[cells]) * scale)
-    up = _floor((needs.known_upper[cells] - value / scale) * scale)
+    dust = 1e-9 + _DUST * np.abs(value)
+    below = (value / scale - needs.known_lower[cells]) * scale
+    above = (needs.known_upper[cells] - value / scale) * scale
+    down, up = (_room(room, value, needs.knowledge.percent, dust) for room in (below, above))
     hidden = needs.primary[cells]
-    lower = np.minimum(_ceil(needs.lower[cells] * scale), down)
-    upper = np.minimum(_ceil(needs.upper[cells] * scale), up)
-    sliding = _ceil(needs.sliding[cells] * scale)
+    lower = _capped(needs.lower[cells] * scale, below, down, dust)
+    upper = _capped(needs.upper[cells] * scale, above, up, dust)
+    sliding = _ceil(needs.sliding[cells] * scale, dust)
     unit = np.rint(tables.unit[cells] * scale).astype(np.int64)
     tiny = hidden & (np.maximum(np.maximum(lower, upper), sliding) < unit)
     sliding = np.where(tiny, unit, sliding)
@@ -110,14 +114,27 @@ def pose(needs: Requirements, unknown: BoolArray, grains: Grains, extra: sp.csr_
     )
 
 
-def _floor(amount: FloatArray) -> Whole:
+def _room(room: FloatArray, value: Whole, percent: float | None, dust: FloatArray) -> Whole:
+    """Return how far cells may move, in whole grains; where a percentage sets the bound, exactly that of the value."""
+    found = _floor(room, dust)
+    if percent is None:
+        return found
+    share = Fraction(repr(percent)) / 100
+    exact = np.array([abs(v) * share.numerator // share.denominator for v in value.tolist()], np.int64)
+    return np.where(np.abs(found - exact) <= 1, exact, found)
+
+
+def _capped(need: FloatArray, room: FloatArray, whole_room: Whole, dust: FloatArray) -> Whole:
+    """Round needs up; one that takes all the room there is takes all of it in whole grains too."""
+    return np.where((need > 0) & (need > room - 1), whole_room, np.minimum(_ceil(need, dust), whole_room))
+
+
+def _floor(amount: FloatArray, dust: FloatArray) -> Whole:
     """Round down to whole grains; a distance that is whole but for floating-point dust stays as it is."""
     finite = np.clip(amount, -(2.0**61), 2.0**61)
-    near = np.rint(finite)
-    close = np.abs(finite - near) <= 1e-9 * np.maximum(1, np.abs(finite))
-    whole = np.where(close, near, np.floor(finite)).astype(np.int64)
+    whole = np.floor(finite + dust + _DUST * np.abs(finite)).astype(np.int64)
     return np.where(amount >= 2.0**61, UNLIMITED, whole)
 
 
-def _ceil(amount: FloatArray) -> Whole:
-    return -_floor(-amount)
+def _ceil(amount: FloatArray, dust: FloatArray) -> Whole:
+    return -_floor(-amount, dust)

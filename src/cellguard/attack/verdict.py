@@ -92,6 +92,8 @@ def _probe(ledger: Ledger, least: FloatArray, most: FloatArray, threads: int, te
         for task, reach, moves in results:
             for move in moves:
                 ledger.credit(move)
+            if reach >= 2 * task.scale:
+                continue  # far enough, and perhaps not the end
             if task.sign > 0:
                 most[task.variable] = min(most[task.variable], np.floor(reach + 1e-6 + 1e-9 * abs(reach)))
             else:
@@ -115,7 +117,7 @@ def _work(ledger: Ledger, job: tuple[Component, list[Task]]) -> list[tuple[Task,
     component, tasks = job
     reduction = ledger.reduction
     lower, upper = _outer(-reduction.down, -1.0), _outer(reduction.up, 1.0)
-    prober = Prober(component, lower, upper, 2.0 ** round(np.log2(tasks[0].scale)))
+    prober = Prober(component, lower, upper, 2.0 ** round(np.log2(tasks[0].scale)), enough=True)
     found = []
     for task in tasks:
         local = prober.extreme(task.variable, task.sign)

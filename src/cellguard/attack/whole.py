@@ -6,7 +6,7 @@ import numpy as np
 
 from cellguard.attack.exact import Move
 from cellguard.attack.probe import Component, FloatArray, Task
-from cellguard.attack.problem import UNLIMITED, Whole
+from cellguard.attack.problem import Whole
 from cellguard.attack.reduction import Reduction
 from cellguard.errors import InternalError
 from cellguard.solver.highs import solve
@@ -26,22 +26,14 @@ def whole_move(
     wanted = max(int(reduction.need_up[v]), int(reduction.need_down[v]), int(reduction.sliding[v]))
     if exact is not None and exact.denominator == 1 and _reaches(exact, task, min(wanted, int(np.floor(reach + 1e-6)))):
         return exact, reach
-    n, end = _furthest(reduction, component, task, wanted)
+    n, end = furthest(reduction, component, task, wanted)
     some = np.flatnonzero(n)
     return Move(component.variables[some], n[some], 1), float(end)
 
 
-def whole_end(reduction: Reduction, component: Component, task: Task, end: float) -> float:
-    """Return how far a variable can go in whole numbers, given how far it can go without integrality."""
-    if not np.isfinite(end):
-        return end
-    _, reached = _furthest(reduction, component, task, int(np.floor(abs(end) + 1e-6)))
-    return float(task.sign * reached)
-
-
-def _furthest(reduction: Reduction, component: Component, task: Task, limit: int) -> tuple[Whole, int]:
+def furthest(reduction: Reduction, component: Component, task: Task, limit: int) -> tuple[Whole, int]:
     """Solve for the furthest whole move of one variable, up to a limit."""
-    lower, upper = _bounds(reduction, component)
+    lower, upper = _bounds(reduction, component, max(_FAR, 4.0 * limit))
     at = int(np.flatnonzero(component.variables == task.variable)[0])
     if task.sign > 0:
         upper[at] = min(upper[at], limit)
@@ -63,7 +55,6 @@ def _reaches(move: Move, task: Task, amount: int) -> bool:
     return bool(len(at) and task.sign * move.n[at[0]] >= amount)
 
 
-def _bounds(reduction: Reduction, component: Component) -> tuple[FloatArray, FloatArray]:
+def _bounds(reduction: Reduction, component: Component, far: float) -> tuple[FloatArray, FloatArray]:
     down, up = reduction.down[component.variables], reduction.up[component.variables]
-    lower = -np.where(down >= UNLIMITED, _FAR, np.minimum(down, _FAR)).astype(float)
-    return lower, np.where(up >= UNLIMITED, _FAR, np.minimum(up, _FAR)).astype(float)
+    return -np.minimum(down, far).astype(float), np.minimum(up, far).astype(float)

@@ -145,5 +145,11 @@ def _dimension(text: str, sources: Sequence[Source]) -> Dimension:
     if "hrc" in given:
         return Dimension(name, read_hrc(given["hrc"], total=total))
     if "digits" in given:
-        return Dimension(name, by_digits(codes, [int(d) for d in given["digits"].split(",")], total=total))
+        return Dimension(name, by_digits(codes, _digits(given["digits"]), total=total))
     return flat_dimension(name, codes, total=total, place=users[0].place.name)
+
+
+def _digits(text: str) -> list[int]:
+    if not all(part.isdecimal() for part in text.split(",")):
+        raise InputError("--dim: digits says how many characters each level adds, as in region:digits=1,1,2")
+    return [int(part) for part in text.split(",")]

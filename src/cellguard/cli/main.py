@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cellguard.errors import CellguardError
+from cellguard.errors import CellguardError, NotProtected
 
 if TYPE_CHECKING:
     from cellguard.job import Assessment, Tell
@@ -31,6 +31,7 @@ def cli() -> None:
       cellguard demo                 see it work on built-in business tables
       cellguard init cells.csv       write a commented job for your own table
       cellguard assess job.yaml      find the unsafe cells, with reasons
+      cellguard protect job.yaml --out out    hide as little as possible, and prove the rest safe
       cellguard audit out/           attack a release as an outsider would
       cellguard verify out/          check its certificate without a solver
 
@@ -56,6 +57,44 @@ def assess(job: Path, listed: Path | None, force: bool, as_json: bool, quiet: bo
     far each unsafe cell must be protected. Exits with 0 when done, however many cells are unsafe.
     """
     _report(_assess(job, as_json or quiet), listed=listed, force=force, as_json=as_json, quiet=quiet)
+
+
+@cli.command()
+@click.argument("job", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="The output folder (default: the job's `output: folder`).")
+@click.option("--threads", default=1, show_default=True, type=click.IntRange(1, 64), help="Solve in so many threads.")
+@_FORCE
+@_AS_JSON
+@_QUIET
+def protect(job: Path, out: Path | None, threads: int, force: bool, as_json: bool, quiet: bool) -> None:
+    """Hide as little as possible of the tables in JOB, prove that the rest is safe, and write it.
+
+    DIR/release may be published: suppressed cells are empty and flagged c. DIR/internal is confidential: every cell
+    with its status and reasons, and the certificate that `cellguard verify` checks. A result that is not proven safe is
+    not written, and the exit status is 1.
+    """
+    from cellguard.cli.show import show_audit
+    from cellguard.files.jobfile import Job
+    from cellguard.job import protect_job, release_job
+
+    spec = Job.load(job)
+    if out is None and spec.output is None:
+        raise click.UsageError("say where the results go: --out DIR, or `output: {folder: DIR}` in the job")
+    folder = out or spec.path(spec.output.folder if spec.output else "")
+    if folder.exists() and not force:
+        raise click.UsageError(f"the folder {str(folder)!r} exists already; choose another, or say --force")
+    with _progress(as_json or quiet) as tell:
+        done = protect_job(spec, threads=threads, tell=tell)
+        safe = done.audit.verdict == "safe"
+        if safe:
+            release_job(done, folder, force=force)
+    if as_json:
+        click.echo(json.dumps(done.summary(), indent=2))
+    elif not quiet:
+        show_audit(
+            done.summary(), [f"{folder}/release (may be published), {folder}/internal (confidential)"] if safe else []
+        )
+    sys.exit(0 if safe else 1)
 
 
 @cli.command()
@@ -180,14 +219,26 @@ def schema() -> None:
 @_AS_JSON
 @_QUIET
 def demo(out: Path, force: bool, as_json: bool, quiet: bool) -> None:
-    """Assess a built-in set of business tables: turnover by industry, region and size of firm (all made up)."""
+    """Protect a built-in set of business tables: turnover by industry, region and size of firm (all made up)."""
     from cellguard.cli.demo import write_demo
+    from cellguard.cli.show import show_audit, show_verification
+    from cellguard.files.jobfile import Job
+    from cellguard.job import protect_job, release_job
+    from cellguard.verify.verify import verify as check
 
-    job = write_demo(out, force=force)
-    assessment = _assess(job, as_json or quiet)
-    _report(assessment, listed=out / "unsafe_cells.csv", force=True, as_json=as_json, quiet=quiet)
-    if not (as_json or quiet):
-        click.echo(f"\nThe tables and the job are in {out}. Change {job} and run: cellguard assess {job}")
+    job, folder = write_demo(out, force=force), out / "protected"
+    with _progress(as_json or quiet) as tell:
+        done = protect_job(Job.load(job), tell=tell)
+        release_job(done, folder, force=True)
+    found = check(folder / "internal" / "certificate.json")
+    if as_json:
+        click.echo(json.dumps(done.summary() | {"valid": found.valid}, indent=2))
+    elif not quiet:
+        show_audit(done.summary(), [f"{folder}/release (may be published), {folder}/internal (confidential)"])
+        click.echo("\nThe certificate, checked without a solver:")
+        show_verification(found)
+        click.echo(f"\nThe tables and the job are in {out}. Change {job} and run: cellguard protect {job} --out DIR")
+    sys.exit(0 if found.valid else 1)
 
 
 def _assess(job: Path, silent: bool) -> Assessment:
@@ -248,6 +299,8 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(2)
+    except NotProtected as error:
+        _fail(f"{error}. Nothing was released", 1)
     except CellguardError as error:
         _fail(str(error), 2)
     except Exception as error:

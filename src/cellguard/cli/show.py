@@ -80,6 +80,10 @@ def show_audit(summary: Mapping[str, Any], written: Sequence[str]) -> None:
         click.echo(
             f"\n... and more; --json lists up to 100 of {max(both.get('failing', 0), len(summary['failing'])):,}."
         )
+    if summary.get("gap") is not None:
+        click.echo(
+            f"The secondary cells cost at most {summary['gap']:.1%} more than the least possible (cost: see the job)."
+        )
     if "insiders" in summary:
         click.echo("Insiders not checked.")
     for line in written:

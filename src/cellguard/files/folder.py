@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from cellguard.errors import InputError
+from cellguard.errors import CellguardError, InputError
 from cellguard.files.rulespec import parse_rule
 from cellguard.hierarchy.build import from_parents
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protection import Knowledge, Requirements, require
 from cellguard.rules.assess import Findings, assess
-from cellguard.table.apriori import NUMBERS, State
+from cellguard.table.apriori import NUMBERS
 from cellguard.table.facts import BoolArray
 from cellguard.table.pattern import Pattern
 from cellguard.table.read import About, CellColumns, read_cells
@@ -29,9 +29,18 @@ def read_folder(folder: str | Path) -> tuple[Findings, Requirements, Pattern]:
     inside = Path(folder) / "internal"
     try:
         about = json.loads((inside / "certificate.json").read_text(encoding="utf-8"))
-        attack, specs, equations = about["attack"], about["tables"], about["equations"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError):
         raise InputError(f"{str(folder)!r} is no output folder: internal/certificate.json cannot be read") from None
+    try:
+        return _rebuild(inside, about)
+    except CellguardError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        raise InputError(f"{str(folder)!r} is damaged: its files do not fit together; see `cellguard verify`") from None
+
+
+def _rebuild(inside: Path, about: dict[str, Any]) -> tuple[Findings, Requirements, Pattern]:
+    attack, specs, equations = about["attack"], about["tables"], about["equations"]
     dimensions = {name: _read_dimension(inside, name) for spec in specs for name in spec["by"]}
     statuses = [open_source(inside / f"{spec['name']}.csv").text("status").to_pylist() for spec in specs]
     tables = [
@@ -71,13 +80,10 @@ def _read_table(inside: Path, spec: dict[str, Any], dimensions: dict[str, Dimens
     )
     table = read_cells(source, {name: dimensions[name] for name in spec["by"]}, columns, about)
     renamed = {name.removeprefix("mark:"): mark for name, mark in table.facts.marks.items()}
-    state = np.where(unpublished & (table.apriori.state == State.none), State.unpublished, table.apriori.state)
-    return replace(
-        table,
-        zeros=spec["zeros"],
-        facts=replace(table.facts, marks=renamed),
-        apriori=replace(table.apriori, state=state.astype(np.int8)),
-    )
+    # A cell is unpublished by its state, which is in the facts, or by a level of which no cell is shown.
+    shown = {d.name: set(d.level[c[~unpublished]].tolist()) for d, c in zip(table.dimensions, table.codes, strict=True)}
+    levels = {name: sorted(found) for name, found in shown.items()}
+    return replace(table, zeros=spec["zeros"], facts=replace(table.facts, marks=renamed), levels=levels)
 
 
 def _knowledge(attack: dict[str, Any]) -> Knowledge:

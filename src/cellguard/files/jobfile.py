@@ -118,10 +118,24 @@ class CellsSpec(_Spec):
     encoding: str = "utf-8"
 
 
+class ProtectSpec(_Spec):
+    """How a table is protected. Tables of a job are one linked set, so they share method and engine."""
+
+    method: Literal["suppress"] = "suppress"
+    engine: Literal["witness"] = "witness"
+    cost: Literal["value", "count", "constant", "log"] = Field("value", description="what hiding a cell costs")
+
+
+class OutputSpec(_Spec):
+    """Where the results go."""
+
+    folder: str = Field(min_length=1)
+    formats: list[Literal["csv"]] = ["csv"]
+
+
 class TableSpec(_Spec):
     """One table to publish. All tables of a job are protected as one linked set."""
 
-    later: ClassVar[tuple[str, ...]] = ("protect",)
     name: str = Field(pattern=r"^[\w.-]+$", description="letters, digits, _ . and -, since files are named after it")
     by: list[str] = Field(min_length=1)
     value: str = Field(description="the column of cell totals, or `count` for a frequency table")
@@ -137,6 +151,7 @@ class TableSpec(_Spec):
     cells: CellsSpec | None = None
     apriori: str | None = Field(None, description="statements about single cells: CSV, or τ-ARGUS .hst")
     rules: list[RuleSpec] = []
+    protect: ProtectSpec = ProtectSpec()
 
     @model_validator(mode="after")
     def _whole(self) -> TableSpec:
@@ -177,13 +192,14 @@ class Job(_Spec):
     'min_frequency 3'
     """
 
-    later: ClassVar[tuple[str, ...]] = ("microdata", "previous", "output")
+    later: ClassVar[tuple[str, ...]] = ("microdata", "previous")
     version: Literal[1]
     dimensions: dict[str, DimensionSpec] = {}
     equations: list[str] = []
     tables: list[TableSpec] = Field(min_length=1)
     attack: AttackSpec = AttackSpec()
     known: str | None = Field(None, min_length=1, description="CSV file of totals that an attacker has from elsewhere")
+    output: OutputSpec | None = None
     _folder: Path = PrivateAttr(default=Path())
 
     @property

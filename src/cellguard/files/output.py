@@ -41,8 +41,11 @@ def write_output(
         raise InputError(f"nothing is released: the audit's verdict is {audit.verdict}")
     if folder.exists() and not force:
         raise InputError(f"the folder {str(folder)!r} exists already; choose another, or say --force to replace it")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    except OSError as error:
+        raise InputError(f"cannot write {str(folder)!r}: {error.strerror}") from None
     try:
         _write_release(made / "release", release(audit.pattern, audit.values))
         _write_internal(made / "internal", job, findings, audit, summary)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import highspy
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from cellguard.errors import InternalError
 from cellguard.solver.program import FloatArray, Program, Solution, Status
@@ -66,15 +67,46 @@ class Session:
         found = self._highs.getModelStatus()
         if found not in _STATUS:
             raise InternalError(f"the solver ended with {found}")
-        if found != highspy.HighsModelStatus.kOptimal:
-            return Solution(_STATUS[found], np.nan, _NOTHING, _NOTHING)
+        info = self._highs.getInfo()
+        bound = float(info.mip_dual_bound) if self._mixed else float(info.objective_function_value)
+        if found != highspy.HighsModelStatus.kOptimal and not self._has_point(info):
+            return Solution(_STATUS[found], np.nan, _NOTHING, _NOTHING, bound if self._mixed else -np.inf)
         solution = self._highs.getSolution()
         return Solution(
-            Status.optimal,
-            float(self._highs.getInfo().objective_function_value),
+            _STATUS[found],
+            float(info.objective_function_value),
             np.asarray(solution.col_value, float),
             np.asarray(solution.row_dual, float),
+            bound,
         )
+
+    def _has_point(self, info: highspy.HighsInfo) -> bool:
+        """Whether an integer program that was stopped has found a point."""
+        return self._mixed and info.primal_solution_status == 2
+
+    def add_rows(self, rows: sp.csr_array, lower: FloatArray, upper: FloatArray) -> None:
+        """Add constraints; the next solve starts from the last basis."""
+        done = self._highs.addRows(
+            rows.shape[0],
+            lower,
+            upper,
+            rows.nnz,
+            rows.indptr[:-1].astype(np.int32),
+            rows.indices.astype(np.int32),
+            rows.data.astype(float),
+        )
+        self._check(done, "addRows")
+
+    def start_from(self, x: FloatArray) -> None:
+        """Give an integer program a point to start from."""
+        point = highspy.HighsSolution()
+        point.col_value = x.tolist()
+        self._check(self._highs.setSolution(point), "setSolution")
+
+    def limit_nodes(self, nodes: int, *, gap: float = 0.0) -> None:
+        """Stop an integer program after so many nodes, or at a relative gap."""
+        self._set("mip_max_nodes", nodes)
+        self._set("mip_rel_gap", gap)
 
     @property
     def iterations(self) -> int:

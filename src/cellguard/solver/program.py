@@ -37,9 +37,13 @@ class Status(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A status and, if optimal, the objective, a vertex ``x`` and the row duals."""
+    """A status and, where one was found, a point ``x`` with its objective; for linear programs also the row duals.
+
+    ``bound`` is proven to be no more than the optimum; it equals the objective if that is optimal.
+    """
 
     status: Status
     objective: float
     x: FloatArray
     duals: FloatArray
+    bound: float = float("-inf")

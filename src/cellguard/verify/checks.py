@@ -38,9 +38,13 @@ def check_once(cells: Cells) -> None:
 
 
 def check_copies(cells: Cells, rows: Rows) -> None:
-    """Refuse linked copies of a cell that differ in value or status."""
+    """Refuse linked copies of a cell that differ in value, or in status where both are shown."""
+    shown = np.flatnonzero(rows.status != UNPUBLISHED)
+    status = np.full(cells.count, UNPUBLISHED, dtype=np.int64)
+    status[cells.cell[shown[::-1]]] = rows.status[shown[::-1]]
+    differs = (rows.status != UNPUBLISHED) & (rows.status != status[cells.cell])
+    _refuse(differs, cells, "does not have the status that the same cell has elsewhere")
     first = cells.first_row()[cells.cell]
-    _refuse(rows.status != rows.status[first], cells, "does not have the status that the same cell has elsewhere")
     value = np.concatenate(rows.value)
     _refuse(value != value[first], cells, "does not have the value that the same cell has elsewhere")
 
@@ -108,7 +112,7 @@ def check_hidden(cells: Cells, rows: Rows, release: Sequence[Published]) -> None
     seen |= rows.status == PUBLISHED
     primary, hidden = np.zeros(cells.count, dtype=bool), np.zeros(cells.count, dtype=bool)
     primary[cells.cell[rows.status == PRIMARY]] = True
-    hidden[cells.cell[~seen]] = True
+    hidden[cells.cell[~seen & (rows.status != UNPUBLISHED)]] = True
     _refuse(seen & primary[cells.cell], cells, "is primary, but a table shows it")
     _refuse(seen & hidden[cells.cell], cells, "is published, but another table hides the same cell")
 
@@ -184,7 +188,9 @@ def warnings(cells: Cells, rows: Rows, facts: Sequence[Facts], witnesses: Witnes
     moved = np.zeros(cells.count, dtype=bool)
     moved[witnesses.cell] = True
     first = cells.first_row()
-    still = np.flatnonzero(~moved & (rows.status[first] == SECONDARY))
+    secondary = np.zeros(cells.count, dtype=bool)
+    secondary[cells.cell[rows.status == SECONDARY]] = True
+    still = np.flatnonzero(~moved & secondary)
     found = []
     if still.size:
         names = "; ".join(cells.row_name(int(first[c])) for c in still[:5])

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from attack_oracle import FAR, ends_by_enumeration, ends_by_vertices, kernel
 
 from cellguard.attack.audit import audit
 from cellguard.hierarchy.build import flat, from_levels
@@ -16,6 +15,8 @@ from cellguard.table.apriori import State
 from cellguard.table.pattern import Pattern
 from cellguard.table.read import About, cells
 from cellguard.table.tableset import link
+
+from attack_oracle import FAR, ends_by_enumeration, ends_by_vertices, kernel
 
 SHAPES = [
     [flat("abc"), flat("xy")],

@@ -201,7 +201,7 @@ def test_metadata_that_says_more(tmp_path):
 # 4: primaries hidden everywhere
 
 
-@pytest.mark.parametrize("status", ["published", "unpublished", "secondary"])
+@pytest.mark.parametrize("status", ["published", "secondary"])
 def test_status_in_one_of_two_tables(tmp_path, status):
     found = tampered(tmp_path, "linked", lambda c: rows_of(c)[1].update(status=status))
     assert 2 in found
@@ -210,6 +210,38 @@ def test_status_in_one_of_two_tables(tmp_path, status):
 
 def test_secondary_published_in_one_of_two_tables(tmp_path):
     assert 4 in tampered(tmp_path, "linked", lambda c: rows_of(c)[2].update(status="published"))
+
+
+@pytest.mark.parametrize("line", [1, 2, 3])
+@pytest.mark.parametrize("table", [0, 1])
+def test_a_cell_that_only_one_of_two_tables_shows_has_its_status_there(tmp_path, table, line):
+    def change(content):
+        rows_of(content, table)[line if table == 0 else 3 * line].update(status="unpublished")
+
+    assert tampered(tmp_path, "linked", change) == []
+
+
+def test_unpublished_here_and_published_there_is_known(tmp_path):
+    def change(content):
+        rows_of(content, 0)[2]["status"] = "unpublished"
+        rows_of(content, 1)[6]["status"] = "published"
+
+    assert tampered(tmp_path, "linked", change) == [6]
+
+
+def test_unpublished_in_one_table_does_not_let_two_others_differ(tmp_path):
+    def third(status):
+        def change(content):
+            rows_of(content, 0)[1]["status"] = "unpublished"
+            rows = [row("Total", "180"), row("A", "20", status, ("2", "2", "0"), **folders.UNSAFE)]
+            rows += [row("B", "60", "secondary"), row("C", "100")]
+            content["tables"].append((folders.spec("again", ["industry"]), rows))
+
+        return change
+
+    assert tampered(tmp_path / "a", "linked", third("primary")) == []
+    assert tampered(tmp_path / "b", "linked", third("published")) == [2, 4, 5, 6]
+    assert tampered(tmp_path / "c", "linked", third("secondary")) == [2, 5]
 
 
 def test_value_leaked_in_one_of_two_tables(tmp_path):

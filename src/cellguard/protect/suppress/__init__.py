@@ -1,0 +1,1 @@
+"""Cell suppression: which cells to hide besides the unsafe ones."""

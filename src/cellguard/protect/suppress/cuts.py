@@ -1,0 +1,243 @@
+"""Capacity cuts (Fischetti and Salazar 2001): what every safe pattern must satisfy.
+
+The attacker's program for an unsafe cell, with bounds scaled by x (1 = hidden), must reach the need u. If it does not,
+its duals give weights with: the sum over the other cells of min(u, weight times capacity) x >= u.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from cellguard.attack.pool import decades, pooled_moves
+from cellguard.errors import InternalError
+from cellguard.protect.suppress.system import Positions, System
+from cellguard.solver.highs import Session
+from cellguard.solver.program import Program, Status
+from cellguard.table.facts import BoolArray, FloatArray
+
+_FAR = 1e6
+_DUST = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A cell that must be able to move by ``amount`` grains: up if it is above 0, down if below."""
+
+    cell: int
+    amount: float
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """The sum of weight times x over some cells must be 1 or more."""
+
+    cells: Positions
+    weights: FloatArray
+
+    def key(self) -> tuple[bytes, bytes]:
+        """Return what two equal cuts have in common."""
+        return self.cells.tobytes(), np.round(self.weights, 6).tobytes()
+
+
+def relation_cuts(system: System) -> list[Cut]:
+    """Return one cut a relation, unsafe cell and direction: the other cells of the relation must make up for it."""
+    matrix = sp.csc_array(system.matrix)
+    rows = sp.csr_array(system.matrix)
+    found: dict[tuple[bytes, bytes], Cut] = {}
+    for target in targets_of(system):
+        p, amount = target.cell, target.amount
+        for at in range(matrix.indptr[p], matrix.indptr[p + 1]):
+            row = matrix.indices[at]
+            terms = slice(rows.indptr[row], rows.indptr[row + 1])
+            cells, signs = rows.indices[terms], rows.data[terms] * matrix.data[at] * np.sign(amount)
+            others = cells != p
+            room = np.where(signs < 0, system.up[cells], system.down[cells]) / np.abs(matrix.data[at] * abs(amount))
+            cut = _cut(system, cells[others], (room * np.abs(rows.data[terms]))[others])
+            if cut is not None:
+                found[cut.key()] = cut
+    return list(found.values())
+
+
+def targets_of(system: System) -> list[Target]:
+    """Return all that must be able to move, largest first."""
+    found = [Target(int(c), float(system.need_up[c])) for c in np.flatnonzero(system.need_up)]
+    found += [Target(int(c), -float(system.need_down[c])) for c in np.flatnonzero(system.need_down)]
+    return sorted(found, key=lambda t: (-abs(t.amount), t.cell, t.amount))
+
+
+def _cut(system: System, cells: Positions, room: FloatArray) -> Cut | None:
+    """Return the cut from each cell's share of the need, or None if cells that are hidden anyway satisfy it."""
+    share = np.minimum(room, 1.0)
+    right = 1.0 - share[system.hidden[cells]].sum()
+    keep = ~system.hidden[cells] & (share > 1e-7) & ~system.never[cells]
+    if right <= 1e-6:
+        return None
+    weights = np.minimum(share[keep] / right, 1.0)
+    order = np.argsort(cells[keep])
+    return Cut(cells[keep][order].astype(np.intp), weights[order])
+
+
+@dataclass(frozen=True, eq=False)
+class Separation:
+    """What a look at x found: targets that it does not serve, and the cuts that say so."""
+
+    unserved: list[Target]
+    cuts: list[Cut]
+    programs: int
+
+
+class _Served:
+    """Which targets some move within the bounds already serves."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.up = system.need_up <= 0
+        self.down = system.need_down <= 0
+
+    def credit(self, moves: FloatArray) -> None:
+        self.up |= moves >= self.system.need_up * (1 - 1e-7)
+        self.down |= -moves >= self.system.need_down * (1 - 1e-7)
+
+    def has(self, target: Target) -> bool:
+        return bool(self.up[target.cell] if target.amount > 0 else self.down[target.cell])
+
+
+def separate(system: System, x: FloatArray, *, most: int = 10**9, seed: int = 1) -> Separation:
+    """Find the targets that x does not serve, and for each of them a violated cut."""
+    support = np.flatnonzero((x > 1e-7) & ~system.never)
+    served = _Served(system)
+    part = _Part(system, x, support)
+    _serve_together(system, part, served, seed)
+    unserved, cuts, programs = [], [], 0
+    components = part.components()
+    sessions: dict[int, _Prober] = {}
+    for target in targets_of(system):
+        if served.has(target):
+            continue
+        label = int(components[part.place[target.cell]])
+        if label not in sessions:
+            sessions[label] = _Prober(part, np.flatnonzero(components == label))
+        moves, cut = sessions[label].probe(target)
+        programs += 1
+        served.credit(moves)
+        if not served.has(target):
+            unserved.append(target)
+            if cut is not None:
+                cuts.append(cut)
+            if len(unserved) >= most:
+                break
+    return Separation(unserved, cuts, programs)
+
+
+def unproven(system: System, hidden: BoolArray, *, seed: int = 1) -> list[Target]:
+    """Return the targets of a pattern that pooled moves do not serve; single programs might still serve them."""
+    served = _Served(system)
+    _serve_together(system, _Part(system, hidden.astype(float), np.flatnonzero(hidden & ~system.never)), served, seed)
+    return [target for target in targets_of(system) if not served.has(target)]
+
+
+class _Part:
+    """The cells that x does not leave published, and what they may move."""
+
+    def __init__(self, system: System, x: FloatArray, support: Positions) -> None:
+        self.system = system
+        self.support = support
+        self.down, self.up = (bound[support] * x[support] for bound in (system.down, system.up))
+        self.matrix = sp.csr_array(system.matrix[:, support])
+        self.rows = np.flatnonzero(np.diff(self.matrix.indptr))
+        self.matrix = sp.csr_array(self.matrix[self.rows])
+        self.place = np.full(system.n, -1)
+        self.place[support] = np.arange(len(support))
+
+    def components(self) -> npt.NDArray[np.intp]:
+        """Return the number of the component of each supported cell."""
+        terms = self.matrix.tocoo()
+        height, width = self.matrix.shape
+        place = (terms.row, terms.col + height)
+        graph = sp.csr_array((np.ones(terms.nnz), place), shape=(height + width, height + width))
+        return np.asarray(connected_components(graph, directed=False)[1][height:], np.intp)
+
+
+def _serve_together(system: System, part: _Part, served: _Served, seed: int) -> None:
+    """Serve what pooled moves can serve, in a few rounds with random directions."""
+    rng = np.random.default_rng(seed)
+    for _ in range(4):
+        toss = rng.random(system.n) < 0.5
+        open_up, open_down = ~served.up & (toss | served.down), ~served.down & (~toss | served.up)
+        cells = np.flatnonzero((open_up | open_down) & (part.place >= 0))
+        amounts = np.where(open_up, system.need_up, -system.need_down)[cells]
+        before = int((~served.up).sum() + (~served.down).sum())
+        for group in decades(np.abs(amounts)):
+            moves = pooled_moves(part.matrix, part.down, part.up, part.place[cells[group]], amounts[group])
+            if moves is not None:
+                for sign in (1.0, -1.0):
+                    if ((sign * moves <= part.up * (1 + 1e-9)) & (-sign * moves <= part.down * (1 + 1e-9))).all():
+                        full = np.zeros(system.n)
+                        full[part.support] = sign * moves
+                        served.credit(full)
+        if int((~served.up).sum() + (~served.down).sum()) > 0.9 * before:
+            return
+
+
+class _Prober:
+    """The attacker's programs of one component of the support, for one target after the other."""
+
+    def __init__(self, part: _Part, inside: Positions) -> None:
+        self.part = part
+        self.inside = inside
+        matrix = sp.csr_array(part.matrix[:, inside])
+        local = np.flatnonzero(np.diff(matrix.indptr))
+        self.matrix = sp.csr_array(matrix[local])
+        self.rows = part.rows[local]
+        zero, none = np.zeros(len(local)), np.zeros(len(inside))
+        self.session = Session(Program(self.matrix, zero, zero, none, none, none))
+        self.place = {int(c): i for i, c in enumerate(part.support[inside])}
+        self.all = np.arange(len(inside))
+        self.last = 0
+        self.transposed = sp.csr_array(part.system.matrix[self.rows].T)
+
+    def probe(self, target: Target) -> tuple[FloatArray, Cut | None]:
+        """Return the moves of the best attempt, in grains, and a cut if it falls short."""
+        part, at, size = self.part, self.place[target.cell], abs(target.amount)
+        lower = -np.minimum(part.down[self.inside] / size, _FAR)
+        upper = np.minimum(part.up[self.inside] / size, _FAR)
+        if target.amount > 0:
+            lower[at], upper[at] = 0.0, 1.0
+        else:
+            lower[at], upper[at] = -1.0, 0.0
+        self.session.set_bounds(self.all, lower, upper)
+        self.session.set_cost(np.array([self.last]), np.zeros(1))
+        self.session.set_cost(np.array([at]), np.array([-np.sign(target.amount)]))
+        self.last = at
+        solution = self.session.solve()
+        if solution.status is not Status.optimal:
+            raise InternalError(f"an attacker's program ended as {solution.status.value}")
+        moves = np.zeros(part.system.n)
+        moves[part.support[self.inside]] = solution.x * size
+        short = np.sign(target.amount) * solution.x[at] < 1 - 1e-6
+        return moves, self._cut(target, solution.duals) if short else None
+
+    def _cut(self, target: Target, duals: FloatArray) -> Cut | None:
+        system = self.part.system
+        reduced = -(self.transposed @ duals)
+        reduced[np.abs(reduced) < _DUST] = 0.0
+        reduced[target.cell] = 0.0
+        some = np.flatnonzero(reduced)
+        weight = np.abs(reduced[some])
+        room = np.where(reduced[some] < 0, system.up[some], system.down[some]) / abs(target.amount)
+        return _cut(system, some, np.where(room > 0, weight * np.maximum(room, 1e-300), 0.0))
+
+
+def as_rows(cuts: Sequence[Cut], n: int) -> sp.csr_array:
+    """Return cuts as the rows of a matrix."""
+    sizes = [len(cut.cells) for cut in cuts]
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    columns = np.concatenate([cut.cells for cut in cuts]) if cuts else np.zeros(0, np.intp)
+    weights = np.concatenate([cut.weights for cut in cuts]) if cuts else np.zeros(0)
+    return sp.csr_array((weights, columns, indptr), shape=(len(cuts), n))

@@ -1,0 +1,125 @@
+"""The suppression problem over merged cells: what each may move, needs and costs, and the way back to all cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from cellguard.attack.problem import UNLIMITED, grains_of, pose
+from cellguard.protection import Requirements
+from cellguard.table.apriori import State
+from cellguard.table.facts import BoolArray, FloatArray
+from cellguard.table.pattern import Pattern
+from cellguard.table.reduce import Reduced, merge_equal
+
+Positions = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """Merged cells with M d = 0. ``hidden`` cells are hidden anyway, ``never`` cells must not be.
+
+    ``down`` and ``up`` are how far a hidden cell may move, ``need_down`` and ``need_up`` how far it must be able
+    to, all in grains. ``cost`` is what hiding a merged cell costs. ``exact_needs`` tells whether the needs are just the
+    requirements: a sliding need that could be met on either side is pinned to one, and then no bound is valid.
+    """
+
+    needs: Requirements
+    merged: Reduced
+    matrix: sp.csr_array
+    down: FloatArray
+    up: FloatArray
+    need_down: FloatArray
+    need_up: FloatArray
+    cost: FloatArray
+    hidden: BoolArray
+    never: BoolArray
+    exact_needs: bool
+
+    @property
+    def n(self) -> int:
+        """The number of merged cells."""
+        return len(self.cost)
+
+    def pattern(self, chosen: BoolArray) -> Pattern:
+        """Return the pattern of all cells when the chosen merged cells are hidden: the way back."""
+        tables = self.needs.tables
+        hide = chosen[self.merged.merged] & ~tables.empty
+        free = Pattern(tables, self.needs.primary, np.zeros(len(tables), bool)).unpublished
+        return Pattern(tables, self.needs.primary, hide & ~self.needs.primary & ~free)
+
+
+def build_system(needs: Requirements, cost: FloatArray) -> System:
+    """Merge equal cells and collect what the engine needs of them; ``cost`` has one entry a distinct cell."""
+    tables = needs.tables
+    everything = pose(needs, np.ones(len(tables), bool), grains_of(tables))
+    merged = merge_equal(tables.relations)
+    at, n = merged.merged, merged.n
+    must_publish, free = _states(needs)
+    never = _any(must_publish | tables.empty, at, n)
+    hidden = _any(needs.primary | free, at, n)
+    down = _smallest(_endless(everything.down), at, n)
+    up = _smallest(_endless(everything.up), at, n)
+    need_down, need_up = (_largest(a.astype(float), at, n) for a in (everything.lower, everything.upper))
+    sliding = _largest(everything.sliding.astype(float), at, n)
+    need_up, need_down, exact = _pin(need_up, need_down, sliding, down, up)
+    return System(
+        needs,
+        merged,
+        merged.relations.astype(float),
+        np.where(never, 0.0, down),
+        np.where(never, 0.0, up),
+        need_down,
+        need_up,
+        np.bincount(at, np.where(needs.primary | free, 0.0, cost), n).astype(float),
+        hidden,
+        never,
+        exact,
+    )
+
+
+def _states(needs: Requirements) -> tuple[BoolArray, BoolArray]:
+    """Return the cells that must be published, and those that are hidden at no cost."""
+    tables = needs.tables
+    publish, secondary = np.zeros(len(tables), bool), np.zeros(len(tables), bool)
+    for table, cells in zip(tables.tables, tables.cells_of, strict=True):
+        publish[cells] |= table.apriori.has(State.must_publish)
+        secondary[cells] |= table.apriori.has(State.secondary)
+    unpublished = Pattern(tables, needs.primary, secondary).unpublished
+    return publish & ~unpublished, secondary | unpublished
+
+
+def _pin(
+    need_up: FloatArray, need_down: FloatArray, sliding: FloatArray, down: FloatArray, up: FloatArray
+) -> tuple[FloatArray, FloatArray, bool]:
+    """Turn sliding needs that the others do not cover into needs on one side: up, where there is room."""
+    open_ = sliding > need_up + need_down
+    rest = np.where(open_, sliding - need_down, need_up)
+    upward = open_ & (rest <= up)
+    either = open_ & (down > 0) & (up > 0)
+    new_up = np.where(upward, np.maximum(rest, need_up), need_up)
+    new_down = np.where(open_ & ~upward, np.maximum(sliding - need_up, need_down), need_down)
+    return new_up, new_down, not either.any()
+
+
+def _endless(bound: npt.NDArray[np.int64]) -> FloatArray:
+    return np.where(bound >= UNLIMITED, np.inf, bound.astype(float))
+
+
+def _any(mask: BoolArray, at: Positions, n: int) -> BoolArray:
+    return np.bincount(at, mask, n) > 0
+
+
+def _smallest(values: FloatArray, at: Positions, n: int) -> FloatArray:
+    found = np.full(n, np.inf)
+    np.minimum.at(found, at, values)
+    return found
+
+
+def _largest(values: FloatArray, at: Positions, n: int) -> FloatArray:
+    found = np.zeros(n)
+    np.maximum.at(found, at, values)
+    return found

@@ -1,0 +1,144 @@
+"""The witness engine: a master problem says what is likely to be hidden, repairs make it safe, the audit proves it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from cellguard.protect.suppress.cuts import Target, relation_cuts, separate, unproven
+from cellguard.protect.suppress.master import Master
+from cellguard.protect.suppress.polish import Polisher
+from cellguard.protect.suppress.repair import Repairer
+from cellguard.protect.suppress.system import System
+from cellguard.table.facts import BoolArray, FloatArray
+
+Tell = Callable[[str], None]
+
+_SMALL = 1_500  # free cells up to which the master is driven to the optimum
+_WHOLE = 3_000  # ... up to which whole masters look at all free cells, and not at the likely ones only
+_LARGE = 9_000  # ... up to which there are rounds of cuts at all,
+_CROWDED = 8_000  # and targets up to which there are
+_POLISHED = 20_000  # targets up to which the pattern is polished
+_CLOSE = 300
+_LP_ROUNDS = 60
+_WORTH = 150
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """The hidden merged cells, what the secondaries among them cost, and a bound on what any safe pattern costs."""
+
+    hidden: BoolArray
+    cost: float
+    bound: float
+
+
+def witness(system: System, *, rounds: int = 8, tell: Tell) -> Solved:
+    """Return a cheap safe pattern. ``rounds`` of whole master problems are solved; more of them make it cheaper."""
+    free = int((~system.hidden & ~system.never).sum())
+    many = int((system.need_up > 0).sum() + (system.need_down > 0).sum())
+    rounds = rounds if free <= _LARGE and many <= _CROWDED else 0
+    search = _Search(system, tell)
+    search.fractional(_LP_ROUNDS if rounds else 0)
+    search.keep(search.mend(search.x > 0.5, search.x))
+    if free <= _SMALL:
+        search.close(_CLOSE, nodes=20_000, gap=0.0, all_cells=True)
+    else:
+        search.close(rounds, nodes=1, gap=0.002, all_cells=free <= _WHOLE)
+    if not search.proven_optimal and many <= _POLISHED:
+        search.polish(3 * many + 2_000)
+    return Solved(search.best, search.cost(search.best), search.bound)
+
+
+class _Search:
+    """The best safe pattern so far, the cuts so far and the bound that they prove."""
+
+    def __init__(self, system: System, tell: Tell) -> None:
+        self.system = system
+        self.tell = tell
+        self.master = Master(system, relation_cuts(system))
+        self.repairer = Repairer(system)
+        self.x: FloatArray = system.hidden.astype(float)
+        self.bound = 0.0
+        self.best: BoolArray = ~system.never | system.hidden
+
+    def cost(self, hidden: BoolArray) -> float:
+        """Return the cost of a pattern's secondaries."""
+        return float(self.system.cost[hidden & ~self.system.hidden].sum())
+
+    @property
+    def proven_optimal(self) -> bool:
+        """Whether nothing can be cheaper."""
+        return self.cost(self.best) - self.bound <= 1e-6 * max(self.bound, 1.0)
+
+    def keep(self, hidden: BoolArray) -> None:
+        """Keep a safe pattern if it is the cheapest so far."""
+        if self.cost(hidden) < self.cost(self.best):
+            self.best = hidden
+
+    def fractional(self, rounds: int) -> None:
+        """Solve the fractional master until no cut is violated, or rounds gain little."""
+        self.x, self.bound = self.master.fractional()
+        for number in range(rounds):
+            look = separate(self.system, self.x, seed=number)
+            if not self.master.add(look.cuts):
+                break
+            self.x, bound = self.master.fractional()
+            self.tell(f"{len(self.master.cuts):,} cuts, {len(look.unserved):,} needs open")
+            little = bound - self.bound < 1e-4 * bound and number > 5
+            self.bound = bound
+            if little:
+                break
+
+    def close(self, rounds: int, *, nodes: int, gap: float, all_cells: bool) -> None:
+        """Solve whole masters, each with the cuts that the last pattern violates; mend what is nearly safe."""
+        for number in range(rounds):
+            among = None if all_cells else (self.x > 0.01) | self.best
+            chosen, bound = self.master.whole(nodes=nodes, gap=gap, start=self.best, among=among)
+            if all_cells:
+                self.bound = max(self.bound, bound)
+            chosen |= self.system.hidden
+            look = separate(self.system, chosen.astype(float), seed=100 + number)
+            fresh = self.master.add(look.cuts)
+            if len(look.unserved) < _WORTH:
+                self.keep(self.mend(chosen, chosen.astype(float), look.unserved))
+            self.tell(f"round {number + 1}: {self.gap():.1%} above the bound")
+            if not fresh or self.proven_optimal:
+                break
+
+    def gap(self) -> float:
+        """Return how far the best pattern may be above the optimum, as a share of its cost."""
+        return (self.cost(self.best) - self.bound) / max(self.cost(self.best), 1e-9)
+
+    def mend(self, hidden: BoolArray, x: FloatArray, open_: list[Target] | None = None) -> BoolArray:
+        """Hide what the cheapest flows need until every target is served; each flow is a witness for good."""
+        hidden = hidden | self.system.hidden
+        targets = unproven(self.system, hidden) if open_ is None else open_
+        guide = self.system.cost * (1.0 - 0.9 * np.clip(x, 0, 1)) + 1e-9
+        served: set[Target] = set()
+        for number, target in enumerate(targets):
+            if target in served:
+                continue
+            flow = self.repairer.flow(target, hidden, guide)
+            if flow is None:
+                raise Unprotectable(target)
+            hidden[flow.cells] = True
+            served |= self.repairer.serves(flow)
+            if number % 200 == 0:
+                self.tell(f"{len(targets) - number:,} needs to repair")
+        return hidden
+
+    def polish(self, programs: int) -> None:
+        """Drop and exchange secondaries of the best pattern."""
+        polisher = Polisher(self.system, self.repairer, self.best)
+        self.keep(polisher.polish(most=programs, tell=self.tell))
+
+
+class Unprotectable(Exception):
+    """No flow serves a target, whatever is hidden."""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(str(target.cell))
+        self.target = target

@@ -1,0 +1,327 @@
+"""`cellguard audit` and `cellguard verify`, end to end, as a user runs them."""
+
+import json
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+
+from cellguard.cli.main import main
+from unit.files import made_folders
+
+PROVINCES = """\
+province,n
+Total,417
+North,63
+Groningen,21
+Friesland,x
+Drenthe,23
+Rest,354
+Flevoland,..
+Other,342
+"""
+TREE = "region,province\nNorth,Groningen\nNorth,Friesland\nNorth,Drenthe\nRest,Flevoland\nRest,Other\n"
+TRUE = "region,shown,mark,turnover\nTotal,7100,,7100\nN,,P,3417\nS,,S,1283\nW,2400,,2400\n"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run a command in the temporary folder, within this process, which saves the time of starting one."""
+
+    def call(*arguments):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["cellguard", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        shown = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, stop.value.code, shown.out, shown.err)
+
+    return call
+
+
+@pytest.fixture
+def job(tmp_path):
+    return made_folders.write_job(tmp_path, "plain").name
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return made_folders.make(tmp_path_factory.mktemp("made"), "plain")
+
+
+def unsafe(folder):
+    """Nothing but the primary is hidden any more. Its value is 20; its interval is no secret to an attacker."""
+    path = folder / "t.csv"
+    path.write_text(path.read_text().replace("secondary", ""))
+
+
+# A job.
+
+
+def test_a_safe_job_is_released_and_verified(run, tmp_path, job):
+    done = run("audit", job, "--out", "out")
+    assert done.returncode == 0 and done.stderr == ""
+    assert done.stdout.startswith("SAFE: every unsafe cell is proven")
+    assert "Insiders not checked." in done.stdout and "Written: release and certificate: out" in done.stdout
+    assert stat.S_IMODE((tmp_path / "out" / "internal").stat().st_mode) == 0o700
+    for target in ("out", "out/internal/certificate.json"):
+        checked = run("verify", target)
+        assert checked.returncode == 0 and checked.stdout.count("ok  ") == 9
+        assert "Valid." in checked.stdout and "not a signature" in checked.stdout
+    again = run("audit", "out")
+    assert again.returncode == 0 and again.stdout.startswith("SAFE")
+
+
+def test_an_unsafe_job_writes_nothing_and_says_why(run, tmp_path, job):
+    unsafe(tmp_path)
+    done = run("audit", job, "--out", "out")
+    assert done.returncode == 1 and done.stderr == ""
+    assert done.stdout.startswith("UNSAFE")
+    assert "t: N/a: known exactly, 20\n  N/a = Total/a - S/a - W/a, all published" in done.stdout
+    assert {p.name for p in tmp_path.iterdir()} == {"job.yaml", "t.csv"}
+
+
+def test_json_is_all_that_is_printed(run, tmp_path, job):
+    done = run("audit", job, "--json")
+    summary = json.loads(done.stdout)
+    assert done.returncode == 0 and done.stderr == ""
+    assert summary["verdict"] == "safe" and summary["failing"] == [] and summary["insiders"] == "not checked"
+    assert summary["tables"]["t"] | {"failing": 0} == {
+        "cells": 16,
+        "published": 7,
+        "primary": 1,
+        "secondary": 8,
+        "unpublished": 0,
+        "failing": 0,
+    }
+    unsafe(tmp_path)
+    done = run("audit", job, "--json", "--threads", "2")
+    (failure,) = json.loads(done.stdout)["failing"]
+    assert done.returncode == 1
+    assert failure["cell"] == "t: N/a" and (failure["lower"], failure["upper"]) == (20, 20)
+
+
+def test_quiet_says_nothing(run, tmp_path, job):
+    done = run("audit", job, "--quiet")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_intervals_go_to_a_file_for_its_owner_only(run, tmp_path, job):
+    done = run("audit", job, "--intervals", "ends.csv")
+    assert done.returncode == 0 and "ends.csv (confidential)" in done.stdout
+    path = tmp_path / "ends.csv"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    lines = path.read_text().splitlines()
+    assert lines[0] == "cell,lower,upper" and len(lines) == 10
+    assert lines[1] == "t: N/a,0,81"
+    assert run("audit", job, "--intervals", "ends.csv").returncode == 2
+
+
+def test_an_existing_folder_needs_force(run, tmp_path, job):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine").touch()
+    done = run("audit", job, "--out", "out")
+    assert done.returncode == 2 and "--force" in done.stderr
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["mine"]
+    assert run("audit", job, "--out", "out", "--force").returncode == 0
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {"release", "internal"}
+    assert {p.name for p in tmp_path.iterdir()} == {"job.yaml", "t.csv", "out"}
+
+
+def test_an_interrupt_leaves_nothing_half_written(tmp_path, job):
+    """SIGINT arrives while the certificate is being written, after release and internal files."""
+    code = (
+        "import time, cellguard.files.output as o, cellguard.cli.main as m, sys\n"
+        "def wait(*a, **k): open('ready', 'w').close(); time.sleep(60)\n"
+        "o._write_certificate = wait\n"
+        f"sys.argv = ['cellguard', 'audit', '{job}', '--out', 'out']\n"
+        "m.main()"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "ready").exists() and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert errors.strip() == "cellguard: interrupted; nothing was released"
+    assert {p.name for p in tmp_path.iterdir()} == {"job.yaml", "t.csv", "ready"}
+
+
+# A folder.
+
+
+def test_a_folder_whose_pattern_was_weakened_fails(run, tmp_path, made):
+    out = shutil.copytree(made, tmp_path / "out")
+    path = out / "internal" / "t.csv"
+    path.write_text(path.read_text().replace("secondary", "published"))
+    done = run("audit", "out")
+    assert done.returncode == 1 and "N/a = Total/a - S/a - W/a, all published" in done.stdout
+    assert run("verify", "out").returncode == 1
+
+
+def test_verify_finds_halves_that_were_moved(run, tmp_path, made):
+    out = shutil.copytree(made, tmp_path / "out")
+    (out / "release").rename(tmp_path / "shown")
+    assert run("verify", "out").returncode == 1
+    assert run("verify", "out", "--release", "shown").returncode == 0
+    (out / "internal").rename(tmp_path / "kept")
+    shutil.copy(tmp_path / "kept" / "certificate.json", tmp_path)
+    done = run("verify", "certificate.json", "--release", "shown", "--internal", "kept", "--json")
+    found = json.loads(done.stdout)
+    assert done.returncode == 0 and found["valid"] and len(found["checks"]) == 9
+
+
+def test_verify_tells_which_check_fails(run, tmp_path, made):
+    out = shutil.copytree(made, tmp_path / "out")
+    path = out / "release" / "t.csv"
+    path.write_text(path.read_text().replace("N,a,,c", "N,a,20,"))
+    done = run("verify", "out")
+    assert done.returncode == 1
+    assert "FAIL 3." in done.stdout and "FAIL 4." in done.stdout and "FAIL 9." in done.stdout
+    assert "NOT VALID: do not publish." in done.stdout
+
+
+# Tables made elsewhere.
+
+
+def test_a_table_made_elsewhere_is_attacked_through_its_tree(run, tmp_path):
+    (tmp_path / "t.csv").write_text(PROVINCES)
+    (tmp_path / "tree.csv").write_text(TREE)
+    words = ("--dim", "province:levels=tree.csv", "--value", "n", "--count")
+    done = run("audit", "--table", "t.csv", *words)
+    assert done.returncode == 1
+    assert "8 distinct cells, 2 suppressed, 2 disclosed." in done.stdout
+    assert "Friesland: known exactly, 19\n  Friesland = North - Groningen - Drenthe, all published" in done.stdout
+    flat = PROVINCES.replace("North,63\n", "").replace("Rest,354\n", "")
+    (tmp_path / "t.csv").write_text(flat)
+    done = run("audit", "--table", "t.csv", "--dim", "province", "--value", "n", "--json")
+    found = json.loads(done.stdout)
+    assert done.returncode == 0 and found["verdict"] == "not exactly disclosed"
+    assert [(i["lower"], i["upper"]) for i in found["intervals"]] == [(0, 31), (0, 31)]
+
+
+def test_a_total_from_elsewhere_gives_both_away(run, tmp_path):
+    (tmp_path / "t.csv").write_text("r,s,value\na,p,x\na,q,x\nb,p,12\nb,q,8\na,Total,20\nb,Total,20\n")
+    (tmp_path / "known.csv").write_text("r,s,value\nTotal,p,13\n")
+    table = ("audit", "--table", "t.csv", "--dim", "r:parents=r.csv", "--dim", "s")
+    (tmp_path / "r.csv").write_text("code,parent\nTotal,\na,Total\nb,Total\n")
+    assert run(*table).returncode == 0
+    done = run(*table, "--known", "known.csv", "--intervals", "ends.csv")
+    assert done.returncode == 1
+    assert (tmp_path / "ends.csv").read_text() == "cell,lower,upper\nt: a/p,1,1\nt: a/q,19,19\n"
+
+
+def test_two_linked_tables_and_the_one_behind_them(run, tmp_path):
+    (tmp_path / "rs.csv").write_text(
+        "r,s,value\nTotal,Total,5\na,Total,5\nb,Total,0\nTotal,p,2\nTotal,q,3\na,p,x\na,q,x\nb,p,0\nb,q,0\n"
+    )
+    (tmp_path / "rt.csv").write_text(
+        "r,t,value\nTotal,Total,5\na,Total,5\nb,Total,0\nTotal,u,5\nTotal,v,0\na,u,x\na,v,x\nb,u,0\nb,v,0\n"
+    )
+    tables = ("--table", "rs.csv", "--table", "rt.csv", "--dim", "r", "--dim", "s", "--dim", "t")
+    done = run("audit", *tables, "--inner", "--json")
+    found = json.loads(done.stdout)
+    assert done.returncode == 1
+    inner = {i["cell"]: (i["lower"], i["upper"]) for i in found["intervals"]}
+    assert inner["rs: a/p"] == (2, 2) and inner["inner: a/p/u"] == (2, 2) and inner["inner: a/p/v"] == (0, 0)
+
+
+@pytest.mark.parametrize(("percent", "code"), [(10, 0), (30, 0), (38, 1)])
+def test_protection_is_judged_where_the_true_values_are_known(run, tmp_path, percent, code):
+    """S can give N at most 1283, which is 37.5 % of 3417."""
+    (tmp_path / "t.csv").write_text(TRUE)
+    words = ("--value", "shown", "--flag", "mark", "--true", "turnover", "--primary", "P", "--percent", percent)
+    done = run("audit", "--table", "t.csv", "--dim", "region", *words)
+    assert done.returncode == code, done.stderr
+    assert done.stdout.startswith("SAFE" if code == 0 else "UNSAFE")
+
+
+def test_without_primary_every_flagged_cell_is_one(run, tmp_path):
+    (tmp_path / "t.csv").write_text(TRUE)
+    words = ("--value", "shown", "--flag", "mark", "--true", "turnover", "--json")
+    summary = json.loads(run("audit", "--table", "t.csv", "--dim", "region", *words).stdout)
+    assert summary["set"]["primary"] == 2 and summary["verdict"] == "safe"
+
+
+# Faults, and what they must not tell.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "give either an output folder or a job"),
+        (["nowhere"], "no file or folder 'nowhere'"),
+        (["."], "is no output folder"),
+        (["job.yaml", "--table", "t.csv"], "give either"),
+        (["--table", "t.csv"], "name them with --dim"),
+        (["--table", "t.csv", "--dim", "regoin"], "no table has such a column; did you mean 'region'?"),
+        (["--table", "t.csv", "--dim", "region:level=x"], "unknown word 'level'; did you mean 'levels'?"),
+        (["--table", "t.csv", "--dim", "region:digits=1,a"], "digits"),
+        (["--table", "t.csv", "--dim", "region:parents=no.csv"], "no file"),
+        (
+            ["--table", "t.csv", "--dim", "region", "--value", "trunover"],
+            "no column 'trunover'; did you mean 'turnover'?",
+        ),
+        (["--table", "t.csv", "--dim", "region", "--value", "mark"], "not a number"),
+        (["--table", "t.csv", "--dim", "region", "--value", "turnover", "--flag", "no"], "no column 'no'"),
+        (["--table", "t.csv", "--dim", "region", "--value", "shown", "--upper", "100"], "no table fits"),
+        (["--table", "t.csv", "--dim", "region", "--value", "shown", "--lower", "9", "--upper", "1"], "below upper"),
+        (["--table", "t.csv", "--dim", "region", "--value", "shown", "--out", "out"], "--out goes with a job"),
+        (["--table", "t.csv", "--dim", "region", "--value", "shown", "--known", "no.csv"], "no.csv"),
+        (["--table", "t.csv", "--dim", "region", "--value", "shown", "--true", "turnover", "--primary", "P"], "--flag"),
+        (["--table", "t.csv", "--dim", "region", "--value", "shown", "--true", "nothing"], "no column 'nothing'"),
+        (["--table", "bad.csv", "--dim", "region", "--value", "turnover"], "do not hold"),
+        (["job.yaml", "--threads", "0"], "--threads"),
+        (["job.yaml", "--nonsense"], "--nonsense"),
+    ],
+)
+def test_faults_are_told_without_values(run, tmp_path, job, arguments, words):
+    (tmp_path / "t.csv").write_text(TRUE)
+    (tmp_path / "bad.csv").write_text(TRUE.replace(",1283", ",1284"))
+    done = run("audit", *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr and done.stdout == ""
+    assert not any(value in done.stderr for value in ("3417", "1283", "1284", "2400", "7100"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("certificate.json", "{"),
+        ("certificate.json", '{"attack": 3417, "tables": [3417], "equations": []}'),
+        ("t.csv", "region,size\n3417,1283\n"),
+        ("t.csv", None),
+        ("hierarchies/size.csv", "hierarchy,code,parent,label\n0,3417,1283,\n"),
+        ("facts/t.parquet", "3417"),
+        ("job.yaml", "{3417: [1283"),
+        ("certificate.parquet", "3417"),
+    ],
+)
+def test_damaged_folders_tell_no_values(run, tmp_path, made, name, text):
+    out = shutil.copytree(made, tmp_path / "out")
+    path = out / "internal" / name
+    if text is None:
+        path.unlink()
+    else:
+        path.write_text(text)
+    for command, codes in (("audit", (0, 2)), ("verify", (1,))):
+        done = run(command, "out")
+        assert done.returncode in codes, (command, done.stderr)
+        assert "internal error" not in done.stderr
+        assert not any(value in done.stderr + done.stdout for value in ("3417", "1283"))
+
+
+def test_verify_of_nothing(run, tmp_path):
+    for target in ("nowhere", "."):
+        done = run("verify", target)
+        assert done.returncode == 2 and "certificate.json" in done.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_told(run, tmp_path, job):
+    (tmp_path / "file").touch()
+    done = run("audit", job, "--out", "file/out")
+    assert done.returncode == 2 and "cannot write" in done.stderr

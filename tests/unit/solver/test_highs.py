@@ -1,0 +1,110 @@
+"""The solver seam: every status, warm restarts, mixed-integer programs, and one file that knows the solver."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import cellguard
+from cellguard.solver.highs import Session, solve
+from cellguard.solver.program import Program, Status
+
+INF = np.inf
+
+
+def program(rows, limits, *, cost, lower=0.0, upper=INF, integer=None):
+    """Minimise cost @ x with rows @ x <= limits."""
+    matrix = sp.csr_array(np.array(rows, float))
+    n = matrix.shape[1]
+    low, high = (np.full(n, float(bound)) for bound in (lower, upper))
+    whole = None if integer is None else np.array(integer)
+    return Program(matrix, np.full(len(limits), -INF), np.array(limits, float), low, high, np.array(cost, float), whole)
+
+
+# The largest 3 x + 2 y with x + y <= 4 and x + 3 y <= 6 is 12, at (4, 0).
+SMALL = program([[1, 1], [1, 3]], [4, 6], cost=[-3, -2])
+
+
+@pytest.mark.parametrize("presolve", [True, False])
+def test_optimal(presolve):
+    found = solve(SMALL, presolve=presolve)
+    assert found.status is Status.optimal
+    assert found.objective == pytest.approx(-12)
+    assert found.x == pytest.approx([4, 0])
+
+
+def test_duals_price_the_rows():
+    """One more in the first row is worth 3, one more in the second nothing."""
+    assert solve(SMALL).duals == pytest.approx([-3, 0])
+
+
+@pytest.mark.parametrize("presolve", [True, False])
+def test_infeasible(presolve):
+    found = solve(program([[1, 1], [-1, -1]], [1, -2], cost=[1, 1]), presolve=presolve)
+    assert found.status is Status.infeasible
+    assert np.isnan(found.objective) and len(found.x) == 0
+
+
+@pytest.mark.parametrize("presolve", [True, False])
+def test_unbounded(presolve):
+    assert solve(program([[1, -1]], [1], cost=[-1, 0]), presolve=presolve).status is Status.unbounded
+
+
+def test_stopped():
+    rng = np.random.default_rng(1)
+    session = Session(program(rng.random((30, 40)), np.full(30, 10.0), cost=-rng.random(40)))
+    session.limit(iterations=1)
+    assert session.solve().status is Status.stopped
+
+
+@pytest.mark.parametrize("primal", [True, False])
+def test_costs_and_bounds_change_between_solves(primal):
+    session = Session(SMALL, primal=primal)
+    assert session.solve().objective == pytest.approx(-12)
+    session.set_cost(np.array([0]), np.array([0.0]))
+    assert session.solve().objective == pytest.approx(-4)
+    session.set_bounds(np.array([1]), np.array([0.0]), np.array([1.0]))
+    assert session.solve().objective == pytest.approx(-2)
+    session.set_bounds(np.array([0, 1]), np.array([5.0, 0.0]), np.array([9.0, 1.0]))
+    assert session.solve().status is Status.infeasible
+    session.set_bounds(np.array([0]), np.array([0.0]), np.array([INF]))
+    assert session.solve().objective == pytest.approx(-2)
+
+
+def test_a_restart_is_warm():
+    """From the last vertex a new cost takes fewer iterations than from nothing."""
+    rng = np.random.default_rng(2)
+    one = program(rng.random((40, 60)), np.full(40, 10.0), cost=-rng.random(60))
+    session = Session(one, primal=True)
+    session.solve()
+    cold = session.iterations
+    session.set_cost(np.array([0]), np.array([-1.0]))
+    assert session.solve().status is Status.optimal
+    assert session.iterations < cold / 2
+
+
+def test_whole_numbers():
+    """2 x <= 3 leaves 1.5 to a number, 1 to a whole one, also when only one of two must be whole."""
+    both = program([[2, 0], [0, 2]], [3, 3], cost=[-1, -1], integer=[True, False])
+    assert solve(both).x == pytest.approx([1, 1.5])
+    assert solve(program([[2, 0], [0, 2]], [3, 3], cost=[-1, -1])).x == pytest.approx([1.5, 1.5])
+
+
+def test_whole_numbers_may_not_fit():
+    inside = program([[3.0], [-3.0]], [2, -1], cost=[1], integer=[True])
+    assert solve(inside).status is Status.infeasible
+
+
+def test_nothing_is_printed(capfd):
+    solve(SMALL)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_only_one_file_imports_the_solver():
+    home = Path(cellguard.__file__).parent
+    users = [
+        p.relative_to(home) for p in home.rglob("*.py") if re.search(r"^\s*(import|from) highspy", p.read_text(), re.M)
+    ]
+    assert users == [Path("solver/highs.py")]
