@@ -8,9 +8,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from bench_audit import BENCHMARKS as AUDIT
+from bench_protect import BENCHMARKS as PROTECT
 from bench_tables import BENCHMARKS as TABLES
 
-BENCHMARKS = {**TABLES, **AUDIT}
+BENCHMARKS = {**TABLES, **AUDIT, **PROTECT}
 
 
 def main(names: list[str]) -> None:

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from cellguard.attack.audit import Audit, audit
     from cellguard.errors import CellguardError, InputError
     from cellguard.files.jobfile import Job, job_schema
     from cellguard.hierarchy.build import by_digits, flat, from_levels, from_parents
@@ -13,17 +14,20 @@ if TYPE_CHECKING:
     from cellguard.hierarchy.hrc import read_hrc
     from cellguard.hierarchy.read import read_labels, read_levels, read_parents
     from cellguard.hierarchy.recode import cut, merge, to_level
-    from cellguard.job import Assessment, assess_job
+    from cellguard.job import Assessment, assess_job, audit_job, protect_job, release_job
+    from cellguard.protect.suppress.suppress import Suppression, suppress
     from cellguard.protection import Knowledge, Requirements, require
     from cellguard.rules.assess import Findings, assess
     from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
     from cellguard.rules.rule import All
     from cellguard.rules.simple import Given, MaxShare, MinFrequency
     from cellguard.table.facts import contributions
+    from cellguard.table.pattern import Pattern
     from cellguard.table.read import About, cells
     from cellguard.table.statements import read_apriori
     from cellguard.table.table import Table
     from cellguard.table.tableset import TableSet, link
+    from cellguard.verify.verify import verify
 
 # Each public name and the module that it lives in. Modules load when a name of theirs is first used, so that
 # `import cellguard` costs next to nothing.
@@ -31,6 +35,7 @@ _HOME = {
     "About": "table.read",
     "All": "rules.rule",
     "Assessment": "job",
+    "Audit": "attack.audit",
     "CellguardError": "errors",
     "Dimension": "hierarchy.hierarchy",
     "Dominance": "rules.linear",
@@ -44,12 +49,16 @@ _HOME = {
     "MaxShare": "rules.simple",
     "MinFrequency": "rules.simple",
     "PPercent": "rules.linear",
+    "Pattern": "table.pattern",
     "PriorPosterior": "rules.linear",
     "Requirements": "protection",
+    "Suppression": "protect.suppress.suppress",
     "Table": "table.table",
     "TableSet": "table.tableset",
     "assess": "rules.assess",
     "assess_job": "job",
+    "audit": "attack.audit",
+    "audit_job": "job",
     "by_digits": "hierarchy.build",
     "cells": "table.read",
     "contributions": "table.facts",
@@ -60,19 +69,24 @@ _HOME = {
     "job_schema": "files.jobfile",
     "link": "table.tableset",
     "merge": "hierarchy.recode",
+    "protect_job": "job",
     "read_apriori": "table.statements",
     "read_hrc": "hierarchy.hrc",
     "read_labels": "hierarchy.read",
     "read_levels": "hierarchy.read",
     "read_parents": "hierarchy.read",
+    "release_job": "job",
     "require": "protection",
+    "suppress": "protect.suppress.suppress",
     "to_level": "hierarchy.recode",
+    "verify": "verify.verify",
 }
 
 __all__ = [
     "About",
     "All",
     "Assessment",
+    "Audit",
     "CellguardError",
     "Dimension",
     "Dominance",
@@ -86,12 +100,16 @@ __all__ = [
     "MaxShare",
     "MinFrequency",
     "PPercent",
+    "Pattern",
     "PriorPosterior",
     "Requirements",
+    "Suppression",
     "Table",
     "TableSet",
     "assess",
     "assess_job",
+    "audit",
+    "audit_job",
     "by_digits",
     "cells",
     "contributions",
@@ -102,13 +120,17 @@ __all__ = [
     "job_schema",
     "link",
     "merge",
+    "protect_job",
     "read_apriori",
     "read_hrc",
     "read_labels",
     "read_levels",
     "read_parents",
+    "release_job",
     "require",
+    "suppress",
     "to_level",
+    "verify",
 ]
 
 

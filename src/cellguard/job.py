@@ -25,7 +25,7 @@ from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
 from cellguard.hierarchy.hrc import read_hrc
 from cellguard.hierarchy.read import read_labels, read_levels, read_parents
 from cellguard.hierarchy.recode import cut, merge, to_level
-from cellguard.protect.suppress.costs import cost_named, set_costs
+from cellguard.protect.suppress.costs import parse_cost, set_costs
 from cellguard.protect.suppress.suppress import Suppression, suppress
 from cellguard.protection import Knowledge, Requirements, require
 from cellguard.rules.assess import Findings, assess
@@ -208,7 +208,8 @@ def protect_job(job: Job, *, threads: int = 1, tell: Tell = silent) -> Audited:
     if assessment.needs.unprotectable.any():
         raise NotProtected(assessment.warnings()[-1])
     with _step("choosing the cells to hide", seconds, tell):
-        costs = set_costs(assessment.tables, {spec.name: cost_named(spec.protect.cost) for spec in job.tables})
+        wanted = {spec.name: parse_cost(spec.protect.cost) for spec in job.tables}
+        costs = set_costs(assessment.tables, assessment.needs.primary, wanted)
         chosen = suppress(assessment.needs, costs, tell=tell)
     known = read_known(job.path(job.known), assessment.tables) if job.known else None
     with _step("auditing", seconds, tell):

@@ -24,7 +24,29 @@ from pydantic_core import PydanticCustomError
 from cellguard.errors import JobError, did_you_mean, file_name
 from cellguard.files.rulespec import dump_rule, parse_rule, rule_schema
 from cellguard.files.yamlfile import Lines, read_yaml
+from cellguard.protect.suppress.costs import COSTS, parse_cost
 from cellguard.rules.rule import Rule
+
+
+def _checked_cost(data: object) -> object:
+    parse_cost(data)
+    return data
+
+
+CostSpec = Annotated[
+    str | dict[str, Any],
+    PlainValidator(_checked_cost),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": list(COSTS)},
+                {"type": "object", "properties": {"box_cox": {"type": "number", "minimum": 0, "maximum": 1}}},
+                {"type": "object", "properties": {"inner_first": {}}},
+                {"type": "object", "properties": {"sum": {"type": "array", "items": {"type": "object"}}}},
+            ]
+        }
+    ),
+]
 
 
 class _Spec(BaseModel):
@@ -123,7 +145,7 @@ class ProtectSpec(_Spec):
 
     method: Literal["suppress"] = "suppress"
     engine: Literal["witness"] = "witness"
-    cost: Literal["value", "count", "constant", "log"] = Field("value", description="what hiding a cell costs")
+    cost: CostSpec = Field("value", description="what hiding a cell costs")
 
 
 class OutputSpec(_Spec):

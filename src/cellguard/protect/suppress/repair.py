@@ -16,7 +16,7 @@ from cellguard.table.facts import BoolArray, FloatArray
 
 _LADDER = ((2, 6, 300), (3, 10, 1_500), (5, 20, 6_000))
 _FAR = 1e5
-_SCALINGS = 5
+_SCALINGS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,28 +51,30 @@ class Repairer:
         allowed: BoolArray | None = None,
         local: bool = False,
     ) -> Flow | None:
-        """Return the cheapest flow found, or None: through ``hidden`` cells for nothing, others for ``guide``.
+        """Return a cheap flow, or None: through ``hidden`` cells for nothing, through others for ``guide``.
 
-        Only ``allowed`` cells may move. With ``local`` the search ends with the widest neighbourhood.
+        Only ``allowed`` cells may move. With ``local`` the first neighbourhood that has a flow is taken, and none wider
+        than the last one is tried; otherwise wider ones are tried while that is cheaper, the whole table at last.
         """
         barred = self.system.never if allowed is None else ~allowed
-        best: Flow | None = None
+        best: _Attempt | None = None
         for rounds, per_row, most in _LADDER:
             cells = _neighbourhood(
                 target.cell, rounds, per_row, most, self.row_start, self.row_cells, self.cell_start, self.cell_rows,
                 hidden, barred,
             )  # fmt: skip
-            found = self._solve(target, cells, hidden, guide)
-            if found is not None and (found.cost <= 1e-6 or (best is not None and found.cost >= 0.98 * best.cost)):
-                return found if best is None or found.cost < best.cost else best
+            found = _Attempt.at(self, target, cells, hidden, guide)
             if found is not None and (best is None or found.cost < best.cost):
+                gained = best is None or found.cost < 0.98 * best.cost
                 best = found
-            if local and best is not None:
-                return best
-        if best is not None or local:
-            return best
-        cells = np.flatnonzero(~barred | (np.arange(len(barred)) == target.cell))
-        return self._solve(target, cells, hidden, guide)
+                if local or found.cost <= 1e-6 or not gained:
+                    break
+            elif best is not None:
+                break
+        if best is None and not local:
+            cells = np.flatnonzero(~barred | (np.arange(len(barred)) == target.cell))
+            best = _Attempt.at(self, target, cells, hidden, guide)
+        return None if best is None else best.scaled(target)
 
     def serves(self, flow: Flow) -> set[Target]:
         """Return the targets that a flow serves, and, where the bounds allow it, its reverse."""
@@ -86,32 +88,46 @@ class Repairer:
                 found |= {Target(int(c), -float(system.need_down[c])) for c in down}
         return found
 
-    def _solve(self, target: Target, cells: Positions, hidden: BoolArray, guide: FloatArray) -> Flow | None:
-        """Return a flow among the cells that hides little: slopes are scaled until each used cell pays its whole cost.
 
-        The cost of hiding a cell does not depend on how far it moves, but a program's cost does. A cell that moves by d
+@dataclass(frozen=True, eq=False)
+class _Attempt:
+    """The first flow in one neighbourhood, in units of the need, and what its cells would cost."""
+
+    network: _Network
+    cells: Positions
+    price: FloatArray
+    moves: FloatArray
+    cost: float
+
+    @classmethod
+    def at(
+        cls, repairer: Repairer, target: Target, cells: Positions, hidden: BoolArray, guide: FloatArray
+    ) -> _Attempt | None:
+        network = _Network.of(repairer, target, cells)
+        price = np.where(hidden[cells], 0.0, guide[cells])
+        moves = None if network is None else network.cheapest(price)
+        if network is None or moves is None:
+            return None
+        return cls(network, cells, price, moves, float(price[np.abs(moves) > 1e-7].sum()))
+
+    def scaled(self, target: Target) -> Flow:
+        """Return the flow after scaling the slopes until each used cell pays its whole cost.
+
+        What hiding a cell costs does not depend on how far it moves, but a program's cost does. A cell that moves by d
         gets the slope cost / d the next time, so that using it less does not save anything (dynamic slope scaling).
         """
-        network = _Network.of(self, target, cells)
-        if network is None:
-            return None
-        price = np.where(hidden[cells], 0.0, guide[cells])
-        best: Flow | None = None
-        size = np.ones(len(cells))
-        for _ in range(_SCALINGS):
-            moves = network.cheapest(price / np.maximum(size, 1e-6))
-            if moves is None:
-                return best
-            used = np.abs(moves) > 1e-7
-            cost = float(price[used].sum())
-            if best is None or cost < best.cost * (1 - 1e-9):
-                best = Flow(cells[used], moves[used] * abs(target.amount), cost)
-            else:
-                return best
-            if cost <= 1e-6:
-                return best
-            size = np.where(used, np.abs(moves), size)
-        return best
+        moves, cost, size = self.moves, self.cost, np.ones(len(self.cells))
+        for _ in range(_SCALINGS if cost > 1e-6 else 0):
+            size = np.where(np.abs(moves) > 1e-7, np.abs(moves), size)
+            other = self.network.cheapest(self.price / np.maximum(size, 1e-6))
+            if other is None:
+                break
+            less = float(self.price[np.abs(other) > 1e-7].sum())
+            if less >= cost * (1 - 1e-9):
+                break
+            moves, cost = other, less
+        used = np.abs(moves) > 1e-7
+        return Flow(self.cells[used], moves[used] * abs(target.amount), cost)
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,7 +40,7 @@ def witness(system: System, *, rounds: int = 8, tell: Tell) -> Solved:
     free = int((~system.hidden & ~system.never).sum())
     many = int((system.need_up > 0).sum() + (system.need_down > 0).sum())
     rounds = rounds if free <= _LARGE and many <= _CROWDED else 0
-    search = _Search(system, tell)
+    search = _Search(system, tell, crowded=not rounds)
     search.fractional(_LP_ROUNDS if rounds else 0)
     search.keep(search.mend(search.x > 0.5, search.x))
     if free <= _SMALL:
@@ -55,9 +55,10 @@ def witness(system: System, *, rounds: int = 8, tell: Tell) -> Solved:
 class _Search:
     """The best safe pattern so far, the cuts so far and the bound that they prove."""
 
-    def __init__(self, system: System, tell: Tell) -> None:
+    def __init__(self, system: System, tell: Tell, *, crowded: bool) -> None:
         self.system = system
         self.tell = tell
+        self.crowded = crowded
         self.master = Master(system, relation_cuts(system))
         self.repairer = Repairer(system)
         self.x: FloatArray = system.hidden.astype(float)
@@ -121,7 +122,9 @@ class _Search:
         for number, target in enumerate(targets):
             if target in served:
                 continue
-            flow = self.repairer.flow(target, hidden, guide)
+            flow = self.repairer.flow(target, hidden, guide, local=self.crowded)
+            if flow is None and self.crowded:
+                flow = self.repairer.flow(target, hidden, guide)
             if flow is None:
                 raise Unprotectable(target)
             hidden[flow.cells] = True
