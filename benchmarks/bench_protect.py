@@ -30,7 +30,7 @@ def protect(make: Callable[[], cg.Table], bar: str) -> Callable[[], Iterator[str
         secondary, hidden = value[found.pattern.secondary].sum(), value[found.pattern.hidden].sum()
         many = int(found.pattern.secondary.sum())
         yield f"{len(needs.tables):,} cells, {needs.primary.sum():,} primary, {many:,} secondary"
-        yield f"secondary worth {secondary:,.0f}, {hidden / 1e6:.2f}M hidden in all, gap {found.gap or 0:.1%}"
+        yield f"secondary worth {secondary:,.0f}, {hidden / 1e6:.2f}M hidden in all, gap {found.gap:.1%}"
         yield f"{seconds:.1f} + {proof:.1f} CPU s, {judged.verdict}, {int(judged.failing.sum())} failing (bar: {bar})"
 
     return run

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from cellguard.table.statements import read_apriori
     from cellguard.table.table import Table
     from cellguard.table.tableset import TableSet, link
-    from cellguard.verify.verify import verify
 
 # Each public name and the module that it lives in. Modules load when a name of theirs is first used, so that
 # `import cellguard` costs next to nothing.
@@ -79,7 +78,6 @@ _HOME = {
     "require": "protection",
     "suppress": "protect.suppress.suppress",
     "to_level": "hierarchy.recode",
-    "verify": "verify.verify",
 }
 
 __all__ = [
@@ -130,7 +128,6 @@ __all__ = [
     "require",
     "suppress",
     "to_level",
-    "verify",
 ]
 
 

@@ -90,14 +90,8 @@ def test_json_is_all_that_is_printed(run, tmp_path, job):
     summary = json.loads(done.stdout)
     assert done.returncode == 0 and done.stderr == ""
     assert summary["verdict"] == "safe" and summary["failing"] == [] and summary["insiders"] == "not checked"
-    assert summary["tables"]["t"] | {"failing": 0} == {
-        "cells": 16,
-        "published": 7,
-        "primary": 1,
-        "secondary": 8,
-        "unpublished": 0,
-        "failing": 0,
-    }
+    counts = {"cells": 16, "published": 7, "primary": 1, "secondary": 8, "unpublished": 0, "failing": 0}
+    assert counts.items() <= summary["tables"]["t"].items()
     unsafe(tmp_path)
     done = run("audit", job, "--json", "--threads", "2")
     (failure,) = json.loads(done.stdout)["failing"]

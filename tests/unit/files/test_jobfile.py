@@ -187,10 +187,7 @@ def test_a_wrong_rule_is_told_with_its_line(load, rule, said):
     ("more", "line", "place"),
     [
         ("microdata: {source: firms.parquet}\n", 7, "microdata"),
-        ("known: totals.csv\n", 7, "known"),
         ("previous: [{folder: last}]\n", 7, "previous"),
-        ("output: {folder: out}\n", 7, "output"),
-        ("    protect: {method: suppress}\n", 7, "tables[0].protect"),
     ],
 )
 def test_what_is_not_there_yet_is_refused_in_plain_words(load, more, line, place):

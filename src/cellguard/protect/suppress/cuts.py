@@ -52,6 +52,8 @@ def relation_cuts(system: System) -> list[Cut]:
     found: dict[tuple[bytes, bytes], Cut] = {}
     for target in targets_of(system):
         p, amount = target.cell, target.amount
+        if system.pinned[p]:
+            continue
         for at in range(matrix.indptr[p], matrix.indptr[p + 1]):
             row = matrix.indices[at]
             terms = slice(rows.indptr[row], rows.indptr[row + 1])
@@ -220,7 +222,7 @@ class _Prober:
             raise InternalError(f"an attacker's program ended as {solution.status.value}")
         moves = np.zeros(part.system.n)
         moves[part.support[self.inside]] = solution.x * size
-        short = np.sign(target.amount) * solution.x[at] < 1 - 1e-6
+        short = np.sign(target.amount) * solution.x[at] < 1 - 1e-6 and not part.system.pinned[target.cell]
         return moves, self._cut(target, solution.duals) if short else None
 
     def _cut(self, target: Target, duals: FloatArray) -> Cut | None:

@@ -33,18 +33,17 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Suppression:
-    """The pattern, what its secondaries cost, and a bound on what any safe pattern costs (None if there is none)."""
+    """The pattern, what its secondaries cost, and a bound on what any safe pattern costs."""
 
     pattern: Pattern
     cost: float
-    bound: float | None
+    bound: float
 
     @property
-    def gap(self) -> float | None:
-        """How far the cost may be above the optimum, as a share of it."""
-        if self.bound is None:
-            return None
-        return 0.0 if self.cost == 0 else max(0.0, (self.cost - self.bound) / self.cost)
+    def gap(self) -> float:
+        """How far the cost may be above the optimum, as a share of it; 0 if it is proven to be the optimum."""
+        gap = 0.0 if self.cost == 0 else (self.cost - self.bound) / self.cost
+        return gap if gap > 1e-6 else 0.0
 
 
 def quiet(text: str) -> None:
@@ -68,8 +67,7 @@ def suppress(needs: Requirements, cost: FloatArray, *, engine: Engine = witness,
         target = error.target if isinstance(error, Unprotectable) else None
         raise NotProtected(_advice(system, cost, target)) from None
     pattern = system.pattern(solved.hidden)
-    bound = solved.bound if system.exact_needs else None
-    return Suppression(pattern, float(cost[pattern.secondary].sum()), bound)
+    return Suppression(pattern, float(cost[pattern.secondary].sum()), solved.bound)
 
 
 def _advice(system: System, cost: FloatArray, target: Target | None) -> str:

@@ -23,8 +23,8 @@ class System:
     """Merged cells with M d = 0. ``hidden`` cells are hidden anyway, ``never`` cells must not be.
 
     ``down`` and ``up`` are how far a hidden cell may move, ``need_down`` and ``need_up`` how far it must be able
-    to, all in grains. ``cost`` is what hiding a merged cell costs. ``exact_needs`` tells whether the needs are just the
-    requirements: a sliding need that could be met on either side is pinned to one, and then no bound is valid.
+    to, all in grains. ``cost`` is what hiding a merged cell costs. A sliding need that could be met on
+    either side is ``pinned`` to one; a cut must not follow from that.
     """
 
     needs: Requirements
@@ -37,7 +37,7 @@ class System:
     cost: FloatArray
     hidden: BoolArray
     never: BoolArray
-    exact_needs: bool
+    pinned: BoolArray
 
     @property
     def n(self) -> int:
@@ -65,7 +65,7 @@ def build_system(needs: Requirements, cost: FloatArray) -> System:
     up = _smallest(_endless(everything.up), at, n)
     need_down, need_up = (_largest(a.astype(float), at, n) for a in (everything.lower, everything.upper))
     sliding = _largest(everything.sliding.astype(float), at, n)
-    need_up, need_down, exact = _pin(need_up, need_down, sliding, down, up)
+    need_up, need_down, pinned = _pin(need_up, need_down, sliding, down, up)
     return System(
         needs,
         merged,
@@ -77,7 +77,7 @@ def build_system(needs: Requirements, cost: FloatArray) -> System:
         np.bincount(at, np.where(needs.primary | free, 0.0, cost), n).astype(float),
         hidden,
         never,
-        exact,
+        pinned,
     )
 
 
@@ -94,7 +94,7 @@ def _states(needs: Requirements) -> tuple[BoolArray, BoolArray]:
 
 def _pin(
     need_up: FloatArray, need_down: FloatArray, sliding: FloatArray, down: FloatArray, up: FloatArray
-) -> tuple[FloatArray, FloatArray, bool]:
+) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Turn sliding needs that the others do not cover into needs on one side: up, where there is room."""
     open_ = sliding > need_up + need_down
     rest = np.where(open_, sliding - need_down, need_up)
@@ -102,7 +102,7 @@ def _pin(
     either = open_ & (down > 0) & (up > 0)
     new_up = np.where(upward, np.maximum(rest, need_up), need_up)
     new_down = np.where(open_ & ~upward, np.maximum(sliding - need_up, need_down), need_down)
-    return new_up, new_down, not either.any()
+    return new_up, new_down, either
 
 
 def _endless(bound: npt.NDArray[np.int64]) -> FloatArray:

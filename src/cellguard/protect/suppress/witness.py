@@ -20,7 +20,10 @@ _SMALL = 1_500  # free cells up to which the master is driven to the optimum
 _WHOLE = 3_000  # ... up to which whole masters look at all free cells, and not at the likely ones only
 _LARGE = 9_000  # ... up to which there are rounds of cuts at all,
 _CROWDED = 8_000  # and targets up to which there are
-_POLISHED = 20_000  # targets up to which the pattern is polished
+_POLISHED = 8_000  # targets up to which the pattern is polished
+_THINNED = 30_000  # ... up to which secondaries are dropped in batches, and repairs look beyond the neighbourhood
+_BATCHES = 60
+_PATIENCE = 5
 _CLOSE = 300
 _LP_ROUNDS = 60
 _WORTH = 150
@@ -40,15 +43,19 @@ def witness(system: System, *, rounds: int = 8, tell: Tell) -> Solved:
     free = int((~system.hidden & ~system.never).sum())
     many = int((system.need_up > 0).sum() + (system.need_down > 0).sum())
     rounds = rounds if free <= _LARGE and many <= _CROWDED else 0
-    search = _Search(system, tell, crowded=not rounds)
+    search = _Search(system, tell, crowded=many > _THINNED)
     search.fractional(_LP_ROUNDS if rounds else 0)
     search.keep(search.mend(search.x > 0.5, search.x))
     if free <= _SMALL:
         search.close(_CLOSE, nodes=20_000, gap=0.0, all_cells=True)
     else:
         search.close(rounds, nodes=1, gap=0.002, all_cells=free <= _WHOLE)
-    if not search.proven_optimal and many <= _POLISHED:
+    if search.proven_optimal:
+        pass
+    elif many <= _POLISHED:
         search.polish(3 * many + 2_000)
+    elif many <= _THINNED:
+        search.thin(_BATCHES)
     return Solved(search.best, search.cost(search.best), search.bound)
 
 
@@ -132,6 +139,24 @@ class _Search:
             if number % 200 == 0:
                 self.tell(f"{len(targets) - number:,} needs to repair")
         return hidden
+
+    def thin(self, batches: int) -> None:
+        """Drop the dearest secondaries batch by batch, and repair what that breaks, where that is cheaper."""
+        order = np.flatnonzero(self.best & ~self.system.hidden)
+        order = order[np.argsort(-self.system.cost[order], kind="stable")]
+        # Batches of equal cost: the dearest cells are looked at one by one, the cheap ones by the hundred.
+        share = np.cumsum(self.system.cost[order]) / max(self.cost(self.best), 1e-9)
+        idle = 0
+        for number, batch in enumerate(np.split(order, np.searchsorted(share, np.arange(1, batches) / batches))):
+            trial, before = self.best.copy(), self.cost(self.best)
+            trial[batch] = False
+            open_ = unproven(self.system, trial, seed=number)
+            if len(open_) <= _WORTH:
+                self.keep(self.mend(trial, trial.astype(float), open_))
+            idle = 0 if self.cost(self.best) < before else idle + 1
+            self.tell(f"thinning {number + 1}: {int((self.best & ~self.system.hidden).sum()):,} secondary cells")
+            if idle >= _PATIENCE:
+                break
 
     def polish(self, programs: int) -> None:
         """Drop and exchange secondaries of the best pattern."""
