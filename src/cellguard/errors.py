@@ -44,6 +44,10 @@ class NotProtected(CellguardError):
     """No safe result can be given; the message says why and what to change."""
 
 
+class Stopped(CellguardError):
+    """The time that was allowed is over; whoever has a safe result so far returns it."""
+
+
 class InternalError(CellguardError):
     """cellguard has a bug; please report it."""
 

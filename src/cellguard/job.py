@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ import scipy.sparse as sp
 from cellguard.attack.audit import Audit, audit
 from cellguard.attack.explain import explain
 from cellguard.attack.known import Known, read_known
-from cellguard.errors import InputError, JobError, NotProtected, did_you_mean, listing
-from cellguard.files.folder import read_folder
+from cellguard.errors import InputError, JobError, NotProtected, Stopped, did_you_mean, listing
+from cellguard.files.folder import read_folder, read_statuses
 from cellguard.files.jobfile import AlsoSpec, DimensionSpec, Job, RecodeSpec, TableSpec
 from cellguard.files.output import write_output
 from cellguard.hierarchy.build import TOTAL, by_digits
@@ -26,12 +26,13 @@ from cellguard.hierarchy.hrc import read_hrc
 from cellguard.hierarchy.read import read_labels, read_levels, read_parents
 from cellguard.hierarchy.recode import cut, merge, to_level
 from cellguard.protect.suppress.costs import parse_cost, set_costs
-from cellguard.protect.suppress.suppress import Suppression, suppress
+from cellguard.protect.suppress.suppress import Suppression, protectors, suppress
 from cellguard.protection import Knowledge, Requirements, require
 from cellguard.rules.assess import Findings, assess
 from cellguard.rules.rule import Rule
 from cellguard.rules.simple import Given
 from cellguard.table.apriori import State
+from cellguard.table.facts import BoolArray
 from cellguard.table.pattern import STATUS, Pattern
 from cellguard.table.read import About, CellColumns, flat_dimension, read_cells
 from cellguard.table.source import Dialect, Source, open_source
@@ -78,6 +79,11 @@ class Assessment:
                 f"{listing(names)}{' and more' if len(bad) > 5 else ''}"
             )
         return found
+
+    def expected_seconds(self) -> float:
+        """Return a rough guess of how long protection takes, from tables measured on one core."""
+        cells, unsafe = len(self.tables), int(self.findings.primary.sum())
+        return 1.0 + 0.006 * cells if cells < 20_000 else 20.0 + 0.0005 * (cells + unsafe)
 
     def summary(self) -> dict[str, Any]:
         """Return counts, settings and run facts; nothing confidential in it."""
@@ -163,7 +169,7 @@ class Audited:
         if self.suppression is None:
             return {}
         found = self.suppression
-        return {"cost": found.cost, "lower_bound": found.bound, "gap": found.gap, "deterministic": True}
+        return {"cost": found.cost, "lower_bound": found.bound, "gap": found.gap, "deterministic": found.finished}
 
     def _count(self, number: int) -> dict[str, Any]:
         status = self.audit.pattern.status(number)
@@ -201,8 +207,19 @@ def audit_job(job: Job, *, intervals: bool = False, threads: int = 1, tell: Tell
     return Audited(assessment.findings, found, seconds, known, job)
 
 
-def protect_job(job: Job, *, threads: int = 1, tell: Tell = silent) -> Audited:
-    """Protect a job's tables as one set, and prove it: assess, suppress, audit."""
+def protect_job(
+    job: Job,
+    *,
+    warm: str | Path | None = None,
+    seconds_allowed: float | None = None,
+    threads: int = 1,
+    tell: Tell = silent,
+) -> Audited:
+    """Protect a job's tables as one set, and prove it: assess, suppress, audit.
+
+    ``warm`` is the output folder of an earlier run, whose pattern is the start. After ``seconds_allowed`` the best safe
+    pattern so far is taken; then the result may differ from run to run.
+    """
     assessment = assess_job(job, tell=tell)
     seconds = dict(assessment.seconds)
     if assessment.needs.unprotectable.any():
@@ -210,11 +227,72 @@ def protect_job(job: Job, *, threads: int = 1, tell: Tell = silent) -> Audited:
     with _step("choosing the cells to hide", seconds, tell):
         wanted = {spec.name: parse_cost(spec.protect.cost) for spec in job.tables}
         costs = set_costs(assessment.tables, assessment.needs.primary, wanted)
-        chosen = suppress(assessment.needs, costs, tell=tell)
+        start = None if warm is None else _earlier(warm, assessment.tables)
+        clock = _with_deadline(tell, seconds_allowed)
+        chosen = suppress(assessment.needs, costs, start=start, tell=clock)
     known = read_known(job.path(job.known), assessment.tables) if job.known else None
     with _step("auditing", seconds, tell):
         found = _audit(assessment.needs, chosen.pattern, known, False, threads, tell)
     return Audited(assessment.findings, found, seconds, known, job, chosen)
+
+
+def _with_deadline(tell: Tell, seconds: float | None) -> Tell:
+    """Return a `tell` that stops whoever tells after so many seconds."""
+    if seconds is None:
+        return tell
+    end = time.monotonic() + seconds
+
+    def check(text: str) -> None:
+        tell(text)
+        if time.monotonic() > end:
+            raise Stopped("the time allowed is over, and no safe pattern was found yet")
+
+    return check
+
+
+def _earlier(folder: str | Path, tables: TableSet) -> BoolArray:
+    """Return which distinct cells an earlier run hid; cells that it did not have are not hidden."""
+    old = read_statuses(folder)
+    hidden = np.zeros(len(tables), bool)
+    for table, cells in zip(tables.tables, tables.cells_of, strict=True):
+        statuses = old.get(table.name, {})
+        names = [table.cell_name(i) for i in range(len(table))]
+        hidden[cells] |= np.array([statuses.get(name) in {"primary", "secondary"} for name in names], bool)
+    return hidden
+
+
+def diff_folders(first: str | Path, second: str | Path) -> dict[str, list[tuple[str, str, str]]]:
+    """Return for each table the cells whose status differs between two output folders: cell, old and new status."""
+    old, new = read_statuses(first), read_statuses(second)
+    found = {}
+    for name in dict.fromkeys([*old, *new]):
+        a, b = old.get(name, {}), new.get(name, {})
+        cells = dict.fromkeys([*a, *b])
+        found[name] = [(c, a.get(c, "absent"), b.get(c, "absent")) for c in cells if a.get(c) != b.get(c)]
+    return found
+
+
+def explain_cell(folder: str | Path, name: str) -> list[str]:
+    """Say in words why a cell of an output folder is hidden: its reasons, what protects it, or what it protects."""
+    findings, needs, pattern = read_folder(folder)
+    tables = needs.tables
+    at = [(n, t) for n, t in enumerate(tables.tables) if name in {t.cell_name(i) for i in range(len(t))}]
+    if not at:
+        raise InputError(f"no table of {str(folder)!r} has a cell {name!r}; write it as codes joined by /")
+    number, table = at[0]
+    cell = int(tables.cells_of[number][table.find(name)])
+    if needs.primary[cell]:
+        reasons = findings.by_table[number].why(name) or ["unsafe in a linked table"]
+        through = [tables.cell_name(c) for c in protectors(needs, pattern, cell)]
+        return [f"{name} is primary: {'; '.join(reasons)}.", "It is protected through " + listing(through, 20) + "."]
+    if not pattern.secondary[cell]:
+        return [f"{name} is published."]
+    without = replace(pattern, secondary=pattern.secondary & (np.arange(len(tables)) != cell))
+    lost = np.flatnonzero(audit(needs, without).failing)
+    if not len(lost):
+        return [f"{name} is secondary. Every unsafe cell would be protected without it too."]
+    names = [tables.cell_name(int(c)) for c in lost]
+    return [f"{name} is secondary. Without it these unsafe cells would not be protected: {listing(names, 20)}."]
 
 
 def audit_folder(folder: str | Path, *, intervals: bool = False, threads: int = 1, tell: Tell = silent) -> Audited:

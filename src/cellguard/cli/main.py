@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cellguard.errors import CellguardError, NotProtected
+from cellguard.errors import CellguardError, NotProtected, Stopped
 
 if TYPE_CHECKING:
     from cellguard.job import Assessment, Tell
@@ -62,21 +62,41 @@ def assess(job: Path, listed: Path | None, force: bool, as_json: bool, quiet: bo
 @cli.command()
 @click.argument("job", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="The output folder (default: the job's `output: folder`).")
+@click.option("--dry-run", is_flag=True, help="Only assess: how many cells are unsafe, and how long it may take.")
+@click.option("--warm", type=click.Path(path_type=Path), help="Start from the pattern of this earlier output folder.")
+@click.option("--time-limit", type=float, help="After so many seconds take the best safe pattern so far.")
 @click.option("--threads", default=1, show_default=True, type=click.IntRange(1, 64), help="Solve in so many threads.")
 @_FORCE
 @_AS_JSON
 @_QUIET
-def protect(job: Path, out: Path | None, threads: int, force: bool, as_json: bool, quiet: bool) -> None:
+def protect(
+    job: Path,
+    out: Path | None,
+    dry_run: bool,
+    warm: Path | None,
+    time_limit: float | None,
+    threads: int,
+    force: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Hide as little as possible of the tables in JOB, prove that the rest is safe, and write it.
 
     DIR/release may be published: suppressed cells are empty and flagged c. DIR/internal is confidential: every cell
     with its status and reasons, and the certificate that `cellguard verify` checks. A result that is not proven safe is
-    not written, and the exit status is 1.
+    not written, and the exit status is 1. Ctrl-C ends the search and takes the best safe pattern so far, if there is
+    one.
     """
     from cellguard.cli.show import show_audit
     from cellguard.files.jobfile import Job
     from cellguard.job import protect_job, release_job
 
+    if dry_run:
+        assessment = _assess(job, as_json or quiet)
+        _report(assessment, listed=None, force=False, as_json=as_json, quiet=quiet)
+        if not (as_json or quiet):
+            click.echo(f"Protecting them may take about {assessment.expected_seconds():,.0f} s.")
+        return
     spec = Job.load(job)
     if out is None and spec.output is None:
         raise click.UsageError("say where the results go: --out DIR, or `output: {folder: DIR}` in the job")
@@ -84,7 +104,7 @@ def protect(job: Path, out: Path | None, threads: int, force: bool, as_json: boo
     if folder.exists() and not force:
         raise click.UsageError(f"the folder {str(folder)!r} exists already; choose another, or say --force")
     with _progress(as_json or quiet) as tell:
-        done = protect_job(spec, threads=threads, tell=tell)
+        done = protect_job(spec, warm=warm, seconds_allowed=time_limit, threads=threads, tell=tell)
         safe = done.audit.verdict == "safe"
         if safe:
             release_job(done, folder, force=force)
@@ -95,6 +115,36 @@ def protect(job: Path, out: Path | None, threads: int, force: bool, as_json: boo
             done.summary(), [f"{folder}/release (may be published), {folder}/internal (confidential)"] if safe else []
         )
     sys.exit(0 if safe else 1)
+
+
+@cli.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("cell")
+def explain(folder: Path, cell: str) -> None:
+    """Say why a CELL (codes joined by /) of the output FOLDER is hidden, and what it protects or is protected by."""
+    from cellguard.job import explain_cell
+
+    for line in explain_cell(folder, cell):
+        click.echo(line)
+
+
+@cli.command()
+@click.argument("first", type=click.Path(path_type=Path))
+@click.argument("second", type=click.Path(path_type=Path))
+@_AS_JSON
+def diff(first: Path, second: Path, as_json: bool) -> None:
+    """Compare the patterns of two output folders: which cells changed their status."""
+    from cellguard.cli.show import show_table
+    from cellguard.job import diff_folders
+
+    found = diff_folders(first, second)
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+        return
+    rows = [[table, cell, old, new] for table, cells in found.items() for cell, old, new in cells]
+    click.echo(f"{len(rows):,} cells differ.")
+    if rows:
+        show_table(["table", "cell", "first", "second"], rows)
 
 
 @cli.command()
@@ -299,7 +349,7 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(2)
-    except NotProtected as error:
+    except (NotProtected, Stopped) as error:
         _fail(f"{error}. Nothing was released", 1)
     except CellguardError as error:
         _fail(str(error), 2)

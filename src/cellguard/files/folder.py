@@ -57,6 +57,22 @@ def _rebuild(inside: Path, about: dict[str, Any]) -> tuple[Findings, Requirement
     return findings, needs, Pattern(linked, needs.primary & hidden, hidden & ~needs.primary)
 
 
+def read_statuses(folder: str | Path) -> dict[str, dict[str, str]]:
+    """Return for each table of an output folder the status of each cell, by its name."""
+    inside = Path(folder) / "internal"
+    try:
+        specs = json.loads((inside / "certificate.json").read_text(encoding="utf-8"))["tables"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{str(folder)!r} is no output folder: internal/certificate.json cannot be read") from None
+    found = {}
+    for spec in specs:
+        source = open_source(inside / f"{spec['name']}.csv")
+        codes = zip(*(source.text(name).to_pylist() for name in spec["by"]), strict=True)
+        statuses = source.text("status").to_pylist()
+        found[spec["name"]] = dict(zip(map("/".join, codes), statuses, strict=True))
+    return found
+
+
 def _read_dimension(inside: Path, name: str) -> Dimension:
     source = open_source(inside / "hierarchies" / f"{name}.csv")
     columns = [source.text(column).to_pylist() for column in ("hierarchy", "code", "parent", "label")]

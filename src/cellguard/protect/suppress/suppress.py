@@ -16,7 +16,7 @@ from cellguard.protect.suppress.system import System, build_system
 from cellguard.protect.suppress.witness import Solved, Unprotectable, witness
 from cellguard.protection import Requirements
 from cellguard.table.apriori import State
-from cellguard.table.facts import FloatArray
+from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.pattern import Pattern
 from cellguard.table.tableset import TableSet
 
@@ -26,8 +26,8 @@ Tell = Callable[[str], None]
 class Engine(Protocol):
     """Chooses the cells to hide; every engine has this signature, and is judged by the same contract tests."""
 
-    def __call__(self, system: System, *, tell: Tell) -> Solved:
-        """Return a pattern that should be safe; the audit proves it or not."""
+    def __call__(self, system: System, *, start: BoolArray | None, tell: Tell) -> Solved:
+        """Return a pattern that should be safe, perhaps from one to start with; the audit proves it or not."""
         ...
 
 
@@ -38,6 +38,7 @@ class Suppression:
     pattern: Pattern
     cost: float
     bound: float
+    finished: bool = True
 
     @property
     def gap(self) -> float:
@@ -50,8 +51,17 @@ def quiet(text: str) -> None:
     """Tell nobody."""
 
 
-def suppress(needs: Requirements, cost: FloatArray, *, engine: Engine = witness, tell: Tell = quiet) -> Suppression:
+def suppress(
+    needs: Requirements,
+    cost: FloatArray,
+    *,
+    engine: Engine = witness,
+    start: BoolArray | None = None,
+    tell: Tell = quiet,
+) -> Suppression:
     """Hide cells until every unsafe one is protected; ``cost`` has one entry a distinct cell.
+
+    ``start`` marks distinct cells to begin with, say the secondaries of an earlier run.
 
     >>> import cellguard as cg
     >>> t = cg.cells({"r": ["Total", "N", "S", "W"], "x": [100, 20, 50, 30], "n": [19, 1, 9, 9]},
@@ -62,12 +72,27 @@ def suppress(needs: Requirements, cost: FloatArray, *, engine: Engine = witness,
     """
     system = build_system(needs, cost)
     try:
-        solved = engine(system, tell=tell)
+        first = None if start is None else np.bincount(system.merged.merged, start, system.n) > 0
+        solved = engine(system, start=first, tell=tell)
     except (Unprotectable, Impossible) as error:
         target = error.target if isinstance(error, Unprotectable) else None
         raise NotProtected(_advice(system, cost, target)) from None
     pattern = system.pattern(solved.hidden)
-    return Suppression(pattern, float(cost[pattern.secondary].sum()), solved.bound)
+    return Suppression(pattern, float(cost[pattern.secondary].sum()), solved.bound, solved.finished)
+
+
+def protectors(needs: Requirements, pattern: Pattern, cell: int) -> list[int]:
+    """Return the distinct cells through which an unsafe cell is protected: those of a short move that it needs."""
+    system = build_system(needs, np.ones(len(needs.tables)))
+    hidden = np.bincount(system.merged.merged, pattern.unknown, system.n) > 0
+    merged = int(system.merged.merged[cell])
+    repairer, first = Repairer(system), system.merged.first
+    found: set[int] = set()
+    for target in targets_of(system):
+        if target.cell == merged:
+            flow = repairer.flow(target, system.hidden, system.cost + 1e-9, allowed=hidden & ~system.never)
+            found |= set() if flow is None else {int(first[c]) for c in flow.cells if c != merged}
+    return sorted(found)
 
 
 def _advice(system: System, cost: FloatArray, target: Target | None) -> str:

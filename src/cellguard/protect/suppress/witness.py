@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cellguard.errors import InternalError, Stopped
 from cellguard.protect.suppress.cuts import Target, relation_cuts, separate, unproven
 from cellguard.protect.suppress.master import Master
 from cellguard.protect.suppress.polish import Polisher
@@ -31,32 +32,53 @@ _WORTH = 150
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """The hidden merged cells, what the secondaries among them cost, and a bound on what any safe pattern costs."""
+    """The hidden merged cells, what the secondaries among them cost, and a bound on what any safe pattern costs.
+
+    ``finished`` is false if the search was stopped: by the clock, or by hand.
+    """
 
     hidden: BoolArray
     cost: float
     bound: float
+    finished: bool = True
 
 
-def witness(system: System, *, rounds: int = 8, tell: Tell) -> Solved:
-    """Return a cheap safe pattern. ``rounds`` of whole master problems are solved; more of them make it cheaper."""
+def witness(system: System, *, start: BoolArray | None = None, rounds: int = 8, tell: Tell) -> Solved:
+    """Return a cheap safe pattern. ``rounds`` of whole master problems are solved; more of them make it cheaper.
+
+    ``start`` is a pattern to begin with, say from an earlier run. If the search is stopped, by Ctrl-C or because `tell`
+    raises `Stopped`, the best safe pattern so far is returned; without one the interruption goes on.
+    """
     free = int((~system.hidden & ~system.never).sum())
     many = int((system.need_up > 0).sum() + (system.need_down > 0).sum())
     rounds = rounds if free <= _LARGE and many <= _CROWDED else 0
     search = _Search(system, tell, crowded=many > _THINNED)
-    search.fractional(_LP_ROUNDS if rounds else 0)
-    search.keep(search.mend(search.x > 0.5, search.x))
+    try:
+        if start is not None:
+            search.keep(search.mend(start & ~system.never, start.astype(float)))
+        search.fractional(_LP_ROUNDS if rounds else 0)
+        search.keep(search.mend(search.x > 0.5, search.x))
+        _improve(search, free, many, rounds)
+    except (KeyboardInterrupt, Stopped):
+        if search.best is None:
+            raise
+        return Solved(search.best, search.cost(search.best), search.bound, finished=False)
+    best = search.pattern()
+    return Solved(best, search.cost(best), search.bound)
+
+
+def _improve(search: _Search, free: int, many: int, rounds: int) -> None:
+    """Make the first safe pattern cheaper: by whole masters, then by dropping and exchanging secondaries."""
     if free <= _SMALL:
         search.close(_CLOSE, nodes=20_000, gap=0.0, all_cells=True)
     else:
         search.close(rounds, nodes=1, gap=0.002, all_cells=free <= _WHOLE)
     if search.proven_optimal:
-        pass
-    elif many <= _POLISHED:
+        return
+    if many <= _POLISHED:
         search.polish(3 * many + 2_000)
     elif many <= _THINNED:
         search.thin(_BATCHES)
-    return Solved(search.best, search.cost(search.best), search.bound)
 
 
 class _Search:
@@ -70,7 +92,13 @@ class _Search:
         self.repairer = Repairer(system)
         self.x: FloatArray = system.hidden.astype(float)
         self.bound = 0.0
-        self.best: BoolArray = ~system.never | system.hidden
+        self.best: BoolArray | None = None
+
+    def pattern(self) -> BoolArray:
+        """Return the best safe pattern; there is one once `keep` was called."""
+        if self.best is None:
+            raise InternalError("no safe pattern yet")
+        return self.best
 
     def cost(self, hidden: BoolArray) -> float:
         """Return the cost of a pattern's secondaries."""
@@ -79,11 +107,11 @@ class _Search:
     @property
     def proven_optimal(self) -> bool:
         """Whether nothing can be cheaper."""
-        return self.cost(self.best) - self.bound <= 1e-6 * max(self.bound, 1.0)
+        return self.cost(self.pattern()) - self.bound <= 1e-6 * max(self.bound, 1.0)
 
     def keep(self, hidden: BoolArray) -> None:
         """Keep a safe pattern if it is the cheapest so far."""
-        if self.cost(hidden) < self.cost(self.best):
+        if self.best is None or self.cost(hidden) < self.cost(self.best):
             self.best = hidden
 
     def fractional(self, rounds: int) -> None:
@@ -103,7 +131,7 @@ class _Search:
     def close(self, rounds: int, *, nodes: int, gap: float, all_cells: bool) -> None:
         """Solve whole masters, each with the cuts that the last pattern violates; mend what is nearly safe."""
         for number in range(rounds):
-            among = None if all_cells else (self.x > 0.01) | self.best
+            among = None if all_cells else (self.x > 0.01) | self.pattern()
             chosen, bound = self.master.whole(nodes=nodes, gap=gap, start=self.best, among=among)
             if all_cells:
                 self.bound = max(self.bound, bound)
@@ -118,7 +146,8 @@ class _Search:
 
     def gap(self) -> float:
         """Return how far the best pattern may be above the optimum, as a share of its cost."""
-        return (self.cost(self.best) - self.bound) / max(self.cost(self.best), 1e-9)
+        cost = self.cost(self.pattern())
+        return (cost - self.bound) / max(cost, 1e-9)
 
     def mend(self, hidden: BoolArray, x: FloatArray, open_: list[Target] | None = None) -> BoolArray:
         """Hide what the cheapest flows need until every target is served; each flow is a witness for good."""
@@ -142,25 +171,25 @@ class _Search:
 
     def thin(self, batches: int) -> None:
         """Drop the dearest secondaries batch by batch, and repair what that breaks, where that is cheaper."""
-        order = np.flatnonzero(self.best & ~self.system.hidden)
+        order = np.flatnonzero(self.pattern() & ~self.system.hidden)
         order = order[np.argsort(-self.system.cost[order], kind="stable")]
         # Batches of equal cost: the dearest cells are looked at one by one, the cheap ones by the hundred.
-        share = np.cumsum(self.system.cost[order]) / max(self.cost(self.best), 1e-9)
+        share = np.cumsum(self.system.cost[order]) / max(self.cost(self.pattern()), 1e-9)
         idle = 0
         for number, batch in enumerate(np.split(order, np.searchsorted(share, np.arange(1, batches) / batches))):
-            trial, before = self.best.copy(), self.cost(self.best)
+            trial, before = self.pattern().copy(), self.cost(self.pattern())
             trial[batch] = False
             open_ = unproven(self.system, trial, seed=number)
             if len(open_) <= _WORTH:
                 self.keep(self.mend(trial, trial.astype(float), open_))
-            idle = 0 if self.cost(self.best) < before else idle + 1
-            self.tell(f"thinning {number + 1}: {int((self.best & ~self.system.hidden).sum()):,} secondary cells")
+            idle = 0 if self.cost(self.pattern()) < before else idle + 1
+            self.tell(f"thinning {number + 1}: {int((self.pattern() & ~self.system.hidden).sum()):,} secondary cells")
             if idle >= _PATIENCE:
                 break
 
     def polish(self, programs: int) -> None:
         """Drop and exchange secondaries of the best pattern."""
-        polisher = Polisher(self.system, self.repairer, self.best)
+        polisher = Polisher(self.system, self.repairer, self.pattern())
         self.keep(polisher.polish(most=programs, tell=self.tell))
 
 

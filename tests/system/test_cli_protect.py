@@ -1,0 +1,145 @@
+"""`protect` and what goes with it, end to end."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+CELLGUARD = Path(sys.executable).with_name("cellguard")
+
+
+def run(*arguments, cwd):
+    return subprocess.run([CELLGUARD, *map(str, arguments)], cwd=cwd, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("protect")
+    assert run("demo", "--quiet", cwd=folder).returncode == 0
+    return folder / "cellguard-demo"
+
+
+def test_what_is_protected_is_verified_and_audited(demo):
+    done = run("protect", "job.yaml", "--out", "one", "--json", cwd=demo)
+    summary = json.loads(done.stdout)
+    assert (done.returncode, summary["step"], summary["verdict"], summary["gap"]) == (0, "protect", "safe", 0.0)
+    assert summary["deterministic"]
+    assert run("verify", "one", cwd=demo).returncode == 0
+    assert run("audit", "one", cwd=demo).returncode == 0
+    again = run("protect", "job.yaml", "--out", "one", cwd=demo)
+    assert again.returncode == 2 and "exists already" in again.stderr
+
+
+def test_the_release_holds_no_hidden_value(demo):
+    run("protect", "job.yaml", "--out", "quiet", "--quiet", cwd=demo)
+    released = (demo / "quiet/release/industry_region.csv").read_text().splitlines()
+    inside = (demo / "quiet/internal/industry_region.csv").read_text().splitlines()
+    for shown, kept in zip(released[1:], inside[1:], strict=True):
+        *codes, value, flag = shown.split(",")
+        status = kept.split(",")[4]
+        assert kept.startswith(",".join(codes))
+        assert (value == "", flag) == ((True, "c") if status in {"primary", "secondary"} else (False, ""))
+
+
+def test_the_job_may_name_the_folder_and_someone_must(demo):
+    text = (demo / "job.yaml").read_text()
+    (demo / "named.yaml").write_text(text + "output: {folder: from_the_job}\n")
+    assert run("protect", "named.yaml", cwd=demo).returncode == 0
+    assert (demo / "from_the_job/release/metadata.json").exists()
+    nameless = run("protect", "job.yaml", cwd=demo)
+    assert nameless.returncode == 2 and "--out DIR" in nameless.stderr
+
+
+def test_a_dry_run_writes_nothing(demo):
+    done = run("protect", "job.yaml", "--dry-run", cwd=demo)
+    assert done.returncode == 0 and "may take about" in done.stdout
+    assert not (demo / "out").exists()
+
+
+def test_a_warm_run_keeps_the_pattern_and_diff_says_what_changed(demo):
+    run("protect", "job.yaml", "--out", "cold", "--quiet", cwd=demo)
+    run("protect", "job.yaml", "--out", "warm", "--warm", "cold", "--quiet", cwd=demo)
+    assert "0 cells differ" in run("diff", "cold", "warm", cwd=demo).stdout
+    said = (demo / "apriori.csv").read_text()
+    (demo / "other.csv").write_text(said + "A,Fjord,must_publish\n")
+    (demo / "other.yaml").write_text((demo / "job.yaml").read_text().replace("apriori.csv ", "other.csv "))
+    assert run("protect", "other.yaml", "--out", "other", "--warm", "cold", cwd=demo).returncode == 0
+    changed = json.loads(run("diff", "cold", "other", "--json", cwd=demo).stdout)
+    assert ["A/Fjord", "secondary", "published"] in changed["industry_region"]
+
+
+def test_cells_are_explained(demo):
+    run("protect", "job.yaml", "--out", "explained", "--quiet", cwd=demo)
+    primary = run("explain", "explained", "A01/Dunmore", cwd=demo).stdout
+    assert "min_frequency 3" in primary and "protected through" in primary and "A01/Fjord" in primary
+    secondary = run("explain", "explained", "A01/Fjord", cwd=demo).stdout
+    assert "Without it" in secondary and "A01/Dunmore" in secondary
+    assert "is published" in run("explain", "explained", "Total/Total", cwd=demo).stdout
+    assert run("explain", "explained", "Nowhere/Total", cwd=demo).returncode == 2
+
+
+def test_too_many_cells_that_must_be_published_end_with_advice_and_no_release(demo):
+    rows = [line.split(",")[:2] for line in (demo / "industry_region.csv").read_text().splitlines()[1:]]
+    unsafe = {line.split(",")[1] for line in run_list(demo)}
+    keep = [f"{a},{b},must_publish" for a, b in rows if f"{a}/{b}" not in unsafe and a.startswith(("A", "T"))]
+    (demo / "stubborn.csv").write_text("industry,region,status\n" + "\n".join(keep) + "\n")
+    (demo / "stubborn.yaml").write_text((demo / "job.yaml").read_text().replace("apriori.csv ", "stubborn.csv "))
+    done = run("protect", "stubborn.yaml", "--out", "none", cwd=demo)
+    assert done.returncode == 1
+    assert "cannot be protected while these cells must be published" in done.stderr
+    assert not (demo / "none").exists()
+
+
+def run_list(demo):
+    run("assess", "job.yaml", "--list", "unsafe.csv", "--force", cwd=demo)
+    return (demo / "unsafe.csv").read_text().splitlines()[1:]
+
+
+def test_a_time_limit_gives_a_safe_pattern_or_none(demo):
+    done = run("protect", "job.yaml", "--out", "hurried", "--time-limit", "0.000001", "--json", cwd=demo)
+    if done.returncode == 0:
+        assert json.loads(done.stdout)["verdict"] == "safe"
+        assert run("verify", "hurried", cwd=demo).returncode == 0
+    else:
+        assert done.returncode == 1 and "the time allowed is over" in done.stderr
+        assert not (demo / "hurried").exists()
+
+
+def test_ctrl_c_leaves_no_half_written_folder(demo):
+    process = subprocess.Popen(
+        [CELLGUARD, "protect", "job.yaml", "--out", "stopped"], cwd=demo, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    time.sleep(0.7)
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    assert process.returncode in (0, 1)
+    if (demo / "stopped").exists():
+        assert run("verify", "stopped", cwd=demo).returncode == 0
+    assert not list(demo.glob(".stopped*"))
+
+
+@pytest.mark.parametrize("cost", ["constant", "log", "distance", "{box_cox: 0.5}", "{inner_first: value}", "count"])
+def test_every_cost_gives_a_safe_release(demo, cost):
+    text = (
+        (demo / "job.yaml")
+        .read_text()
+        .replace("    value: turnover\n", f"    value: turnover\n    protect: {{cost: {cost}}}\n")
+    )
+    (demo / "cost.yaml").write_text(text)
+    done = run("protect", "cost.yaml", "--out", "cost", "--force", "--json", cwd=demo)
+    assert done.returncode == 0 and json.loads(done.stdout)["verdict"] == "safe"
+
+
+def test_an_unknown_cost_is_refused_with_a_suggestion(demo):
+    text = (
+        (demo / "job.yaml")
+        .read_text()
+        .replace("    value: turnover\n", "    value: turnover\n    protect: {cost: valeu}\n")
+    )
+    (demo / "cost.yaml").write_text(text)
+    done = run("protect", "cost.yaml", "--out", "nothing", cwd=demo)
+    assert done.returncode == 2 and "unknown cost 'valeu'; did you mean 'value'" in done.stderr
