@@ -26,7 +26,8 @@ from cellguard.hierarchy.hrc import read_hrc
 from cellguard.hierarchy.read import read_labels, read_levels, read_parents
 from cellguard.hierarchy.recode import cut, merge, to_level
 from cellguard.protect.suppress.costs import parse_cost, set_costs
-from cellguard.protect.suppress.suppress import Suppression, protectors, suppress
+from cellguard.protect.suppress.explain import explain_pattern
+from cellguard.protect.suppress.suppress import Suppression, suppress
 from cellguard.protection import Knowledge, Requirements, require
 from cellguard.rules.assess import Findings, assess
 from cellguard.rules.rule import Rule
@@ -283,7 +284,8 @@ def explain_cell(folder: str | Path, name: str) -> list[str]:
     cell = int(tables.cells_of[number][table.find(name)])
     if needs.primary[cell]:
         reasons = findings.by_table[number].why(name) or ["unsafe in a linked table"]
-        through = [tables.cell_name(c) for c in protectors(needs, pattern, cell)]
+        moved = explain_pattern(needs, pattern, only=cell).through.values()
+        through = [tables.cell_name(c) for c in sorted(set().union(*moved))]
         return [f"{name} is primary: {'; '.join(reasons)}.", "It is protected through " + listing(through, 20) + "."]
     if not pattern.secondary[cell]:
         return [f"{name} is published."]

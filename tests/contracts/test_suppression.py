@@ -137,3 +137,80 @@ def test_what_cannot_be_protected_is_said_with_the_way_out(engine):
     needs = cg.require(cg.assess(table, [cg.MinFrequency(3)]))
     with pytest.raises(NotProtected, match=r"N cannot be protected while these cells must be published: table: S"):
         suppress(needs, needs.tables.value, engine=engine)
+
+
+def random_cube(seed, shape=(4, 3, 3), count=False):
+    """A random table over flat dimensions with totals; half of its inner cells are empty."""
+    rng = np.random.default_rng(seed)
+    inner = np.where(rng.random(shape) < 0.5, 0, rng.integers(1, 6 if count else 200, shape))
+    full = inner
+    for axis in range(len(shape)):
+        full = np.concatenate([full, full.sum(axis=axis, keepdims=True)], axis=axis)
+    codes = [[f"{name}{i}" for i in range(n)] + ["Total"] for name, n in zip("abc", shape, strict=False)]
+    grid = list(itertools.product(*codes))
+    data = {name: [g[i] for g in grid] for i, name in enumerate("abc"[: len(shape)])}
+    data["x"] = full.ravel().tolist()
+    data["n"] = data["x"] if count else np.minimum(full, rng.integers(1, 9, full.shape)).ravel().tolist()
+    return data, list("abc"[: len(shape)])
+
+
+def judged(needs, engine):
+    found = suppress(needs, np.maximum(needs.tables.value, 1.0), engine=engine)
+    return audit(needs, found.pattern).verdict
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("seed", range(3))
+def test_three_dimensions(engine, seed):
+    data, by = random_cube(seed)
+    needs = cg.require(cg.assess(cg.cells(data, by, value="x", count="n"), [cg.MinFrequency(3)]))
+    assert needs.primary.any() and judged(needs, engine) == "safe"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("knowledge", [cg.Knowledge(percent=60), cg.Knowledge(-np.inf), cg.Knowledge(0, 1e7)])
+def test_other_bounds(engine, knowledge):
+    needs = cg.require(cg.assess(business(3, 600), [cg.MinFrequency(3)]), knowledge)
+    assert needs.primary.any() and judged(needs, engine) == "safe"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_linked_tables_share_their_secondaries(engine):
+    whole = business(5, 500)
+    rows = np.flatnonzero(whole.codes[1] == 0)
+    margin = {
+        "industry": [whole.dimensions[0].codes[whole.codes[0][i]] for i in rows],
+        "turnover": whole.value[rows],
+        "firms": whole.facts.count[rows].astype(int),
+    }
+    second = cg.cells(margin, by=[whole.dimensions[0]], value="turnover", count="firms", name="margin")
+    needs = cg.require(cg.assess(cg.link([whole, second]), [cg.MinFrequency(4)]))
+    found = suppress(needs, np.maximum(needs.tables.value, 1.0), engine=engine)
+    assert audit(needs, found.pattern).verdict == "safe"
+    shared = found.pattern.hidden[needs.tables.cells_of[1]]
+    assert (shared == found.pattern.hidden[needs.tables.cells_of[0]][rows]).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_levels_that_are_not_shown_cost_nothing_and_protect_too(engine):
+    shown = replace(business(9, 500), levels={"industry": [0, 1], "region": [0, 1, 2]})
+    needs = cg.require(cg.assess(shown, [cg.MinFrequency(3), cg.PPercent(10)]))
+    found = suppress(needs, np.maximum(needs.tables.value, 1.0), engine=engine)
+    assert audit(needs, found.pattern).verdict == "safe"
+    assert not (found.pattern.secondary & found.pattern.unpublished).any()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_unsafe_zero_gets_an_interval_of_one_unit(engine):
+    data = {"r": ["Total", "a", "b", "c"], "x": [30, 0, 10, 20], "n": [9, 2, 4, 3]}
+    needs = cg.require(cg.assess(cg.cells(data, ["r"], value="x", count="n"), [cg.MinFrequency(3)]))
+    assert needs.sliding.tolist() == [0, 1, 0, 0]
+    assert judged(needs, engine) == "safe"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("seed", range(4))
+def test_counts_are_protected_by_whole_moves(engine, seed):
+    data, by = random_cube(seed, (4, 4), count=True)
+    needs = cg.require(cg.assess(cg.cells(data, by, value="x", count="x"), [cg.MinFrequency(3)]))
+    assert needs.primary.any() and judged(needs, engine) == "safe"

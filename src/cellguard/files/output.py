@@ -26,6 +26,7 @@ from cellguard.files.jobfile import Job
 from cellguard.files.rulespec import dump_rule
 from cellguard.files.write import csv_text
 from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.protect.suppress.explain import MOST, explain_pattern
 from cellguard.rules.assess import Findings, TableFindings
 from cellguard.table.apriori import NUMBERS, State
 from cellguard.table.pattern import Release, release
@@ -91,8 +92,9 @@ def _write_internal(folder: Path, job: Job, findings: Findings, audit: Audit, su
     (folder / "hierarchies").mkdir()
     (folder / "facts").mkdir()
     needs = [audit.in_grains(_on_cells(audit, amounts)) for amounts in _needs(audit)]
+    protects = _protects(audit)
     for number, here in enumerate(findings.by_table):
-        _write_cells(folder, number, here, audit, needs)
+        _write_cells(folder, number, here, audit, needs, protects)
         _write_facts(folder, number, here.table, audit)
     for dimension in {d.name: d for t in audit.needs.tables.tables for d in t.dimensions}.values():
         _write_hierarchies(folder, dimension)
@@ -115,10 +117,15 @@ _INTERNAL = ("value", "count", "status", "reasons", "cost", "need_lower", "need_
 
 
 def _write_cells(
-    folder: Path, number: int, here: TableFindings, audit: Audit, needs: Sequence[Sequence[Decimal]]
+    folder: Path,
+    number: int,
+    here: TableFindings,
+    audit: Audit,
+    needs: Sequence[Sequence[Decimal]],
+    protects: Mapping[int, list[int]],
 ) -> None:
     table, cells = here.table, audit.needs.tables.cells_of[number]
-    status, reasons = audit.pattern.status(number).tolist(), here.reasons()
+    status, reasons = audit.pattern.status(number).tolist(), _reasons(here, cells, audit, protects)
     primary = audit.needs.primary[cells]
     count = [""] * len(table) if table.facts.count is None else [f"{n:.0f}" for n in table.facts.count.tolist()]
     cost = ["" if np.isnan(c) else repr(c) for c in table.apriori.cost.tolist()]
@@ -133,6 +140,24 @@ def _write_cells(
     header = [*(d.name for d in table.dimensions), *_INTERNAL, "interval_lower", "interval_upper"]
     text = csv_text(header, zip(*columns, strict=True))
     (folder / f"{table.name}.csv").write_text(text, encoding="utf-8")
+
+
+def _protects(audit: Audit) -> Mapping[int, list[int]]:
+    """Return for each secondary the unsafe cells that it protects; nothing for sets too large to explain beforehand."""
+    many = int((audit.problem.lower > 0).sum() + (audit.problem.upper > 0).sum() + (audit.problem.sliding > 0).sum())
+    return explain_pattern(audit.needs, audit.pattern).protects if many <= MOST else {}
+
+
+def _reasons(here: TableFindings, cells: Any, audit: Audit, protects: Mapping[int, list[int]]) -> list[str]:  # noqa: ANN401
+    """Return why each cell is hidden: the rules that say so, or the unsafe cells that it protects."""
+    tables, reasons = audit.needs.tables, here.reasons()
+    for at in np.flatnonzero(audit.pattern.secondary[cells]).tolist():
+        names = [tables.cell_name(c) for c in protects.get(int(cells[at]), ())]
+        if names:
+            reasons[at] = (
+                "protects " + ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+            )
+    return reasons
 
 
 def _write_facts(folder: Path, number: int, table: Table, audit: Audit) -> None:

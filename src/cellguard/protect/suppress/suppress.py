@@ -81,20 +81,6 @@ def suppress(
     return Suppression(pattern, float(cost[pattern.secondary].sum()), solved.bound, solved.finished)
 
 
-def protectors(needs: Requirements, pattern: Pattern, cell: int) -> list[int]:
-    """Return the distinct cells through which an unsafe cell is protected: those of a short move that it needs."""
-    system = build_system(needs, np.ones(len(needs.tables)))
-    hidden = np.bincount(system.merged.merged, pattern.unknown, system.n) > 0
-    merged = int(system.merged.merged[cell])
-    repairer, first = Repairer(system), system.merged.first
-    found: set[int] = set()
-    for target in targets_of(system):
-        if target.cell == merged:
-            flow = repairer.flow(target, system.hidden, system.cost + 1e-9, allowed=hidden & ~system.never)
-            found |= set() if flow is None else {int(first[c]) for c in flow.cells if c != merged}
-    return sorted(found)
-
-
 def _advice(system: System, cost: FloatArray, target: Target | None) -> str:
     """Say which unsafe cell cannot be protected, and which cells would have to be given up for it."""
     tables = system.needs.tables

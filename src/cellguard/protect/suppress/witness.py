@@ -71,8 +71,10 @@ def _improve(search: _Search, free: int, many: int, rounds: int) -> None:
     """Make the first safe pattern cheaper: by whole masters, then by dropping and exchanging secondaries."""
     if free <= _SMALL:
         search.close(_CLOSE, nodes=20_000, gap=0.0, all_cells=True)
+    elif free <= _WHOLE:
+        search.close(rounds, nodes=1, gap=0.002, all_cells=True)
     else:
-        search.close(rounds, nodes=1, gap=0.002, all_cells=free <= _WHOLE)
+        search.close(2 * rounds, nodes=1, gap=0.002, all_cells=False)
     if search.proven_optimal:
         return
     if many <= _POLISHED:

@@ -1,0 +1,55 @@
+"""Suppression on INSEE's public example tables (from the R package rtauargus): python benchmarks/insee.py FOLDER
+
+The folder holds turnover_act_size.csv, turnover_act_cj.csv and activity_corr_table.csv. Published by tau-ARGUS Optimal:
+64 secondaries worth 49,223,640 in turnover_act_size.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+
+import cellguard as cg
+from cellguard.attack.audit import audit
+from cellguard.protect.suppress.suppress import suppress
+
+
+def read(folder: Path, name: str, column: str, activity: cg.Dimension) -> cg.Table:
+    """Read a table; unsafe are cells with one or two firms, or a firm with more than 85 % of the total."""
+    kinds = pa_csv.ConvertOptions(column_types={"ACTIVITY": "string"})
+    data = pa_csv.read_csv(folder / f"{name}.csv", convert_options=kinds)
+    few = pc.and_(pc.greater(data["N_OBS"], 0), pc.less(data["N_OBS"], 3))
+    large = pc.greater(data["MAX"], pc.multiply(data["TOT"], 0.85))
+    data = data.append_column("secret", pc.or_(few, large))
+    return cg.cells(data, [activity, column], value="TOT", count="N_OBS", top=["MAX"], marks=["secret"], name=name)
+
+
+def protect(tables: list[cg.Table], cost: str) -> None:
+    needs = cg.require(cg.assess(cg.link(tables), [cg.Given("secret", 10)]))
+    value = needs.tables.value
+    start = time.process_time()
+    found = suppress(needs, np.ones(len(value)) if cost == "constant" else np.maximum(value, 0.01))
+    seconds = time.process_time() - start
+    secondary = found.pattern.secondary
+    print(
+        f"{len(tables)} table(s), cost {cost}: {secondary.sum()} secondaries worth {value[secondary].sum():,.0f}, "
+        f"gap {found.gap:.1%}, {seconds:.1f} CPU s, {audit(needs, found.pattern).verdict}",
+        flush=True,
+    )
+
+
+def main(folder: Path) -> None:
+    activity = cg.Dimension("ACTIVITY", cg.read_levels(folder / "activity_corr_table.csv"))
+    size, form = read(folder, "turnover_act_size", "SIZE", activity), read(folder, "turnover_act_cj", "CJ", activity)
+    protect([size], "constant")
+    protect([size], "value")
+    protect([size, form], "constant")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
