@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cellguard.hierarchy.hrc import read_hrc
     from cellguard.hierarchy.read import read_labels, read_levels, read_parents
     from cellguard.hierarchy.recode import cut, merge, to_level
-    from cellguard.job import Assessment, assess_job, audit_job, protect_job, release_job
+    from cellguard.job import Assessment, assess_job, audit_job, explain_cell, protect_job, release_job
     from cellguard.protect.suppress.suppress import Suppression, suppress
     from cellguard.protection import Knowledge, Requirements, require
     from cellguard.rules.assess import Findings, assess
@@ -62,6 +62,7 @@ _HOME = {
     "cells": "table.read",
     "contributions": "table.facts",
     "cut": "hierarchy.recode",
+    "explain_cell": "job",
     "flat": "hierarchy.build",
     "from_levels": "hierarchy.build",
     "from_parents": "hierarchy.build",
@@ -112,6 +113,7 @@ __all__ = [
     "cells",
     "contributions",
     "cut",
+    "explain_cell",
     "flat",
     "from_levels",
     "from_parents",

@@ -135,8 +135,27 @@ def test_what_cannot_be_protected_is_said_with_the_way_out(engine):
     state = np.array([State.must_publish, State.none, State.must_publish], np.int8)
     table = replace(table, apriori=replace(table.apriori, state=state))
     needs = cg.require(cg.assess(table, [cg.MinFrequency(3)]))
-    with pytest.raises(NotProtected, match=r"N cannot be protected while these cells must be published: table: S"):
+    words = "N cannot be protected while these cells must be published: table: Total, table: S. The cheapest way out is"
+    with pytest.raises(NotProtected, match=words + " to take must_publish away from table: S"):
         suppress(needs, needs.tables.value, engine=engine)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_only_cells_that_stand_in_the_way_are_named(engine):
+    data = {
+        "r": ["Total", "N", "S", "N", "S", "Total", "Total", "N", "S"],
+        "s": ["Total", "Total", "Total", "a", "a", "a", "b", "b", "b"],
+        "x": [100, 30, 70, 10, 40, 50, 50, 20, 30],
+        "n": [30, 9, 21, 1, 9, 10, 20, 8, 12],
+    }
+    table = cg.cells(data, by=["r", "s"], value="x", count="n")
+    state = np.where(np.array(data["n"]) == 1, State.none, State.must_publish).astype(np.int8)
+    table = replace(table, apriori=replace(table.apriori, state=state))
+    needs = cg.require(cg.assess(table, [cg.MinFrequency(3)]))
+    with pytest.raises(NotProtected) as caught:
+        suppress(needs, needs.tables.value, engine=engine)
+    said = str(caught.value).split("published: ")[1].split(". The")[0].split(", ")
+    assert len(said) == 2  # the cell's own row or column, its total and its one other part
 
 
 def random_cube(seed, shape=(4, 3, 3), count=False):

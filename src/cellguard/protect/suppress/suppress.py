@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from cellguard.errors import NotProtected
-from cellguard.protect.suppress.cuts import Target, targets_of
+from cellguard.protect.suppress.advice import advice
 from cellguard.protect.suppress.master import Impossible
-from cellguard.protect.suppress.repair import Repairer
 from cellguard.protect.suppress.system import System, build_system
 from cellguard.protect.suppress.witness import Solved, Unprotectable, witness
 from cellguard.protection import Requirements
-from cellguard.table.apriori import State
 from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.pattern import Pattern
-from cellguard.table.tableset import TableSet
 
 Tell = Callable[[str], None]
 
@@ -76,53 +73,6 @@ def suppress(
         solved = engine(system, start=first, tell=tell)
     except (Unprotectable, Impossible) as error:
         target = error.target if isinstance(error, Unprotectable) else None
-        raise NotProtected(_advice(system, cost, target)) from None
+        raise NotProtected(advice(system, cost, target)) from None
     pattern = system.pattern(solved.hidden)
     return Suppression(pattern, float(cost[pattern.secondary].sum()), solved.bound, solved.finished)
-
-
-def _advice(system: System, cost: FloatArray, target: Target | None) -> str:
-    """Say which unsafe cell cannot be protected, and which cells would have to be given up for it."""
-    tables = system.needs.tables
-    open_ = replace(system, never=np.zeros(system.n, bool), cost=_merged_cost(system, cost))
-    target = target or _first_blocked(system)
-    if target is None:
-        return "no pattern protects all unsafe cells; fewer cells must be published"
-    first = system.merged.first
-    name = tables.cell_name(int(first[target.cell]))
-    flow = Repairer(_with_room(open_, system)).flow(target, system.hidden, open_.cost + 1e-9)
-    given_up = [] if flow is None else [int(c) for c in flow.cells if system.never[c]]
-    if not given_up:
-        return f"{name} cannot be protected, whatever is hidden: what the attacker knows leaves it no room"
-    names = ", ".join(tables.cell_name(int(first[c])) for c in given_up)
-    return (
-        f"{name} cannot be protected while these cells must be published: {names}. The cheapest way out is to take "
-        "must_publish away from them"
-    )
-
-
-def _merged_cost(system: System, cost: FloatArray) -> FloatArray:
-    return np.bincount(system.merged.merged, cost, system.n).astype(float)
-
-
-def _with_room(open_: System, system: System) -> System:
-    """Give cells that must be published the room that they would have if hidden."""
-    fresh = build_system(replace(system.needs, tables=_freed(system)), np.ones(len(system.needs.tables)))
-    return replace(open_, down=fresh.down, up=fresh.up)
-
-
-def _freed(system: System) -> TableSet:
-    """Return the tables as if no cell had to be published."""
-    changed = []
-    for table in system.needs.tables.tables:
-        state = np.where(table.apriori.has(State.must_publish), State.none, table.apriori.state).astype(np.int8)
-        changed.append(replace(table, apriori=replace(table.apriori, state=state)))
-    return replace(system.needs.tables, tables=tuple(changed))
-
-
-def _first_blocked(system: System) -> Target | None:
-    repairer = Repairer(system)
-    for target in targets_of(system):
-        if repairer.flow(target, system.hidden, system.cost + 1e-9) is None:
-            return target
-    return None
