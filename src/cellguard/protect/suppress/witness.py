@@ -19,6 +19,7 @@ Tell = Callable[[str], None]
 
 _SMALL = 1_500  # free cells up to which the master is driven to the optimum
 _WHOLE = 3_000  # ... up to which whole masters look at all free cells, and not at the likely ones only
+_BOUNDED = 5_000  # ... up to which one whole master over all free cells is solved for its bound
 _LARGE = 9_000  # ... up to which there are rounds of cuts at all,
 _CROWDED = 8_000  # and targets up to which there are
 _POLISHED = 8_000  # targets up to which the pattern is polished
@@ -75,6 +76,8 @@ def _improve(search: _Search, free: int, many: int, rounds: int) -> None:
         search.close(rounds, nodes=1, gap=0.002, all_cells=True)
     else:
         search.close(2 * rounds, nodes=1, gap=0.002, all_cells=False)
+        if rounds and free <= _BOUNDED:
+            search.raise_bound()
     if search.proven_optimal:
         return
     if many <= _POLISHED:
@@ -145,6 +148,11 @@ class _Search:
             self.tell(f"round {number + 1}: {self.gap():.1%} above the bound")
             if not fresh or self.proven_optimal:
                 break
+
+    def raise_bound(self) -> None:
+        """Look at all free cells once: whole masters among the likely ones prove nothing about the others."""
+        _, bound = self.master.whole(nodes=1, gap=0.002, start=self.pattern())
+        self.bound = max(self.bound, bound)
 
     def gap(self) -> float:
         """Return how far the best pattern may be above the optimum, as a share of its cost."""
