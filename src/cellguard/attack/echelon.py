@@ -61,6 +61,14 @@ def _substitute(pivots, start, columns, coefficients, n):  # type: ignore[no-unt
 
 
 @numba.njit(cache=True)
+def _longer(array, needed):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Return the array with room for at least so many entries."""
+    longer = np.empty(2 * needed, np.int64)
+    longer[: len(array)] = array
+    return longer
+
+
+@numba.njit(cache=True)
 def _eliminate(indptr, indices, data, rows, columns):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     pool = max(4 * len(indices), 1024)
     column_of = np.empty(pool, np.int64)
@@ -85,9 +93,6 @@ def _eliminate(indptr, indices, data, rows, columns):  # type: ignore[no-untyped
             head[c] = linked
             linked += 1
             many[c] += 1
-    longest = 0
-    for r in range(rows):
-        longest = max(longest, length[r])
     # Rows wait in buckets by length; an entry is stale if the row's length has changed since.
     first = np.full(columns + 2, -1, np.int64)
     after = np.empty(max(8 * rows, 1024), np.int64)
@@ -144,12 +149,7 @@ def _eliminate(indptr, indices, data, rows, columns):  # type: ignore[no-untyped
                 # row s := row s - factor * row r, written to fresh space where it grows
                 need = length[s] + width
                 if used + need > len(column_of):
-                    grown = 2 * len(column_of) + need
-                    new_columns = np.empty(grown, np.int64)
-                    new_values = np.empty(grown, np.int64)
-                    new_columns[:used] = column_of[:used]
-                    new_values[:used] = value_of[:used]
-                    column_of, value_of = new_columns, new_values
+                    column_of, value_of = _longer(column_of, used + need), _longer(value_of, used + need)
                 for at in range(begin[r], begin[r] + width):
                     j = column_of[at]
                     if place[j] >= 0:
@@ -175,11 +175,7 @@ def _eliminate(indptr, indices, data, rows, columns):  # type: ignore[no-untyped
                         used += 1
                         many[j] += 1
                         if linked == len(row_of):
-                            new_rows = np.empty(2 * linked, np.int64)
-                            new_next = np.empty(2 * linked, np.int64)
-                            new_rows[:linked] = row_of
-                            new_next[:linked] = next_of
-                            row_of, next_of = new_rows, new_next
+                            row_of, next_of = _longer(row_of, linked + 1), _longer(next_of, linked + 1)
                         row_of[linked] = s
                         next_of[linked] = head[j]
                         head[j] = linked
@@ -194,11 +190,7 @@ def _eliminate(indptr, indices, data, rows, columns):  # type: ignore[no-untyped
                     active[s] = False
                 else:
                     if queued == len(waiting):
-                        new_waiting = np.empty(2 * queued, np.int64)
-                        new_after = np.empty(2 * queued, np.int64)
-                        new_waiting[:queued] = waiting
-                        new_after[:queued] = after
-                        waiting, after = new_waiting, new_after
+                        waiting, after = _longer(waiting, queued + 1), _longer(after, queued + 1)
                     waiting[queued] = s
                     after[queued] = first[length[s]]
                     first[length[s]] = queued
