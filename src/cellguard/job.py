@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,14 @@ from cellguard.attack.audit import Audit, audit
 from cellguard.attack.explain import explain
 from cellguard.attack.known import Known, read_known
 from cellguard.errors import InputError, NotProtected, Stopped, listing
-from cellguard.files.build import build_tables
+from cellguard.files.build import build_tables, input_digests
 from cellguard.files.folder import read_folder, read_statuses
 from cellguard.files.jobfile import Job
 from cellguard.files.output import write_output
 from cellguard.protect.suppress.costs import parse_cost, set_costs
 from cellguard.protect.suppress.explain import explain_pattern
 from cellguard.protect.suppress.suppress import Suppression, suppress
+from cellguard.protect.suppress.witness import witness
 from cellguard.protection import Knowledge, Requirements, require
 from cellguard.rules.assess import Findings, assess
 from cellguard.table.apriori import State
@@ -32,6 +34,7 @@ from cellguard.table.pattern import STATUS, Pattern
 from cellguard.table.tableset import TableSet, link
 
 Tell = Callable[[str], None]
+_UNTIL_STOPPED = 10_000
 
 
 def silent(step: str) -> None:
@@ -134,6 +137,10 @@ class Audited:
             **self._cost(),
             "failing": self.failures(),
             "insiders": "not checked",
+            "settings": {} if self.job is None else self.job.model_dump(),
+            "inputs": {} if self.job is None else input_digests(self.job),
+            "versions": {name: version(name) for name in ("cellguard", "highspy", "numba", "numpy", "scipy")},
+            "seed": None if self.suppression is None else "fixed",
             "seconds": {step: round(s, 3) for step, s in self.seconds.items()},
         }
 
@@ -208,8 +215,8 @@ def protect_job(
 ) -> Audited:
     """Protect a job's tables as one set, and prove it: assess, suppress, audit.
 
-    ``warm`` is the output folder of an earlier run, whose pattern is the start. After ``seconds_allowed`` the best safe
-    pattern so far is taken; then the result may differ from run to run.
+    ``warm`` is the output folder of an earlier run, its pattern is the start. With ``seconds_allowed`` the search runs
+    until then, and the best safe pattern so far is taken; the result may then differ from run to run.
     """
     assessment = assess_job(job, tell=tell)
     seconds = dict(assessment.seconds)
@@ -219,8 +226,9 @@ def protect_job(
         wanted = {spec.name: parse_cost(spec.protect.cost) for spec in job.tables}
         costs = set_costs(assessment.tables, assessment.needs.primary, wanted)
         start = None if warm is None else _earlier(warm, assessment.tables)
+        engine = witness if seconds_allowed is None else partial(witness, rounds=_UNTIL_STOPPED)
         clock = _with_deadline(tell, seconds_allowed)
-        chosen = suppress(assessment.needs, costs, start=start, tell=clock)
+        chosen = suppress(assessment.needs, costs, engine=engine, start=start, tell=clock)
     known = read_known(job.path(job.known), assessment.tables) if job.known else None
     with _step("auditing", seconds, tell):
         found = _audit(assessment.needs, chosen.pattern, known, False, threads, tell)

@@ -64,7 +64,7 @@ def assess(job: Path, listed: Path | None, force: bool, as_json: bool, quiet: bo
 @click.option("--out", type=click.Path(path_type=Path), help="The output folder (default: the job's `output: folder`).")
 @click.option("--dry-run", is_flag=True, help="Only assess: how many cells are unsafe, and how long it may take.")
 @click.option("--warm", type=click.Path(path_type=Path), help="Start from the pattern of this earlier output folder.")
-@click.option("--time-limit", type=float, help="After so many seconds take the best safe pattern so far.")
+@click.option("--time-limit", type=float, help="Search for so many seconds, and take the best safe pattern found.")
 @click.option("--threads", default=1, show_default=True, type=click.IntRange(1, 64), help="Solve in so many threads.")
 @_FORCE
 @_AS_JSON

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 
 from cellguard.errors import InputError, JobError, did_you_mean
@@ -26,6 +27,18 @@ def build_tables(job: Job) -> list[Table]:
         raise JobError("two tables have the same name; give each a name of its own")
     dimensions = build_dimensions(job, sources)
     return [_build_table(job, spec, sources[spec.name], dimensions) for spec in job.tables]
+
+
+def input_digests(job: Job) -> dict[str, str]:
+    """Return the sha-256 of every file that a job reads, by the name that the job gives it."""
+    names = [t.cells.source for t in job.tables if t.cells]
+    names += [name for t in job.tables for name in (t.apriori, t.impossible) if name]
+    for spec in job.dimensions.values():
+        names += [name for name in (spec.levels, spec.parents, spec.hrc, spec.labels) if name]
+        names += [name for also in spec.also for name in (also.levels, also.parents, also.hrc) if name]
+    names += [job.known] if job.known else []
+    found = {name: job.path(name) for name in dict.fromkeys(names)}
+    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in found.items() if path.is_file()}
 
 
 def build_dimensions(job: Job, sources: Mapping[str, Source]) -> dict[str, Dimension]:
