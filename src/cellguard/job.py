@@ -65,6 +65,12 @@ class Assessment:
                     f"dimension {dimension.name!r}: groupings that do not nest overlap ({listing(pairs, 3)}); "
                     "the difference of two published groups may be a small cell"
                 )
+        for spec, table in zip(self.job.tables, self.tables.tables, strict=True):
+            if spec.decimals is None and (np.isnan(table.rounding) or 0 < table.rounding < 0.49 * table.unit):
+                found.append(
+                    f"table {table.name!r}: the values have more than the {table.decimals} decimals that will be "
+                    "published; say `decimals` if more of them matter"
+                )
         bad = np.flatnonzero(self.needs.unprotectable)
         if len(bad):
             names = [self.tables.cell_name(int(cell)) for cell in bad[:5]]
@@ -77,7 +83,7 @@ class Assessment:
     def expected_seconds(self) -> float:
         """Return a rough guess of how long protection takes, from tables measured on one core."""
         cells, unsafe = len(self.tables), int(self.findings.primary.sum())
-        return 1.0 + 0.006 * cells if cells < 20_000 else 20.0 + 0.0005 * (cells + unsafe)
+        return 1.0 + 0.02 * cells if cells < 9_000 else 20.0 + 0.0005 * (cells + unsafe)
 
     def summary(self) -> dict[str, Any]:
         """Return counts, settings and run facts; nothing confidential in it."""

@@ -91,11 +91,15 @@ def protect(
     from cellguard.files.jobfile import Job
     from cellguard.job import protect_job, release_job
 
+    if time_limit is not None and not time_limit > 0:
+        raise click.UsageError("--time-limit must be a number of seconds above 0")
     if dry_run:
         assessment = _assess(job, as_json or quiet)
         _report(assessment, listed=None, force=False, as_json=as_json, quiet=quiet)
         if not (as_json or quiet):
-            click.echo(f"Protecting them may take about {assessment.expected_seconds():,.0f} s.")
+            click.echo(
+                f"Protecting them may take some {assessment.expected_seconds():,.0f} s; --time-limit ends it earlier."
+            )
         return
     spec = Job.load(job)
     if out is None and spec.output is None:

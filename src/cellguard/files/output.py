@@ -51,6 +51,8 @@ def write_output(
         _write_release(made / "release", release(audit.pattern, audit.values))
         _write_internal(made / "internal", job, findings, audit, summary)
         _write_certificate(made, job, findings, audit)
+        for path in (made / "internal").rglob("*"):
+            path.chmod(0o700 if path.is_dir() else 0o600)
         made.chmod(0o755)
         _replace(made, folder)
     except BaseException:

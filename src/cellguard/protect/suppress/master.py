@@ -22,6 +22,7 @@ class Master:
         some = system.cost[system.cost > 0]
         self.scale = float(np.median(some)) if len(some) else 1.0
         self.cuts: list[Cut] = []
+        self.work = 0  # simplex iterations spent on whole masters
         self._seen: set[tuple[bytes, bytes]] = set()
         self._lower = system.hidden.astype(float)
         self._upper = np.where(system.never & ~system.hidden, 0.0, 1.0)
@@ -55,6 +56,7 @@ class Master:
         if start is not None:
             session.start_from(start.astype(float))
         solution = session.solve()
+        self.work += session.iterations
         return self._x(solution) > 0.5, solution.bound * self.scale
 
     def _x(self, solution: Solution) -> FloatArray:

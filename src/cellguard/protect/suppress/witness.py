@@ -27,6 +27,8 @@ _THINNED = 30_000  # ... up to which secondaries are dropped in batches, and rep
 _BATCHES = 60
 _PATIENCE = 5
 _CLOSE = 300
+_NODES = 20_000
+_WORK = 400_000  # simplex iterations after which no further whole master is begun; a count, so that results are stable
 _LP_ROUNDS = 60
 _WORTH = 150
 
@@ -71,7 +73,7 @@ def witness(system: System, *, start: BoolArray | None = None, rounds: int = 8, 
 def _improve(search: _Search, free: int, many: int, rounds: int) -> None:
     """Make the first safe pattern cheaper: by whole masters, then by dropping and exchanging secondaries."""
     if free <= _SMALL:
-        search.close(_CLOSE, nodes=20_000, gap=0.0, all_cells=True)
+        search.close(max(_CLOSE, rounds), nodes=_NODES, gap=0.0, all_cells=True)
     elif free <= _WHOLE:
         search.close(rounds, nodes=1, gap=0.002, all_cells=True)
     else:
@@ -135,6 +137,7 @@ class _Search:
 
     def close(self, rounds: int, *, nodes: int, gap: float, all_cells: bool) -> None:
         """Solve whole masters, each with the cuts that the last pattern violates; mend what is nearly safe."""
+        limited = rounds <= _CLOSE  # whoever asks for more rounds than that has a clock to stop them
         for number in range(rounds):
             among = None if all_cells else (self.x > 0.01) | self.pattern()
             chosen, bound = self.master.whole(nodes=nodes, gap=gap, start=self.best, among=among)
@@ -146,7 +149,7 @@ class _Search:
             if len(look.unserved) < _WORTH:
                 self.keep(self.mend(chosen, chosen.astype(float), look.unserved))
             self.tell(f"round {number + 1}: {self.gap():.1%} above the bound")
-            if not fresh or self.proven_optimal:
+            if not fresh or self.proven_optimal or (limited and self.master.work > _WORK and number >= 3):
                 break
 
     def raise_bound(self) -> None:
