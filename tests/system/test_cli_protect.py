@@ -56,7 +56,7 @@ def test_the_job_may_name_the_folder_and_someone_must(demo):
 
 def test_a_dry_run_writes_nothing(demo):
     done = run("protect", "job.yaml", "--dry-run", cwd=demo)
-    assert done.returncode == 0 and "may take about" in done.stdout
+    assert done.returncode == 0 and "may take some" in done.stdout
     assert not (demo / "out").exists()
 
 
