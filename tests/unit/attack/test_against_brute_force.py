@@ -115,11 +115,11 @@ def check(seed, count):
     return True
 
 
-@pytest.mark.parametrize("part", range(8))
+@pytest.mark.parametrize("part", range(9))
 def test_magnitudes(part):
     assert sum(check(seed, False) for seed in range(1000 * part, 1000 * (part + 1))) > 700
 
 
-@pytest.mark.parametrize("part", range(2))
+@pytest.mark.parametrize("part", range(3))
 def test_counts(part):
     assert sum(check(seed, True) for seed in range(1000 * part, 1000 * (part + 1))) > 500
