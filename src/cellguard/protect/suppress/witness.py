@@ -137,7 +137,7 @@ class _Search:
 
     def close(self, rounds: int, *, nodes: int, gap: float, all_cells: bool) -> None:
         """Solve whole masters, each with the cuts that the last pattern violates; mend what is nearly safe."""
-        limited = rounds <= _CLOSE  # whoever asks for more rounds than that has a clock to stop them
+        limited = rounds == _CLOSE  # fewer rounds end by themselves; whoever asks for more has a clock
         for number in range(rounds):
             among = None if all_cells else (self.x > 0.01) | self.pattern()
             chosen, bound = self.master.whole(nodes=nodes, gap=gap, start=self.best, among=among)
