@@ -6,50 +6,112 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+import scipy.sparse as sp
 
+from cellguard.errors import InternalError
 from cellguard.protect.suppress.cuts import Target, targets_of
-from cellguard.protect.suppress.repair import Flow, Repairer
+from cellguard.protect.suppress.master import Impossible
+from cellguard.protect.suppress.repair import Repairer
 from cellguard.protect.suppress.system import System, build_system
+from cellguard.protect.suppress.witness import Solved, Unprotectable
+from cellguard.solver.highs import solve
+from cellguard.solver.program import Program
 from cellguard.table.apriori import State
 from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.tableset import TableSet
 
+_TRIES = 300  # ways out that are looked at for the smallest conflict
+_MANY = 20  # needs that are looked at
+_LITTLE = 1e-9
 
-def advice(system: System, cost: FloatArray, target: Target | None) -> str:
+
+def advice(system: System, cost: FloatArray, engine: Callable[[System], Solved]) -> str:
     """Say which unsafe cell cannot be protected, what conflicts with it, and the cheapest cells to give up."""
-    target = target or _first_blocked(system)
-    if target is None:
-        return "no pattern protects all unsafe cells; fewer cells must be published"
     publish = _must_publish(system)
     open_ = _without_states(system, cost)
-    repairer = Repairer(open_)
-
-    def way_out(fixed: list[int]) -> Flow | None:
-        allowed = ~open_.never
-        allowed[fixed] = False
-        allowed[target.cell] = target.cell not in fixed
-        return repairer.flow(target, system.hidden, open_.cost + 1e-9, allowed=allowed)
-
-    name = system.needs.tables.cell_name(int(system.merged.first[target.cell]))
-    flow = way_out([])
-    given_up = [] if flow is None else [int(c) for c in flow.cells if publish[c]]
-    if not given_up:
+    try:
+        solved = engine(replace(open_, cost=np.where(publish, open_.cost + _LITTLE, _LITTLE)))
+    except Unprotectable as error:
+        name = _names(system, [error.target.cell])
         return f"{name} cannot be protected, whatever is hidden: what the attacker knows leaves it no room"
-    conflict = _smallest(np.flatnonzero(publish).tolist(), lambda fixed: way_out(fixed) is None)
+    except Impossible:
+        return "the unsafe cells cannot be protected, whatever is hidden: what the attacker knows leaves them no room"
+    given_up = np.flatnonzero(solved.hidden & publish & ~open_.hidden).tolist()
+    unsafe, conflict = _conflict(system, open_, publish)
     return (
-        f"{name} cannot be protected while these cells must be published: {_names(system, conflict)}. "
-        f"The cheapest way out is to take must_publish away from {_names(system, given_up)}"
+        f"{_names(system, [unsafe])} cannot be protected while these cells must be published: "
+        f"{_names(system, conflict)}. The cheapest way out is to take must_publish away from "
+        f"{_names(system, given_up, every=True)}"
     )
 
 
-def _smallest(cells: list[int], conflicts: Callable[[list[int]], bool]) -> list[int]:
+def _conflict(system: System, open_: System, publish: BoolArray) -> tuple[int, list[int]]:
+    """Return the unsafe cell that the fewest cells block, and these."""
+    repairer, best = Repairer(open_), None
+    price = publish + _LITTLE
+    for target in _blocked(system):
+
+        def way_out(fixed: list[int], target: Target = target) -> list[int] | None:
+            """Return the cells to give up if only the fixed ones must be published; None if there is no way out."""
+            allowed = ~open_.never
+            allowed[fixed] = False
+            allowed[target.cell] = target.cell not in fixed
+            flow = repairer.flow(target, system.hidden, price, allowed=allowed)
+            return None if flow is None else [int(c) for c in flow.cells if publish[c]]
+
+        found = _smallest(way_out) or _irreducible(np.flatnonzero(publish).tolist(), way_out)
+        if best is None or len(found) < len(best[1]):
+            best = target.cell, found
+    if best is None:
+        raise InternalError("every unsafe cell can be protected, and yet no pattern was found")
+    return best
+
+
+def _blocked(system: System) -> list[Target]:
+    """Return the first targets that nothing serves, as long as some cells must be published."""
+    repairer, found = Repairer(system), []
+    for target in targets_of(system):
+        if repairer.flow(target, system.hidden, system.cost + _LITTLE) is None:
+            found.append(target)
+            if len(found) == _MANY:
+                break
+    return found
+
+
+def _smallest(way_out: Callable[[list[int]], list[int] | None]) -> list[int] | None:
+    """Return the fewest cells that conflict, or None if that takes too long to find.
+
+    A conflict has a cell in common with every way out, so the fewest cells that do are tried, until they leave none
+    (smallest unsatisfiable subset by implicit hitting sets, Ignatiev et al. 2015).
+    """
+    ways: list[list[int]] = []
+    for _ in range(_TRIES):
+        fixed = _hitting(ways)
+        way = way_out(fixed)
+        if way is None:
+            return fixed
+        ways.append(way)
+    return None
+
+
+def _hitting(sets: list[list[int]]) -> list[int]:
+    """Return the fewest members such that every set has one of them."""
+    members = sorted({member for one in sets for member in one})
+    rows = np.array([[member in one for member in members] for one in sets], float).reshape(len(sets), len(members))
+    zero, one = np.zeros(len(members)), np.ones(len(members))
+    least, most = np.ones(len(sets)), np.full(len(sets), np.inf)
+    found = solve(Program(sp.csr_array(rows), least, most, zero, one, one, one > 0)) if sets else None
+    return [] if found is None else [m for m, x in zip(members, found.x, strict=True) if x > 0.5]
+
+
+def _irreducible(cells: list[int], way_out: Callable[[list[int]], list[int] | None]) -> list[int]:
     """Return a subset that still conflicts, and does not without any one of its cells: drop parts, halving them."""
     kept, size = cells, max(len(cells) // 2, 1)
     while True:
         at = 0
         while at < len(kept):
             fewer = kept[:at] + kept[at + size :]
-            if conflicts(fewer):
+            if way_out(fewer) is None:
                 kept = fewer
             else:
                 at += size
@@ -58,14 +120,14 @@ def _smallest(cells: list[int], conflicts: Callable[[list[int]], bool]) -> list[
         size //= 2
 
 
-def _names(system: System, merged: list[int]) -> str:
-    """Return the names of merged cells: of the member that must be published."""
+def _names(system: System, merged: list[int], *, every: bool = False) -> str:
+    """Return the names of merged cells: of one member that must be published, or of every such member."""
     tables, wanted = system.needs.tables, _said(system.needs.tables)
     found = []
     for cell in merged:
         members = np.flatnonzero(system.merged.merged == cell)
-        said = members[wanted[members]]
-        found.append(tables.cell_name(int(said[0] if len(said) else members[0])))
+        said = members[wanted[members]].tolist() or members[:1].tolist()
+        found += [tables.cell_name(int(c)) for c in (said if every else said[:1])]
     return ", ".join(found)
 
 
@@ -89,11 +151,3 @@ def _without_states(system: System, cost: FloatArray) -> System:
         tables.append(replace(table, apriori=replace(table.apriori, state=state)))
     freed = replace(system.needs, tables=replace(system.needs.tables, tables=tuple(tables)))
     return build_system(freed, cost)
-
-
-def _first_blocked(system: System) -> Target | None:
-    repairer = Repairer(system)
-    for target in targets_of(system):
-        if repairer.flow(target, system.hidden, system.cost + 1e-9) is None:
-            return target
-    return None

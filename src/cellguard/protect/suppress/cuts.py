@@ -1,7 +1,8 @@
 """Capacity cuts (Fischetti and Salazar 2001): what every safe pattern must satisfy.
 
 The attacker's program for an unsafe cell, with bounds scaled by x (1 = hidden), must reach the need u. If it does not,
-its duals give weights with: the sum over the other cells of min(u, weight times capacity) x >= u.
+its duals give weights with: the sum over the other cells of min(u, weight times capacity) x >= u. A sliding need is the
+width that the programs up and down must reach together, so the weights of both are added.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ class Target:
     cell: int
     amount: float
 
+    def reversed(self) -> Target:
+        """Return the same need the other way."""
+        return Target(self.cell, -self.amount)
+
 
 @dataclass(frozen=True, eq=False)
 class Cut:
@@ -52,14 +57,16 @@ def relation_cuts(system: System) -> list[Cut]:
     found: dict[tuple[bytes, bytes], Cut] = {}
     for target in targets_of(system):
         p, amount = target.cell, target.amount
-        if system.pinned[p]:
-            continue
         for at in range(matrix.indptr[p], matrix.indptr[p + 1]):
             row = matrix.indices[at]
             terms = slice(rows.indptr[row], rows.indptr[row + 1])
             cells, signs = rows.indices[terms], rows.data[terms] * matrix.data[at] * np.sign(amount)
             others = cells != p
-            room = np.where(signs < 0, system.up[cells], system.down[cells]) / np.abs(matrix.data[at] * abs(amount))
+            one_way = np.where(signs < 0, system.up[cells], system.down[cells])
+            # The width of a sliding need may come from both directions of the other cells.
+            wide = system.pinned[p]
+            room = (system.up[cells] + system.down[cells]) / system.sliding[p] if wide else one_way / abs(amount)
+            room = room / np.abs(matrix.data[at])
             cut = _cut(system, cells[others], (room * np.abs(rows.data[terms]))[others])
             if cut is not None:
                 found[cut.key()] = cut
@@ -103,8 +110,10 @@ class _Served:
         self.down = system.need_down <= 0
 
     def credit(self, moves: FloatArray) -> None:
-        self.up |= moves >= self.system.need_up * (1 - 1e-7)
-        self.down |= -moves >= self.system.need_down * (1 - 1e-7)
+        system = self.system
+        either = system.two_sided & (np.abs(moves) >= system.sliding * (1 - 1e-7))
+        self.up |= (moves >= system.need_up * (1 - 1e-7)) | either
+        self.down |= (-moves >= system.need_down * (1 - 1e-7)) | either
 
     def has(self, target: Target) -> bool:
         return bool(self.up[target.cell] if target.amount > 0 else self.down[target.cell])
@@ -206,6 +215,20 @@ class _Prober:
 
     def probe(self, target: Target) -> tuple[FloatArray, Cut | None]:
         """Return the moves of the best attempt, in grains, and a cut if it falls short."""
+        moves, reached, weights = self._attempt(target)
+        system = self.part.system
+        if reached >= 1 - 1e-6:
+            return moves, None
+        if not system.pinned[target.cell]:
+            return moves, self._cut(target.cell, weights / abs(target.amount))
+        width = system.sliding[target.cell]
+        backward, back, others = self._attempt(Target(target.cell, -np.sign(target.amount) * width))
+        if reached * abs(target.amount) + back * width >= width * (1 - 1e-6):
+            return backward, None
+        return moves, self._cut(target.cell, (weights + others) / width)
+
+    def _attempt(self, target: Target) -> tuple[FloatArray, float, FloatArray]:
+        """Return the moves in grains, the share of the need that they reach, and what each cell can add to it."""
         part, at, size = self.part, self.place[target.cell], abs(target.amount)
         lower = -np.minimum(part.down[self.inside] / size, _FAR)
         upper = np.minimum(part.up[self.inside] / size, _FAR)
@@ -222,18 +245,20 @@ class _Prober:
             raise InternalError(f"an attacker's program ended as {solution.status.value}")
         moves = np.zeros(part.system.n)
         moves[part.support[self.inside]] = solution.x * size
-        short = np.sign(target.amount) * solution.x[at] < 1 - 1e-6 and not part.system.pinned[target.cell]
-        return moves, self._cut(target, solution.duals) if short else None
+        return moves, float(np.sign(target.amount) * solution.x[at]), self._weights(target.cell, solution.duals)
 
-    def _cut(self, target: Target, duals: FloatArray) -> Cut | None:
+    def _weights(self, cell: int, duals: FloatArray) -> FloatArray:
+        """Return what each cell, if hidden, can add to a move, in grains, by the duals."""
         system = self.part.system
         reduced = -(self.transposed @ duals)
         reduced[np.abs(reduced) < _DUST] = 0.0
-        reduced[target.cell] = 0.0
-        some = np.flatnonzero(reduced)
-        weight = np.abs(reduced[some])
-        room = np.where(reduced[some] < 0, system.up[some], system.down[some]) / abs(target.amount)
-        return _cut(system, some, np.where(room > 0, weight * np.maximum(room, 1e-300), 0.0))
+        reduced[cell] = 0.0
+        room = np.where(reduced < 0, system.up, system.down)
+        return np.multiply(np.abs(reduced), room, out=np.zeros(len(room)), where=(reduced != 0) & (room > 0))
+
+    def _cut(self, cell: int, share: FloatArray) -> Cut | None:
+        some = np.flatnonzero(share)
+        return _cut(self.part.system, some, share[some])
 
 
 def as_rows(cuts: Sequence[Cut], n: int) -> sp.csr_array:

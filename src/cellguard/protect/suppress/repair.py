@@ -55,7 +55,18 @@ class Repairer:
 
         Only ``allowed`` cells may move. With ``local`` the first neighbourhood that has a flow is taken, and none wider
         than the last one is tried; otherwise wider ones are tried while that is cheaper, the whole table at last.
+        A two-sided cell may move either way.
         """
+        found = self._one_way(target, hidden, guide, allowed, local)
+        if self.system.two_sided[target.cell] and (found is None or found.cost > 1e-6):
+            other = self._one_way(target.reversed(), hidden, guide, allowed, local)
+            if found is None or (other is not None and other.cost < found.cost):
+                return other
+        return found
+
+    def _one_way(
+        self, target: Target, hidden: BoolArray, guide: FloatArray, allowed: BoolArray | None, local: bool
+    ) -> Flow | None:
         barred = self.system.never if allowed is None else ~allowed
         best: _Attempt | None = None
         for rounds, per_row, most in _LADDER:
@@ -82,8 +93,9 @@ class Repairer:
         found: set[Target] = set()
         for moves in (flow.moves, -flow.moves):
             if (moves <= system.up[at] * (1 + 1e-9)).all() and (-moves <= system.down[at] * (1 + 1e-9)).all():
-                up = at[(system.need_up[at] > 0) & (moves >= system.need_up[at])]
-                down = at[(system.need_down[at] > 0) & (-moves >= system.need_down[at])]
+                either = system.two_sided[at] & (np.abs(moves) >= system.sliding[at])
+                up = at[(system.need_up[at] > 0) & ((moves >= system.need_up[at]) | either)]
+                down = at[(system.need_down[at] > 0) & ((-moves >= system.need_down[at]) | either)]
                 found |= {Target(int(c), float(system.need_up[c])) for c in up}
                 found |= {Target(int(c), -float(system.need_down[c])) for c in down}
         return found

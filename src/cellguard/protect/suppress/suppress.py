@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -71,8 +72,7 @@ def suppress(
     try:
         first = None if start is None else np.bincount(system.merged.merged, start, system.n) > 0
         solved = engine(system, start=first, tell=tell)
-    except (Unprotectable, Impossible) as error:
-        target = error.target if isinstance(error, Unprotectable) else None
-        raise NotProtected(advice(system, cost, target)) from None
+    except (Unprotectable, Impossible):
+        raise NotProtected(advice(system, cost, partial(engine, start=None, tell=tell))) from None
     pattern = system.pattern(solved.hidden)
     return Suppression(pattern, float(cost[pattern.secondary].sum()), solved.bound, solved.finished)

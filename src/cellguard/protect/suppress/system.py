@@ -23,8 +23,9 @@ class System:
     """Merged cells with M d = 0. ``hidden`` cells are hidden anyway, ``never`` cells must not be.
 
     ``down`` and ``up`` are how far a hidden cell may move, ``need_down`` and ``need_up`` how far it must be able
-    to, all in grains. ``cost`` is what hiding a merged cell costs. A sliding need that could be met on
-    either side is ``pinned`` to one; a cut must not follow from that.
+    to, all in grains. ``cost`` is what hiding a merged cell costs. A ``sliding`` need that could be met on
+    either side is ``pinned`` to one; a cut must only follow from its width. With no other need, the cell is
+    ``two_sided``: moving by the width the other way serves it as well.
     """
 
     needs: Requirements
@@ -34,10 +35,12 @@ class System:
     up: FloatArray
     need_down: FloatArray
     need_up: FloatArray
+    sliding: FloatArray
     cost: FloatArray
     hidden: BoolArray
     never: BoolArray
     pinned: BoolArray
+    two_sided: BoolArray
 
     @property
     def n(self) -> int:
@@ -65,6 +68,7 @@ def build_system(needs: Requirements, cost: FloatArray) -> System:
     up = _smallest(_endless(everything.up), at, n)
     need_down, need_up = (_largest(a.astype(float), at, n) for a in (everything.lower, everything.upper))
     sliding = _largest(everything.sliding.astype(float), at, n)
+    alone = (need_up == 0) & (need_down == 0)
     need_up, need_down, pinned = _pin(need_up, need_down, sliding, down, up)
     return System(
         needs,
@@ -74,10 +78,12 @@ def build_system(needs: Requirements, cost: FloatArray) -> System:
         np.where(never, 0.0, up),
         need_down,
         need_up,
+        sliding,
         np.bincount(at, np.where(needs.primary | free, 0.0, cost), n).astype(float),
         hidden,
         never,
         pinned,
+        pinned & alone,
     )
 
 
