@@ -9,7 +9,7 @@ import pytest
 import cellguard as cg
 from cellguard.attack.audit import audit
 from cellguard.attack.problem import grains_of, pose
-from cellguard.errors import NotProtected
+from cellguard.errors import NotProtected, Stopped
 from cellguard.protect.suppress.suppress import suppress
 from cellguard.protect.suppress.witness import witness
 from cellguard.table.apriori import State
@@ -289,3 +289,28 @@ def test_counts_are_protected_by_whole_moves(engine, seed):
     data, by = random_cube(seed, (4, 4), count=True)
     needs = cg.require(cg.assess(cg.cells(data, by, value="x", count="x"), [cg.MinFrequency(3)]))
     assert needs.primary.any() and judged(needs, engine) == "safe"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("reason", [KeyboardInterrupt, Stopped])
+def test_a_stop_gives_the_best_safe_pattern_so_far_or_says_that_there_is_none(engine, reason):
+    needs = cg.require(cg.assess(business(11, 900), [cg.MinFrequency(3), cg.PPercent(10)]))
+    cost = np.maximum(needs.tables.value, 1.0)
+    told = []
+    whole = suppress(needs, cost, engine=engine, tell=told.append)
+    assert whole.finished
+
+    def stopped_after(messages):
+        left = iter(range(messages))
+
+        def tell(text):
+            if next(left, None) is None:
+                raise reason("stopped")
+
+        return suppress(needs, cost, engine=engine, tell=tell)
+
+    with pytest.raises(reason):
+        stopped_after(0)
+    late = stopped_after(len(told) - 1)
+    assert not late.finished and late.cost >= whole.cost - 1e-6
+    assert audit(needs, late.pattern).verdict == "safe"

@@ -48,7 +48,7 @@ def advice(system: System, cost: FloatArray, engine: Callable[[System], Solved])
 def _conflict(system: System, open_: System, publish: BoolArray) -> tuple[int, list[int]]:
     """Return the unsafe cell that the fewest cells block, and these."""
     repairer, best = Repairer(open_), None
-    price = publish + _LITTLE
+    price = publish.astype(float) + _LITTLE
     for target in _blocked(system):
 
         def way_out(fixed: list[int], target: Target = target) -> list[int] | None:

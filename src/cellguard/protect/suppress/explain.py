@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from cellguard.protect.suppress.cuts import targets_of
+from cellguard.protect.suppress.cuts import Target, targets_of
 from cellguard.protect.suppress.repair import Repairer
-from cellguard.protect.suppress.system import build_system
+from cellguard.protect.suppress.suppress import Tell, quiet
+from cellguard.protect.suppress.system import System, build_system
 from cellguard.protection import Requirements
+from cellguard.table.facts import BoolArray
 from cellguard.table.pattern import Pattern
-
-MOST = 3_000  # needs up to which every cell is explained beforehand; single cells can always be asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,27 +24,52 @@ class Explanations:
     protects: dict[int, list[int]]
 
 
-def explain_pattern(needs: Requirements, pattern: Pattern, only: int | None = None) -> Explanations:
-    """Explain the unsafe cells of a pattern, or ``only`` one of them, as distinct cells; a short move for each need."""
+def explain_pattern(
+    needs: Requirements, pattern: Pattern, only: int | None = None, *, tell: Tell = quiet
+) -> Explanations:
+    """Explain the unsafe cells of a pattern, or ``only`` one of them, as distinct cells.
+
+    A short move through hidden cells is found for each need that no earlier move serves.
+    """
     system = build_system(needs, np.ones(len(needs.tables)))
-    hidden = np.bincount(system.merged.merged, pattern.unknown, system.n) > 0
-    repairer = Repairer(system)
+    hidden = (np.bincount(system.merged.merged, pattern.unknown, system.n) > 0) & ~system.never
+    wanted = targets_of(system)
+    if only is not None:
+        wanted = [target for target in wanted if target.cell == system.merged.merged[only]]
+    through: dict[int, set[int]] = {}
+    for number, (target, cells) in enumerate(_short_moves(system, hidden, wanted)):
+        through.setdefault(target.cell, set()).update(c for c in cells if c != target.cell)
+        if number % 1_000 == 0:
+            tell(f"{len(wanted) - number:,} needs to explain")
+    return _on_all_cells(system, through)
+
+
+def _short_moves(system: System, hidden: BoolArray, wanted: list[Target]) -> Iterator[tuple[Target, list[int]]]:
+    """Go through targets with the cells of a move that serves each; nothing moves if no move does."""
+    repairer, served = Repairer(system), dict[Target, list[int]]()
+    for target in wanted:
+        if target not in served:
+            flow = repairer.flow(target, hidden, system.cost, allowed=hidden, local=True)
+            flow = flow or repairer.flow(target, hidden, system.cost, allowed=hidden)
+            cells = [] if flow is None else [int(c) for c in flow.cells]
+            for other in {target} if flow is None else {target, *repairer.serves(flow)}:
+                served.setdefault(other, cells)
+        yield target, served[target]
+
+
+def _on_all_cells(system: System, through: dict[int, set[int]]) -> Explanations:
+    """Return explanations of merged cells as explanations of all the cells that they stand for: the way back."""
     members: dict[int, list[int]] = {}
     for cell, merged in enumerate(system.merged.merged.tolist()):
         members.setdefault(merged, []).append(cell)
-    wanted = None if only is None else int(system.merged.merged[only])
-    through: dict[int, set[int]] = {}
-    for target in targets_of(system):
-        if wanted is not None and target.cell != wanted:
-            continue
-        flow = repairer.flow(target, system.hidden, system.cost + 1e-9, allowed=hidden & ~system.never)
-        moved = [] if flow is None else [int(c) for c in flow.cells if c != target.cell]
-        cells = {cell for c in moved for cell in members[c]}
-        for unsafe in members[target.cell]:
-            if needs.primary[unsafe]:
-                through.setdefault(unsafe, set()).update(cells)
+    found: dict[int, list[int]] = {}
     protects: dict[int, list[int]] = {}
-    for unsafe in sorted(through):
-        for cell in through[unsafe]:
+    for merged, others in through.items():
+        cells = sorted(cell for other in others for cell in members[other])
+        for unsafe in members[merged]:
+            if system.needs.primary[unsafe]:
+                found[unsafe] = cells
+    for unsafe in sorted(found):
+        for cell in found[unsafe]:
             protects.setdefault(cell, []).append(unsafe)
-    return Explanations({cell: sorted(others) for cell, others in through.items()}, protects)
+    return Explanations(found, protects)

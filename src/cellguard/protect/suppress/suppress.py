@@ -31,11 +31,15 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Suppression:
-    """The pattern, what its secondaries cost, and a bound on what any safe pattern costs."""
+    """The pattern, what its secondaries cost, and a bound on what any safe pattern costs.
+
+    ``costs`` is what hiding each distinct cell would cost.
+    """
 
     pattern: Pattern
     cost: float
     bound: float
+    costs: FloatArray
     finished: bool = True
 
     @property
@@ -75,4 +79,4 @@ def suppress(
     except (Unprotectable, Impossible):
         raise NotProtected(advice(system, cost, partial(engine, start=None, tell=tell))) from None
     pattern = system.pattern(solved.hidden)
-    return Suppression(pattern, float(cost[pattern.secondary].sum()), solved.bound, solved.finished)
+    return Suppression(pattern, float(cost[pattern.secondary].sum()), solved.bound, cost, solved.finished)
