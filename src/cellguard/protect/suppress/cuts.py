@@ -24,6 +24,7 @@ from cellguard.table.facts import BoolArray, FloatArray
 
 _FAR = 1e6
 _DUST = 1e-9
+_DEPTH = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,35 @@ def separate(system: System, x: FloatArray, *, most: int = 10**9, seed: int = 1)
     return Separation(unserved, cuts, programs)
 
 
+def deepen(system: System, x: FloatArray, targets: Sequence[Target]) -> list[Cut]:
+    """Find further cuts of targets that x does not serve: hide the cheapest cells that satisfy one cut, and look again.
+
+    Each is a small linear program, so that far fewer whole masters are needed.
+    """
+    every = np.flatnonzero(~system.never)
+    part = _Part(system, np.ones(system.n), every)
+    prober = _Prober(part, np.arange(len(every)))
+    found = []
+    for target in targets:
+        trial = x.copy()
+        for _ in range(_DEPTH):
+            part.limit(trial)
+            _, cut = prober.probe(target)
+            if cut is None or not len(cut.cells):
+                break
+            found.append(cut)
+            trial[_cheapest(system, cut, trial)] = 1.0
+    return found
+
+
+def _cheapest(system: System, cut: Cut, x: FloatArray) -> Positions:
+    """Return the cells with the best weight for their cost that satisfy a cut together with x."""
+    order = np.argsort(system.cost[cut.cells] / cut.weights, kind="stable")
+    gained = np.cumsum((cut.weights * (1.0 - x[cut.cells]))[order])
+    missing = 1.0 - float(cut.weights @ x[cut.cells])
+    return cut.cells[order[: int(np.searchsorted(gained, missing)) + 1]]
+
+
 def unproven(system: System, hidden: BoolArray, *, seed: int = 1) -> list[Target]:
     """Return the targets of a pattern that pooled moves do not serve; single programs might still serve them."""
     served = _Served(system)
@@ -159,12 +189,20 @@ class _Part:
     def __init__(self, system: System, x: FloatArray, support: Positions) -> None:
         self.system = system
         self.support = support
-        self.down, self.up = (bound[support] * x[support] for bound in (system.down, system.up))
+        self.limit(x)
         self.matrix = sp.csr_array(system.matrix[:, support])
         self.rows = np.flatnonzero(np.diff(self.matrix.indptr))
         self.matrix = sp.csr_array(self.matrix[self.rows])
         self.place = np.full(system.n, -1)
         self.place[support] = np.arange(len(support))
+
+    def limit(self, x: FloatArray) -> None:
+        """Let each cell move as far as x says; a published one not at all, even if it has no bound."""
+        some = x[self.support]
+        self.down, self.up = (
+            np.multiply(bound[self.support], some, out=np.zeros(len(some)), where=some > 0)
+            for bound in (self.system.down, self.system.up)
+        )
 
     def components(self) -> npt.NDArray[np.intp]:
         """Return the number of the component of each supported cell."""

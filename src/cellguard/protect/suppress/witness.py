@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellguard.errors import InternalError, Stopped
-from cellguard.protect.suppress.cuts import Target, relation_cuts, separate, unproven
+from cellguard.protect.suppress.cuts import Target, deepen, relation_cuts, separate, unproven
 from cellguard.protect.suppress.master import Master
 from cellguard.protect.suppress.polish import Polisher
 from cellguard.protect.suppress.repair import Repairer
@@ -73,7 +73,7 @@ def witness(system: System, *, start: BoolArray | None = None, rounds: int = 8, 
 def _improve(search: _Search, free: int, many: int, rounds: int) -> None:
     """Make the first safe pattern cheaper: by whole masters, then by dropping and exchanging secondaries."""
     if free <= _SMALL:
-        search.close(max(_CLOSE, rounds), nodes=_NODES, gap=0.0, all_cells=True)
+        search.close(max(_CLOSE, rounds), nodes=_NODES, gap=0.0, all_cells=True, deep=True)
     elif free <= _WHOLE:
         search.close(rounds, nodes=1, gap=0.002, all_cells=True)
     else:
@@ -135,8 +135,11 @@ class _Search:
             if little:
                 break
 
-    def close(self, rounds: int, *, nodes: int, gap: float, all_cells: bool) -> None:
-        """Solve whole masters, each with the cuts that the last pattern violates; mend what is nearly safe."""
+    def close(self, rounds: int, *, nodes: int, gap: float, all_cells: bool, deep: bool = False) -> None:
+        """Solve whole masters, each with the cuts that the last pattern violates; mend what is nearly safe.
+
+        ``deep`` looks for many cuts before the next master, which pays while its programs are small.
+        """
         limited = rounds == _CLOSE  # fewer rounds end by themselves; whoever asks for more has a clock
         for number in range(rounds):
             among = None if all_cells else (self.x > 0.01) | self.pattern()
@@ -146,6 +149,8 @@ class _Search:
             chosen |= self.system.hidden
             look = separate(self.system, chosen.astype(float), seed=100 + number)
             fresh = self.master.add(look.cuts)
+            if deep and len(look.unserved) < _WORTH:
+                self.master.add(deepen(self.system, chosen.astype(float), look.unserved))
             if len(look.unserved) < _WORTH:
                 self.keep(self.mend(chosen, chosen.astype(float), look.unserved))
             self.tell(f"round {number + 1}: {self.gap():.1%} above the bound")
