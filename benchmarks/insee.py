@@ -29,8 +29,8 @@ def read(folder: Path, name: str, column: str, activity: cg.Dimension) -> cg.Tab
     return cg.cells(data, [activity, column], value="TOT", count="N_OBS", top=["MAX"], marks=["secret"], name=name)
 
 
-def protect(tables: list[cg.Table], cost: str) -> None:
-    needs = cg.require(cg.assess(cg.link(tables), [cg.Given("secret", 10)]))
+def protect(tables: list[cg.Table], cost: str, rules: tuple[cg.Given | cg.MinFrequency | cg.Dominance, ...]) -> None:
+    needs = cg.require(cg.assess(cg.link(tables), rules))
     value = needs.tables.value
     start = time.process_time()
     found = suppress(needs, np.ones(len(value)) if cost == "constant" else np.maximum(value, 0.01))
@@ -48,9 +48,11 @@ def main(folder: Path) -> None:
     size, form = read(folder, "turnover_act_size", "SIZE", activity), read(folder, "turnover_act_cj", "CJ", activity)
     unsafe = cg.assess(size, [cg.MinFrequency(3), cg.Dominance(1, 85)]).primary.sum()
     print(f"turnover_act_size under min_frequency 3 or dominance (1, 85): {unsafe} unsafe cells (published: 77)")
-    protect([size], "constant")
-    protect([size], "value")
-    protect([size, form], "constant")
+    given = (cg.Given("secret", 10),)
+    protect([size], "constant", given)
+    protect([size], "value", given)
+    protect([size, form], "constant", given)
+    protect([size, form], "value", (cg.MinFrequency(3), cg.Dominance(1, 85)))
 
 
 if __name__ == "__main__":
