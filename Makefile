@@ -2,12 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench lock clean
+.PHONY: demo test lint browser bench lock clean
 
 demo: .venv/ready
 	$(BIN)/cellguard demo --out build/demo --force
 
-test: lint
+test: lint browser
 	$(BIN)/python -m pytest
 
 lint: .venv/ready
@@ -15,6 +15,10 @@ lint: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The pages are tested in a real browser.
+browser:
+	command -v chromium >/dev/null || (apt-get update && apt-get install -y --no-install-recommends chromium)
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/run.py

@@ -14,7 +14,8 @@ import cellguard as cg
 from cellguard.attack.audit import audit
 from cellguard.attack.intervals import exact_moves
 from cellguard.attack.problem import Problem, grains_of, pose
-from cellguard.files.output import write_output
+from cellguard.files.output import Outcome, write_output
+from cellguard.protect.suppress.explain import Explanations
 from cellguard.protect.suppress.suppress import suppress
 from cellguard.protection import Requirements
 from cellguard.solver.highs import solve
@@ -45,7 +46,7 @@ def verdicts(name: str, bar: int) -> Callable[[], Iterator[str]]:
         yield f"{size}, {int(pattern.hidden.sum()):,} hidden: {found.verdict} in {seconds:.1f} CPU s (bar {bar})"
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "out"
-            write_output(out, job_of(findings), findings, found, {})
+            write_output(out, Outcome(job_of(findings), findings, found, {}, Explanations({}, {})))
             seconds, checked = cpu(lambda: verify(out / "internal" / "certificate.json"))
         yield f"verify: {'valid' if checked.valid else 'NOT VALID'} in {seconds:.1f} CPU s (bar 20)"
         rng = np.random.default_rng(1)

@@ -15,18 +15,23 @@ if TYPE_CHECKING:
     from cellguard.hierarchy.read import read_labels, read_levels, read_parents
     from cellguard.hierarchy.recode import cut, merge, to_level
     from cellguard.job import Assessment, assess_job, audit_job, explain_cell, protect_job, release_job
+    from cellguard.microdata.grouped import Grouped
+    from cellguard.microdata.records import records
+    from cellguard.perturbation import PerturbedJob, perturb_job, release_perturbed
     from cellguard.protect.suppress.suppress import Suppression, suppress
     from cellguard.protection import Knowledge, Requirements, require
+    from cellguard.report.figures import heat_map, interval_plot, loss_by_level
     from cellguard.rules.assess import Findings, assess
     from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
     from cellguard.rules.rule import All
-    from cellguard.rules.simple import Given, MaxShare, MinFrequency
+    from cellguard.rules.simple import Given, MaxShare, MinFrequency, Request
     from cellguard.table.facts import contributions
     from cellguard.table.pattern import Pattern
     from cellguard.table.read import About, cells
     from cellguard.table.statements import read_apriori
     from cellguard.table.table import Table
     from cellguard.table.tableset import TableSet, link
+    from cellguard.table.tabulate import Wanted, tabulate
 
 # Each public name and the module that it lives in. Modules load when a name of theirs is first used, so that
 # `import cellguard` costs next to nothing.
@@ -40,6 +45,7 @@ _HOME = {
     "Dominance": "rules.linear",
     "Findings": "rules.assess",
     "Given": "rules.simple",
+    "Grouped": "microdata.grouped",
     "Hierarchy": "hierarchy.hierarchy",
     "InputError": "errors",
     "Job": "files.jobfile",
@@ -49,11 +55,14 @@ _HOME = {
     "MinFrequency": "rules.simple",
     "PPercent": "rules.linear",
     "Pattern": "table.pattern",
+    "PerturbedJob": "perturbation",
     "PriorPosterior": "rules.linear",
+    "Request": "rules.simple",
     "Requirements": "protection",
     "Suppression": "protect.suppress.suppress",
     "Table": "table.table",
     "TableSet": "table.tableset",
+    "Wanted": "table.tabulate",
     "assess": "rules.assess",
     "assess_job": "job",
     "audit": "attack.audit",
@@ -66,18 +75,25 @@ _HOME = {
     "flat": "hierarchy.build",
     "from_levels": "hierarchy.build",
     "from_parents": "hierarchy.build",
+    "heat_map": "report.figures",
+    "interval_plot": "report.figures",
     "job_schema": "files.jobfile",
     "link": "table.tableset",
+    "loss_by_level": "report.figures",
     "merge": "hierarchy.recode",
+    "perturb_job": "perturbation",
     "protect_job": "job",
     "read_apriori": "table.statements",
     "read_hrc": "hierarchy.hrc",
     "read_labels": "hierarchy.read",
     "read_levels": "hierarchy.read",
     "read_parents": "hierarchy.read",
+    "records": "microdata.records",
     "release_job": "job",
+    "release_perturbed": "perturbation",
     "require": "protection",
     "suppress": "protect.suppress.suppress",
+    "tabulate": "table.tabulate",
     "to_level": "hierarchy.recode",
 }
 
@@ -91,6 +107,7 @@ __all__ = [
     "Dominance",
     "Findings",
     "Given",
+    "Grouped",
     "Hierarchy",
     "InputError",
     "Job",
@@ -100,11 +117,14 @@ __all__ = [
     "MinFrequency",
     "PPercent",
     "Pattern",
+    "PerturbedJob",
     "PriorPosterior",
+    "Request",
     "Requirements",
     "Suppression",
     "Table",
     "TableSet",
+    "Wanted",
     "assess",
     "assess_job",
     "audit",
@@ -117,18 +137,25 @@ __all__ = [
     "flat",
     "from_levels",
     "from_parents",
+    "heat_map",
+    "interval_plot",
     "job_schema",
     "link",
+    "loss_by_level",
     "merge",
+    "perturb_job",
     "protect_job",
     "read_apriori",
     "read_hrc",
     "read_labels",
     "read_levels",
     "read_parents",
+    "records",
     "release_job",
+    "release_perturbed",
     "require",
     "suppress",
+    "tabulate",
     "to_level",
 ]
 

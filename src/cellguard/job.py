@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -17,20 +18,21 @@ import scipy.sparse as sp
 from cellguard.attack.audit import Audit, audit
 from cellguard.attack.explain import explain
 from cellguard.attack.known import Known, read_known
-from cellguard.errors import InputError, NotProtected, Stopped, listing
+from cellguard.errors import InputError, NotProtected, Stopped, did_you_mean, listing
 from cellguard.files.build import build_tables, input_digests
-from cellguard.files.folder import read_folder, read_statuses
+from cellguard.files.excel import check_excel
+from cellguard.files.folder import read_folder, read_known_sums, read_statuses
 from cellguard.files.jobfile import Job
-from cellguard.files.output import write_output
+from cellguard.files.output import Outcome, write_output
 from cellguard.protect.suppress.costs import parse_cost, set_costs
-from cellguard.protect.suppress.explain import explain_pattern
+from cellguard.protect.suppress.explain import Explanations, explain_pattern
 from cellguard.protect.suppress.suppress import Suppression, suppress
 from cellguard.protect.suppress.witness import witness
 from cellguard.protection import Knowledge, Requirements, require
 from cellguard.rules.assess import Findings, assess
 from cellguard.table.apriori import State
 from cellguard.table.facts import BoolArray
-from cellguard.table.pattern import STATUS, Pattern
+from cellguard.table.pattern import STATUS, Pattern, release
 from cellguard.table.tableset import TableSet, link
 
 Tell = Callable[[str], None]
@@ -49,6 +51,8 @@ class Assessment:
     findings: Findings
     needs: Requirements
     seconds: Mapping[str, float]
+    notes: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def tables(self) -> TableSet:
@@ -57,7 +61,7 @@ class Assessment:
 
     def warnings(self) -> list[str]:
         """Return what a statistician should know before going on."""
-        found = []
+        found = list(self.notes)
         for dimension in {d.name: d for t in self.tables.tables for d in t.dimensions}.values():
             pairs = [f"{a} and {b}" for a, b in dimension.overlaps()]
             if pairs:
@@ -90,6 +94,7 @@ class Assessment:
         return {
             "cellguard": version("cellguard"),
             "step": "assess",
+            **({"microdata": dict(self.counts)} if self.counts else {}),
             "tables": {t.table.name: self._count(i) for i, t in enumerate(self.findings.by_table)},
             "set": {
                 "cells": len(self.tables),
@@ -122,6 +127,8 @@ class Audited:
     known: Known | None = None
     job: Job | None = None
     suppression: Suppression | None = None
+    notes: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
 
     def summary(self) -> dict[str, Any]:
         """Return verdict, counts and what gives cells away; no hidden value, but what an attacker would find."""
@@ -130,6 +137,7 @@ class Audited:
             "cellguard": version("cellguard"),
             "step": "audit" if self.suppression is None else "protect",
             "verdict": found.verdict,
+            **({"microdata": dict(self.counts)} if self.counts else {}),
             "tables": {t.name: self._count(i) for i, t in enumerate(tables.tables)},
             "set": {
                 "cells": len(tables),
@@ -143,6 +151,7 @@ class Audited:
             **self._cost(),
             "failing": self.failures(),
             "insiders": "not checked",
+            "warnings": list(self.notes),
             "settings": {} if self.job is None else self.job.model_dump(),
             "inputs": {} if self.job is None else input_digests(self.job),
             "versions": {name: version(name) for name in ("cellguard", "highspy", "numba", "numpy", "scipy")},
@@ -198,6 +207,7 @@ def _with_known(tables: TableSet, known: Known | None) -> sp.csr_array:
 
 def audit_job(job: Job, *, intervals: bool = False, threads: int = 1, tell: Tell = silent) -> Audited:
     """Audit the pattern that a job describes: its unsafe cells, and the cells said to be ``secondary``."""
+    _refuse_perturbed(job)
     assessment = assess_job(job, tell=tell)
     linked = assessment.tables
     hidden = np.zeros(len(linked), bool)
@@ -208,7 +218,7 @@ def audit_job(job: Job, *, intervals: bool = False, threads: int = 1, tell: Tell
     seconds = dict(assessment.seconds)
     with _step("auditing", seconds, tell):
         found = _audit(assessment.needs, pattern, known, intervals, threads, tell)
-    return Audited(assessment.findings, found, seconds, known, job)
+    return Audited(assessment.findings, found, seconds, known, job, notes=assessment.notes, counts=assessment.counts)
 
 
 def protect_job(
@@ -224,8 +234,10 @@ def protect_job(
     ``warm`` is the output folder of an earlier run, its pattern is the start. With ``seconds_allowed`` the search runs
     until then, and the best safe pattern so far is taken; the result may then differ from run to run.
     """
+    _refuse_perturbed(job)
     assessment = assess_job(job, tell=tell)
     seconds = dict(assessment.seconds)
+    known = read_known(job.path(job.known), assessment.tables) if job.known else None
     if assessment.needs.unprotectable.any():
         raise NotProtected(assessment.warnings()[-1])
     with _step("choosing the cells to hide", seconds, tell):
@@ -234,11 +246,18 @@ def protect_job(
         start = None if warm is None else _earlier(warm, assessment.tables)
         engine = witness if seconds_allowed is None else partial(witness, rounds=_UNTIL_STOPPED)
         clock = _with_deadline(tell, seconds_allowed)
-        chosen = suppress(assessment.needs, costs, engine=engine, start=start, tell=clock)
-    known = read_known(job.path(job.known), assessment.tables) if job.known else None
+        sums = None if known is None else known.sums
+        chosen = suppress(assessment.needs, costs, engine=engine, start=start, known=sums, tell=clock)
     with _step("auditing", seconds, tell):
         found = _audit(assessment.needs, chosen.pattern, known, False, threads, tell)
-    return Audited(assessment.findings, found, seconds, known, job, chosen)
+    return Audited(
+        assessment.findings, found, seconds, known, job, chosen, notes=assessment.notes, counts=assessment.counts
+    )
+
+
+def _refuse_perturbed(job: Job) -> None:
+    if job.is_perturbed:
+        raise InputError("the job's tables are perturbed, not suppressed; use `cellguard perturb` or `perturb_job`")
 
 
 def _with_deadline(tell: Tell, seconds: float | None) -> Tell:
@@ -277,28 +296,41 @@ def diff_folders(first: str | Path, second: str | Path) -> dict[str, list[tuple[
     return found
 
 
-def explain_cell(folder: str | Path, name: str) -> list[str]:
+def explain_cell(folder: str | Path, name: str, *, table: str | None = None) -> list[str]:
     """Say in words why a cell of an output folder is hidden: its reasons, what protects it, or what it protects."""
     findings, needs, pattern = read_folder(folder)
     tables = needs.tables
-    at = [(n, t) for n, t in enumerate(tables.tables) if name in {t.cell_name(i) for i in range(len(t))}]
-    if not at:
-        raise InputError(f"no table of {str(folder)!r} has a cell {name!r}; write it as codes joined by /")
-    number, table = at[0]
-    cell = int(tables.cells_of[number][table.find(name)])
+    known = read_known_sums(folder, tables)
+    number = _table_with(tables, name, table)
+    cell = int(tables.cells_of[number][tables.tables[number].find(name)])
     if needs.primary[cell]:
         reasons = findings.by_table[number].why(name) or ["unsafe in a linked table"]
-        moved = explain_pattern(needs, pattern, only=cell).through.values()
+        moved = explain_pattern(needs, pattern, only=cell, known=known).through.values()
         through = [tables.cell_name(c) for c in sorted(set().union(*moved))]
         return [f"{name} is primary: {'; '.join(reasons)}.", "It is protected through " + listing(through, 20) + "."]
     if not pattern.secondary[cell]:
         return [f"{name} is published."]
     without = replace(pattern, secondary=pattern.secondary & (np.arange(len(tables)) != cell))
-    lost = np.flatnonzero(audit(needs, without).failing)
+    lost = np.flatnonzero(audit(needs, without, known=known).failing)
     if not len(lost):
         return [f"{name} is secondary. Every unsafe cell would be protected without it too."]
     names = [tables.cell_name(int(c)) for c in lost]
     return [f"{name} is secondary. Without it these unsafe cells would not be protected: {listing(names, 20)}."]
+
+
+def _table_with(tables: TableSet, cell: str, wanted: str | None) -> int:
+    """Return the number of the wanted table, or of the one table that has a cell of that name."""
+    names = [table.name for table in tables.tables]
+    if wanted is not None:
+        if wanted not in names:
+            raise InputError(f"no table {wanted!r}{did_you_mean(wanted, names)}")
+        return names.index(wanted)
+    at = [n for n, t in enumerate(tables.tables) if cell in {t.cell_name(i) for i in range(len(t))}]
+    if not at:
+        raise InputError(f"no table has a cell {cell!r}; write it as codes joined by /")
+    if len({int(tables.cells_of[n][tables.tables[n].find(cell)]) for n in at}) > 1:
+        raise InputError(f"the tables {listing([names[n] for n in at])} have a cell {cell!r}; say which with --table")
+    return at[0]
 
 
 def audit_folder(folder: str | Path, *, intervals: bool = False, threads: int = 1, tell: Tell = silent) -> Audited:
@@ -306,16 +338,58 @@ def audit_folder(folder: str | Path, *, intervals: bool = False, threads: int = 
     seconds: dict[str, float] = {}
     with _step("reading the folder", seconds, tell):
         findings, needs, pattern = read_folder(folder)
+    known = _stored_known(folder, needs.tables)
     with _step("auditing", seconds, tell):
-        found = _audit(needs, pattern, None, intervals, threads, tell)
-    return Audited(findings, found, seconds)
+        found = _audit(needs, pattern, known, intervals, threads, tell)
+    return Audited(findings, found, seconds, known)
 
 
-def release_job(done: Audited, folder: str | Path, *, force: bool = False) -> None:
-    """Write the output folder of a safe audit: the release, the internal files and the certificate."""
+def _stored_known(folder: str | Path, tables: TableSet) -> Known | None:
+    sums = read_known_sums(folder, tables)
+    return None if sums is None else Known(sums, np.full(sums.shape[0], np.nan))
+
+
+def release_job(done: Audited, folder: str | Path, *, force: bool = False, tell: Tell = silent) -> list[str]:
+    """Write the output folder of a safe audit: the release, the internal files and the certificate.
+
+    Returns what a person should know of it: that a report was left out because its extra is not installed, say.
+    """
     if done.job is None:
         raise InputError("only the audit of a job can be released")
-    write_output(folder, done.job, done.findings, done.audit, done.summary(), force=force)
+    check_formats(done.job)
+    tell("explaining")
+    known = None if done.known is None else done.known.sums
+    why = explain_pattern(done.audit.needs, done.audit.pattern, known=known, tell=tell)
+    costs = None if done.suppression is None else done.suppression.costs
+    tell("writing")
+    summary = done.summary()
+    pages, notes = _pages(done, summary, why)
+    outcome = Outcome(done.job, done.findings, done.audit, summary, why, costs, pages, known)
+    write_output(folder, outcome, force=force)
+    return notes
+
+
+def check_formats(job: Job) -> None:
+    """Refuse a format that cannot be written here, before any work is done."""
+    if "xlsx" in job.formats:
+        check_excel()
+
+
+def _pages(done: Audited, summary: dict[str, Any], why: Explanations) -> tuple[dict[str, str], list[str]]:
+    """Return the reports by their path in the output folder, if the job wants them and can have them, and notes."""
+    if done.job is None or "html" not in done.job.formats or done.audit.verdict != "safe":
+        return {}, []
+    from cellguard.report import page
+    from cellguard.report.case import Case
+
+    if not page.available():
+        return {}, [f"No report was made, since it needs an extra. Get it with: {page.GET_IT}"]
+    made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    known = 0 if done.known is None else int(done.known.sums.shape[0])
+    case = Case(done.findings, done.audit, summary, why, known, made)
+    dimensions = {d.name: d for t in done.audit.needs.tables.tables for d in t.dimensions}
+    public = page.public_page(release(done.audit.pattern, done.audit.values), dimensions)
+    return {"internal/report.html": page.internal_page(case), "release/report.html": public}, []
 
 
 def _audit(
@@ -329,15 +403,15 @@ def assess_job(job: Job, *, tell: Tell = silent) -> Assessment:
     """Build the job's tables, link them, apply the rules and say what protection must achieve."""
     seconds: dict[str, float] = {}
     with _step("reading the tables", seconds, tell):
-        tables = build_tables(job)
+        built = build_tables(job)
     with _step("linking the tables", seconds, tell):
-        linked = link(tables, job.equations)
+        linked = link(built.tables, job.equations)
     with _step("applying the rules", seconds, tell):
         findings = assess(linked, {spec.name: spec.rules for spec in job.tables})
     with _step("setting protection levels", seconds, tell):
         attack = job.attack
         needs = require(findings, Knowledge(attack.lower, attack.upper, attack.percent))
-    return Assessment(job, findings, needs, seconds)
+    return Assessment(job, findings, needs, seconds, built.notes, built.counts)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+TABLES = Path(__file__).parents[2] / "examples/business_tables"
 CELLGUARD = Path(sys.executable).with_name("cellguard")
 
 
@@ -21,41 +23,14 @@ def run(*arguments, cwd, **options):
 
 @pytest.fixture
 def demo(tmp_path):
-    done = run("demo", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    return tmp_path / "cellguard-demo"
-
-
-def test_demo_protects_two_linked_tables_and_proves_it(tmp_path):
-    done = run("demo", "--out", "d", "--json", cwd=tmp_path)
-    summary = json.loads(done.stdout)
-    assert done.returncode == 0 and done.stderr == ""
-    assert {name: t["primary"] for name, t in summary["tables"].items()} == {"industry_region": 37, "industry_size": 10}
-    assert summary["set"]["cells"] == 303
-    assert summary["insiders"] == "not checked"
-    assert (summary["verdict"], summary["valid"], summary["gap"]) == ("safe", True, 0.0)
-    assert (tmp_path / "d/protected/release/industry_region.csv").exists()
-
-
-def test_demo_text_says_the_verdict_first_and_verifies(tmp_path):
-    done = run("demo", cwd=tmp_path)
-    assert done.stdout.startswith("SAFE")
-    assert "industry_region    248        174       37         37" in done.stdout
-    assert "Insiders not checked." in done.stdout and "Valid." in done.stdout
-    assert "\x1b" not in done.stdout
+    """The folder of a job with two ready-made tables."""
+    return Path(shutil.copytree(TABLES, tmp_path / "tables"))
 
 
 def test_assess_text_says_that_nothing_is_protected(demo):
     done = run("assess", "job.yaml", cwd=demo)
     assert "industry_region    248      37" in done.stdout
     assert "must not be published" in done.stdout
-
-
-def test_demo_refuses_a_folder_that_is_not_empty(demo):
-    again = run("demo", cwd=demo.parent)
-    assert again.returncode == 2
-    assert "not empty" in again.stderr and "--force" in again.stderr
-    assert run("demo", "--force", cwd=demo.parent).returncode == 0
 
 
 def test_assess_lists_unsafe_cells_for_their_owner_only(demo):
@@ -114,13 +89,6 @@ def test_init_asks_for_a_hierarchy_where_codes_do_not_add_up(demo):
     assert done.returncode == 2 and "industry_levels.csv" not in done.stdout
 
 
-def test_init_says_when_a_file_holds_records(tmp_path):
-    (tmp_path / "records.csv").write_text("firm,region,turnover\na,N,5\nb,S,7\n")
-    done = run("init", "records.csv", cwd=tmp_path)
-    assert done.returncode == 2 and "looks like records" in done.stderr
-    assert not (tmp_path / "job.yaml").exists()
-
-
 def test_schema_is_json_and_knows_the_rules(tmp_path):
     schema = json.loads(run("schema", cwd=tmp_path).stdout)
     assert "p_percent" in json.dumps(schema)
@@ -139,7 +107,7 @@ def test_schema_is_json_and_knows_the_rules(tmp_path):
         ("source: industry_region.csv", "source: nowhere.csv", "no file 'nowhere.csv'"),
         ("count: firms", "count: frims", "industry_region.csv: no column 'frims'; did you mean 'firms'?"),
         ("version: 1", "version: 2", "line 3: version: must be 1"),
-        ("version: 1", "version: 1\nmicrodata: {}", "`microdata` is not there yet in this version"),
+        ("version: 1", "version: 1\nprevious: []", "`previous` is not there yet in this version"),
         ("attack: {lower: 0,", "attack: {insiders: true,", "insiders: true is not there yet"),
     ],
 )

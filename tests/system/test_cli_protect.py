@@ -1,6 +1,7 @@
 """`protect` and what goes with it, end to end."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+TABLES = Path(__file__).parents[2] / "examples/business_tables"
 CELLGUARD = Path(sys.executable).with_name("cellguard")
 
 
@@ -19,8 +21,7 @@ def run(*arguments, cwd):
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
     folder = tmp_path_factory.mktemp("protect")
-    assert run("demo", "--quiet", cwd=folder).returncode == 0
-    return folder / "cellguard-demo"
+    return Path(shutil.copytree(TABLES, folder / "tables"))
 
 
 def test_what_is_protected_is_verified_and_audited(demo):
@@ -143,3 +144,50 @@ def test_an_unknown_cost_is_refused_with_a_suggestion(demo):
     (demo / "cost.yaml").write_text(text)
     done = run("protect", "cost.yaml", "--out", "nothing", cwd=demo)
     assert done.returncode == 2 and "unknown cost 'valeu'; did you mean 'value'" in done.stderr
+
+
+_KNOWN_JOB = """version: 1
+dimensions: {region: {parents: region.csv}}
+tables:
+- {name: t, by: [region, size], value: x, cells: {source: t.csv, count: n}, rules: [{min_frequency: 3}]}
+"""
+
+
+@pytest.fixture
+def with_known(tmp_path):
+    """Regions A (a, b) and B (c, d) of which only the total is published; the attacker has A's from elsewhere."""
+    (tmp_path / "region.csv").write_text("code,parent\nTotal,\nA,Total\nB,Total\na,A\nb,A\nc,B\nd,B\n")
+    rows = [f"{r},{s},{x},{n}" for r, x, n in (("a", 10, 1), ("b", 40, 9), ("c", 11, 9), ("d", 60, 9)) for s in "pq"]
+    rows += [f"{r},Total,{2 * x},{2 * n}" for r, x, n in (("a", 10, 1), ("b", 40, 9), ("c", 11, 9), ("d", 60, 9))]
+    rows += ["Total,p,121,28", "Total,q,121,28", "Total,Total,242,56"]
+    (tmp_path / "t.csv").write_text("region,size,x,n\n" + "\n".join(rows) + "\n")
+    (tmp_path / "known.csv").write_text("region,size\nA,p\nA,q\nA,Total\n")
+    (tmp_path / "job.yaml").write_text(_KNOWN_JOB)
+    (tmp_path / "known.yaml").write_text(_KNOWN_JOB + "known: known.csv\n")
+    return tmp_path
+
+
+def hidden_in(folder):
+    lines = (folder / "release/t.csv").read_text().splitlines()
+    return {line.rsplit(",", 2)[0] for line in lines if line.endswith(",c")}
+
+
+def test_what_an_attacker_has_from_elsewhere_is_kept_in_mind(with_known):
+    done = run("protect", "job.yaml", "--out", "plain", cwd=with_known)
+    assert done.returncode == 0, done.stderr
+    assert {"a,p", "c,p"} <= hidden_in(with_known / "plain")  # c is cheaper than b, and in the same column
+    done = run("protect", "known.yaml", "--out", "out", cwd=with_known)
+    assert done.returncode == 0, done.stderr
+    assert {"a,p", "b,p"} <= hidden_in(with_known / "out")  # the sum of a and c would be known to be a's
+    verified = run("verify", "out", cwd=with_known)
+    assert verified.returncode == 0 and "keep 3 totals known from elsewhere" in verified.stdout
+    assert run("audit", "out", cwd=with_known).returncode == 0
+
+
+def test_a_certificate_that_leaves_known_totals_out_is_refused(with_known):
+    assert run("protect", "known.yaml", "--out", "out", cwd=with_known).returncode == 0
+    path = with_known / "out/internal/certificate.json"
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps(document | {"known": []}))
+    done = run("verify", "out", cwd=with_known)
+    assert done.returncode == 1 and "speaks of totals known from elsewhere, but the certificate does not" in done.stdout

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 
 from cellguard.errors import InputError
@@ -63,7 +64,8 @@ def _own(path: Path, tell: Tell, out: Path | None, intervals: Path | None, force
         written.append(f"intervals: {intervals} (confidential)")
     safe = found.verdict == "safe"
     if out and safe:
-        release_job(done, out, force=force)
+        for note in release_job(done, out, force=force, tell=tell):
+            click.echo(note, err=True)
         written.append(f"release and certificate: {out}")
     return Outcome(done.summary(), safe, tuple(written))
 

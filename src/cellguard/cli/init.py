@@ -1,4 +1,4 @@
-"""`cellguard init`: a commented job for a ready-made table, guessed from its columns."""
+"""`cellguard init`: a commented job for a ready-made table (or for records), guessed from its columns."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from cellguard.errors import InputError, listing
+from cellguard.cli.init_records import TOTALS, draft_records_job, look_at, looks_like_cells
+from cellguard.cli.words import name_of, text_of
+from cellguard.errors import InputError
 from cellguard.table.facts import FloatArray
 from cellguard.table.source import Source, open_source
 
-_TOTALS = ("Total", "TOTAL", "total", "_T", "All", "all", "Ensemble", "Sum", "T")
 _COUNT = re.compile(r"(?i)^(n|n_?obs|count|freq\w*|firms|respondents|enterprises|units|nb\w*)$")
 _TOP = re.compile(r"(?i)^(max\w*|top\w*|largest\w*|x[1-9])$")
 
@@ -32,7 +33,10 @@ class _Guess:
 
 
 def draft_job(data: Path, folder: Path) -> str:
-    """Return the text of a job for the table in a file; paths in it are relative to the job's folder."""
+    """Return the text of a job for the table or the records in a file; paths in it are relative to the job's folder."""
+    opened, columns = look_at(data)
+    if not looks_like_cells(columns):
+        return draft_records_job(data, folder, opened, columns)
     source = open_source(data)
     guess = _guess(source)
     lines = [
@@ -45,11 +49,16 @@ def draft_job(data: Path, folder: Path) -> str:
     for column, total in guess.dimensions.items():
         lines += _dimension(column, total, column in guess.layered)
     path = os.path.relpath(data.resolve(), folder.resolve())
-    lines += ["", "tables:", f"  - name: {_name(data.stem)}", f"    by: [{', '.join(map(_text, guess.dimensions))}]"]
-    lines += [f"    value: {_text(guess.value)}                # what the cells sum"]
-    known = [f"source: {_text(path)}"]
-    known += [f"count: {_text(guess.count)}"] if guess.count else []
-    known += [f"top: [{', '.join(map(_text, guess.top))}]"] if guess.top else []
+    lines += [
+        "",
+        "tables:",
+        f"  - name: {name_of(data.stem)}",
+        f"    by: [{', '.join(map(text_of, guess.dimensions))}]",
+    ]
+    lines += [f"    value: {text_of(guess.value)}                # what the cells sum"]
+    known = [f"source: {text_of(path)}"]
+    known += [f"count: {text_of(guess.count)}"] if guess.count else []
+    known += [f"top: [{', '.join(map(text_of, guess.top))}]"] if guess.top else []
     lines += [f"    cells: {{{', '.join(known)}}}"]
     if not guess.count:
         lines += ["    # add `count: COLUMN` (number of respondents) to `cells` for the rule min_frequency"]
@@ -72,11 +81,11 @@ def draft_job(data: Path, folder: Path) -> str:
 
 def _dimension(column: str, total: str, layered: bool) -> list[str]:
     if not layered:
-        return [f"  {_text(column)}: {{total: {_text(total)}}}          # codes side by side under the total"]
+        return [f"  {text_of(column)}: {{total: {text_of(total)}}}          # codes side by side under the total"]
     return [
         f"  # the codes of {column} do not add up side by side, so they have several levels:",
         "  # give `levels` (CSV, one column a level), or instead `parents` (code, parent), `digits` or `hrc`",
-        f"  {_text(column)}: {{total: {_text(total)}, levels: {_name(column)}_levels.csv}}",
+        f"  {text_of(column)}: {{total: {text_of(total)}, levels: {name_of(column)}_levels.csv}}",
     ]
 
 
@@ -100,16 +109,13 @@ def _guess(source: Source) -> _Guess:
             numbers[name] = source.numbers(name)
         except InputError:
             codes = set(source.codes(name)[0]) if _is_code_column(source, name) else set()
-            total = next((t for t in _TOTALS if t in codes), None)
+            total = next((t for t in TOTALS if t in codes), None)
             if total:
                 dimensions[name] = total
             else:
                 others.append(name)
     if not dimensions:
-        raise InputError(
-            f"{source.place.name}: no column holds a total such as {listing(_TOTALS[:4])}, so this looks like records "
-            "and not like a table of cells; tables from records are not there yet in this version"
-        )
+        raise InputError(f"{source.place.name}: no column of codes holds a total; a table of cells needs its totals")
     count = next((n for n in numbers if _COUNT.match(n)), None)
     top = [n for n in numbers if _TOP.match(n)]
     values = [n for n in numbers if n != count and n not in top]
@@ -142,16 +148,3 @@ def _adds_up(source: Source, dimensions: dict[str, str], dimension: str, values:
 
 def _sorted_tops(top: Sequence[str], numbers: dict[str, FloatArray]) -> list[str]:
     return sorted(top, key=lambda name: -float(numbers[name].sum()))
-
-
-def _name(text: str) -> str:
-    return re.sub(r"[^\w.-]+", "_", text).strip("_") or "table"
-
-
-def _text(word: str | None) -> str:
-    """Quote a word for YAML where it would not be read as itself."""
-    word = str(word)
-    return word if re.fullmatch(r"[A-Za-z_][\w./-]*", word) and word.lower() not in _YAML else f"'{word}'"
-
-
-_YAML = {"yes", "no", "on", "off", "true", "false", "null", "y", "n"}

@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from cellguard.errors import CellguardError, NotProtected, Stopped
+from cellguard.cli import cold
+from cellguard.errors import CellguardError, InputError, NotProtected, Stopped
 
 if TYPE_CHECKING:
+    from cellguard.files.jobfile import Job
     from cellguard.job import Assessment, Tell
 
 _AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, and nothing else.")
 _QUIET = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 _FILE = click.Path(path_type=Path, dir_okay=False)
+_LOG_EVERY = 10.0
 _FORCE = click.option("--force", is_flag=True, help="Replace what is there already.")
 
 
@@ -28,11 +32,12 @@ def cli() -> None:
 
     \b
     Start here:
-      cellguard demo                 see it work on built-in business tables
-      cellguard init cells.csv       write a commented job for your own table
+      cellguard demo                 see it work on a made-up survey and register
+      cellguard init data.csv        write a commented job for your own table or records
       cellguard assess job.yaml      find the unsafe cells, with reasons
       cellguard protect job.yaml --out out    hide as little as possible, and prove the rest safe
       cellguard audit out/           attack a release as an outsider would
+      cellguard show out/ TABLE      look at a table on the terminal
       cellguard verify out/          check its certificate without a solver
 
     Exit status: 0 done; 1 not proven safe; 2 bad input or options.
@@ -87,9 +92,9 @@ def protect(
     not written, and the exit status is 1. Ctrl-C ends the search and takes the best safe pattern so far, if there is
     one.
     """
-    from cellguard.cli.show import show_audit
+    from cellguard.cli.show import show_audit, show_notes
     from cellguard.files.jobfile import Job
-    from cellguard.job import protect_job, release_job
+    from cellguard.job import check_formats, protect_job, release_job
 
     if time_limit is not None and not time_limit > 0:
         raise click.UsageError("--time-limit must be a number of seconds above 0")
@@ -102,34 +107,95 @@ def protect(
             )
         return
     spec = Job.load(job)
-    if out is None and spec.output is None:
+    if spec.is_perturbed:
+        if warm or time_limit is not None:
+            raise click.UsageError("--warm and --time-limit are for suppression; these tables are perturbed")
+        _perturb(spec, as_json, quiet, out=out, force=force)
+    named = spec.output.folder if spec.output else None
+    if out is None and named is None:
         raise click.UsageError("say where the results go: --out DIR, or `output: {folder: DIR}` in the job")
-    folder = out or spec.path(spec.output.folder if spec.output else "")
+    check_formats(spec)
+    folder = out or spec.path(named or "")
     if folder.exists() and not force:
-        raise click.UsageError(f"the folder {str(folder)!r} exists already; choose another, or say --force")
+        raise InputError(f"the folder {str(folder)!r} exists already; choose another, or say --force to replace it")
     with _progress(as_json or quiet) as tell:
         done = protect_job(spec, warm=warm, seconds_allowed=time_limit, threads=threads, tell=tell)
         safe = done.audit.verdict == "safe"
-        if safe:
-            release_job(done, folder, force=force)
+        notes = release_job(done, folder, force=force, tell=tell) if safe else []
     if as_json:
         click.echo(json.dumps(done.summary(), indent=2))
     elif not quiet:
         show_audit(
             done.summary(), [f"{folder}/release (may be published), {folder}/internal (confidential)"] if safe else []
         )
+        show_notes(notes, folder)
     sys.exit(0 if safe else 1)
+
+
+@cli.command()
+@click.argument("job", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="The output folder (default: the job's `output: folder`).")
+@click.option("--multipliers", type=_FILE, help="Make later tables from the multipliers that this file saved.")
+@click.option("--no-check", is_flag=True, help="With --multipliers: leave the checks out; every table then says so.")
+@_FORCE
+@_AS_JSON
+@_QUIET
+def perturb(
+    job: Path, out: Path | None, multipliers: Path | None, no_check: bool, force: bool, as_json: bool, quiet: bool
+) -> None:
+    """Perturb the tables in JOB: one random multiplier a respondent, shared by all tables, and checks before release.
+
+    DIR/release may be published: perturbed values that add up. DIR/internal is confidential: true values, noise,
+    findings (report.md), and multipliers.parquet, from which --multipliers makes later tables that are consistent with
+    all earlier ones. If the checks find unsafe cells that the job does not accept, there is no release, and the exit
+    status is 1.
+    """
+    from cellguard.files.jobfile import Job
+
+    if no_check and not multipliers:
+        raise click.UsageError("--no-check goes with --multipliers; new multipliers are always checked")
+    _perturb(Job.load(job), as_json, quiet, out=out, multipliers=multipliers, checked=not no_check, force=force)
+
+
+def _perturb(job: Job, as_json: bool, quiet: bool, **options: Any) -> NoReturn:  # noqa: ANN401
+    from cellguard.cli.perturb import run_perturb, show_perturbed
+
+    with _progress(as_json or quiet) as tell:
+        outcome = run_perturb(job, tell=tell, **options)
+    if as_json:
+        click.echo(json.dumps(outcome.summary, indent=2))
+    elif not quiet:
+        show_perturbed(outcome)
+    sys.exit(0 if outcome.safe else 1)
 
 
 @cli.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.argument("cell")
-def explain(folder: Path, cell: str) -> None:
+@click.option("--table", help="The table that the cell is in, if several have a cell of that name.")
+def explain(folder: Path, cell: str, table: str | None) -> None:
     """Say why a CELL (codes joined by /) of the output FOLDER is hidden, and what it protects or is protected by."""
     from cellguard.job import explain_cell
 
-    for line in explain_cell(folder, cell):
+    for line in explain_cell(folder, cell, table=table):
         click.echo(line)
+
+
+@cli.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("table", required=False)
+@click.option("--internal", is_flag=True, help="Show hidden values, and which cells are primary. Confidential.")
+@click.option("--where", multiple=True, metavar="DIMENSION=CODE", help="Show the part with this code. Repeatable.")
+@click.option("--depth", type=click.IntRange(0), help="Show levels down to this one (0 is the total).")
+def show(folder: Path, table: str | None, internal: bool, where: tuple[str, ...], depth: int | None) -> None:
+    """Show a TABLE of the output FOLDER on the terminal, as published: c marks suppressed cells.
+
+    Rows are the first dimension as a tree, columns the second; other dimensions stand at their total. Dimensions that
+    --where names make room for the others: --where region=North shows the rest of the table for North.
+    """
+    from cellguard.cli.table_view import parse_where, print_view, read_view
+
+    print_view(read_view(folder, table, internal=internal), parse_where(where), depth=depth)
 
 
 @cli.command()
@@ -240,10 +306,12 @@ def verify(certificate: Path, release: Path | None, internal: Path | None, as_js
 @_FORCE
 @_QUIET
 def init(data: Path, out: Path, force: bool, quiet: bool) -> None:
-    """Write a commented job file for the ready-made table in DATA (CSV or Parquet).
+    """Write a commented job file for the ready-made table or the records in DATA (CSV or Parquet).
 
-    Columns that hold a code such as Total become dimensions; numbers become the value, the count of respondents and
-    the largest contributions, guessed by their names. Read the file and correct it.
+    Of a table, columns that hold a code such as Total become dimensions; numbers become the value, the count of
+    respondents and the largest contributions, guessed by their names. A file without such a code holds records: columns
+    with few different entries become dimensions, numbers values, and respondent, group and weight are guessed by name.
+    Read the file and correct it.
     """
     from cellguard.cli.init import draft_job
     from cellguard.files.write import write_text
@@ -267,32 +335,49 @@ def schema() -> None:
     default="cellguard-demo",
     show_default=True,
     type=click.Path(path_type=Path, file_okay=False),
-    help="The folder for the demo's tables and job.",
+    help="The folder for the demo's records, jobs and results.",
+)
+@click.option(
+    "--rows",
+    default=20_000,
+    show_default=True,
+    type=click.IntRange(100, 100_000_000),
+    help="How many firms, and how many people.",
 )
 @_FORCE
 @_AS_JSON
 @_QUIET
-def demo(out: Path, force: bool, as_json: bool, quiet: bool) -> None:
-    """Protect a built-in set of business tables: turnover by industry, region and size of firm (all made up)."""
+def demo(out: Path, rows: int, force: bool, as_json: bool, quiet: bool) -> None:
+    """Protect a made-up business survey and a made-up population register, from records to verified release.
+
+    Writes the records, their hierarchies and two jobs: job.yaml (turnover by industry, region and size of firm, with
+    groups of firms and survey weights) and register.yaml (counts of people by region, age, sex and status).
+    """
     from cellguard.cli.demo import write_demo
-    from cellguard.cli.show import show_audit, show_verification
+    from cellguard.cli.show import show_audit, show_notes, show_verification
     from cellguard.files.jobfile import Job
     from cellguard.job import protect_job, release_job
     from cellguard.verify.verify import verify as check
 
-    job, folder = write_demo(out, force=force), out / "protected"
-    with _progress(as_json or quiet) as tell:
-        done = protect_job(Job.load(job), tell=tell)
-        release_job(done, folder, force=True)
-    found = check(folder / "internal" / "certificate.json")
+    summaries = {}
+    for job, folder in write_demo(out, rows=rows, force=force).items():
+        with _progress(as_json or quiet) as tell:
+            done = protect_job(Job.load(job), tell=tell)
+            notes = release_job(done, folder, force=True)
+        found = check(folder / "internal" / "certificate.json")
+        summaries[job.stem] = done.summary() | {"valid": found.valid}
+        if not (as_json or quiet):
+            click.echo(f"{job}:")
+            show_audit(done.summary(), [f"{folder}/release (may be published), {folder}/internal (confidential)"])
+            show_notes(notes, folder)
+            click.echo("The certificate, checked without a solver:")
+            show_verification(found)
+            click.echo()
     if as_json:
-        click.echo(json.dumps(done.summary() | {"valid": found.valid}, indent=2))
+        click.echo(json.dumps(summaries["job"] | {"register": summaries["register"]}, indent=2))
     elif not quiet:
-        show_audit(done.summary(), [f"{folder}/release (may be published), {folder}/internal (confidential)"])
-        click.echo("\nThe certificate, checked without a solver:")
-        show_verification(found)
-        click.echo(f"\nThe tables and the job are in {out}. Change {job} and run: cellguard protect {job} --out DIR")
-    sys.exit(0 if found.valid else 1)
+        click.echo(f"Change a job in {out} and run: cellguard protect {out / 'job.yaml'} --out DIR")
+    sys.exit(0 if all(summary["valid"] for summary in summaries.values()) else 1)
 
 
 def _assess(job: Path, silent: bool) -> Assessment:
@@ -319,10 +404,13 @@ def _report(assessment: Assessment, *, listed: Path | None, force: bool, as_json
 
 
 class _progress:  # noqa: N801
-    """Show the present step on the terminal; nothing when asked to be silent or when nobody watches."""
+    """Show the present step: live on a terminal, as a line now and then in a log; nothing when asked to be silent."""
 
     def __init__(self, silent: bool) -> None:
-        self.status = None
+        self.silent, self.status = silent, None
+        self.start = self.last = time.monotonic()
+        if not silent and cold.is_cold():
+            click.echo(cold.MESSAGE, err=True)
         if not silent and sys.stderr.isatty():
             from rich.console import Console
 
@@ -338,8 +426,12 @@ class _progress:  # noqa: N801
             self.status.stop()
 
     def _tell(self, step: str) -> None:
+        now = time.monotonic()
         if self.status:
-            self.status.update(step)
+            self.status.update(f"{step} ({now - self.start:.0f} s)")
+        elif not self.silent and now - self.last >= _LOG_EVERY:
+            self.last = now
+            click.echo(f"{now - self.start:.0f} s: {step}", err=True)
 
 
 def main() -> None:

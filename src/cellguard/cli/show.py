@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -84,10 +85,19 @@ def show_audit(summary: Mapping[str, Any], written: Sequence[str]) -> None:
         click.echo(
             f"At most {summary['gap']:.1%} of what the secondary cells cost could be saved (0.0% is the optimum)."
         )
+    for warning in summary.get("warnings", ()):
+        click.echo(f"Warning: {warning}")
     if "insiders" in summary:
         click.echo("Insiders not checked.")
     for line in written:
         click.echo(f"Written: {line}")
+
+
+def show_notes(notes: Sequence[str], folder: Path) -> None:
+    """Print where the report is, or why there is none."""
+    report = folder / "internal" / "report.html"
+    for line in [f"Read first: {report} (confidential)", *notes] if report.exists() else notes:
+        click.echo(line)
 
 
 _SHOWN = 20

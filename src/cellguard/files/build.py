@@ -4,29 +4,56 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from cellguard.errors import InputError, JobError, did_you_mean
-from cellguard.files.jobfile import AlsoSpec, DimensionSpec, Job, RecodeSpec, TableSpec
-from cellguard.hierarchy.build import TOTAL, by_digits
+from cellguard.files.jobfile import AlsoSpec, CellsSpec, DimensionSpec, Job, RecodeSpec, TableSpec
+from cellguard.files.records import JobRecords, column_of, read_records, record_files
+from cellguard.hierarchy.build import TOTAL, by_digits, flat
 from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
 from cellguard.hierarchy.hrc import read_hrc
 from cellguard.hierarchy.read import read_labels, read_levels, read_parents
 from cellguard.hierarchy.recode import cut, merge, to_level
+from cellguard.microdata.grouped import Grouped
+from cellguard.microdata.query import group_records
+from cellguard.microdata.text import Dialect
 from cellguard.rules.rule import Rule
 from cellguard.rules.simple import Given
+from cellguard.table.facts import Count
 from cellguard.table.read import About, CellColumns, flat_dimension, read_cells
-from cellguard.table.source import Dialect, Source, open_source
+from cellguard.table.source import Source, open_source
 from cellguard.table.statements import read_apriori
+from cellguard.table.survey import light_weights
 from cellguard.table.table import Table
+from cellguard.table.tabulate import Wanted, tabulate
 
 
-def build_tables(job: Job) -> list[Table]:
-    """Read the tables of a job, with their dimensions, recodings and a-priori statements."""
-    sources = {spec.name: _open(job, spec) for spec in job.tables}
-    if len(sources) < len(job.tables):
+@dataclass(frozen=True, eq=False)
+class Built:
+    """The tables of a job; what was noticed on the way; and how many records, if any, they were made from."""
+
+    tables: list[Table]
+    notes: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+def build_tables(job: Job) -> Built:
+    """Read or make the tables of a job, with their dimensions, recodings and a-priori statements."""
+    if len({spec.name for spec in job.tables}) < len(job.tables):
         raise JobError("two tables have the same name; give each a name of its own")
-    dimensions = build_dimensions(job, sources)
-    return [_build_table(job, spec, sources[spec.name], dimensions) for spec in job.tables]
+    sources = {spec.name: _open(job, spec, spec.cells) for spec in job.tables if spec.cells}
+    records = read_records(job)
+    dimensions = build_dimensions(job, sources, records)
+    found = {spec.name: _build_table(job, spec, spec.cells, sources, dimensions) for spec in job.tables if spec.cells}
+    if records is None:
+        return Built([found[spec.name] for spec in job.tables])
+    grouped = group_records(records.checked)
+    made = [spec for spec in job.tables if spec.cells is None]
+    for spec, table in zip(made, tabulate(grouped, [_wanted(job, s, records, dimensions) for s in made]), strict=True):
+        found[spec.name] = _with_apriori(job, spec, table)
+    counts = {"records": int(grouped.records.sum()), "respondents": grouped.holdings}
+    return Built([found[spec.name] for spec in job.tables], grouped.notes + _light(grouped, made), counts)
 
 
 def input_digests(job: Job) -> dict[str, str]:
@@ -37,30 +64,45 @@ def input_digests(job: Job) -> dict[str, str]:
         names += [name for name in (spec.levels, spec.parents, spec.hrc, spec.labels) if name]
         names += [name for also in spec.also for name in (also.levels, also.parents, also.hrc) if name]
     names += [job.known] if job.known else []
-    found = {name: job.path(name) for name in dict.fromkeys(names)}
-    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in found.items() if path.is_file()}
+    found = record_files(job) | {name: job.path(name) for name in dict.fromkeys(names)}
+    return {name: _digest(path) for name, path in found.items() if path.is_file()}
 
 
-def build_dimensions(job: Job, sources: Mapping[str, Source]) -> dict[str, Dimension]:
-    """Build every dimension that a table uses; one without a hierarchy gets the codes that the tables have."""
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def build_dimensions(job: Job, sources: Mapping[str, Source], records: JobRecords | None) -> dict[str, Dimension]:
+    """Build every dimension that a table uses; one without a hierarchy gets the codes that the data have."""
     found: dict[str, Dimension] = {}
+    known = {n for s in sources.values() for n in s.names} | set(records.checked.opened.columns if records else ())
     for name in dict.fromkeys(name for spec in job.tables for name in spec.by):
-        if name not in job.dimensions and name not in {n for s in sources.values() for n in s.names}:
+        if name not in job.dimensions and name not in known:
             raise JobError(f"no dimension or column {name!r}{did_you_mean(name, job.dimensions)}")
         spec = job.dimensions.get(name, DimensionSpec())
-        users = [sources[t.name] for t in job.tables if name in t.by]
-        found[name] = _build_dimension(job, name, spec, users)
+        users = [sources[t.name] for t in job.tables if name in t.by and t.cells]
+        made = any(name in t.by and t.cells is None for t in job.tables)
+        found[name] = _build_dimension(job, name, spec, users, records if made else None)
     return found
 
 
-def _build_dimension(job: Job, name: str, spec: DimensionSpec, sources: list[Source]) -> Dimension:
+def _build_dimension(
+    job: Job, name: str, spec: DimensionSpec, sources: list[Source], records: JobRecords | None
+) -> Dimension:
     column = spec.column or name
     codes = list(dict.fromkeys(code for source in sources for code in source.codes(column)[0]))
     labels = read_labels(job.path(spec.labels)) if spec.labels else {}
+    if records:
+        spec, labels = records.complete(name, spec), labels or records.labels(column)
+        codes = list(dict.fromkeys([*codes, *records.codes(column)]))
     main = _read_grouping(job, spec, codes, spec.total, labels)
     if main is None:
-        main = flat_dimension(name, codes, total=spec.total or TOTAL, place=sources[0].place.name, column=column).main
+        main = _flat(name, codes, spec.total or TOTAL, sources, column, labels)
     others = [_alternative(job, name, also, main, labels) for also in spec.also]
+    if records:
+        main, others = records.with_missing(column, main), [records.with_missing(column, o) for o in others]
+        records.accept(column, name, main)
     if spec.recode:
         try:
             main = _recode(main, spec.recode)
@@ -68,6 +110,15 @@ def _build_dimension(job: Job, name: str, spec: DimensionSpec, sources: list[Sou
         except InputError as error:
             raise type(error)(f"dimension {name!r}: {error}") from None
     return Dimension(name, main, *others)
+
+
+def _flat(
+    name: str, codes: list[str], total: str, sources: list[Source], column: str, labels: Mapping[str, str]
+) -> Hierarchy:
+    """Return the codes side by side; ready-made cells must have the total among them, and records must not."""
+    if sources:
+        return flat_dimension(name, codes, total=total, place=sources[0].place.name, column=column).main
+    return flat([code for code in codes if code != total], total=total, labels=labels)
 
 
 def _alternative(job: Job, name: str, also: AlsoSpec, main: Hierarchy, labels: Mapping[str, str]) -> Hierarchy:
@@ -105,25 +156,31 @@ def _merge(hierarchy: Hierarchy, recode: RecodeSpec) -> Hierarchy:
     return merge(hierarchy, recode.merge) if recode.merge else hierarchy
 
 
-def _open(job: Job, spec: TableSpec) -> Source:
-    cells = spec.cells
-    if cells is None:
-        raise JobError(f"table {spec.name!r}: no `cells`")
-    dialect = Dialect(cells.delimiter, cells.decimal, cells.encoding)
-    source = open_source(job.path(cells.source), dialect)
+def _open(job: Job, spec: TableSpec, cells: CellsSpec) -> Source:
+    source = open_source(job.path(cells.source), Dialect(cells.delimiter, cells.decimal, cells.encoding))
     for name in spec.by:
-        source.column(_column(job, name))
+        source.column(column_of(job, name))
     return source
 
 
-def _column(job: Job, name: str) -> str:
-    return (job.dimensions[name].column if name in job.dimensions else None) or name
+def _about(job: Job, spec: TableSpec) -> About:
+    return About(
+        name=spec.name,
+        response=spec.response or spec.value,
+        population=spec.population,
+        is_count=spec.value == "count",
+        decimals=spec.decimals,
+        zeros="possible" if spec.impossible else spec.zeros,
+        tolerance=spec.tolerance,
+        publish=spec.publish,
+        impossible=open_source(job.path(spec.impossible)) if spec.impossible else None,
+    )
 
 
-def _build_table(job: Job, spec: TableSpec, source: Source, dimensions: Mapping[str, Dimension]) -> Table:
-    cells = spec.cells
-    if cells is None:
-        raise JobError(f"table {spec.name!r}: no `cells`")
+def _build_table(
+    job: Job, spec: TableSpec, cells: CellsSpec, sources: Mapping[str, Source], dimensions: Mapping[str, Dimension]
+) -> Table:
+    """Read a table of ready-made cells."""
     is_count = spec.value == "count"
     columns = CellColumns(
         value=str(cells.count) if is_count else spec.value,
@@ -133,20 +190,32 @@ def _build_table(job: Job, spec: TableSpec, source: Source, dimensions: Mapping[
         marks=tuple(dict.fromkeys(rule.column for rule in _every(spec.rules) if isinstance(rule, Given))),
         **{name: getattr(cells, name) for name in ("status", "cost", "lower", "upper", "need_lower", "need_upper")},
     )
-    about = About(
-        name=spec.name,
-        response=spec.response or spec.value,
-        population=spec.population,
-        is_count=is_count,
-        decimals=spec.decimals,
-        zeros="possible" if spec.impossible else spec.zeros,
-        tolerance=spec.tolerance,
-        publish=spec.publish,
-        impossible=open_source(job.path(spec.impossible)) if spec.impossible else None,
+    by = {column_of(job, name): dimensions[name] for name in spec.by}
+    return _with_apriori(job, spec, read_cells(sources[spec.name], by, columns, _about(job, spec)))
+
+
+def _wanted(job: Job, spec: TableSpec, records: JobRecords, dimensions: Mapping[str, Dimension]) -> Wanted:
+    """Say which table to make from the records, with the facts that its rules need."""
+    return Wanted(
+        by={column_of(job, name): dimensions[name] for name in spec.by},
+        value=spec.value,
+        about=replace(_about(job, spec), decimals=records.decimals(spec)),
+        facts=tuple(dict.fromkeys([Count(), *(fact for rule in spec.rules for fact in rule.facts)])),
+        survey=spec.survey,
     )
-    by = {_column(job, name): dimensions[name] for name in spec.by}
-    table = read_cells(source, by, columns, about)
-    return read_apriori(table, job.path(spec.apriori), list(by)) if spec.apriori else table
+
+
+def _with_apriori(job: Job, spec: TableSpec, table: Table) -> Table:
+    columns = [column_of(job, name) for name in spec.by]
+    return read_apriori(table, job.path(spec.apriori), columns) if spec.apriori else table
+
+
+def _light(grouped: Grouped, made: list[TableSpec]) -> tuple[str, ...]:
+    """Say how many weights below 1 the rules take for 1."""
+    many = light_weights(grouped)
+    if not many or all(spec.survey in {"sample", "handbook", "published_weights"} for spec in made):
+        return ()
+    return (f"{many:,} records have a weight below 1; the rules take it for 1, the published totals do not",)
 
 
 def _every(rules: list[Rule]) -> Iterator[Rule]:

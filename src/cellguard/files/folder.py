@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from cellguard.errors import CellguardError, InputError
 from cellguard.files.rulespec import parse_rule
@@ -21,7 +22,7 @@ from cellguard.table.pattern import Pattern
 from cellguard.table.read import About, CellColumns, read_cells
 from cellguard.table.source import open_source
 from cellguard.table.table import Table
-from cellguard.table.tableset import link
+from cellguard.table.tableset import TableSet, link
 
 
 def read_folder(folder: str | Path) -> tuple[Findings, Requirements, Pattern]:
@@ -57,6 +58,22 @@ def _rebuild(inside: Path, about: dict[str, Any]) -> tuple[Findings, Requirement
     return findings, needs, Pattern(linked, needs.primary & hidden, hidden & ~needs.primary)
 
 
+def read_known_sums(folder: str | Path, tables: TableSet) -> sp.csr_array | None:
+    """Return the sums of distinct cells that the certificate says an attacker has from elsewhere, one row each."""
+    about = json.loads((Path(folder) / "internal" / "certificate.json").read_text(encoding="utf-8"))
+    sums = about.get("known") or []
+    if not sums:
+        return None
+    try:
+        cells = [int(tables.cells_of[table][row]) for terms in sums for table, row in terms]
+    except (TypeError, ValueError, IndexError):
+        raise InputError(
+            f"{str(folder)!r} is damaged: its known totals name no cells; see `cellguard verify`"
+        ) from None
+    number = np.repeat(np.arange(len(sums)), [len(terms) for terms in sums])
+    return sp.csr_array((np.ones(len(cells)), (number, cells)), shape=(len(sums), len(tables)))
+
+
 def read_statuses(folder: str | Path) -> dict[str, dict[str, str]]:
     """Return for each table of an output folder the status of each cell, by its name."""
     inside = Path(folder) / "internal"
@@ -89,7 +106,16 @@ def _read_table(inside: Path, spec: dict[str, Any], dimensions: dict[str, Dimens
     counted = source.column("count").null_count < len(source)
     marks = tuple(n for n in source.names if n.startswith("mark:"))
     columns = CellColumns(
-        "total", "count" if counted else None, top=tuple(tops), status="state", marks=marks, **{n: n for n in NUMBERS}
+        "total",
+        "count" if counted else None,
+        top=tuple(tops),
+        status="state",
+        marks=marks,
+        base="base" if "base" in source.names else None,
+        excess=tuple(name.replace("top", "excess") for name in tops if name.replace("top", "excess") in source.names),
+        unwaived=("unwaived1",) if "unwaived1" in source.names else (),
+        requested="requested" if "requested" in source.names else None,
+        **{n: n for n in NUMBERS},
     )
     about = About(
         spec["name"], spec["response"], spec["population"], spec["count"], spec["decimals"], "known", spec["tolerance"]

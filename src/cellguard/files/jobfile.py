@@ -26,6 +26,7 @@ from cellguard.files.rulespec import dump_rule, parse_rule, rule_schema
 from cellguard.files.yamlfile import Lines, read_yaml
 from cellguard.protect.suppress.costs import COSTS, parse_cost
 from cellguard.rules.rule import Rule
+from cellguard.table.survey import Survey
 
 
 def _checked_cost(data: object) -> object:
@@ -140,19 +141,90 @@ class CellsSpec(_Spec):
     encoding: str = "utf-8"
 
 
+class MissingSpec(_Spec):
+    """What to do where a record lacks something; whatever is not an error is counted and reported."""
+
+    value: Literal["error", "drop", "zero"] = Field("error", description="a blank value: error, drop the record, or 0")
+    code: Literal["error", "drop", "category"] = Field(
+        "error", description="a blank code: error, drop the record, or a category of its own, `Missing`"
+    )
+    holding: Literal["error", "own"] = Field(
+        "error", description="a blank holding: error, or the respondent is a holding of its own"
+    )
+
+
+class MicrodataSpec(_Spec):
+    """The records that tables without `cells` are made from, and which column holds what."""
+
+    source: str = Field(min_length=1, description="CSV, Parquet or DuckDB file, or the text file of an .rda")
+    query: str | None = Field(None, min_length=1, description="for a DuckDB file: a SELECT that returns the records")
+    rda: str | None = Field(None, min_length=1, description="τ-ARGUS metadata: fixed-width or free text without header")
+    respondent: str | None = Field(None, description="who gave the record; counts once in each cell")
+    holding: str | None = Field(None, description="the group that the respondent belongs to; counts once in each cell")
+    weight: str | None = Field(None, description="the survey weight")
+    waiver: str | None = Field(None, description="yes or no: the respondent allows publication")
+    request: str | None = Field(None, description="yes or no: the respondent asks for protection")
+    missing: MissingSpec = MissingSpec()
+    delimiter: str | None = None
+    decimal: str = "."
+    encoding: str | None = Field(None, description="found out if not given: UTF-8, or else Windows-1252")
+
+    @model_validator(mode="after")
+    def _one_format(self) -> MicrodataSpec:
+        if self.query and self.rda:
+            raise ValueError("give one of query and rda, not both")
+        return self
+
+
 class ProtectSpec(_Spec):
     """How a table is protected. Tables of a job are one linked set, so they share method and engine."""
 
-    method: Literal["suppress"] = "suppress"
+    method: Literal["suppress", "perturb"] = Field("suppress", description="perturb: see the job's `perturb`")
     engine: Literal["witness"] = "witness"
     cost: CostSpec = Field("value", description="what hiding a cell costs")
 
 
-class OutputSpec(_Spec):
-    """Where the results go."""
+class AttributesSpec(_Spec):
+    """Own multipliers of each response, close to the respondent's, so that ratios are not disclosed."""
 
-    folder: str = Field(min_length=1)
-    formats: list[Literal["csv"]] = ["csv"]
+    variant: Literal["delta", "factor"] = Field("factor", description="add to the multiplier, or multiply it")
+    sd: float = Field(0.005, gt=0, lt=0.5, description="the standard deviation of what is added or multiplied")
+    limit: float = Field(0.2, gt=0, description="derived multipliers that are farther off are reported")
+
+
+class PerturbSpec(_Spec):
+    """How tables with `method: perturb` are perturbed: one multiplier a respondent, shared by all tables."""
+
+    method: Literal["zes", "zes_mu"] = Field("zes", description="zes uses mu; zes_mu finds the smallest that protects")
+    mu: float = Field(0.10, gt=0, lt=1, description="how far multipliers are from 1 on average")
+    sigma: float = Field(0.02, ge=0, lt=1, description="the standard deviation of that distance")
+    shape: Literal["normal", "beta", "uniform", "triangular"] = "normal"
+    directions: Literal["random", "balanced"] = "random"
+    probability: float = Field(0.95, ge=0.5, lt=1, description="zes_mu: how sure an unsafe cell must become safe")
+    cap: float = Field(0.20, gt=0, lt=1, description="zes_mu: the largest mu to use")
+    way: Literal["exact", "formula"] = Field("exact", description="zes_mu: the whole noise, or the largest one's only")
+    seed: int | None = Field(None, ge=0, lt=2**63, description="default: one that nobody can guess")
+    attributes: AttributesSpec | None = None
+    accept: list[str] = Field([], description="unsafe cells that may be released all the same, as `table: cell`")
+    published: list[str] = Field([], description="output folders of the same office, to find conflicts with")
+    few: int = Field(3, ge=1, description="cells with fewer contributors are listed")
+    sparse: int = Field(100, ge=2, description="cells with at most so many contributors are looked at for coalitions")
+    round: bool = Field(False, description="publish whole counts; they then no longer add up")
+
+
+class OutputSpec(_Spec):
+    """Where the results go, and in which formats."""
+
+    folder: str | None = Field(None, min_length=1, description="the output folder; --out goes before it")
+    formats: list[Literal["csv", "parquet", "html", "xlsx"]] = Field(
+        ["csv"], description="csv is always written; html is the report, for the officer and for the public"
+    )
+
+    @model_validator(mode="after")
+    def _once(self) -> OutputSpec:
+        if len(set(self.formats)) < len(self.formats):
+            raise ValueError("`formats` names a format twice")
+        return self
 
 
 class TableSpec(_Spec):
@@ -170,16 +242,17 @@ class TableSpec(_Spec):
     tolerance: float | None = Field(
         None, ge=0, allow_inf_nan=False, description="how far a sum may be off, for values rounded one by one"
     )
-    cells: CellsSpec | None = None
+    cells: CellsSpec | None = Field(None, description="ready-made cells; without them the table is made from records")
+    survey: Survey | None = Field(None, description="with weights: which contributions the rules see")
     apriori: str | None = Field(None, description="statements about single cells: CSV, or τ-ARGUS .hst")
     rules: list[RuleSpec] = []
     protect: ProtectSpec = ProtectSpec()
 
     @model_validator(mode="after")
     def _whole(self) -> TableSpec:
-        if self.cells is None:
-            raise ValueError("`cells` is missing: tables from records are not there yet, so name the file of cells")
-        if self.value == "count" and self.cells.count is None:
+        if self.cells and self.survey:
+            raise ValueError("`survey` goes with tables from records; ready-made cells have no weights")
+        if self.value == "count" and self.cells and self.cells.count is None:
             raise ValueError("value: count is a frequency table; name the column of counts with `cells: {count: ...}`")
         if self.impossible and self.zeros == "known":
             raise ValueError("`impossible` goes with zeros: possible")
@@ -214,20 +287,71 @@ class Job(_Spec):
     'min_frequency 3'
     """
 
-    later: ClassVar[tuple[str, ...]] = ("microdata", "previous")
+    later: ClassVar[tuple[str, ...]] = ("previous",)
     version: Literal[1]
+    microdata: MicrodataSpec | None = None
     dimensions: dict[str, DimensionSpec] = {}
     equations: list[str] = []
     tables: list[TableSpec] = Field(min_length=1)
+    perturb: PerturbSpec | None = Field(None, description="settings of tables with `protect: {method: perturb}`")
     attack: AttackSpec = AttackSpec()
     known: str | None = Field(None, min_length=1, description="CSV file of totals that an attacker has from elsewhere")
     output: OutputSpec | None = None
     _folder: Path = PrivateAttr(default=Path())
 
+    @model_validator(mode="after")
+    def _tables_have_data(self) -> Job:
+        made = [table.name for table in self.tables if table.cells is None]
+        if made and self.microdata is None:
+            raise ValueError(
+                f"table {made[0]!r} has no data: name its `cells`, or, to make it from records, the job's `microdata`"
+            )
+        if self.microdata and not made:
+            raise ValueError("`microdata` is given, but every table has `cells`; leave one of them out")
+        return self
+
+    @model_validator(mode="after")
+    def _one_method(self) -> Job:
+        perturbed = [t for t in self.tables if t.protect.method == "perturb"]
+        others = [t for t in self.tables if t.protect.method != "perturb"]
+        if not perturbed:
+            if self.perturb:
+                raise ValueError("`perturb` is given, but no table says `protect: {method: perturb}`")
+            return self
+        for table in perturbed:
+            for other in others:
+                if (table.response or table.value) == (other.response or other.value):
+                    raise ValueError(
+                        f"conflict: table {table.name!r} is perturbed and table {other.name!r} of the same response is "
+                        "suppressed; the true values of one give away the noise of the other, so use one method"
+                    )
+        if others:
+            raise ValueError(
+                f"table {perturbed[0].name!r} is perturbed and {others[0].name!r} is not; put them into two jobs"
+            )
+        for key, given in (("known", self.known), ("attack", self.attack != AttackSpec())):
+            if given:
+                raise ValueError(f"`{key}` is not looked at when tables are perturbed; leave it out")
+        for table in perturbed:
+            for name in ("cells", "apriori", "survey", "impossible", "zeros", "tolerance"):
+                if getattr(table, name) is not None:
+                    raise ValueError(f"table {table.name!r}: `{name}` does not go with perturbation; leave it out")
+        return self
+
+    @property
+    def is_perturbed(self) -> bool:
+        """Whether the tables are perturbed (all of them are, or none)."""
+        return self.tables[0].protect.method == "perturb"
+
     @property
     def folder(self) -> Path:
         """The folder that relative paths start from."""
         return self._folder
+
+    @property
+    def formats(self) -> frozenset[str]:
+        """The formats to write; CSV files are always among them, since the certificate speaks of them."""
+        return frozenset({"csv", *(self.output.formats if self.output else ())})
 
     def path(self, name: str) -> Path:
         """Return the path of a file that the job names."""

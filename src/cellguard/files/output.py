@@ -10,6 +10,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,26 +18,46 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import scipy.sparse as sp
 import yaml
 
 from cellguard.attack.audit import Audit
 from cellguard.attack.certificate import Witnesses, witnesses
 from cellguard.errors import InputError
+from cellguard.files.formats import write_formats
 from cellguard.files.jobfile import Job
 from cellguard.files.rulespec import dump_rule
 from cellguard.files.write import csv_text
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.protect.suppress.explain import MOST, explain_pattern
+from cellguard.protect.suppress.explain import Explanations
 from cellguard.rules.assess import Findings, TableFindings
 from cellguard.table.apriori import NUMBERS, State
+from cellguard.table.facts import Facts, FloatArray
 from cellguard.table.pattern import Release, release
 from cellguard.table.table import Table
 
 
-def write_output(
-    folder: str | Path, job: Job, findings: Findings, audit: Audit, summary: Mapping[str, Any], *, force: bool = False
-) -> None:
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a run leaves: findings, a safe audit, its summary, which cells protect which, what hiding each costs.
+
+    ``pages`` are reports to put into the output folder, by their path in it; ``known`` has one row for each sum of
+    distinct cells that the attacker has from elsewhere.
+    """
+
+    job: Job
+    findings: Findings
+    audit: Audit
+    summary: Mapping[str, Any]
+    explanations: Explanations
+    costs: FloatArray | None = None
+    pages: Mapping[str, str] = field(default_factory=dict)
+    known: sp.csr_array | None = None
+
+
+def write_output(folder: str | Path, outcome: Outcome, *, force: bool = False) -> None:
     """Write release and internal files of a proven pattern, all or nothing."""
+    audit = outcome.audit
     folder = Path(folder)
     if audit.verdict != "safe":
         raise InputError(f"nothing is released: the audit's verdict is {audit.verdict}")
@@ -48,9 +69,13 @@ def write_output(
     except OSError as error:
         raise InputError(f"cannot write {str(folder)!r}: {error.strerror}") from None
     try:
-        _write_release(made / "release", release(audit.pattern, audit.values))
-        _write_internal(made / "internal", job, findings, audit, summary)
-        _write_certificate(made, job, findings, audit)
+        published = release(audit.pattern, audit.values)
+        _write_release(made / "release", published)
+        write_formats(made / "release", published, outcome.job.formats)
+        _write_internal(made / "internal", outcome)
+        for name, page in outcome.pages.items():
+            (made / name).write_text(page, encoding="utf-8")
+        _write_certificate(made, outcome)
         for path in (made / "internal").rglob("*"):
             path.chmod(0o700 if path.is_dir() else 0o600)
         made.chmod(0o755)
@@ -89,20 +114,20 @@ def _write_release(folder: Path, published: Release) -> None:
     _write_json(folder / "metadata.json", {"tables": about})
 
 
-def _write_internal(folder: Path, job: Job, findings: Findings, audit: Audit, summary: Mapping[str, Any]) -> None:
+def _write_internal(folder: Path, outcome: Outcome) -> None:
+    audit = outcome.audit
     folder.mkdir(mode=0o700)
     (folder / "hierarchies").mkdir()
     (folder / "facts").mkdir()
     needs = [audit.in_grains(_on_cells(audit, amounts)) for amounts in _needs(audit)]
-    protects = _protects(audit)
-    for number, here in enumerate(findings.by_table):
-        _write_cells(folder, number, here, audit, needs, protects)
+    for number, here in enumerate(outcome.findings.by_table):
+        _write_cells(folder, number, here, outcome, needs)
         _write_facts(folder, number, here.table, audit)
     for dimension in {d.name: d for t in audit.needs.tables.tables for d in t.dimensions}.values():
         _write_hierarchies(folder, dimension)
-    resolved = yaml.safe_dump(job.model_dump(), sort_keys=False, allow_unicode=True)
+    resolved = yaml.safe_dump(outcome.job.model_dump(), sort_keys=False, allow_unicode=True)
     (folder / "job.yaml").write_text(resolved, encoding="utf-8")
-    _write_json(folder / "summary.json", summary)
+    _write_json(folder / "summary.json", outcome.summary)
 
 
 def _needs(audit: Audit) -> tuple[Any, Any, Any]:
@@ -119,18 +144,15 @@ _INTERNAL = ("value", "count", "status", "reasons", "cost", "need_lower", "need_
 
 
 def _write_cells(
-    folder: Path,
-    number: int,
-    here: TableFindings,
-    audit: Audit,
-    needs: Sequence[Sequence[Decimal]],
-    protects: Mapping[int, list[int]],
+    folder: Path, number: int, here: TableFindings, outcome: Outcome, needs: Sequence[Sequence[Decimal]]
 ) -> None:
+    audit = outcome.audit
     table, cells = here.table, audit.needs.tables.cells_of[number]
-    status, reasons = audit.pattern.status(number).tolist(), _reasons(here, cells, audit, protects)
+    status, reasons = audit.pattern.status(number).tolist(), _reasons(here, cells, outcome)
     primary = audit.needs.primary[cells]
     count = [""] * len(table) if table.facts.count is None else [f"{n:.0f}" for n in table.facts.count.tolist()]
-    cost = ["" if np.isnan(c) else repr(c) for c in table.apriori.cost.tolist()]
+    costs = table.apriori.cost if outcome.costs is None else outcome.costs[cells]
+    cost = ["" if np.isnan(c) else repr(c) for c in costs.tolist()]
     codes = [np.array(d.codes, object)[c].tolist() for d, c in zip(table.dimensions, table.codes, strict=True)]
     hidden = audit.pattern.unknown & audit.exact
     at = cells.tolist()
@@ -144,16 +166,10 @@ def _write_cells(
     (folder / f"{table.name}.csv").write_text(text, encoding="utf-8")
 
 
-def _protects(audit: Audit) -> Mapping[int, list[int]]:
-    """Return for each secondary the unsafe cells that it protects; nothing for sets too large to explain beforehand."""
-    many = int((audit.problem.lower > 0).sum() + (audit.problem.upper > 0).sum() + (audit.problem.sliding > 0).sum())
-    return explain_pattern(audit.needs, audit.pattern).protects if many <= MOST else {}
-
-
-def _reasons(here: TableFindings, cells: Any, audit: Audit, protects: Mapping[int, list[int]]) -> list[str]:  # noqa: ANN401
+def _reasons(here: TableFindings, cells: Any, outcome: Outcome) -> list[str]:  # noqa: ANN401
     """Return why each cell is hidden: the rules that say so, or the unsafe cells that it protects."""
-    tables, reasons = audit.needs.tables, here.reasons()
-    for at in np.flatnonzero(audit.pattern.secondary[cells]).tolist():
+    tables, reasons, protects = outcome.audit.needs.tables, here.reasons(), outcome.explanations.protects
+    for at in np.flatnonzero(outcome.audit.pattern.secondary[cells]).tolist():
         names = [tables.cell_name(c) for c in protects.get(int(cells[at]), ())]
         if names:
             reasons[at] = (
@@ -172,6 +188,7 @@ def _write_facts(folder: Path, number: int, table: Table, audit: Audit) -> None:
     columns["count"] = many
     for rank in range(1, facts.known_tops + 1):
         columns[f"top{rank}"] = pa.array(facts.top(rank))
+    columns |= _facts_of_records(facts)
     for name, mark in facts.marks.items():
         columns[f"mark:{name}"] = pa.array(mark)
     names = [None if s == State.none else State(s).name for s in table.apriori.state.tolist()]
@@ -180,6 +197,19 @@ def _write_facts(folder: Path, number: int, table: Table, audit: Audit) -> None:
         said = getattr(table.apriori, name)
         columns[name] = pa.array(said, pa.float64(), mask=np.isnan(said))
     pq.write_table(pa.table(columns), folder / "facts" / f"{table.name}.parquet")
+
+
+def _facts_of_records(facts: Facts) -> dict[str, pa.Array]:
+    """Return the columns of the facts that only tables made from records have."""
+    columns = {} if facts.base is None else {"base": pa.array(facts.base)}
+    if facts.excess is not None:
+        columns |= {f"excess{rank}": pa.array(column) for rank, column in enumerate(facts.excess.T, 1)}
+    if facts.unwaived is not None:
+        largest = facts.unwaived[:, 0]
+        columns["unwaived1"] = pa.array(largest, pa.float64(), mask=np.isnan(largest))
+    if facts.requested is not None:
+        columns["requested"] = pa.array(facts.requested)
+    return columns
 
 
 def _write_hierarchies(folder: Path, dimension: Dimension) -> None:
@@ -192,7 +222,8 @@ def _write_hierarchies(folder: Path, dimension: Dimension) -> None:
     (folder / "hierarchies" / f"{dimension.name}.csv").write_text(text, encoding="utf-8")
 
 
-def _write_certificate(folder: Path, job: Job, findings: Findings, audit: Audit) -> None:
+def _write_certificate(folder: Path, outcome: Outcome) -> None:
+    job, findings, audit = outcome.job, outcome.findings, outcome.audit
     proof = witnesses(audit)
     _write_witnesses(folder / "internal" / "certificate.parquet", proof, audit)
     tables = [_table_spec(here, tuple(spec.rules)) for here, spec in zip(findings.by_table, job.tables, strict=True)]
@@ -208,6 +239,7 @@ def _write_certificate(folder: Path, job: Job, findings: Findings, audit: Audit)
             "upper": _bound(job.attack.upper),
             "percent": None if job.attack.percent is None else _number(job.attack.percent),
         },
+        "known": _known(outcome),
         "grains": [{"response": r, "population": p, "decimals": grain[t.name]} for (r, p), t in topics.items()],
         "witnesses": proof.many,
         "insiders": [],
@@ -221,6 +253,17 @@ def _write_certificate(folder: Path, job: Job, findings: Findings, audit: Audit)
     canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     document["digest"] = hashlib.sha256(canonical.encode("utf-8")).hexdigest()
     _write_json(folder / "internal" / "certificate.json", document)
+
+
+def _known(outcome: Outcome) -> list[list[tuple[int, int]]]:
+    """Return each sum that the attacker knows as cells: the position of a table, and a row in it."""
+    if outcome.known is None:
+        return []
+    table, row = outcome.audit.needs.tables.first
+    return [
+        list(zip(table[cells].tolist(), row[cells].tolist(), strict=True))
+        for cells in np.split(outcome.known.indices, outcome.known.indptr[1:-1])
+    ]
 
 
 def _first_cells(audit: Audit) -> list[tuple[Table, Any]]:

@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 from cellguard.errors import InputError, did_you_mean
 from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
 from cellguard.rules.rule import All, Rule
-from cellguard.rules.simple import Given, MaxShare, MinFrequency
+from cellguard.rules.simple import Given, MaxShare, MinFrequency, Request
 
 RULES: Mapping[str, type[Any]] = {
     "min_frequency": MinFrequency,
@@ -18,6 +18,7 @@ RULES: Mapping[str, type[Any]] = {
     "prior_posterior": PriorPosterior,
     "max_share": MaxShare,
     "linear": Linear,
+    "request": Request,
     "given": Given,
 }
 _LATER = ("statisticon",)

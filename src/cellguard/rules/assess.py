@@ -134,6 +134,8 @@ def _refuse_negative(table: Table, rule: Rule) -> None:
     negative = table.value < 0
     if table.facts.tops is not None:
         negative = negative | (table.facts.tops < 0).any(axis=1)
+    if table.facts.negative is not None:
+        negative = negative | (table.facts.negative < 0)
     if negative.any():
         cell = int(np.flatnonzero(negative)[0])
         raise InputError(

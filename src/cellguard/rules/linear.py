@@ -16,7 +16,7 @@ import numpy as np
 
 from cellguard.errors import InputError
 from cellguard.rules.rule import PROTECTION_PERCENT, above, check_whole, options, percent
-from cellguard.table.facts import BoolArray, Fact, Facts, FloatArray, Top, Total
+from cellguard.table.facts import BoolArray, Fact, Facts, FloatArray, Top, Total, Unwaived
 
 
 class _Linear(ABC):
@@ -45,14 +45,14 @@ class _Linear(ABC):
 
     def sensitivity(self, cells: Facts) -> FloatArray:
         """Return S = sum of lambda_i x_i."""
-        score = self.tail * cells.total
+        score = self.tail * cells.whole(len(self.prefix))
         for rank, weight in enumerate(self.prefix, 1):
             score = score + (weight - self.tail) * cells.top(rank)
         return np.asarray(score, float)
 
     def unsafe(self, cells: Facts) -> BoolArray:
         """Tell where S > 0; a total of 0 discloses no share, so it is unsafe only if ``zero_unsafe``."""
-        zero = cells.total == 0
+        zero = cells.basis == 0
         respondents = zero if cells.count is None else zero & (cells.count > 0)
         found = above(self.sensitivity(cells), cells, self.inclusive) & ~zero
         return found | respondents if self.zero_unsafe else found
@@ -99,7 +99,7 @@ class Dominance(_Linear):
     def measure(self, cells: Facts) -> FloatArray:
         """Return the share of the n largest contributions, in percent of the total."""
         top = np.sum([cells.top(rank) for rank in range(1, self.n + 1)], axis=0)
-        return _ratio(top, cells.total)
+        return _ratio(top, cells.whole(self.n))
 
     @property
     def minimum_contributions(self) -> int:
@@ -107,8 +107,45 @@ class Dominance(_Linear):
         return ceil(100 * self.n / self.k - 1e-9)
 
 
+class _Estimate(_Linear):
+    """What p % and prior-posterior share: they ask how well others can estimate one contributor, the victim.
+
+    With ``waivers`` the victim is the largest contributor s who did not waive protection, and the coalition are the
+    largest others, waived or not (Handbook, section 4.2.2): X - x_s - x_r in place of X - x1 - x2.
+    """
+
+    __slots__ = ()
+    coalition: int
+    waivers: bool
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The total, the largest contributions and, with waivers, the largest of those without one."""
+        return (Total(), Top(len(self.prefix)), *((Unwaived(1),) if self.waivers else ()))
+
+    def sensitivity(self, cells: Facts) -> FloatArray:
+        """Return S; with waivers that of the largest without one, -inf where all have waived."""
+        if not self.waivers:
+            return _Linear.sensitivity(self, cells)
+        victim, rest = self._estimate(cells)
+        return np.where(np.isnan(victim), -np.inf, self.prefix[0] * np.nan_to_num(victim) + self.tail * rest)
+
+    def _estimate(self, cells: Facts) -> tuple[FloatArray, FloatArray]:
+        """Return the victim's contribution and what is left after taking out the victim and the coalition."""
+        ranks = len(self.prefix)
+        rest = cells.whole(ranks) - np.sum([cells.top(rank) for rank in range(1, ranks + 1)], axis=0)
+        if not self.waivers:
+            return cells.top(1), rest
+        if cells.unwaived is None:
+            raise InputError("waivers: the largest contributions of those without a waiver are not known")
+        victim = cells.unwaived[:, 0]
+        own = np.nan_to_num(victim)
+        # If others are larger, the coalition is the largest of them, and the last of the ranks is left over.
+        return victim, rest + np.maximum(own, cells.top(ranks)) - own
+
+
 @dataclass(frozen=True, slots=True)
-class PPercent(_Linear):
+class PPercent(_Estimate):
     """p %: unsafe if the runner-up can estimate the largest contributor to within ``p`` percent.
 
     With a ``coalition`` of m, the m largest others pool what they know. ``p`` may exceed 100.
@@ -123,6 +160,7 @@ class PPercent(_Linear):
     coalition: int = 1
     inclusive: bool = False
     zero_unsafe: bool = False
+    waivers: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.p < np.inf:
@@ -144,11 +182,11 @@ class PPercent(_Linear):
 
     def measure(self, cells: Facts) -> FloatArray:
         """Return the error of the best estimate of the largest contribution, in percent of it."""
-        return _estimate_error(cells, self.coalition)
+        return _error(*self._estimate(cells))
 
 
 @dataclass(frozen=True, slots=True)
-class PriorPosterior(_Linear):
+class PriorPosterior(_Estimate):
     """p-q: as p %, but everybody knows the others beforehand to within ``q`` percent; only p/q matters.
 
     >>> from cellguard.table.facts import contributions
@@ -161,6 +199,7 @@ class PriorPosterior(_Linear):
     coalition: int = 1
     inclusive: bool = False
     zero_unsafe: bool = False
+    waivers: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.p < self.q <= 100:
@@ -184,7 +223,7 @@ class PriorPosterior(_Linear):
 
     def measure(self, cells: Facts) -> FloatArray:
         """Return the error of the best estimate of the largest contribution, in percent of it."""
-        return _estimate_error(cells, self.coalition) * self.q / 100
+        return _error(*self._estimate(cells)) * self.q / 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +260,7 @@ class Linear(_Linear):
 
     def measure(self, cells: Facts) -> FloatArray:
         """Return S in percent of the total."""
-        return _ratio(self.sensitivity(cells), cells.total)
+        return _ratio(self.sensitivity(cells), cells.whole(len(self.weights)))
 
     @property
     def subadditive(self) -> bool:
@@ -248,9 +287,8 @@ def p_from_k(k: float) -> float:
     return 100 * (100 - k) / k
 
 
-def _estimate_error(cells: Facts, coalition: int) -> FloatArray:
-    rest = cells.total - np.sum([cells.top(rank) for rank in range(1, coalition + 2)], axis=0)
-    return _ratio(rest, cells.top(1))
+def _error(victim: FloatArray, rest: FloatArray) -> FloatArray:
+    return _ratio(rest, np.nan_to_num(victim))
 
 
 def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
@@ -259,4 +297,4 @@ def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
 
 def _options(rule: PPercent | PriorPosterior) -> str:
     together = f" with coalitions of {rule.coalition}" if rule.coalition > 1 else ""
-    return together + options(rule.inclusive, rule.zero_unsafe)
+    return together + options(rule.inclusive, rule.zero_unsafe) + (", waivers" if rule.waivers else "")

@@ -1,7 +1,8 @@
 """What every sensitivity rule has: the facts it needs, a measure, a sensitivity, and how far a cell must be protected.
 
 References: *Handbook on Statistical Disclosure Control* (Hundepool et al. 2012), chapter 4, for the rules and the
-protection levels. Contributions x1 >= x2 >= ... of the N respondents of a cell sum to X.
+protection levels. Contributions x1 >= x2 >= ... of the N respondents of a cell sum to X (in a weighted survey X is the
+total that the facts relate contributions to, see `Facts`).
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Rule(Protocol):
 
 def above(sensitivity: FloatArray, cells: Facts, inclusive: bool) -> BoolArray:
     """Tell where the sensitivity is above 0, or at it if inclusive; an exact tie must not flip by rounding."""
-    slack = 1e-12 * np.maximum(np.abs(cells.total), 1)
+    slack = 1e-12 * np.maximum(np.abs(cells.basis), 1)
     return np.asarray(sensitivity >= -slack if inclusive else sensitivity > slack, bool)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from cellguard.errors import InputError
 from cellguard.rules.rule import PROTECTION_PERCENT, above, check_whole, occupied, options, percent
-from cellguard.table.facts import BoolArray, Count, Fact, Facts, FloatArray, Mark, Top, Total
+from cellguard.table.facts import BoolArray, Count, Fact, Facts, FloatArray, Mark, Requested, Top, Total
 
 
 class _NoFormula:
@@ -90,16 +90,59 @@ class MaxShare(_NoFormula):
 
     def sensitivity(self, cells: Facts) -> FloatArray:
         """Return x1 - k/100 X."""
-        return cells.top(1) - self.k / 100 * cells.total
+        return cells.top(1) - self.k / 100 * cells.whole(1)
 
     def measure(self, cells: Facts) -> FloatArray:
         """Return the largest contribution's share in percent."""
-        share = np.full(len(cells.total), np.nan)
-        return np.divide(100 * cells.top(1), cells.total, out=share, where=cells.total != 0)
+        share, whole = np.full(len(cells.total), np.nan), cells.whole(1)
+        return np.divide(100 * cells.top(1), whole, out=share, where=whole != 0)
 
     def unsafe(self, cells: Facts) -> BoolArray:
         """Tell where the share is too large; a total of 0 has no shares."""
-        return above(self.sensitivity(cells), cells, self.inclusive) & (cells.total != 0)
+        return above(self.sensitivity(cells), cells, self.inclusive) & (cells.basis != 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Request(_NoFormula):
+    """Unsafe if the largest contributor asked for protection and exceeds ``k`` percent of the total.
+
+    The request rule of foreign trade statistics (Handbook, section 4.2).
+
+    >>> cells = Facts(np.array([10.0, 10.0]), tops=np.array([[8.0], [8.0]]), requested=np.array([True, False]))
+    >>> Request(70).unsafe(cells).tolist()
+    [True, False]
+    """
+
+    k: float
+    inclusive: bool = False
+    protection_percent: float = PROTECTION_PERCENT
+    nonnegative = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.k < 100:
+            raise InputError(f"request: k must be above 0 and below 100 percent, not {percent(self.k)}")
+        _check_percent("request", self.protection_percent)
+
+    def __str__(self) -> str:
+        return f"request {percent(self.k)}" + options(self.inclusive)
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The total, the largest contribution and whether its contributor asked for protection."""
+        return (Total(), Top(1), Requested())
+
+    def sensitivity(self, cells: Facts) -> FloatArray:
+        """Return x1 - k/100 X where protection was asked for."""
+        excess = cells.top(1) - self.k / 100 * cells.whole(1)
+        return np.where(_requested(cells), excess, -np.inf)
+
+    def measure(self, cells: Facts) -> FloatArray:
+        """Return the largest contribution's share in percent."""
+        return MaxShare(self.k).measure(cells)
+
+    def unsafe(self, cells: Facts) -> BoolArray:
+        """Tell where protection was asked for and the share is too large; a total of 0 has no shares."""
+        return above(self.sensitivity(cells), cells, self.inclusive) & (cells.basis != 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +187,12 @@ def _count(cells: Facts) -> FloatArray:
     if cells.count is None:
         raise InputError("min_frequency needs the number of respondents of each cell")
     return cells.count
+
+
+def _requested(cells: Facts) -> BoolArray:
+    if cells.requested is None:
+        raise InputError("request needs to know whether each cell's largest contributor asked for protection")
+    return cells.requested
 
 
 def _check_percent(rule: str, value: float) -> None:

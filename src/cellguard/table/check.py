@@ -34,11 +34,11 @@ class Columns(Protocol):
 
 
 def check_facts(facts: Facts, source: Source, columns: Columns, is_count: bool) -> Facts:
-    """Check counts and contributions against the totals; a frequency table's count is its value."""
+    """Check counts and contributions against the totals; a frequency table's count is its value, unless given."""
     value = columns.value
     if is_count:
         _counts(facts.total, source, value)
-        facts = replace(facts, count=facts.total)
+        facts = replace(facts, count=facts.total if facts.count is None else facts.count)
     if facts.count is not None:
         _counts(facts.count, source, columns.number or value)
         _refuse(
@@ -65,6 +65,8 @@ def _tops(facts: Facts, source: Source, names: Sequence[str]) -> None:
     for rank in range(1, tops.shape[1]):
         rising = tops[:, rank] > tops[:, rank - 1] + slack
         _refuse(rising, source, names[rank], "the largest contributions are not sorted; give the largest first")
+    if facts.base is not None:
+        return  # virtual contributions of a survey may be more than respondents, and than the weighted total
     # With negative contributions about, a part may exceed the whole.
     if (tops >= 0).all() and (facts.total >= 0).all():
         above = tops.sum(axis=1) > facts.total + slack

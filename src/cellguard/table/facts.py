@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,12 +39,53 @@ class Mark:
     column: str
 
 
-Fact = Total | Count | Top | Mark
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The number of records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unwaived:
+    """The ``n`` largest contributions of those who did not waive protection."""
+
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """Whether the largest contributor asked for protection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """The sum of the positive contributions and that of the negative ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Median, quartiles and standard deviation of the contributions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entropy:
+    """The entropy of the contributions' shares."""
+
+
+Fact = Total | Count | Top | Mark | Records | Unwaived | Requested | Signs | Spread | Entropy
 
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """The facts of all cells, one array a fact. ``complete`` says that ``tops`` are all contributions there are.
+    """The facts of all cells, one array a fact; None for a fact that nobody asked for.
+
+    ``total`` is what is published. ``complete`` says that ``tops`` are all contributions there are. In a weighted
+    survey rules may relate contributions to another total than the published one: ``base``. ``excess`` holds, where
+    the weights are published too, what the largest contributors stand for beyond themselves, (w - 1) x. ``unwaived``
+    are the largest contributions of those who did not waive protection (NaN where there are no more), ``requested``
+    tells where the largest contributor asked for it. ``positive`` and ``negative`` are the sums of the contributions of
+    either sign. ``quartiles`` (first and third, one column each) and ``median`` interpolate linearly; ``deviation`` is
+    the sample standard deviation, NaN below two contributions; ``entropy`` is that of the shares in the sum of absolute
+    contributions, in bits.
 
     >>> facts = Facts(np.array([92.0]), np.array([5.0]), np.array([[81.0, 5.0]]))
     >>> float(facts.top(2)[0])
@@ -55,6 +97,44 @@ class Facts:
     tops: FloatArray | None = None
     marks: Mapping[str, BoolArray] = field(default_factory=dict)
     complete: bool = False
+    base: FloatArray | None = None
+    excess: FloatArray | None = None
+    unwaived: FloatArray | None = None
+    requested: BoolArray | None = None
+    records: FloatArray | None = None
+    positive: FloatArray | None = None
+    negative: FloatArray | None = None
+    median: FloatArray | None = None
+    quartiles: FloatArray | None = None
+    deviation: FloatArray | None = None
+    entropy: FloatArray | None = None
+
+    @property
+    def basis(self) -> FloatArray:
+        """The total that contributions relate to: ``base``, or the published total."""
+        return self.total if self.base is None else self.base
+
+    def whole(self, ranks: int) -> FloatArray:
+        """Return the total that the ``ranks`` largest contributions relate to, less what their weights stand for.
+
+        >>> Facts(np.array([60.0]), tops=np.array([[10.0, 5.0]]), excess=np.array([[20.0, 5.0]])).whole(1).tolist()
+        [40.0]
+        """
+        if self.excess is None:
+            return self.basis
+        if ranks > self.excess.shape[1] and not self.complete:
+            raise IndexError(f"weights of rank {ranks} are not known")
+        return np.asarray(self.basis - self.excess[:, :ranks].sum(axis=1), float)
+
+    def take(self, index: npt.NDArray[np.intp]) -> Facts:
+        """Return the facts of the chosen cells; index -1 is a cell without contributions.
+
+        >>> Facts(np.array([5.0, 7.0]), np.array([1.0, 2.0])).take(np.array([1, -1])).total.tolist()
+        [7.0, 0.0]
+        """
+        chosen = {f.name: _take(getattr(self, f.name), index) for f in fields(self) if f.name not in _WHOLE}
+        marks = {name: _take(mark, index) for name, mark in self.marks.items()}
+        return replace(self, marks=marks, **chosen)
 
     def top(self, rank: int) -> FloatArray:
         """Return the contribution of the given rank (1 = the largest); 0 where there is none."""
@@ -81,7 +161,37 @@ class Facts:
                 )
             if isinstance(fact, Mark) and fact.column not in self.marks:
                 return f"the column {fact.column!r}{did_you_mean(fact.column, self.marks)}"
+            if isinstance(fact, Unwaived) and (self.unwaived is None or self.unwaived.shape[1] < fact.n):
+                return "the largest contributions of those without a waiver; only tables made from records have them"
+            if type(fact) in _FROM_RECORDS and getattr(self, _FROM_RECORDS[type(fact)]) is None:
+                return f"{_name(fact)}; only tables made from records have that"
         return None
+
+
+_WHOLE = {"marks", "complete"}
+_FROM_RECORDS: Mapping[type, str] = {
+    Records: "records",
+    Requested: "requested",
+    Signs: "positive",
+    Spread: "median",
+    Entropy: "entropy",
+}
+
+
+def _name(fact: Fact) -> str:
+    """Return what a fact is, as its docstring says it, to stand within a sentence."""
+    doc = str(type(fact).__doc__)
+    return doc[0].lower() + doc[1:].rstrip(".")
+
+
+def _take(column: Any, index: npt.NDArray[np.intp]) -> Any:  # noqa: ANN401
+    if column is None:
+        return None
+    if not len(column):
+        return np.zeros((len(index), *column.shape[1:]), column.dtype)
+    found = column[index]
+    found[index < 0] = 0
+    return found
 
 
 def contributions(*cells: Iterable[float]) -> Facts:

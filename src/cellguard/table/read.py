@@ -25,7 +25,10 @@ By = Sequence[str | Dimension] | Mapping[str, Dimension | Hierarchy | None]
 
 @dataclass(frozen=True)
 class CellColumns:
-    """Which columns of the data hold what. ``holdings``, where given, is the count that the rules look at."""
+    """Which columns of the data hold what. ``holdings``, where given, is the count that the rules look at.
+
+    The last four are facts that only tables made from records have, see `Facts`.
+    """
 
     value: str
     count: str | None = None
@@ -38,6 +41,10 @@ class CellColumns:
     need_lower: str | None = None
     need_upper: str | None = None
     marks: tuple[str, ...] = ()
+    base: str | None = None
+    excess: tuple[str, ...] = ()
+    unwaived: tuple[str, ...] = ()
+    requested: str | None = None
 
     @property
     def number(self) -> str | None:
@@ -140,7 +147,7 @@ def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns
         name=about.name,
         dimensions=dimensions,
         codes=tuple(column[rows] for column in codes),
-        facts=_take(facts, rows),
+        facts=facts.take(rows),
         apriori=apriori.take(rows),
         response=about.response or ("count" if about.is_count else columns.value),
         population=about.population,
@@ -151,7 +158,11 @@ def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns
         rows=rows,
         levels=about.publish,
     )
-    table = _merge_recoded(table)
+    return finish_table(_merge_recoded(table), about, by)
+
+
+def finish_table(table: Table, about: About, by: Mapping[str, Dimension]) -> Table:
+    """Settle the decimals, add the empty cells that may be hidden, and check the levels shown."""
     table = replace(table, decimals=_decimals(table.value) if about.decimals is None else about.decimals)
     if table.zeros == "possible":
         table = fill_zeros(table, about.impossible, by)
@@ -161,11 +172,17 @@ def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns
 
 def _read_facts(source: Source, columns: CellColumns) -> Facts:
     tops = [source.numbers(name) for name in columns.top]
+    excess = [source.numbers(name) for name in columns.excess]
+    unwaived = [source.numbers(name, blank_is_nan=True) for name in columns.unwaived]
     return Facts(
         total=source.numbers(columns.value),
         count=source.numbers(columns.number) if columns.number else None,
         tops=np.stack(tops, axis=1) if tops else None,
         marks={name: source.marks(name) for name in columns.marks},
+        base=source.numbers(columns.base) if columns.base else None,
+        excess=np.stack(excess, axis=1) if excess else None,
+        unwaived=np.stack(unwaived, axis=1) if unwaived else None,
+        requested=source.marks(columns.requested) if columns.requested else None,
     )
 
 
@@ -200,15 +217,6 @@ def _read_states(source: Source, column: str) -> npt.NDArray[np.int8]:
         shown = f" {word!r}" if word.replace("_", "").replace(" ", "").isalpha() else ""
         raise source.fault(row, column, f"unknown status{shown}{did_you_mean(word if shown else '', STATES)}")
     return states
-
-
-def _take(facts: Facts, rows: npt.NDArray[np.intp]) -> Facts:
-    return Facts(
-        facts.total[rows],
-        None if facts.count is None else facts.count[rows],
-        None if facts.tops is None else facts.tops[rows],
-        {name: mark[rows] for name, mark in facts.marks.items()},
-    )
 
 
 def _merge_recoded(table: Table) -> Table:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from cellguard.errors import InputError, Place, did_you_mean, file_name, listing
+from cellguard.errors import InputError, Place, did_you_mean, file_name
+from cellguard.microdata.text import Dialect, from_mapping, line_numbers, read_header
 from cellguard.table.facts import BoolArray, FloatArray
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -23,15 +23,6 @@ _MISSING = r"(?i)^(nan|na|n/a|null|none|\.)?$"
 _INFINITE = r"(?i)^[+-]?inf(inity)?$"
 _TRUE = {"1", "true", "yes", "y", "t"}
 _FALSE = {"0", "false", "no", "n", "f", ""}
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How a CSV file is written; a delimiter that is not given is found in the header line."""
-
-    delimiter: str | None = None
-    decimal: str = "."
-    encoding: str = "utf-8"
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +153,7 @@ def open_source(data: object, dialect: Dialect | None = None, *, name: str = "th
     if isinstance(data, (str, Path)):
         source = _open_file(Path(data), dialect)
     elif isinstance(data, Mapping):
-        source = Source(_from_mapping(data), Place(name, unit="row"))
+        source = Source(from_mapping(data), Place(name, unit="row"))
     elif hasattr(data, "__arrow_c_stream__"):
         source = Source(pa.table(data), Place(name, unit="row"))
     else:
@@ -172,20 +163,6 @@ def open_source(data: object, dialect: Dialect | None = None, *, name: str = "th
     if not len(source):
         raise InputError(f"{source.place.name}: there are no rows; the data are empty")
     return source
-
-
-def _from_mapping(data: Mapping[str, object]) -> pa.Table:
-    columns = {}
-    for name, values in data.items():
-        if isinstance(values, str) or not isinstance(values, Sized):
-            raise InputError(f"column {name!r} must be a list or an array, one entry a row")
-        try:
-            columns[name] = pa.array(values)
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
-            columns[name] = pa.array([None if v is None else str(v) for v in list(values)])  # type: ignore[call-overload]
-    if len({len(values) for values in columns.values()}) > 1:
-        raise InputError("the columns must be lists or arrays of one length")
-    return pa.table(columns)
 
 
 def _open_file(path: Path, dialect: Dialect) -> Source:
@@ -201,7 +178,7 @@ def _open_file(path: Path, dialect: Dialect) -> Source:
 
 def _open_csv(path: Path, dialect: Dialect) -> Source:
     name = file_name(path)
-    header, delimiter = _header(path, dialect)
+    header, delimiter = read_header(path, dialect)
     broken: list[tuple[int | None, int]] = []
 
     def remember(row: pa_csv.InvalidRow) -> str:
@@ -234,38 +211,4 @@ def _open_csv(path: Path, dialect: Dialect) -> Source:
         raise InputError(
             f"{name} line {number}: {found} fields, but the header has {len(header)}; give each line one field a column"
         )
-    return Source(columns, Place(name, first=2, lines=_line_numbers(path, dialect, len(columns))), dialect.decimal)
-
-
-def _line_numbers(path: Path, dialect: Dialect, rows: int) -> tuple[int, ...]:
-    """Return the rows' line numbers if blank lines or quoted line breaks make them other than 2, 3, ..."""
-    data = path.read_bytes()
-    if data.count(b"\n") + (not data.endswith(b"\n")) == rows + 1:
-        return ()
-    with path.open(encoding=dialect.encoding, newline="") as lines:
-        reader = csv.reader(lines, delimiter=_header(path, dialect)[1])
-        numbers, before = [], 0
-        for row in reader:
-            if row:
-                numbers.append(before + 1)
-            before = reader.line_num
-    return tuple(numbers[1:])
-
-
-def _header(path: Path, dialect: Dialect) -> tuple[list[str], str]:
-    name = file_name(path)
-    try:
-        with path.open(encoding=dialect.encoding, newline="") as lines:
-            first = lines.readline().removeprefix("\ufeff")
-    except (UnicodeDecodeError, LookupError):
-        raise InputError(
-            f"{name}: not written in {dialect.encoding}; name its encoding, for instance `encoding: latin-1`"
-        ) from None
-    if not first.strip():
-        raise InputError(f"{name}: the file is empty; it needs a header line and rows")
-    delimiter = dialect.delimiter or max(",;\t|", key=first.count)
-    header = next(csv.reader([first], delimiter=delimiter))
-    twice = sorted({column for column in header if header.count(column) > 1})
-    if twice:
-        raise InputError(f"{name}: the header names {listing(twice)} twice; give each column a name of its own")
-    return header, delimiter
+    return Source(columns, Place(name, first=2, lines=line_numbers(path, dialect, len(columns))), dialect.decimal)

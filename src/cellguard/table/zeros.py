@@ -11,7 +11,6 @@ import numpy.typing as npt
 from cellguard.errors import InputError
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.table.codes import find_columns, read_codes
-from cellguard.table.facts import Facts
 from cellguard.table.keys import combine, find
 from cellguard.table.source import Source
 from cellguard.table.table import Table
@@ -37,18 +36,12 @@ def fill_zeros(table: Table, impossible: Source | None, by: Mapping[str, Dimensi
         new &= ~_named(table, impossible, by, grid)
     extra = [g[new] for g in grid]
     many = int(new.sum())
-    facts = table.facts
-    zero = np.zeros(many)
+    more = np.concatenate([np.arange(n), np.full(many, -1)])
     return replace(
         table,
         codes=tuple(np.concatenate([c, e]) for c, e in zip(table.codes, extra, strict=True)),
-        facts=Facts(
-            np.concatenate([facts.total, zero]),
-            None if facts.count is None else np.concatenate([facts.count, zero]),
-            None if facts.tops is None else np.concatenate([facts.tops, np.zeros((many, facts.tops.shape[1]))]),
-            {name: np.concatenate([mark, np.zeros(many, bool)]) for name, mark in facts.marks.items()},
-        ),
-        apriori=table.apriori.take(np.concatenate([np.arange(n), np.full(many, -1)])),
+        facts=table.facts.take(more),
+        apriori=table.apriori.take(more),
         rows=np.concatenate([table.rows, np.full(many, -1)]),
     )
 

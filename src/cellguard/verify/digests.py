@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cellguard.verify.read import Folder
-from cellguard.verify.spec import Spec
+from cellguard.verify.spec import REPORTS, WORKBOOK, Spec
 from cellguard.verify.stages import Refused
 
 OWN = "internal/certificate.json"
@@ -42,9 +42,13 @@ def check_names(spec: Spec, document: Mapping[str, Any]) -> None:
         needed |= {table.internal, table.release, table.facts}
     needed |= {f"internal/hierarchies/{name}.csv" for name in spec.dimensions}
     named = set(document["files"])
+    typed = {table.parquet for table in spec.tables}
+    if named & typed and not typed <= named:
+        raise Refused("the release has Parquet files of some tables only")
+    may = typed | REPORTS | {WORKBOOK}
     for name in sorted(needed - named):
         raise Refused(f"certificate.json does not name {name}")
-    for name in sorted(named - needed):
+    for name in sorted(named - needed - may):
         # A job may have dimensions that no table uses.
         if not (name.startswith("internal/hierarchies/") and name.endswith(".csv")):
             raise Refused(f"{name} is extra: an output folder has no such file")

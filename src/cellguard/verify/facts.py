@@ -17,6 +17,7 @@ from cellguard.verify.stages import Refused
 
 STATES = ("must_publish", "must_suppress", "waived", "unpublished", "secondary")
 MUST_PUBLISH, MUST_SUPPRESS, WAIVED, UNPUBLISHED, SECONDARY = range(5)
+RECORDS = ("base", "unwaived1", "requested")
 SAID = ("state", "cost", "lower", "upper", "need_lower", "need_upper")
 
 
@@ -24,6 +25,10 @@ SAID = ("state", "cost", "lower", "upper", "need_lower", "need_upper")
 class Facts:
     """The facts of one table's rows; NaN where a number is not given, state -1 where nothing was said.
 
+    Facts that only tables made from records have are None or empty where the file lacks them: ``base`` (the total that
+    contributions relate to, the published one if None), ``excess`` (what the largest contributors' published weights
+    stand for beyond themselves), ``unwaived`` (the largest contribution without a waiver, NaN if all have waived) and
+    ``requested`` (1 where the largest contributor asked for protection).
     ``lower`` and ``upper`` are plain decimal text, since bounds are compared exactly, ``-inf`` and ``inf`` where a cell
     has none; ``marks`` hold 1, 0 or NaN.
     """
@@ -38,6 +43,15 @@ class Facts:
     upper: pa.Array
     need_lower: Floats
     need_upper: Floats
+    base: Floats | None = None
+    excess: tuple[Floats, ...] = ()
+    unwaived: Floats | None = None
+    requested: Floats | None = None
+
+    @property
+    def basis(self) -> Floats:
+        """The total that contributions relate to."""
+        return self.total if self.base is None else self.base
 
 
 def read_facts(folder: Folder, table: TableSpec, codes: list[pa.Array]) -> Facts:
@@ -46,9 +60,12 @@ def read_facts(folder: Folder, table: TableSpec, codes: list[pa.Array]) -> Facts
     names = found.schema.names
     tops = [n for n in names if re.fullmatch(r"top[1-9][0-9]*", n)]
     marks = [n for n in names if n.startswith("mark:")]
-    if set(names) - set(marks) != {*table.by, "total", "count", *tops, *SAID}:
+    excess = [n for n in names if re.fullmatch(r"excess[1-9][0-9]*", n)]
+    optional = [n for n in RECORDS if n in names]
+    if set(names) - set(marks) != {*table.by, "total", "count", *tops, *excess, *optional, *SAID}:
         raise Refused(f"{table.facts} does not have exactly the columns that facts have")
-    if tops != [f"top{i + 1}" for i in range(len(tops))]:
+    ranks = range(1, len(tops) + 1)
+    if tops != [f"top{i}" for i in ranks] or (excess and excess != [f"excess{i}" for i in ranks]):
         raise Refused(f"{table.facts} does not have its largest contributions in order")
     _same_rows(found, table, codes)
 
@@ -66,8 +83,14 @@ def read_facts(folder: Folder, table: TableSpec, codes: list[pa.Array]) -> Facts
         upper=_bound(found, "upper", np.inf, table),
         need_lower=numbers("need_lower"),
         need_upper=numbers("need_upper"),
+        base=numbers("base") if "base" in optional else None,
+        excess=tuple(numbers(name) for name in excess),
+        unwaived=numbers("unwaived1") if "unwaived1" in optional else None,
+        requested=_marks(found, "requested", table) if "requested" in optional else None,
     )
     numbers("cost")
+    if any(np.isnan(column).any() for column in (facts.basis, *facts.excess)):
+        raise Refused(f"{table.facts} misses a base or an excess")
     if np.isnan(facts.total).any() or any((n < 0).any() for n in (facts.count, facts.need_lower, facts.need_upper)):
         raise Refused(f"{table.facts} misses a total, or has a negative count or need")
     return facts

@@ -24,22 +24,28 @@ def check_job(folder: Folder, spec: Spec) -> None:
         raise Refused(f"{NAME} is not a job")
     if [t.get("name") if isinstance(t, dict) else None for t in job["tables"]] != [t.name for t in spec.tables]:
         raise Refused(f"{NAME} does not have the tables of the certificate")
+    records = job.get("microdata")
+    weighted = isinstance(records, dict) and bool(records.get("weight") or records.get("rda"))
     for found, table in zip(job["tables"], spec.tables, strict=True):
-        attempt(NAME, lambda found=found, table=table: _check_table(found, table))  # type: ignore[misc]
+        attempt(NAME, lambda found=found, table=table: _check_table(found, table, weighted))  # type: ignore[misc]
     if "equations" in job and list(job["equations"] or []) != list(spec.equations):
         raise Refused(f"{NAME} does not have the equations of the certificate")
+    if job.get("known") and not spec.known:
+        raise Refused(f"{NAME} speaks of totals known from elsewhere, but the certificate does not")
     if job.get("attack") is not None:
         attempt(NAME, lambda: _check_attack(job["attack"], spec))
 
 
-def _check_table(found: Mapping[str, Any], table: TableSpec) -> None:
+def _check_table(found: Mapping[str, Any], table: TableSpec, weighted: bool) -> None:
     where = f"{NAME}, table {table.name},"
     said: dict[str, object] = {"by": list(table.by), "population": table.population, "response": table.response}
     said |= {"decimals": table.decimals, "zeros": table.zeros}
     for key, value in said.items():
         if found.get(key) is not None and found[key] != value:
             raise Refused(f"{where} does not have the certificate's {key}")
-    if "value" in found and (found["value"] == "count") != table.count:
+    # Weighted counts from records are estimates, and need not be whole.
+    estimated = weighted and not found.get("cells")
+    if "value" in found and (found["value"] == "count") != table.count and not estimated:
         raise Refused(f"{where} and the certificate differ on whether it has frequencies")
     if "rules" in found:
         rules = [parse_rule(rule) for rule in found["rules"] or []]

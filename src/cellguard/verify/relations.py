@@ -44,6 +44,20 @@ def build(cells: Cells) -> Matrix:
     return matrix.tocsr()
 
 
+def with_known(relations: Matrix, cells: Cells) -> Matrix:
+    """Return the relations and, below them, the sums that the attacker is said to know: a move must keep these too."""
+    sums = cells.spec.known
+    if not sums:
+        return relations
+    table, row = np.array([term for terms in sums for term in terms], dtype=np.int64).T
+    if (table >= len(cells.spec.tables)).any() or (row >= np.diff(cells.offsets)[table]).any():
+        raise Refused("certificate.json: known names a row that does not exist")
+    number = np.repeat(np.arange(len(sums)), [len(terms) for terms in sums])
+    cell = cells.cell[cells.offsets[table] + row]
+    below = sparse.coo_array((np.ones_like(cell), (number, cell)), shape=(len(sums), cells.count))
+    return sparse.csr_array(sparse.vstack([relations, below.tocsr()], format="csr"))
+
+
 def _table_terms(cells: Cells, table: int) -> list[Terms]:
     axes = cells.axes(cells.spec.tables[table])
     part = cells.rows(table)

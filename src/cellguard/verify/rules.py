@@ -74,14 +74,23 @@ class Weighted:
     inclusive: bool
     zero_unsafe: bool
     percent: float | None
+    waivers: bool = False
 
     def judge(self, facts: Facts) -> Verdict:
         """Return the verdict on each cell."""
         if len(facts.tops) < len(self.weights):
             raise Refused(f"the facts have fewer than the {len(self.weights)} largest contributions that a rule needs")
         tops, missing = _contributions(facts, len(self.weights))
-        X = facts.total
-        S = sum(w * x for w, x in zip(self.weights, tops, strict=True)) + self.rest * (X - sum(tops))
+        X, others = facts.basis, _others(facts, tops)
+        victim = _unwaived(facts, tops[0]) if self.waivers else tops[0]
+        waived = np.isnan(victim)
+        if self.waivers:
+            # The largest without a waiver takes the place of the largest; it or the last of the coalition is left over.
+            first = np.where(waived, 0, victim)
+            others = others + np.maximum(first, tops[-1]) - first
+            tops = [first, *tops[1:]]
+        S = sum(w * x for w, x in zip(self.weights, tops, strict=True)) + self.rest * others
+        S = np.where(waived, -np.inf, S)
         dust = 1e-12 * np.maximum(np.abs(X), 1)
         above = -dust <= S if self.inclusive else dust < S
         unsafe = np.where(X == 0, self.zero_unsafe, above)
@@ -89,6 +98,21 @@ class Weighted:
             return _flat(unsafe, DEFAULT_PERCENT if self.percent is None else self.percent, facts, missing)
         size = sum(abs(w) * x for w, x in zip(self.weights, tops, strict=True)) / -self.rest + np.abs(X)
         return Verdict(unsafe & (facts.count != 0), np.maximum(S / -self.rest, 0), NOISE * size, missing)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Unsafe if the largest contributor asked for protection and has more than a share of the total."""
+
+    share: Weighted
+
+    def judge(self, facts: Facts) -> Verdict:
+        """Return the verdict on each cell."""
+        if facts.requested is None:
+            raise Refused("the facts have no column requested, which a rule needs")
+        found = self.share.judge(facts)
+        asked = facts.requested == 1
+        return Verdict(found.unsafe & asked, found.upper, found.noise, found.missing | np.isnan(facts.requested))
 
 
 @dataclass(frozen=True)
@@ -121,7 +145,7 @@ class Unknown:
         return Verdict(nothing > 0, nothing, nothing, nothing > 0)
 
 
-Rule: TypeAlias = Frequency | Mark | Weighted | Every | Unknown
+Rule: TypeAlias = Frequency | Mark | Weighted | Asked | Every | Unknown
 
 
 def _flat(unsafe: Bools, percent: float, facts: Facts, missing: Bools) -> Verdict:
@@ -130,14 +154,29 @@ def _flat(unsafe: Bools, percent: float, facts: Facts, missing: Bools) -> Verdic
     return Verdict(unsafe & (facts.count != 0), upper, NOISE * upper, missing)
 
 
+def _others(facts: Facts, tops: list[Floats]) -> Floats:
+    """Return what is left of the total without the largest contributions and what their published weights stand for."""
+    if facts.excess and len(facts.excess) < len(tops):
+        raise Refused("the facts have fewer weights of the largest contributors than a rule needs")
+    return facts.basis - sum(facts.excess[: len(tops)]) - sum(tops)
+
+
+def _unwaived(facts: Facts, largest: Floats) -> Floats:
+    if facts.unwaived is None:
+        raise Refused("the facts have no column unwaived1, which a rule with waivers needs")
+    if (facts.unwaived > largest + 1e-9 * np.maximum(np.abs(largest), 1)).any():
+        raise Refused("the largest contribution without a waiver exceeds the largest of all")
+    return facts.unwaived
+
+
 def _contributions(facts: Facts, wanted: int) -> tuple[list[Floats], Bools]:
     """Return the largest contributions, 0 where there are fewer respondents, and which cells lack one."""
     found, missing = [], np.zeros(facts.total.size, dtype=bool)
     for rank, top in enumerate(facts.tops[:wanted], start=1):
         none = np.isnan(top)
-        missing |= none & ~(facts.count < rank) & (facts.total != 0)
+        missing |= none & ~(facts.count < rank) & (facts.basis != 0)
         found.append(np.where(none, 0.0, top))
-    dust = 1e-9 * np.maximum(np.abs(facts.total), 1)
+    dust = 1e-9 * np.maximum(np.abs(facts.basis), 1)
     rising = any((low > high + dust).any() for high, low in pairwise(found))
     if rising or (facts.total < 0).any() or any((top < 0).any() for top in found):
         raise Refused("a concentration rule meets negative values, or contributions that are not largest first")
@@ -215,9 +254,16 @@ class _Parameters:
         return rule
 
 
-def _weighted(words: _Parameters, weights: tuple[float, ...], rest: float, percent: float | None = None) -> Rule:
+def _weighted(
+    words: _Parameters,
+    weights: tuple[float, ...],
+    rest: float,
+    percent: float | None = None,
+    *,
+    waivers: bool = False,
+) -> Rule:
     zero_unsafe = False if percent is not None else words.flag("zero_unsafe")
-    return words.finish(Weighted(weights, rest, words.flag("inclusive"), zero_unsafe, percent))
+    return words.finish(Weighted(weights, rest, words.flag("inclusive"), zero_unsafe, percent, waivers))
 
 
 def _min_frequency(words: _Parameters) -> Rule:
@@ -231,17 +277,24 @@ def _dominance(words: _Parameters) -> Rule:
 
 def _p_percent(words: _Parameters) -> Rule:
     p, coalition = words.number("p", above=0), words.whole("coalition", 1)
-    return _weighted(words, (p / 100,) + (0.0,) * coalition, -1.0)
+    return _weighted(words, (p / 100,) + (0.0,) * coalition, -1.0, waivers=words.flag("waivers"))
 
 
 def _prior_posterior(words: _Parameters) -> Rule:
     p, q = words.number("p", above=0), words.number("q", above=0)
-    return _weighted(words, (p / q,) + (0.0,) * words.whole("coalition", 1), -1.0)
+    weights = (p / q,) + (0.0,) * words.whole("coalition", 1)
+    return _weighted(words, weights, -1.0, waivers=words.flag("waivers"))
 
 
 def _max_share(words: _Parameters) -> Rule:
     share = words.number("k", above=0) / 100
     return _weighted(words, (1 - share,), -share, words.percent())
+
+
+def _request(words: _Parameters) -> Rule:
+    share = words.number("k", above=0) / 100
+    limit = Weighted((1 - share,), -share, words.flag("inclusive"), False, words.percent())
+    return words.finish(Asked(limit))
 
 
 def _linear(words: _Parameters) -> Rule:
@@ -266,5 +319,6 @@ _SHAPES = {
     "prior_posterior": ("p", _prior_posterior),
     "max_share": ("k", _max_share),
     "linear": ("weights", _linear),
+    "request": ("k", _request),
     "given": ("column", _given),
 }

@@ -12,13 +12,16 @@ from cellguard.verify.numbers import fraction
 from cellguard.verify.stages import Refused
 
 CERTIFICATE = "certificate.json"
+WORKBOOK = "release/tables.xlsx"
+REPORTS = frozenset({"release/report.html", "internal/report.html"})
 KEYS = frozenset(
-    "format claim tables equations attack grains witnesses insiders trusted files digest".split()  # noqa: SIM905
+    "format claim tables equations attack known grains witnesses insiders trusted files digest".split()  # noqa: SIM905
 )
 TABLE_KEYS = frozenset({"name", "by", "response", "population", "decimals", "count", "zeros", "tolerance", "rules"})
 MOST_DECIMALS = 30
 
 Group = tuple[str, str]
+Sum = tuple[tuple[int, int], ...]  # cells, as position of the table and row
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,11 @@ class TableSpec:
         return f"release/{self.name}.csv"
 
     @property
+    def parquet(self) -> str:
+        """The published file's name in Parquet, if there is one."""
+        return f"release/{self.name}.parquet"
+
+    @property
     def facts(self) -> str:
         """The name of the file of facts."""
         return f"internal/facts/{self.name}.parquet"
@@ -71,6 +79,7 @@ class Spec:
     tables: tuple[TableSpec, ...]
     equations: tuple[str, ...]
     attack: Attack
+    known: tuple[Sum, ...]
     grains: Mapping[Group, int]
     witnesses: int
     trusted: tuple[str, ...]
@@ -101,6 +110,7 @@ def read_spec(document: Mapping[str, Any]) -> Spec:
         tables=tables,
         equations=_words(document["equations"], "equations"),
         attack=_attack(document["attack"]),
+        known=tuple(_sum(found, i) for i, found in enumerate(_list(document["known"], "known"))),
         grains=_grains(document["grains"], tables),
         witnesses=_whole(document["witnesses"], "witnesses", 2**31),
         trusted=_words(document["trusted"], "trusted"),
@@ -145,6 +155,14 @@ def _attack(found: object) -> Attack:
     if percent is not None and percent <= 0:
         raise Refused(f"{CERTIFICATE}: attack.percent is not above 0")
     return Attack(bound("lower"), bound("upper"), percent)
+
+
+def _sum(found: object, position: int) -> Sum:
+    where, most = f"known[{position}]", 2**62
+    terms = [_list(term, where) for term in _list(found, where)]
+    if not terms or any(len(term) != 2 for term in terms):
+        raise Refused(f"{CERTIFICATE}: {where} is not a list of [table, row]")
+    return tuple((_whole(table, where, most), _whole(row, where, most)) for table, row in terms)
 
 
 def _grains(found: object, tables: tuple[TableSpec, ...]) -> dict[Group, int]:

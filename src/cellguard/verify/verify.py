@@ -12,11 +12,12 @@ from cellguard.verify import checks
 from cellguard.verify.cells import Cells, identify
 from cellguard.verify.digests import check_digests, check_names
 from cellguard.verify.facts import read_facts
+from cellguard.verify.formats import check_formats
 from cellguard.verify.hierarchies import read_dimensions
 from cellguard.verify.job import check_job
 from cellguard.verify.needs import capacities, needs
 from cellguard.verify.read import Folder, read_json
-from cellguard.verify.relations import build
+from cellguard.verify.relations import build, with_known
 from cellguard.verify.rows import read_internal, read_release, read_rows
 from cellguard.verify.rules import parse_rule, unknown_names
 from cellguard.verify.spec import read_spec
@@ -138,6 +139,7 @@ class _Work:
         cells, release = self.cells.get(), self.release.get()
         checks.check_published(cells, self.rows.get(), release)
         checks.check_metadata(self._folder, cells, release)
+        check_formats(self._folder, cells.spec, self.document.get())
         return f"{sum(part.shown.size for part in release)} released rows"
 
     def _check_hidden(self) -> str:
@@ -156,8 +158,9 @@ class _Work:
     def _check_witnesses(self) -> str:
         cells, found = self.cells.get(), self.witnesses.get()
         check_moves(found, cells, checks.known_cells(cells, self.rows.get()), self.limits.get())
-        check_relations(found, self.relations.get(), cells)
-        return f"{cells.spec.witnesses} witnesses with {found.move.size} moves"
+        check_relations(found, with_known(self.relations.get(), cells), cells)
+        known = f", which keep {len(cells.spec.known)} totals known from elsewhere" if cells.spec.known else ""
+        return f"{cells.spec.witnesses} witnesses with {found.move.size} moves{known}"
 
     def _check_reached(self) -> str:
         count = checks.check_reached(self.cells.get(), self.rows.get(), self.witnesses.get())

@@ -186,7 +186,6 @@ def test_a_wrong_rule_is_told_with_its_line(load, rule, said):
 @pytest.mark.parametrize(
     ("more", "line", "place"),
     [
-        ("microdata: {source: firms.parquet}\n", 7, "microdata"),
         ("previous: [{folder: last}]\n", 7, "previous"),
     ],
 )
@@ -201,9 +200,12 @@ def test_insiders_are_refused_until_they_are_there(load):
     assert load(SMALL + "attack: {insiders: false}\n").attack.insiders is False
 
 
-def test_tables_from_records_are_refused_until_they_are_there(load):
-    message = faults(load, SMALL.replace("    cells: {source: t.csv}\n", ""))
-    assert "job.yaml line 3: tables[0]: `cells` is missing: tables from records are not there yet" in message
+def test_a_table_has_cells_or_is_made_from_records(load):
+    made = SMALL.replace("    cells: {source: t.csv}\n", "")
+    assert "table 't' has no data: name its `cells`" in faults(load, made)
+    assert load(made + "microdata: {source: firms.csv}\n").microdata.missing.value == "error"
+    assert "every table has `cells`" in faults(load, SMALL + "microdata: {source: firms.csv}\n")
+    assert "`survey` goes with tables from records" in faults(load, SMALL + "    survey: sample\n")
 
 
 @pytest.mark.parametrize(
@@ -282,7 +284,7 @@ def test_all_faults_are_told_at_once(load):
 
 
 def test_a_job_that_is_no_mapping():
-    with pytest.raises(JobError, match="the job: a job is a mapping with the keys version, dimensions"):
+    with pytest.raises(JobError, match="the job: a job is a mapping with the keys version, microdata, dimensions"):
         Job.parse([1, 2])
 
 

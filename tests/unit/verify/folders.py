@@ -35,7 +35,12 @@ def row(codes, value, status="published", needs=("", "", ""), count="9", **facts
 
 def plan(tables, hierarchies, witnesses, **more):
     """A whole folder: tables are (spec, rows), witnesses are (denominator, [(table, row, move), ...])."""
-    usual = {"equations": [], "attack": {"lower": "0", "upper": "unbounded", "percent": None}, "trusted": []}
+    usual = {
+        "equations": [],
+        "attack": {"lower": "0", "upper": "unbounded", "percent": None},
+        "trusted": [],
+        "known": [],
+    }
     groups = dict.fromkeys((t["response"], t["population"]) for t, _ in tables)
     usual["grains"] = [{"response": r, "population": p, "decimals": 0} for r, p in groups]
     return {"tables": tables, "hierarchies": hierarchies, "witnesses": witnesses, "insiders": [], **usual, **more}
@@ -60,7 +65,7 @@ def write(folder, content):
     (folder / "internal/job.yaml").write_text(yaml.safe_dump({"version": 1, "tables": job}))
     write_json(folder / "internal/summary.json", {"verdict": "safe"})
     write_witnesses(folder, content["witnesses"])
-    keys = ("equations", "attack", "grains", "insiders", "trusted")
+    keys = ("equations", "attack", "known", "grains", "insiders", "trusted")
     document = {"format": 1, "claim": "outsider", "tables": [t for t, _ in content["tables"]]}
     document |= {key: content[key] for key in keys} | {"witnesses": len(content["witnesses"])}
     write_json(folder / "internal/certificate.json", document)

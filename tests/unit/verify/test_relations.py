@@ -39,6 +39,7 @@ def made(tables, equations=()):
     document |= {
         "attack": {"lower": "0", "upper": "unbounded", "percent": None},
         "trusted": [],
+        "known": [],
         "files": {},
         "digest": "",
     }
@@ -129,7 +130,7 @@ def test_equation_between_different_grains():
     content = folders.equation()
     content["grains"][0]["decimals"] = 2
     document = {"format": 1, "claim": "outsider", "tables": [t for t, _ in content["tables"]], "witnesses": 0}
-    document |= {k: content[k] for k in ("equations", "attack", "grains", "trusted", "insiders")} | {
+    document |= {k: content[k] for k in ("equations", "attack", "known", "grains", "trusted", "insiders")} | {
         "files": {},
         "digest": "",
     }

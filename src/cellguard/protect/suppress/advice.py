@@ -25,10 +25,10 @@ _MANY = 20  # needs that are looked at
 _LITTLE = 1e-9
 
 
-def advice(system: System, cost: FloatArray, engine: Callable[[System], Solved]) -> str:
+def advice(system: System, cost: FloatArray, known: sp.csr_array | None, engine: Callable[[System], Solved]) -> str:
     """Say which unsafe cell cannot be protected, what conflicts with it, and the cheapest cells to give up."""
     publish = _must_publish(system)
-    open_ = _without_states(system, cost)
+    open_ = _without_states(system, cost, known)
     try:
         solved = engine(replace(open_, cost=np.where(publish, open_.cost + _LITTLE, _LITTLE)))
     except Unprotectable as error:
@@ -143,11 +143,11 @@ def _must_publish(system: System) -> BoolArray:
     return np.bincount(system.merged.merged, _said(system.needs.tables), system.n) > 0
 
 
-def _without_states(system: System, cost: FloatArray) -> System:
+def _without_states(system: System, cost: FloatArray, known: sp.csr_array | None) -> System:
     """Return the system as if no cell had to be published."""
     tables = []
     for table in system.needs.tables.tables:
         state = np.where(table.apriori.has(State.must_publish), State.none, table.apriori.state).astype(np.int8)
         tables.append(replace(table, apriori=replace(table.apriori, state=state)))
     freed = replace(system.needs, tables=replace(system.needs.tables, tables=tuple(tables)))
-    return build_system(freed, cost)
+    return build_system(freed, cost, known)

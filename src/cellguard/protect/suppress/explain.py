@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from cellguard.protect.suppress.cuts import Target, targets_of
 from cellguard.protect.suppress.repair import Repairer
@@ -25,13 +26,18 @@ class Explanations:
 
 
 def explain_pattern(
-    needs: Requirements, pattern: Pattern, only: int | None = None, *, tell: Tell = quiet
+    needs: Requirements,
+    pattern: Pattern,
+    only: int | None = None,
+    *,
+    known: sp.csr_array | None = None,
+    tell: Tell = quiet,
 ) -> Explanations:
     """Explain the unsafe cells of a pattern, or ``only`` one of them, as distinct cells.
 
     A short move through hidden cells is found for each need that no earlier move serves.
     """
-    system = build_system(needs, np.ones(len(needs.tables)))
+    system = build_system(needs, np.ones(len(needs.tables)), known)
     hidden = (np.bincount(system.merged.merged, pattern.unknown, system.n) > 0) & ~system.never
     wanted = targets_of(system)
     if only is not None:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Protocol
 
 import numpy as np
+import scipy.sparse as sp
 
 from cellguard.errors import NotProtected
 from cellguard.protect.suppress.advice import advice
@@ -59,11 +60,13 @@ def suppress(
     *,
     engine: Engine = witness,
     start: BoolArray | None = None,
+    known: sp.csr_array | None = None,
     tell: Tell = quiet,
 ) -> Suppression:
     """Hide cells until every unsafe one is protected; ``cost`` has one entry a distinct cell.
 
-    ``start`` marks distinct cells to begin with, say the secondaries of an earlier run.
+    ``start`` marks distinct cells to begin with, say the secondaries of an earlier run. ``known`` are sums of cells
+    that an attacker has from elsewhere, one row each.
 
     >>> import cellguard as cg
     >>> t = cg.cells({"r": ["Total", "N", "S", "W"], "x": [100, 20, 50, 30], "n": [19, 1, 9, 9]},
@@ -72,11 +75,11 @@ def suppress(
     >>> suppress(needs, needs.tables.value).pattern.secondary.tolist()
     [False, False, False, True]
     """
-    system = build_system(needs, cost)
+    system = build_system(needs, cost, known)
     try:
         first = None if start is None else np.bincount(system.merged.merged, start, system.n) > 0
         solved = engine(system, start=first, tell=tell)
     except (Unprotectable, Impossible):
-        raise NotProtected(advice(system, cost, partial(engine, start=None, tell=tell))) from None
+        raise NotProtected(advice(system, cost, known, partial(engine, start=None, tell=tell))) from None
     pattern = system.pattern(solved.hidden)
     return Suppression(pattern, float(cost[pattern.secondary].sum()), solved.bound, cost, solved.finished)

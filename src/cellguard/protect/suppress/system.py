@@ -55,11 +55,15 @@ class System:
         return Pattern(tables, self.needs.primary, hide & ~self.needs.primary & ~free)
 
 
-def build_system(needs: Requirements, cost: FloatArray) -> System:
-    """Merge equal cells and collect what the engine needs of them; ``cost`` has one entry a distinct cell."""
+def build_system(needs: Requirements, cost: FloatArray, known: sp.csr_array | None = None) -> System:
+    """Merge equal cells and collect what the engine needs of them; ``cost`` has one entry a distinct cell.
+
+    ``known`` are sums of distinct cells that an attacker has from elsewhere: no move may change them.
+    """
     tables = needs.tables
     everything = pose(needs, np.ones(len(tables), bool), grains_of(tables))
-    merged = merge_equal(tables.relations)
+    relations = tables.relations if known is None else sp.vstack([tables.relations, known], format="csr")
+    merged = merge_equal(sp.csr_array(relations))
     at, n = merged.merged, merged.n
     must_publish, free = _states(needs)
     never = _any(must_publish | tables.empty, at, n)

@@ -1,0 +1,80 @@
+"""`cellguard perturb`: perturb the tables of a job, or make later tables from saved multipliers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cellguard.cli.show import show_table
+from cellguard.errors import InputError, JobError
+from cellguard.files.jobfile import Job
+from cellguard.perturbation import perturb_job, release_perturbed
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The summary of a run, where it was written, and whether it may be released."""
+
+    summary: dict[str, Any]
+    folder: Path
+    safe: bool
+
+
+def run_perturb(
+    job: Job,
+    *,
+    out: Path | None,
+    multipliers: Path | None = None,
+    checked: bool = True,
+    force: bool = False,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Outcome:
+    """Perturb and check the tables of a job, and write the folder; a release only if the checks allow it."""
+    if not job.is_perturbed:
+        raise JobError("`cellguard perturb` is for tables with `protect: {method: perturb}`; use `cellguard protect`")
+    named = job.output.folder if job.output else None
+    if out is None and named is None:
+        raise click.UsageError("say where the results go: --out DIR, or `output: {folder: DIR}` in the job")
+    folder = out or job.path(named or "")
+    if folder.exists() and not force:
+        raise InputError(f"the folder {str(folder)!r} exists already; choose another, or say --force to replace it")
+    done = perturb_job(job, multipliers=multipliers, checked=checked, tell=tell)
+    tell("writing")
+    release_perturbed(done, folder, force=force)
+    return Outcome(done.summary(), folder, done.safe)
+
+
+def show_perturbed(outcome: Outcome) -> None:
+    """Print verdict, tables, the first findings and what to do."""
+    summary = outcome.summary
+    rows = [
+        [
+            name,
+            f"{t['cells']:,}",
+            f"{t['sensitive']:,}",
+            f"{t['still_sensitive']:,}",
+            f"{t['unsafe']:,}",
+            t["calibration"],
+        ]
+        for name, t in summary["tables"].items()
+    ]
+    show_table(["table", "cells", "sensitive", "still sensitive", "unsafe", ""], rows, numbers=(1, 2, 3, 4))
+    click.echo(f"Verdict: {summary['verdict']} (method {summary['method']}).")
+    for finding in summary["open"][:10]:
+        cells = ", ".join(finding["cells"][:4]) + (" ..." if len(finding["cells"]) > 4 else "")
+        click.echo(f"  {finding['kind']}: {cells}: {finding['text']}")
+    if len(summary["open"]) > 10:
+        click.echo(f"  and {len(summary['open']) - 10} more, see {outcome.folder}/internal/report.md")
+    for title, lines in (("What to do", summary["advice"]), ("Warnings", summary["warnings"])):
+        if lines:
+            click.echo(f"{title}:")
+        for line in lines:
+            click.echo(f"  {line}")
+    if outcome.safe:
+        click.echo(f"Wrote {outcome.folder}/release (may be published), {outcome.folder}/internal (confidential)")
+    else:
+        click.echo(f"Nothing was released. {outcome.folder}/internal/report.md says more (confidential).")

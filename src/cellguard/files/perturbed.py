@@ -1,0 +1,179 @@
+"""The output folder of a perturbed set: tables that may be published, and what stays inside.
+
+``release`` is there only if the checks allow it. ``internal`` holds the true values, the noise, what each cell needs,
+the findings, and the multipliers that later tables come from.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from cellguard.errors import InputError
+from cellguard.files.formats import write_formats
+from cellguard.files.jobfile import Job
+from cellguard.files.write import csv_text
+from cellguard.protect.perturb.saved import Saved, write_saved
+from cellguard.protect.perturb.workflow import Check, Perturbed
+from cellguard.table.facts import FloatArray
+from cellguard.table.pattern import Release, ReleasedTable
+
+MULTIPLIERS = "multipliers.parquet"
+_INTERNAL = ("value", "perturbed", "noise", "noise_percent", "count", "need", "S_N", "status")
+
+
+@dataclass(frozen=True, eq=False)
+class Perturbation:
+    """What a run leaves: the check, what is to be saved, a summary, and for each table its flag and its decimals."""
+
+    job: Job
+    check: Check
+    saved: Saved
+    summary: Mapping[str, Any]
+    flags: Mapping[str, str]
+    decimals: Mapping[str, int]
+
+
+def write_perturbed(folder: str | Path, outcome: Perturbation, *, force: bool = False) -> None:
+    """Write the folder, all or nothing; without a release and without multipliers if the check forbids it."""
+    folder = Path(folder)
+    if folder.exists() and not force:
+        raise InputError(f"the folder {str(folder)!r} exists already; choose another, or say --force to replace it")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    except OSError as error:
+        raise InputError(f"cannot write {str(folder)!r}: {error.strerror}") from None
+    try:
+        if outcome.check.verdict != "unsafe":
+            _write_release(made / "release", outcome)
+        _write_internal(made / "internal", outcome)
+        for path in (made / "internal").rglob("*"):
+            path.chmod(0o600)
+        made.chmod(0o755)
+        _put(made, folder)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+
+
+def _put(made: Path, folder: Path) -> None:
+    if folder.exists():
+        old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.old."))
+        folder.replace(old / "old")
+        made.replace(folder)
+        shutil.rmtree(old)
+    else:
+        made.replace(folder)
+
+
+def release_of(outcome: Perturbation) -> Release:
+    """Return the tables as published: perturbed values only, nothing suppressed."""
+    return Release(tuple(_released(here, outcome.decimals[here.table.name]) for here in outcome.check.tables))
+
+
+def _released(here: Perturbed, decimals: int) -> ReleasedTable:
+    table = here.table.table
+    rows = np.flatnonzero(~table.unpublished)
+    codes = tuple(np.array(d.codes, object)[c[rows]] for d, c in zip(table.dimensions, table.codes, strict=True))
+    names = tuple(d.name for d in table.dimensions)
+    text = [_fixed(value, decimals) for value in here.total[rows].tolist()]
+    hidden = np.zeros(len(rows), bool)
+    return ReleasedTable(table.name, names, codes, text, hidden, table.response, table.population, decimals)
+
+
+def _fixed(value: float, decimals: int) -> str:
+    text = f"{value:.{decimals}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def _write_release(folder: Path, outcome: Perturbation) -> None:
+    folder.mkdir()
+    published, about = release_of(outcome), {}
+    for table in published.tables:
+        rows = zip(*(c.tolist() for c in table.codes), table.value, [""] * len(table), strict=True)
+        (folder / f"{table.name}.csv").write_text(csv_text([*table.by, "value", "flag"], rows), encoding="utf-8")
+        about[table.name] = {
+            "by": list(table.by),
+            "response": table.response,
+            "population": table.population,
+            "decimals": table.decimals,
+            "cells": len(table),
+            "suppressed": 0,
+            "method": "perturb",
+            "calibration": outcome.flags[table.name],
+        }
+    write_formats(folder, published, outcome.job.formats - {"html"})
+    _write_json(folder / "metadata.json", {"method": "perturb", "tables": about})
+
+
+def _write_internal(folder: Path, outcome: Perturbation) -> None:
+    folder.mkdir(mode=0o700)
+    for here in outcome.check.tables:
+        (folder / f"{here.table.name}.csv").write_text(_cells(here, outcome.check), encoding="utf-8")
+    resolved = yaml.safe_dump(outcome.job.model_dump(), sort_keys=False, allow_unicode=True)
+    (folder / "job.yaml").write_text(resolved, encoding="utf-8")
+    (folder / "report.md").write_text(report_text(outcome), encoding="utf-8")
+    _write_json(folder / "summary.json", outcome.summary)
+    _write_json(folder / "findings.json", [f.record() for f in outcome.check.findings])
+    if outcome.check.verdict != "unsafe":
+        write_saved(folder / MULTIPLIERS, outcome.saved)
+
+
+def _cells(here: Perturbed, check: Check) -> str:
+    table = here.table.table
+    open_ = {cell for f in check.open for cell in f.cells}
+    accepted = {cell for f in check.findings if f.blocks and check.is_accepted(f) for cell in f.cells}
+    names = [here.name(i) for i in range(len(table))]
+    status = ["unsafe" if n in open_ else "accepted" if n in accepted else "safe" for n in names]
+    count = [""] * len(table) if table.facts.count is None else [f"{n:.0f}" for n in table.facts.count.tolist()]
+    percent = np.divide(100 * here.noise, here.table.total, out=np.zeros(len(table)), where=here.table.total != 0)
+    columns: list[Sequence[object]] = [
+        np.array(d.codes, object)[c].tolist() for d, c in zip(table.dimensions, table.codes, strict=True)
+    ]
+    numbers: list[FloatArray] = [here.table.total, here.total, here.noise, percent]
+    columns += [_numbers(x) for x in numbers] + [count, _numbers(here.needs.need), _numbers(here.s_n), status]
+    return csv_text([*(d.name for d in table.dimensions), *_INTERNAL], zip(*columns, strict=True))
+
+
+def _numbers(column: FloatArray) -> list[str]:
+    return [f"{x:.10g}" for x in (column + 0.0).tolist()]
+
+
+def report_text(outcome: Perturbation) -> str:
+    """Return the disclosure report in Markdown: verdict, noise, findings, and what to do. Confidential."""
+    check, said = outcome.check, outcome.summary
+    lines = ["# Source data perturbation", "", f"Verdict: **{check.verdict}**", ""]
+    lines += [f"- {key}: {said[key]}" for key in ("method", "mu", "sigma")]
+    lines += [f"- table {name!r}: {flag}" for name, flag in outcome.flags.items()]
+    lines += ["", "## Noise", "", check.statistics.markdown(), ""]
+    for title, entries in (
+        ("Findings that forbid the release", [_line(f) for f in check.open]),
+        ("Accepted", [_line(f) for f in check.findings if f.blocks and check.is_accepted(f)]),
+        ("What to do", check.advice()),
+        ("To know", [_line(f) for f in check.findings if not f.blocks]),
+        ("Not looked at", list(check.limits)),
+        ("Warnings", list(said["warnings"])),
+    ):
+        if entries:
+            lines += [f"## {title}", "", *(f"- {entry}" for entry in entries), ""]
+    return "\n".join(lines)
+
+
+def _line(finding: Any) -> str:  # noqa: ANN401
+    cells = [str(cell) for cell in finding.cells]
+    shown = ", ".join(cells[:20]) + (f" and {len(cells) - 20} more" if len(cells) > 20 else "")
+    how = f" Combination: {finding.combination()}." if finding.coefficients and len(finding.cells) <= 20 else ""
+    return f"{finding.kind}: {finding.text}. Cells: {shown or 'see findings.json'}.{how}"
+
+
+def _write_json(path: Path, content: object) -> None:
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

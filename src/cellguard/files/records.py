@@ -1,0 +1,134 @@
+"""The records of a job: opened with their roles, checked, and with what a τ-ARGUS ``.rda`` file adds to the job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cellguard.errors import InputError
+from cellguard.files.jobfile import DimensionSpec, Job, MicrodataSpec, TableSpec
+from cellguard.hierarchy.hierarchy import Edge, Hierarchy, grow
+from cellguard.microdata.check import Checked, check_codes, check_records
+from cellguard.microdata.grouped import COUNT
+from cellguard.microdata.rda import Metadata, read_code_list, read_rda
+from cellguard.microdata.roles import MISSING_CODE, Missing, Roles
+from cellguard.microdata.sources import open_records
+
+
+@dataclass(frozen=True, eq=False)
+class JobRecords:
+    """The records of a job, without faults; ``metadata`` is what a .rda file says of them."""
+
+    spec: MicrodataSpec
+    checked: Checked
+    metadata: Metadata | None
+    folder: Path
+
+    def codes(self, column: str) -> list[str]:
+        """Return the codes that the records have in a column."""
+        return list(self.checked.labels[column])
+
+    def complete(self, name: str, spec: DimensionSpec) -> DimensionSpec:
+        """Return a dimension with what the metadata say, where the job is silent."""
+        if self.metadata is None:
+            return spec
+        variable = self.metadata.variable(spec.column or name)
+        said: dict[str, object] = {}
+        if spec.total is None and variable.total:
+            said["total"] = variable.total
+        if not (spec.levels or spec.parents or spec.digits or spec.hrc):
+            if variable.hrc:
+                said |= {"hrc": str(self.metadata.file(variable.hrc, self.folder).resolve()), "lead": variable.lead}
+            elif variable.digits:
+                said["digits"] = list(variable.digits)
+        return spec.model_copy(update=said)
+
+    def labels(self, column: str) -> Mapping[str, str]:
+        """Return the labels of a code list that the metadata name; a list that is not there is no fault."""
+        listed = self.metadata.variable(column).labels if self.metadata else None
+        if not (listed and self.metadata):
+            return {}
+        try:
+            return read_code_list(self.metadata.file(listed, self.folder))
+        except InputError:
+            return {}
+
+    def decimals(self, table: TableSpec) -> int | None:
+        """Return how many decimals a table publishes, if the job or the metadata say."""
+        if table.decimals is None and self.metadata and table.value != COUNT:
+            return self.metadata.variable(table.value).decimals
+        return table.decimals
+
+    def accept(self, column: str, dimension: str, hierarchy: Hierarchy) -> None:
+        """Refuse codes of the records that are not leaves of a dimension's hierarchy."""
+        check_codes(self.checked, column, dimension, hierarchy)
+
+    def with_missing(self, column: str, hierarchy: Hierarchy) -> Hierarchy:
+        """Return a hierarchy with the category of missing codes below its total, if the records have one."""
+        if self.spec.missing.code != "category":
+            return hierarchy
+        absent = {MISSING_CODE, *(self.metadata.absent.get(column, ()) if self.metadata else ())}
+        extra = [c for c in self.codes(column) if c.strip() in absent and c not in hierarchy.position]
+        if not extra:
+            return hierarchy
+        edges = [Edge(code, hierarchy.parent_of(code) or "") for code in hierarchy.codes]
+        return grow([*edges, *(Edge(code, hierarchy.total) for code in extra)], labels=hierarchy.labels)
+
+
+def read_records(job: Job) -> JobRecords | None:
+    """Open and check the records of a job: every column that a table without `cells` needs."""
+    spec = job.microdata
+    if spec is None:
+        return None
+    made = [table for table in job.tables if table.cells is None]
+    metadata = read_rda(job.path(spec.rda)) if spec.rda else None
+    opened = open_records(
+        job.path(spec.source),
+        query=spec.query,
+        layout=metadata.layout if metadata else None,
+        delimiter=spec.delimiter,
+        decimal=spec.decimal,
+        encoding=spec.encoding,
+    )
+    request = spec.request or _said(metadata, "request")
+    roles = Roles(
+        dimensions=tuple(dict.fromkeys(column_of(job, name) for table in made for name in table.by)),
+        responses=tuple(dict.fromkeys(table.value for table in made if table.value != COUNT)),
+        weight=spec.weight or _said(metadata, "weight"),
+        respondent=spec.respondent,
+        holding=spec.holding or _said(metadata, "holding"),
+        waiver=spec.waiver,
+        request=request,
+        missing=Missing(**spec.missing.model_dump()),
+        absent=metadata.absent if metadata else {},
+        request_codes=metadata.variable(request).request if metadata and request else (),
+    )
+    return JobRecords(spec, check_records(opened, roles), metadata, job.path(spec.source).parent)
+
+
+def record_files(job: Job) -> dict[str, Path]:
+    """Return the files that the records of a job come from, by the name that the job or the metadata give them."""
+    spec = job.microdata
+    if spec is None:
+        return {}
+    found = {spec.source: job.path(spec.source)}
+    if spec.rda:
+        found[spec.rda] = job.path(spec.rda)
+        metadata = read_rda(job.path(spec.rda))
+        for variable in metadata.variables:
+            for name in (variable.hrc, variable.labels):
+                try:
+                    found |= {name: metadata.file(name, job.path(spec.source).parent)} if name else {}
+                except InputError:
+                    continue
+    return found
+
+
+def column_of(job: Job, name: str) -> str:
+    """Return the column of a dimension: the one that the job names, or the dimension's own name."""
+    return (job.dimensions[name].column if name in job.dimensions else None) or name
+
+
+def _said(metadata: Metadata | None, role: str) -> str | None:
+    return metadata.of_role(role) if metadata else None

@@ -1,0 +1,149 @@
+"""From a job to its respondents and to the tables that perturbation calibrates on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+from cellguard.errors import InputError, JobError
+from cellguard.files.build import build_dimensions, input_digests
+from cellguard.files.jobfile import Job, TableSpec
+from cellguard.files.records import JobRecords, column_of, read_records
+from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.microdata.grouped import COUNT
+from cellguard.microdata.query import read_units
+from cellguard.protect.perturb.attributes import Definitions, define
+from cellguard.protect.perturb.incidence import CalibrationTable, calibration_table
+from cellguard.protect.perturb.respondents import Respondents
+from cellguard.protect.perturb.rule import NoiseRule
+from cellguard.rules.linear import Dominance, PPercent, PriorPosterior
+from cellguard.rules.rule import Rule
+from cellguard.rules.simple import MinFrequency
+from cellguard.table.facts import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """The respondents of a job, its tables, its definitions, the digests of the records' files, and notes."""
+
+    records: Respondents
+    tables: tuple[CalibrationTable, ...]
+    definitions: Definitions
+    inputs: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+def read_calibration(job: Job) -> Calibration:
+    """Read the records of a job, each respondent by itself, and make its tables, margins included."""
+    definitions = define(job.equations)
+    whole = _with_parts(job, definitions)
+    read = read_records(whole)
+    if read is None:
+        raise JobError("perturbation needs records; name them with `microdata`")
+    dimensions = build_dimensions(whole, {}, read)
+    records = _respondents(whole, read)
+    tables = tuple(_table(job, spec, records, dimensions) for spec in job.tables)
+    if len({t.name for t in tables}) < len(tables):
+        raise JobError("two tables have the same name; give each a name of its own")
+    return Calibration(records, tables, definitions, _file_digests(job), read.checked.notes)
+
+
+def noise_rule(spec: TableSpec) -> NoiseRule:
+    """Return the rule of a perturbed table: n and p from its dominance, p % or prior-posterior rule.
+
+    >>> from cellguard.files.jobfile import TableSpec
+    >>> table = {"name": "t", "by": ["r"], "value": "x", "protect": {"method": "perturb"}}
+    >>> str(noise_rule(TableSpec.model_validate({**table, "rules": [{"p_percent": 20}]})))
+    'n = 2, p = 20, q = 100'
+    """
+    found = [rule for rule in spec.rules if not isinstance(rule, MinFrequency)]
+    if len(found) > 1:
+        raise JobError(f"table {spec.name!r}: perturbation takes one rule besides min_frequency; leave the others out")
+    return _as_noise_rule(spec.name, found[0]) if found else NoiseRule()
+
+
+def _as_noise_rule(name: str, rule: Rule) -> NoiseRule:
+    if isinstance(rule, Dominance):
+        return NoiseRule(rule.n, rule.k)
+    if isinstance(rule, PPercent):
+        return NoiseRule(rule.coalition + 1, p=rule.p)
+    if isinstance(rule, PriorPosterior):
+        return NoiseRule(rule.coalition + 1, p=rule.p, q=rule.q)
+    raise JobError(
+        f"table {name!r}: the rule {rule} does not say how much noise a cell needs; use dominance, p_percent or "
+        "prior_posterior"
+    )
+
+
+def _with_parts(job: Job, definitions: Definitions) -> Job:
+    """Return the job with a table for each response that definitions need and no table has, so that it is read."""
+    have = {_response(spec) for spec in job.tables}
+    wanted = dict.fromkeys(name for total, parts in definitions.parts.items() for name in (total, *parts))
+    by = job.tables[0].by
+    more = [TableSpec(name=f"part{i}", by=by, value=name) for i, name in enumerate(wanted) if name not in have]
+    return job.model_copy(update={"tables": [*job.tables, *more]})
+
+
+def _response(spec: TableSpec) -> str:
+    return spec.response or spec.value
+
+
+def _respondents(job: Job, read: JobRecords) -> Respondents:
+    units = read_units(read.checked)
+    keys, unit = _keys(read)
+    columns = {_response(spec): spec.value for spec in job.tables}
+    for spec in job.tables:
+        if columns[_response(spec)] != spec.value:
+            raise JobError(f"two tables call {spec.value!r} and another column the response {_response(spec)!r}")
+    values: dict[str, FloatArray] = {}
+    for response, column in columns.items():
+        values[response] = np.ones(len(units)) if column == COUNT else units.values[column]
+    if COUNT in columns.values() and len(keys) < len(unit):
+        raise InputError(
+            "value: count of respondents with several records does not add up over cells, so it cannot be perturbed; "
+            "leave `holding` out, or give each respondent one record"
+        )
+    codes = dict(zip(units.columns, units.codes, strict=True))
+    return Respondents(codes, dict(zip(units.columns, units.labels, strict=True)), values, units.weight, unit, keys)
+
+
+def _keys(read: JobRecords) -> tuple[npt.NDArray[np.str_], npt.NDArray[np.int64]]:
+    """Return the text key of each holding (or respondent, or record), sorted, and that of each record."""
+    how, opened = read.checked.how, read.checked.opened
+    key = how.holding or how.respondent
+    if key is None:
+        key = f"lpad(CAST(row AS VARCHAR), {len(str(read.checked.records))}, '0')"
+    sql = f"SELECT CAST({key} AS VARCHAR) FROM {opened.numbered} WHERE {how.keep} ORDER BY row"  # noqa: S608
+    try:
+        texts = opened.connection.sql(sql).to_arrow_table().column(0).to_pylist()
+    except duckdb.Error as error:
+        raise InputError(f"{opened.name}: cannot be read ({type(error).__name__}); has it changed meanwhile?") from None
+    keys, unit = np.unique(np.array(texts, np.str_), return_inverse=True)
+    return keys, unit.astype(np.int64)
+
+
+def _table(job: Job, spec: TableSpec, records: Respondents, dimensions: Mapping[str, Dimension]) -> CalibrationTable:
+    by = {column_of(job, name): dimensions[name] for name in spec.by}
+    found = calibration_table(
+        records,
+        by,
+        _response(spec),
+        name=spec.name,
+        rule=noise_rule(spec),
+        levels=spec.publish,
+        decimals=spec.decimals or 0,
+    )
+    about = replace(found.table, population=spec.population, is_count=spec.value == COUNT)
+    return replace(found, table=about)
+
+
+def _file_digests(job: Job) -> dict[str, str]:
+    """Return the digests of the records' own files; hierarchies may change later."""
+    known = input_digests(job)
+    spec = job.microdata
+    names = {"file of records": spec.source, "metadata file": spec.rda} if spec else {}
+    return {role: known[name] for role, name in names.items() if name and name in known}

@@ -1,0 +1,197 @@
+"""Each role as SQL: the expression that reads it, and the conditions under which an entry is at fault."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cellguard.errors import InputError
+from cellguard.microdata.roles import MISSING_CODE, Roles
+from cellguard.microdata.sources import Opened, quoted
+
+_NOTHING = ("", "nan", "na", "n/a", "null", "none", ".")
+_TRUE = ("1", "true", "yes", "y", "t")
+_FALSE = ("0", "false", "no", "n", "f", "")
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+_BROKEN = ("FLOAT", "DOUBLE", "DECIMAL")
+_SEPARATORS = "write numbers without thousands separators, units or signs of suppression"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A condition under which an entry of a column is wrong, and what to say; ``odd`` finds the other decimal mark."""
+
+    column: str
+    condition: str
+    words: str
+    odd: str | None = None
+
+
+@dataclass(frozen=True)
+class Drop:
+    """A condition under which a record is left out, or taken otherwise than it says, and how to report it."""
+
+    condition: str
+    words: str
+    leaves: bool = True
+
+
+@dataclass(frozen=True)
+class Expressions:
+    """The records' columns as SQL. Without ``respondent`` and ``holding`` each record is its own."""
+
+    codes: tuple[str, ...]
+    values: tuple[str, ...]
+    weight: str | None
+    respondent: str | None
+    holding: str | None
+    waived: str
+    requested: str
+    faults: tuple[Fault, ...]
+    drops: tuple[Drop, ...]
+
+    @property
+    def keep(self) -> str:
+        """The condition of the records that take part."""
+        return " AND ".join(f"NOT ({drop.condition})" for drop in self.drops if drop.leaves) or "true"
+
+
+def express(opened: Opened, roles: Roles) -> Expressions:
+    """Return the SQL of all roles; a column that does not exist or is of the wrong kind is an error."""
+    faults: list[Fault] = []
+    drops: list[Drop] = []
+    codes = tuple(_code(opened, roles, name, faults, drops) for name in roles.dimensions)
+    values = tuple(_value(opened, roles, name, faults, drops) for name in roles.responses)
+    weight = _weight(opened, roles, faults, drops) if roles.weight else None
+    respondent = _identity(opened, roles.respondent, "the respondent", faults) if roles.respondent else None
+    holding = _holding(opened, roles, respondent, faults, drops) if roles.holding else respondent
+    waived = _mark(opened, roles.waiver, (), faults) if roles.waiver else "false"
+    requested = _mark(opened, roles.request, roles.request_codes, faults) if roles.request else "false"
+    return Expressions(codes, values, weight, respondent, holding, waived, requested, tuple(faults), tuple(drops))
+
+
+def _code(opened: Opened, roles: Roles, name: str, faults: list[Fault], drops: list[Drop]) -> str:
+    column, kind = opened.column(name), opened.types[name]
+    if kind.startswith(_BROKEN):
+        raise InputError(f"{opened.name}: column {name!r} holds decimal numbers, but codes are text; turn it into text")
+    text = f"CAST({column} AS VARCHAR)"
+    blank = f"coalesce({text}, '') = ''"
+    if roles.missing.code == "category":
+        drops.append(Drop(blank, f"no code in {name!r}, taken as {MISSING_CODE!r}", leaves=False))
+        return f"CASE WHEN {blank} THEN {quoted(MISSING_CODE)} ELSE {text} END"
+    absent = roles.absent.get(name, ())
+    missing = f"({blank} OR trim({text}) IN ({_list(absent)}))" if absent else blank
+    if roles.missing.code == "drop":
+        drops.append(Drop(missing, f"no code in {name!r}"))
+    else:
+        words = "the code is blank" if not absent else "the code is blank or one that means missing"
+        cure = "give every record a code, or say `missing: {code: drop}` or `category`"
+        faults.append(Fault(name, missing, f"{words}; {cure}"))
+    return text
+
+
+def _value(opened: Opened, roles: Roles, name: str, faults: list[Fault], drops: list[Drop]) -> str:
+    number, missing = _number(opened, roles, name, faults)
+    if roles.missing.value == "error":
+        cure = "give it, or say `missing: {value: drop}` or `zero`"
+        faults.append(Fault(name, missing, f"the value is missing (blank or NaN); {cure}"))
+    elif roles.missing.value == "drop":
+        drops.append(Drop(missing, f"no value in {name!r}"))
+    else:
+        drops.append(Drop(missing, f"no value in {name!r}, taken as 0", leaves=False))
+        return f"coalesce({number}, 0)"
+    return number
+
+
+def _weight(opened: Opened, roles: Roles, faults: list[Fault], drops: list[Drop]) -> str:
+    name = str(roles.weight)
+    number, missing = _number(opened, roles, name, faults)
+    faults.append(Fault(name, missing, "the weight is missing (blank or NaN); give every record its weight"))
+    faults.append(Fault(name, f"{number} < 0", "a weight must not be below 0"))
+    drops.append(Drop(f"{number} = 0", f"a weight of 0 in {name!r}"))
+    return number
+
+
+def _number(opened: Opened, roles: Roles, name: str, faults: list[Fault]) -> tuple[str, str]:
+    """Return the SQL of a number (NULL where missing), and of the condition that it is missing."""
+    column, kind = opened.column(name), opened.types[name]
+    absent = roles.absent.get(name, ())
+    if kind.startswith((*_WHOLE, *_BROKEN)):
+        missing = f"({column} IS NULL OR isnan(CAST({column} AS DOUBLE)))"
+        if absent:
+            missing = f"({missing} OR CAST({column} AS VARCHAR) IN ({_list(absent)}))"
+        number = f"CASE WHEN {missing} THEN NULL ELSE CAST({column} AS DOUBLE) END"
+        if kind.startswith(_WHOLE):
+            large = f"abs({number}) > 9007199254740992"
+            faults.append(Fault(name, large, "too large to be exact; give it in thousands or millions"))
+    elif _is_text(kind):
+        text = f"trim(CAST({column} AS VARCHAR))"
+        plain = text if opened.decimal == "." else f"replace(replace({text}, '.', '?'), ',', '.')"
+        missing = f"({column} IS NULL OR lower({text}) IN ({_list((*_NOTHING, *absent))}))"
+        number = f"CASE WHEN {missing} THEN NULL ELSE TRY_CAST({plain} AS DOUBLE) END"
+        wrong = f"NOT {missing} AND (coalesce(isnan({number}), true) OR contains({text}, '_'))"
+        other = "," if opened.decimal == "." else "."
+        odd = rf"regexp_matches({text}, '^[+-]?[0-9]+[{other}][0-9]+$')"
+        faults.append(Fault(name, wrong, "not a number", odd))
+    else:
+        raise InputError(f"{opened.name}: column {name!r} holds {kind.lower()}, not numbers")
+    faults.append(Fault(name, f"isinf({number})", "the value is infinite; give a finite one"))
+    return number, missing
+
+
+def hint(opened: Opened, fault: Fault, odd: bool) -> str:
+    """Return what a fault's message adds: whether the other decimal mark may be meant."""
+    if fault.odd is None:
+        return ""
+    other = "," if opened.decimal == "." else "."
+    return f"; if {other!r} is the decimal mark of the file, say `decimal: {other!r}`" if odd else f"; {_SEPARATORS}"
+
+
+def _identity(opened: Opened, name: str | None, what: str, faults: list[Fault]) -> str:
+    column, blank = _identity_column(opened, str(name))
+    faults.append(Fault(str(name), blank, f"{what} is blank; give every record one"))
+    return column
+
+
+def _identity_column(opened: Opened, name: str) -> tuple[str, str]:
+    column, kind = opened.column(name), opened.types[name]
+    if kind.startswith(_BROKEN):
+        raise InputError(f"{opened.name}: column {name!r} holds decimal numbers, which name nobody; turn it into text")
+    if kind.startswith(_WHOLE):
+        return (f"CAST({column} AS {'VARCHAR' if 'HUGE' in kind else 'BIGINT'})", f"{column} IS NULL")
+    text = f"CAST({column} AS VARCHAR)"
+    return text, f"trim(coalesce({text}, '')) = ''"
+
+
+def _holding(opened: Opened, roles: Roles, respondent: str | None, faults: list[Fault], drops: list[Drop]) -> str:
+    name = str(roles.holding)
+    column, blank = _identity_column(opened, name)
+    if roles.missing.holding == "error":
+        cure = "repeat the respondent there, or say `missing: {holding: own}`"
+        faults.append(Fault(name, blank, f"the holding is blank; {cure}"))
+        return column
+    if respondent is None:
+        raise InputError("`missing: {holding: own}` needs the respondent; name its column with `respondent`")
+    drops.append(Drop(blank, f"no holding in {name!r}, taken as holdings of their own", leaves=False))
+    # The mark in front keeps a respondent apart from a holding of the same name.
+    return f"CASE WHEN {blank} THEN chr(1) || CAST({respondent} AS VARCHAR) ELSE CAST({column} AS VARCHAR) END"
+
+
+def _mark(opened: Opened, name: str | None, codes: Sequence[str], faults: list[Fault]) -> str:
+    column = opened.column(str(name))
+    if opened.types[str(name)] == "BOOLEAN":
+        return f"coalesce({column}, false)"
+    word = f"lower(trim(coalesce(CAST({column} AS VARCHAR), '')))"
+    if codes:
+        return f"{word} IN ({_list([code.lower() for code in codes])})"
+    known = f"{word} IN ({_list((*_TRUE, *_FALSE))})"
+    faults.append(Fault(str(name), f"NOT {known}", "expected yes or no (true/false, 1/0)"))
+    return f"{word} IN ({_list(_TRUE)})"
+
+
+def _is_text(kind: str) -> bool:
+    return kind == "VARCHAR" or kind.startswith("ENUM")
+
+
+def _list(words: Sequence[str]) -> str:
+    return ", ".join(map(quoted, words))

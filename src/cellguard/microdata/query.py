@@ -1,0 +1,233 @@
+"""The one question to the engine, ``GROUP BY leaf codes, holding``, streamed into arrays; and the records themselves.
+
+Sums must not depend on the order in which threads add, and a margin must be exactly the sum of its parts. So they are
+sums of whole numbers: values in units of their last decimal, or of the sixth if they have more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cellguard.errors import InputError
+from cellguard.microdata.check import Checked, Spread, several_records
+from cellguard.microdata.grouped import COUNT, Grouped, of_holding
+from cellguard.microdata.sources import quoted
+from cellguard.microdata.units import Units
+
+_BATCH = 1 << 18
+_EXACT = 2.0**53
+_HUGE_BITS = 125
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """A whole number to add up, and what to divide the sum by."""
+
+    term: str
+    unit: str
+
+    def of_rows(self) -> str:
+        """Return the SQL of the sum over a group."""
+        return f"CAST(sum({self.term}) AS DOUBLE) / {self.unit}"
+
+    def of_one(self) -> str:
+        """Return the SQL of a single record's part."""
+        return f"CAST({self.term} AS DOUBLE) / {self.unit}"
+
+
+def group_records(checked: Checked) -> Grouped:
+    """Sum the records by leaf codes and holding, in one query."""
+    _make_enums(checked)
+    sums = _sums(checked)
+    batches = _stream(checked, _sql_of_groups(checked, sums) if checked.how.holding else _sql_of_singles(checked, sums))
+    width = len(checked.how.codes)
+    holding, parts = _number_holdings(batches) if checked.how.holding else _number_rows(batches)
+    if not parts:
+        raise InputError(f"{checked.opened.name}: no record is left{_why_none(checked)}")
+    columns = [np.concatenate(part) for part in parts]
+    codes, records, marks = columns[:width], columns[width], columns[-2:]
+    added = [column.astype(float, copy=False) for column in columns[width + 1 : -2]]
+    names = list(checked.roles.responses)
+    total = dict(zip(names, added[: len(names)], strict=True))
+    has_weights = checked.how.weight is not None
+    weighted = dict(zip([*names, COUNT], added[len(names) :], strict=True)) if has_weights else dict(total)
+    weighted.setdefault(COUNT, records.astype(float))
+    return Grouped(
+        columns=checked.roles.dimensions,
+        labels=tuple(checked.labels[name] for name in checked.roles.dimensions),
+        codes=tuple(code.astype(np.int32) for code in codes),
+        holding=holding,
+        records=records.astype(np.int64),
+        total=total,
+        weighted=weighted,
+        waived=of_holding(marks[0].astype(bool), holding, every=True),
+        requested=of_holding(marks[1].astype(bool), holding, every=False),
+        has_weights=has_weights,
+        has_holdings=checked.roles.holding is not None,
+        read_units=lambda: read_units(checked),
+        notes=(*checked.notes, *_repeats(checked, holding, records)),
+    )
+
+
+def read_units(checked: Checked) -> Units:
+    """Return the records themselves, in the order of the source."""
+    _make_enums(checked)
+    how, width, many = checked.how, len(checked.how.codes), len(checked.how.values)
+    respondent, holding = how.respondent or "row", how.holding or how.respondent or "row"
+    values = [added.of_one() for added in _sums(checked)[:many]]
+    wanted = [*_codes(checked), *values, how.weight or "1.0", how.waived, how.requested, respondent, holding, "row"]
+    sql = f"SELECT {', '.join(wanted)} FROM {checked.opened.numbered} WHERE {how.keep}"
+    table = pa.Table.from_batches(list(_stream(checked, sql)))
+    order = np.argsort(table.column(len(wanted) - 1).to_numpy(), kind="stable")
+    columns = [table.column(i) for i in range(len(wanted) - 1)]
+    plain = [column.to_numpy()[order] for column in columns[:-2]]
+    weight = plain[width + many].astype(float)
+    return Units(
+        columns=checked.roles.dimensions,
+        labels=tuple(checked.labels[name] for name in checked.roles.dimensions),
+        codes=tuple(code.astype(np.int32) for code in plain[:width]),
+        values=dict(zip(checked.roles.responses, (v.astype(float) for v in plain[width : width + many]), strict=True)),
+        weight=weight if how.weight else None,
+        respondent=_dense(columns[-2])[order],
+        holding=_dense(columns[-1])[order],
+        waived=plain[-2].astype(bool),
+        requested=plain[-1].astype(bool),
+    )
+
+
+def _why_none(checked: Checked) -> str:
+    left = [note.partition(": ")[2].removesuffix(": left out") for note in checked.notes if note.endswith("left out")]
+    return ": " + ", ".join(left) if left else ""
+
+
+def _repeats(checked: Checked, holding: npt.NDArray[np.int64], records: npt.NDArray[np.generic]) -> list[str]:
+    """Tell of respondents with several records, where they take the place of holdings."""
+    if checked.roles.holding or not checked.roles.respondent or not len(holding):
+        return []
+    several = int((np.bincount(holding, records) > 1).sum())
+    return [several_records(checked.opened.name, several)] if several else []
+
+
+def _make_enums(checked: Checked) -> None:
+    """Make each dimension's codes an enumeration, so that rows carry numbers and not text."""
+    for number, name in enumerate(checked.roles.dimensions):
+        labels = ", ".join(map(quoted, checked.labels[name]))
+        checked.opened.connection.execute(f"CREATE OR REPLACE TYPE codes{number} AS ENUM ({labels})")
+
+
+def _codes(checked: Checked) -> list[str]:
+    return [f"CAST(enum_code(CAST({code} AS codes{i})) AS INTEGER)" for i, code in enumerate(checked.how.codes)]
+
+
+def _sums(checked: Checked) -> list[_Sum]:
+    """Return what to add up: each response; with weights also each weighted response, and the weights."""
+    roles, how, spread = checked.roles, checked.how, checked.spread
+    pairs = list(zip(how.values, (spread[name] for name in roles.responses), strict=True))
+    plain = [_whole(value, here, checked.records) for value, here in pairs]
+    if how.weight is None or roles.weight is None:
+        return plain
+    weights = spread[roles.weight]
+    both = [_whole(f"({value}) * {how.weight}", here.times(weights), checked.records) for value, here in pairs]
+    return [*plain, *both, _whole(how.weight, weights, checked.records)]
+
+
+def _whole(number: str, spread: Spread, records: int) -> _Sum:
+    """Count in units of the last decimal that is kept; numbers too large for that, in units of a power of two."""
+    decimals = spread.kept
+    if spread.largest * 10.0**decimals < _EXACT:
+        return _Sum(f"CAST(round(({number}) * 1e{decimals}) AS BIGINT)", f"1e{decimals}")
+    room = _HUGE_BITS - math.frexp(spread.largest)[1] - math.frexp(float(records))[1]
+    power = f"pow(2.0::DOUBLE, {room})"
+    return _Sum(f"CAST(round(({number}) * {power}) AS HUGEINT)", power)
+
+
+def _sql_of_groups(checked: Checked, sums: Sequence[_Sum]) -> str:
+    """Return the query: one row for each combination of leaf codes and holding, ordered by holding."""
+    how, opened = checked.how, checked.opened
+    codes = [f"k{i}" for i in range(len(how.codes))]
+    inner = [f"{code} AS {name}" for code, name in zip(_codes(checked), codes, strict=True)]
+    inner += [f"{how.holding} AS h", f"{how.waived} AS waived", f"{how.requested} AS requested"]
+    inner += [f"{s.term} AS s{i}" for i, s in enumerate(sums)]
+    outer = [*codes, "count(*)", *(_Sum(f"s{i}", s.unit).of_rows() for i, s in enumerate(sums))]
+    outer += [
+        "bool_and(waived)" if checked.roles.waiver else "false",
+        "bool_or(requested)" if checked.roles.request else "false",
+        "h",
+    ]
+    keys = ", ".join(["h", *codes])
+    return (
+        f"SELECT {', '.join(outer)} FROM (SELECT {', '.join(inner)} FROM {opened.scan} WHERE {how.keep}) "
+        f"GROUP BY {keys} ORDER BY {keys}"
+    )
+
+
+def _sql_of_singles(checked: Checked, sums: Sequence[_Sum]) -> str:
+    """Return the query where each record is its own holding: nothing to group."""
+    how = checked.how
+    wanted = [*_codes(checked), "CAST(1 AS BIGINT)", *(s.of_one() for s in sums), how.waived, how.requested, "row"]
+    return f"SELECT {', '.join(wanted)} FROM {checked.opened.numbered} WHERE {how.keep} ORDER BY row"
+
+
+def _stream(checked: Checked, sql: str) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from checked.opened.connection.sql(sql).to_arrow_reader(_BATCH)
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        # The library's own message may quote the data, so it must not get out.
+        raise InputError(
+            f"{checked.opened.name}: cannot be read ({type(error).__name__}); has it changed meanwhile?"
+        ) from None
+
+
+_Parts = list[list[npt.NDArray[np.generic]]]
+
+
+def _number_holdings(batches: Iterator[pa.RecordBatch]) -> tuple[npt.NDArray[np.int64], _Parts]:
+    """Number the holdings, which come in order as the last column, and collect the other columns."""
+    parts: _Parts = []
+    numbers: list[npt.NDArray[np.int64]] = []
+    last, number = None, -1
+    for batch in batches:
+        parts = parts or [[] for _ in range(batch.num_columns - 1)]
+        _collect(parts, batch)
+        keys = batch.column(batch.num_columns - 1)
+        changed = np.ones(len(keys), np.int64)
+        changed[1:] = pc.not_equal(keys[1:], keys[:-1]).to_numpy(zero_copy_only=False)
+        changed[0] = last is None or keys[0].as_py() != last
+        numbers.append(number + np.cumsum(changed))
+        last, number = keys[-1].as_py(), int(numbers[-1][-1])
+    return np.concatenate(numbers) if numbers else np.zeros(0, np.int64), parts
+
+
+def _number_rows(batches: Iterator[pa.RecordBatch]) -> tuple[npt.NDArray[np.int64], _Parts]:
+    parts: _Parts = []
+    rows = 0
+    for batch in batches:
+        parts = parts or [[] for _ in range(batch.num_columns - 1)]
+        _collect(parts, batch)
+        rows += batch.num_rows
+    return np.arange(rows), parts
+
+
+def _collect(parts: _Parts, batch: pa.RecordBatch) -> None:
+    for part, column in zip(parts, batch.columns[:-1], strict=True):
+        # A view would keep the whole batch alive.
+        part.append(np.array(column.to_numpy(zero_copy_only=False), copy=True))
+
+
+def _dense(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """Return numbers from 0 for the entries of a column, in the order of their sorted values."""
+    encoded = column.combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[encoded.indices.to_numpy(zero_copy_only=False)]

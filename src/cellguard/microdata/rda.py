@@ -1,0 +1,225 @@
+"""τ-ARGUS metadata (``.rda``) of microdata: where each variable stands in the file, and what it is.
+
+Format: τ-ARGUS manual 4.1, section on the metadata file. A first line ``<SEPARATOR> ";"`` means free format, with the
+variables in their order; otherwise each variable has a starting position and a width.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from cellguard.errors import InputError, did_you_mean, file_name
+from cellguard.hierarchy.read import read_text
+from cellguard.microdata.sources import Layout
+
+_TOKEN = re.compile(r'"([^"]*)"|(<[^>]*>)|(\S+)')
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One variable of a ``.rda`` file. ``start`` is 0 in free format."""
+
+    name: str
+    start: int
+    width: int
+    missing: tuple[str, ...] = ()
+    is_code: bool = False
+    is_number: bool = False
+    decimals: int | None = None
+    request: tuple[str, ...] = ()
+    total: str | None = None
+    labels: str | None = None
+    digits: tuple[int, ...] = ()
+    hrc: str | None = None
+    lead: str = "@"
+    role: str = ""
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """A ``.rda`` file: its variables in order, and for free format the delimiter."""
+
+    source: str
+    delimiter: str | None
+    variables: tuple[Variable, ...]
+    folder: Path = field(default_factory=Path)
+
+    def variable(self, name: str) -> Variable:
+        """Return a variable, or raise an error that names the nearest ones."""
+        for variable in self.variables:
+            if variable.name == name:
+                return variable
+        raise InputError(f"{self.source}: no variable {name!r}{did_you_mean(name, [v.name for v in self.variables])}")
+
+    def of_role(self, role: str) -> str | None:
+        """Return the name of the variable that is the weight, the holding or the request; None if there is none."""
+        return next((v.name for v in self.variables if v.role == role), None)
+
+    @property
+    def layout(self) -> Layout:
+        """How the lines of the microdata are cut."""
+        names = tuple(v.name for v in self.variables)
+        if self.delimiter is not None:
+            return Layout(names, delimiter=self.delimiter)
+        return Layout(names, tuple((v.start, v.width) for v in self.variables))
+
+    @property
+    def absent(self) -> Mapping[str, tuple[str, ...]]:
+        """The entries of each variable that mean that nothing is known."""
+        return {v.name: v.missing for v in self.variables if v.missing}
+
+    def file(self, name: str, beside: Path) -> Path:
+        """Return the path of a file that the metadata name: as given, or beside the metadata or the microdata.
+
+        These files come from systems that do not tell capitals from small letters, so neither does the search.
+        """
+        given = Path(name)
+        for folder in (self.folder, beside):
+            if (folder / given).is_file():
+                return folder / given
+            plain = given.name.replace("\\", "/").rsplit("/", 1)[-1].lower()
+            for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+                if path.name.lower() == plain:
+                    return path
+        raise InputError(f"{self.source} names the file {name!r}, which is neither beside it nor beside the records")
+
+
+def read_rda(path: str | Path) -> Metadata:
+    """Read the metadata of microdata."""
+    found = parse_rda(read_text(path), source=file_name(path))
+    return replace(found, folder=Path(path).parent)
+
+
+def parse_rda(text: str, *, source: str = "the metadata") -> Metadata:
+    """Return the metadata in the text of a ``.rda`` file.
+
+    >>> found = parse_rda('Region 1 2 99\\n <RECODEABLE>\\nTurnover 3 8\\n <NUMERIC>\\n <DECIMALS> 2')
+    >>> found.layout.fields, found.absent, found.variable("Turnover").decimals
+    (((1, 2), (3, 8)), {'Region': ('99',)}, 2)
+    """
+    _refuse_tables(text, source)
+    delimiter: str | None = None
+    variables: list[Variable] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        tokens = [quoted or key or plain for quoted, key, plain in _TOKEN.findall(line)]
+        if not tokens:
+            continue
+        where = f"{source} line {number}"
+        if tokens[0].upper() == "<SEPARATOR>":
+            delimiter = _separator(tokens, where)
+        elif tokens[0].upper() == "<SPSS>":
+            raise InputError(f"{where}: SPSS files are not read; export the records as CSV")
+        elif tokens[0].startswith("<"):
+            if not variables:
+                raise InputError(f"{where}: {tokens[0]} stands before the first variable")
+            variables[-1] = _with_keywords(variables[-1], tokens, where)
+        else:
+            variables.append(_variable(tokens, delimiter is not None, where))
+    if not variables:
+        raise InputError(f"{source}: no variables; each has a line with its name, position and width")
+    twice = {v.name for v in variables if [w.name for w in variables].count(v.name) > 1}
+    if twice:
+        raise InputError(f"{source}: the variable {min(twice)!r} comes twice")
+    return Metadata(source, delimiter, tuple(variables))
+
+
+def _refuse_tables(text: str, source: str) -> None:
+    for number, line in enumerate(text.splitlines(), 1):
+        found = [key for key in re.findall(r"<[^>]*>", line.upper()) if key in _TABULAR]
+        if found:
+            raise InputError(f"{source} line {number}: {found[0]} describes a table of cells, not records; use `cells`")
+
+
+def _separator(tokens: Sequence[str], where: str) -> str:
+    if len(tokens) != 2 or len(tokens[1]) != 1:
+        raise InputError(f'{where}: <SEPARATOR> needs one character, as <SEPARATOR> ";"')
+    return tokens[1]
+
+
+def _variable(tokens: Sequence[str], free: bool, where: str) -> Variable:
+    wanted = "name and width" if free else "name, starting position and width"
+    places, missing = tokens[1 : 2 if free else 3], tokens[2 if free else 3 :]
+    if len(places) < (1 if free else 2) or not all(p.isdigit() and int(p) > 0 for p in places):
+        raise InputError(f"{where}: a variable needs {wanted}, and then at most two codes for missing")
+    start, width = (0, int(places[0])) if free else (int(places[0]), int(places[1]))
+    if len(missing) > 2:
+        raise InputError(f"{where}: a variable has at most two codes for missing")
+    for code in missing:
+        if len(code) > width:
+            raise InputError(f"{where}: the missing code {code!r} is longer than the width {width}")
+    return Variable(tokens[0], start, width, tuple(code for code in missing if code))
+
+
+def _with_keywords(variable: Variable, tokens: Sequence[str], where: str) -> Variable:
+    """Return a variable with what a line of keywords says; a line may hold several keywords."""
+    at = [i for i, token in enumerate(tokens) if token.startswith("<") and token.endswith(">")]
+    for start, end in zip(at, [*at[1:], len(tokens)], strict=True):
+        keyword, values = tokens[start].upper(), list(tokens[start + 1 : end])
+        if keyword in _READ:
+            try:
+                variable = _READ[keyword](variable, values)
+            except (ValueError, IndexError):
+                raise InputError(f"{where}: {keyword} has a wrong or missing value") from None
+        elif keyword not in _IGNORED:
+            raise InputError(f"{where}: unknown keyword {keyword}{did_you_mean(keyword, [*_READ, *_IGNORED])}")
+    return variable
+
+
+def read_code_list(path: str | Path) -> dict[str, str]:
+    """Read a τ-ARGUS code list (``.cdl``): a code and its label on each line."""
+    lines = (line.partition(",") for line in read_text(path).splitlines() if "," in line)
+    return {code.rstrip(): label.strip() for code, _, label in lines}
+
+
+def _levels(variable: Variable, values: Sequence[str]) -> Variable:
+    digits = [int(value) for value in values]
+    if sum(digits) != variable.width:
+        raise ValueError
+    return replace(variable, digits=tuple(d for d in digits if d))
+
+
+_READ: Mapping[str, Callable[[Variable, list[str]], Variable]] = {
+    "<RECODEABLE>": lambda v, _: replace(v, is_code=True),
+    "<RECODABLE>": lambda v, _: replace(v, is_code=True),
+    "<NUMERIC>": lambda v, _: replace(v, is_number=True),
+    "<DECIMALS>": lambda v, values: replace(v, decimals=int(values[0])),
+    "<WEIGHT>": lambda v, _: replace(v, role="weight"),
+    "<HOLDING>": lambda v, _: replace(v, role="holding"),
+    "<REQUEST>": lambda v, values: replace(v, role="request", request=tuple(values)),
+    "<TOTCODE>": lambda v, values: replace(v, total=values[0]),
+    "<CODELIST>": lambda v, values: replace(v, labels=values[0]),
+    "<HIERLEVELS>": _levels,
+    "<HIERCODELIST>": lambda v, values: replace(v, hrc=values[0]),
+    "<HIERLEADSTRING>": lambda v, values: replace(v, lead=values[0]),
+}
+_IGNORED = (
+    "<HIERARCHICAL>",
+    "<DISTANCE>",
+    "<TRUNCABLE>",
+    "<RECORDKEY>",
+    "<PFILE>",
+    "<PFILE_FREQ>",
+    "<PFILE_CONT>",
+    "<PFILE_SEP>",
+    "<CKM>",
+    "<INCLUDEZEROS>",
+    "<PARITY>",
+    "<SEPARATION>",
+    "<SCALING>",
+)
+_TABULAR = {
+    "<SAFE>",
+    "<UNSAFE>",
+    "<PROTECT>",
+    "<SHADOW>",
+    "<COST>",
+    "<COSTVAR>",
+    "<LOWERPL>",
+    "<UPPERPL>",
+    "<FREQUENCY>",
+    "<MAXSCORE>",
+    "<STATUS>",
+}

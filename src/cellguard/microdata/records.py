@@ -1,0 +1,44 @@
+"""`records`: from a file or a frame to records summed by leaf codes and holding, in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cellguard.microdata.check import check_records
+from cellguard.microdata.grouped import Grouped
+from cellguard.microdata.query import group_records
+from cellguard.microdata.roles import Missing, Roles
+from cellguard.microdata.sources import open_records
+
+
+def records(
+    data: object,
+    by: Sequence[str],
+    values: Sequence[str] = (),
+    *,
+    weight: str | None = None,
+    respondent: str | None = None,
+    holding: str | None = None,
+    waiver: str | None = None,
+    request: str | None = None,
+    missing: Missing | None = None,
+    query: str | None = None,
+    delimiter: str | None = None,
+    decimal: str = ".",
+    encoding: str | None = None,
+    name: str = "the records",
+) -> Grouped:
+    """Read records, check every entry, and sum them by leaf codes and holding; `tabulate` makes tables of them.
+
+    ``data`` is a path (CSV, Parquet, or a DuckDB file with a ``query``), a mapping of columns, or any frame that speaks
+    Arrow. ``by`` names the dimension columns and ``values`` the responses. A holding counts once in each cell, with the
+    sum of its records; without one the respondent does so, and without that each record is its own.
+
+    >>> firms = records({"region": ["N", "N", "S"], "group": ["a", "a", "b"], "turnover": [5, 2.5, 1]},
+    ...                 by=["region"], values=["turnover"], holding="group")
+    >>> firms.labels, firms.codes[0].tolist(), firms.records.tolist(), firms.total["turnover"].tolist()
+    ((('N', 'S'),), [0, 1], [2, 1], [7.5, 1.0])
+    """
+    opened = open_records(data, name=name, query=query, delimiter=delimiter, decimal=decimal, encoding=encoding)
+    roles = Roles(tuple(by), tuple(values), weight, respondent, holding, waiver, request, missing or Missing())
+    return group_records(check_records(opened, roles))

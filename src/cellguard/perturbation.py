@@ -1,0 +1,222 @@
+"""The pipeline of a job whose tables are perturbed: records, multipliers, checks, release, and later tables."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from cellguard.errors import InputError, JobError, file_name, listing
+from cellguard.files.build import input_digests
+from cellguard.files.excel import check_excel
+from cellguard.files.jobfile import Job, PerturbSpec
+from cellguard.files.perturbed import Perturbation, write_perturbed
+from cellguard.files.respondents import Calibration, read_calibration
+from cellguard.protect.perturb.attributes import Attributes
+from cellguard.protect.perturb.conflicts import Protected
+from cellguard.protect.perturb.disclosed import Watch
+from cellguard.protect.perturb.finding import Cell
+from cellguard.protect.perturb.mu import MuOptions
+from cellguard.protect.perturb.multipliers import Multipliers, Settings, load_multipliers, make_multipliers
+from cellguard.protect.perturb.saved import Saved, read_saved
+from cellguard.protect.perturb.workflow import Check, check_tables
+from cellguard.protect.perturb.zes import Zes
+from cellguard.randomness import fresh_seed
+from cellguard.rules.simple import MinFrequency
+
+Tell = Callable[[str], None]
+CALIBRATED = "in the calibration set"
+LATER = "not in the calibration set"
+_COUNT_DECIMALS, _DECIMALS = 3, 2
+
+
+@dataclass(frozen=True, eq=False)
+class PerturbedJob:
+    """A perturbed set with what it was made from; ``saved`` is what the multipliers' file holds."""
+
+    job: Job
+    check: Check
+    saved: Saved
+    notes: tuple[str, ...]
+    seconds: Mapping[str, float]
+
+    @property
+    def safe(self) -> bool:
+        """Whether the set may be released."""
+        return self.check.verdict != "unsafe"
+
+    def flags(self) -> dict[str, str]:
+        """Return for each table whether it is in the calibration set and, if not, whether it was checked."""
+        known = {(tuple(t["by"]), t["response"]) for t in self.saved.parameters["tables"]}
+        found = {}
+        for here in self.check.tables:
+            inside = (tuple(d.name for d in here.table.table.dimensions), here.table.response) in known
+            checked = "checked" if self.check.checked else "not checked"
+            found[here.table.name] = CALIBRATED if inside else f"{LATER}: {checked}"
+        return found
+
+    def decimals(self) -> dict[str, int]:
+        """Return how many decimals each table publishes; whole counts if the job wants them rounded."""
+        rounded = bool(self.job.perturb and self.job.perturb.round)
+        grid = self.check.multipliers.settings.decimals
+        return {
+            spec.name: 0 if rounded and spec.value == "count" else grid if spec.decimals is None else spec.decimals
+            for spec in self.job.tables
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """Return verdict, counts, findings by kind and cells, and run facts; no value, multiplier or seed."""
+        check, settings = self.check, self.check.multipliers.settings
+        choice = check.multipliers.choice
+        return {
+            "cellguard": version("cellguard"),
+            "step": "perturb",
+            "verdict": check.verdict,
+            "tables": {name: self._count(i, flag) for i, (name, flag) in enumerate(self.flags().items())},
+            "method": settings.method,
+            "mu": settings.zes.mu if choice is None else choice.mu,
+            "sigma": settings.zes.sigma if settings.method == "zes" else settings.mu.sigma,
+            "findings": dict(sorted(Counter(f.kind for f in check.findings).items())),
+            "open": [{"kind": f.kind, "text": f.text, "cells": [str(c) for c in f.cells]} for f in check.open[:100]],
+            "places": check.places(),
+            "advice": check.advice(),
+            "not_looked_at": list(check.limits),
+            "warnings": self.warnings(),
+            "inputs": input_digests(self.job),
+            "versions": {name: version(name) for name in ("cellguard", "highspy", "numba", "numpy", "scipy")},
+            "seconds": {step: round(s, 3) for step, s in self.seconds.items()},
+        }
+
+    def warnings(self) -> list[str]:
+        """Return what a statistician should know of the release."""
+        grid, found = self.check.multipliers.settings.decimals, list(self.notes)
+        for spec in self.job.tables:
+            if self.decimals()[spec.name] < grid:
+                found.append(
+                    f"table {spec.name!r}: the perturbed values are rounded one by one, so they need not add up"
+                )
+        if "html" in self.job.formats:
+            found.append("there is no HTML report of perturbed tables; internal/report.md takes its place")
+        return [*found, *self.check.multipliers.notes]
+
+    def _count(self, number: int, flag: str) -> dict[str, Any]:
+        here = self.check.tables[number]
+        open_ = {cell for f in self.check.open for cell in f.cells if cell.table == here.table.name}
+        return {
+            "cells": len(here.table),
+            "sensitive": int(here.needs.sensitive.sum()),
+            "still_sensitive": int(here.unsafe.sum()),
+            "unsafe": len(open_),
+            "calibration": flag,
+        }
+
+
+def perturb_job(
+    job: Job,
+    *,
+    multipliers: str | Path | None = None,
+    checked: bool = True,
+    tell: Tell = lambda _: None,
+) -> PerturbedJob:
+    """Perturb the tables of a job and check them. The records are read, and never changed.
+
+    ``multipliers`` is the file of an earlier run: the tables are then made from its multipliers, consistent with all
+    earlier ones; ``checked`` False leaves the checks out, and every table then says so.
+    """
+    if not job.is_perturbed:
+        raise JobError("the job's tables say `method: suppress`; `protect: {method: perturb}` is what is wanted here")
+    if multipliers is None and not checked:
+        raise InputError("new multipliers are always checked; only later tables from saved ones may go unchecked")
+    if "xlsx" in job.formats:
+        check_excel()
+    spec, seconds, start = job.perturb or PerturbSpec(), {}, time.perf_counter()
+    tell("reading the records")
+    data = read_calibration(job)
+    seconds["reading the records"] = time.perf_counter() - start
+    drawn, saved = _draw(job, spec, data) if multipliers is None else _load(job, data, Path(multipliers))
+    seconds["making multipliers"] = time.perf_counter() - start - seconds["reading the records"]
+    check = check_tables(
+        data.tables,
+        drawn,
+        watch=Watch(few=_few(job, spec), sparse=spec.sparse),
+        accept=[_cell(text) for text in spec.accept],
+        others=[table for folder in spec.published for table in read_published(job.path(folder))],
+        checked=checked,
+        tell=tell,
+    )
+    seconds["checking"] = time.perf_counter() - start - sum(seconds.values())
+    return PerturbedJob(job, check, saved, (*data.notes, *_missing(job, saved, check)), seconds)
+
+
+def release_perturbed(done: PerturbedJob, folder: str | Path, *, force: bool = False) -> None:
+    """Write the output folder: the release if it is allowed, and the internal files in any case."""
+    outcome = Perturbation(done.job, done.check, done.saved, done.summary(), done.flags(), done.decimals())
+    write_perturbed(folder, outcome, force=force)
+
+
+def read_published(folder: Path) -> list[Protected]:
+    """Return the tables of an output folder (or of its ``release``) with how they are protected."""
+    paths = [folder / "release" / "metadata.json", folder / "metadata.json"]
+    path = next((p for p in paths if p.is_file()), None)
+    if path is None:
+        raise InputError(f"`published`: {file_name(folder)!r} is no output folder: it has no release/metadata.json")
+    try:
+        tables = json.loads(path.read_text(encoding="utf-8"))["tables"]
+        return [
+            Protected(name, t["response"], t.get("method", "suppress"), t["population"], file_name(folder))
+            for name, t in tables.items()
+        ]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(f"`published`: the metadata of {file_name(folder)!r} cannot be read") from None
+
+
+def _draw(job: Job, spec: PerturbSpec, data: Calibration) -> tuple[Multipliers, Saved]:
+    seed = fresh_seed() if spec.seed is None else spec.seed
+    drawn = make_multipliers(data.records, data.tables, _settings(job, spec), seed=seed, definitions=data.definitions)
+    return drawn, drawn.save(data.tables, data.inputs)
+
+
+def _load(job: Job, data: Calibration, path: Path) -> tuple[Multipliers, Saved]:
+    saved = read_saved(path)
+    drawn = load_multipliers(saved, data.records, data.inputs, name=f"the multipliers in {file_name(path)}")
+    if drawn.definitions.parts != data.definitions.parts:
+        raise JobError("the job's `equations` are not those that the multipliers were made with; use the same ones")
+    return replace(drawn, notes=("the settings are those of the saved multipliers, whatever the job says",)), saved
+
+
+def _settings(job: Job, spec: PerturbSpec) -> Settings:
+    grid = [_COUNT_DECIMALS if t.value == "count" else _DECIMALS for t in job.tables if t.decimals is None]
+    said = spec.attributes
+    return Settings(
+        spec.method,
+        Zes(spec.mu, spec.sigma, spec.shape, spec.directions),
+        MuOptions(spec.sigma, spec.probability, spec.cap, spec.way),
+        Attributes() if said is None else Attributes(said.variant, said.sd, said.limit),
+        max([*grid, *(t.decimals for t in job.tables if t.decimals is not None)]),
+    )
+
+
+def _few(job: Job, spec: PerturbSpec) -> int:
+    """Return how many contributors a cell should have: as `few` says, or a rule of a table if that is more."""
+    return max([spec.few, *(rule.n for t in job.tables for rule in t.rules if isinstance(rule, MinFrequency))])
+
+
+def _cell(text: str) -> Cell:
+    table, colon, cell = text.partition(":")
+    if not (colon and table.strip() and cell.strip()):
+        raise JobError(f"`accept`: {text!r} is not of the form 'table: cell', as 'turnover: North/B'")
+    return Cell(table.strip(), cell.strip())
+
+
+def _missing(job: Job, saved: Saved, check: Check) -> list[str]:
+    """Say which tables of the calibration set are not in this job, so that combinations with them are not checked."""
+    here = {(tuple(t.by), t.response or t.value) for t in job.tables}
+    gone = [t["name"] for t in saved.parameters["tables"] if (tuple(t["by"]), t["response"]) not in here]
+    if not (gone and check.checked):
+        return []
+    return [f"combinations with earlier tables were not checked: add {listing(gone)} to the job to check them too"]

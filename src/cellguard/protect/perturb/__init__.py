@@ -1,0 +1,1 @@
+"""Source data perturbation: every respondent gets a multiplier, and tables are made of multiplied contributions."""

@@ -1,0 +1,351 @@
+"""Which unknowns a sparse system of sums determines, and by which combination of its rows, in exact arithmetic.
+
+Unknown j is determined by A u = t if and only if every solution of A v = 0 has v_j = 0. A random such v, modulo a
+prime p, has v_j = 0 by chance with probability 1/p only; several of them modulo two primes leave no room for chance.
+And whatever is reported as determined is proven by its combination of rows, checked in fractions.
+
+Rows with one unknown left and unknowns with one row left are taken away first. Of what remains, A D A' with a random
+diagonal D is factored once; the projection w - D A' (A D A')^-1 A w of any w solves A v = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import isqrt
+
+import numba
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from cellguard.errors import InternalError
+from cellguard.protect.perturb.modular import PRIMES, Factors, Residues, factor, inverse
+from cellguard.table.facts import BoolArray
+
+Positions = npt.NDArray[np.int64]
+Target = Mapping[int, Fraction]
+SAMPLES = 8
+_ATTEMPTS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Combination:
+    """An exact combination of rows: the sum of coefficient times row is what was asked for, and 0 elsewhere.
+
+    Where the coefficients are too long to be found, the rows that have one are named without them.
+    """
+
+    rows: tuple[int, ...]
+    coefficients: tuple[Fraction, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class RowSpace:
+    """The sums that a whole-numbered sparse matrix (rows by unknowns) says of its unknowns.
+
+    >>> pairs = sp.csr_array(np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1]]))
+    >>> RowSpace(pairs).determined().tolist(), RowSpace(pairs[:2]).determined().tolist()
+    ([True, True, True], [False, False, False])
+    >>> [str(c) for c in RowSpace(pairs).combinations([2])[0].coefficients]
+    ['-1/2', '1/2', '1/2']
+    """
+
+    matrix: sp.csr_array
+    _solvers: dict[int, _Solver] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def _peeled(self) -> _Peeled:
+        return _peel(self.matrix)
+
+    @property
+    def core(self) -> tuple[int, int]:
+        """The rows and unknowns that are left to dense elimination."""
+        return len(self._peeled.rows), len(self._peeled.columns)
+
+    def kernel(self, prime: int = PRIMES[0]) -> Residues:
+        """Return random solutions of A v = 0 modulo the prime: unknowns by `SAMPLES`."""
+        return self._solver(prime).kernel
+
+    def determined(self) -> BoolArray:
+        """Tell which unknowns the sums determine."""
+        return np.asarray(~(self.kernel(PRIMES[0]).any(axis=1) | self.kernel(PRIMES[1]).any(axis=1)), bool)
+
+    def combinations(self, targets: Sequence[int | Target]) -> list[Combination | None]:
+        """Return the combination of rows that gives each target; None where there is none.
+
+        A target is an unknown, or several with their coefficients.
+
+        >>> pair = RowSpace(sp.csr_array(np.array([[1, 1]])))
+        >>> pair.combinations([0]), pair.combinations([{0: Fraction(2), 1: Fraction(2)}])[0].coefficients
+        ([None], (Fraction(2, 1),))
+        """
+        wanted = [{t: Fraction(1)} if isinstance(t, int) else t for t in targets]
+        found: list[Combination | None] = []
+        for begin in range(0, len(wanted), 64):
+            found += self._combine(wanted[begin : begin + 64])
+        return found
+
+    def _combine(self, targets: Sequence[Target]) -> list[Combination | None]:
+        done: dict[int, Combination] = {}
+        residues: list[Residues] = []
+        left = np.arange(len(targets))
+        for prime in PRIMES:
+            y, whole = self._solver(prime).combine([targets[at] for at in left.tolist()])
+            left, residues = left[whole], [r[:, whole] for r in (*residues, y)]
+            for at, place in enumerate(left.tolist()):
+                combination = _lift([r[:, at] for r in residues])
+                if combination and self._proves(combination, targets[place]):
+                    done[place] = combination
+            still = np.array([place not in done for place in left.tolist()], bool)
+            left, residues = left[still], [r[:, still] for r in residues]
+            if not len(left):
+                break
+        for at, place in enumerate(left.tolist()):
+            done[place] = Combination(tuple(np.flatnonzero(residues[0][:, at]).tolist()), ())
+        return [done.get(place) for place in range(len(targets))]
+
+    def _proves(self, found: Combination, target: Target) -> bool:
+        """Check a combination in fractions."""
+        part = self.matrix[list(found.rows)]
+        total: dict[int, Fraction] = {}
+        for factor_, begin, end in zip(found.coefficients, part.indptr[:-1], part.indptr[1:], strict=True):
+            for column, entry in zip(part.indices[begin:end].tolist(), part.data[begin:end].tolist(), strict=True):
+                total[column] = total.get(column, Fraction(0)) + factor_ * int(entry)
+        return {column: value for column, value in total.items() if value} == dict(target)
+
+    def _solver(self, prime: int) -> _Solver:
+        if prime not in self._solvers:
+            self._solvers[prime] = _Solver(sp.csr_array(self.matrix.astype(np.int64)), self._peeled, prime)
+        return self._solvers[prime]
+
+
+@dataclass(frozen=True, eq=False)
+class _Peeled:
+    """What is solved by looking: (row, unknown) in order, ``alone`` where the row had no other unknown left."""
+
+    row: Positions
+    column: Positions
+    alone: BoolArray
+    rows: Positions
+    columns: Positions
+
+
+def _peel(matrix: sp.csr_array) -> _Peeled:
+    by_column = sp.csc_array(matrix)
+    row, column, alone, rows, columns = _peel_off(
+        matrix.indptr.astype(np.int64),
+        matrix.indices.astype(np.int64),
+        by_column.indptr.astype(np.int64),
+        by_column.indices.astype(np.int64),
+    )
+    keep = np.flatnonzero(rows)
+    mixed = np.random.default_rng(0).integers(1, 2**40, matrix.shape[1]) * columns
+    _, first = np.unique(matrix.astype(np.int64)[keep] @ mixed, return_index=True)
+    return _Peeled(row, column, alone, keep[np.sort(first)], np.flatnonzero(columns))
+
+
+class _Solver:
+    """The system modulo one prime, factored when first needed."""
+
+    def __init__(self, matrix: sp.csr_array, peeled: _Peeled, prime: int) -> None:
+        self.matrix, self.peeled, self.prime = matrix, peeled, prime
+        self.core = sp.csr_array(matrix[peeled.rows][:, peeled.columns])
+        self.random = np.random.default_rng([prime, *matrix.shape])
+
+    @cached_property
+    def _factored(self) -> tuple[Residues, Factors]:
+        for _ in range(_ATTEMPTS):
+            scale = self.random.integers(1, self.prime, self.core.shape[1])
+            spread = sp.csr_array((self.core.data * scale[self.core.indices], self.core.indices, self.core.indptr))
+            spread.resize(self.core.shape)
+            gram = (spread @ self.core.T).toarray() % self.prime
+            factors = factor(gram.astype(np.float64), self.prime)
+            if factors:
+                return scale, factors
+        raise InternalError("a random elimination failed many times in a row")
+
+    @cached_property
+    def kernel(self) -> Residues:
+        p, peeled = self.prime, self.peeled
+        v = self.random.integers(0, p, (self.matrix.shape[1], SAMPLES))
+        if len(peeled.rows):
+            scale, factors = self._factored
+            w = v[peeled.columns]
+            z = factors.solve(self.core @ w % p)
+            v[peeled.columns] = (w - scale[:, None] * (self.core.T @ z % p)) % p
+        m = self.matrix
+        _complete(m.indptr, m.indices, m.data, peeled.row, peeled.column, peeled.alone, v, p)
+        return v
+
+    def combine(self, targets: Sequence[Target]) -> tuple[Residues, BoolArray]:
+        """Return combinations of rows (rows by targets), and for which targets they come out."""
+        p, m, peeled = self.prime, self.matrix, self.peeled
+        target = np.zeros((m.shape[1], len(targets)), np.int64)
+        for at, wanted in enumerate(targets):
+            for unknown, share in wanted.items():
+                target[unknown, at] = share.numerator * pow(share.denominator, -1, p) % p
+        y = np.zeros((m.shape[0], len(targets)), np.int64)
+        _use(m.indptr, m.indices, m.data, peeled.row, peeled.column, ~peeled.alone, False, target, y, p)
+        if len(peeled.rows):
+            scale, factors = self._factored
+            z = factors.solve(self.core @ (scale[:, None] * target[peeled.columns] % p) % p)
+            y[peeled.rows] = z
+            target = (target - m[peeled.rows].T @ z) % p
+        _use(m.indptr, m.indices, m.data, peeled.row, peeled.column, peeled.alone, True, target, y, p)
+        return y, np.asarray(~target.any(axis=0), bool)
+
+
+def _lift(residues: Sequence[Residues]) -> Combination | None:
+    """Return the fractions that the residues modulo the first primes stand for, or None if they are too long."""
+    rows = np.flatnonzero(np.logical_or.reduce([r != 0 for r in residues]))
+    modulus, values = 1, [0] * len(rows)
+    for residue, prime in zip(residues, PRIMES, strict=False):
+        step = pow(modulus, -1, prime)
+        values = [
+            v + modulus * ((int(r) - v) * step % prime) for v, r in zip(values, residue[rows].tolist(), strict=True)
+        ]
+        modulus *= prime
+    fractions = [_fraction(v, modulus) for v in values]
+    if any(f is None for f in fractions):
+        return None
+    return Combination(tuple(rows.tolist()), tuple(f for f in fractions if f is not None))
+
+
+def _fraction(residue: int, modulus: int) -> Fraction | None:
+    """Return the fraction with small numerator and denominator that has this residue (Wang 1981).
+
+    >>> _fraction(pow(2, -1, 101) * 3 % 101, 101)
+    Fraction(3, 2)
+    """
+    most = isqrt(modulus // 2)
+    above, below = (modulus, 0), (residue % modulus, 1)
+    while below[0] > most:
+        times = above[0] // below[0]
+        above, below = below, (above[0] - times * below[0], above[1] - times * below[1])
+    return Fraction(below[0], below[1]) if 0 < abs(below[1]) <= most else None
+
+
+@numba.njit(cache=True)
+def _peel_off(indptr, indices, starts, rows_of):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    rows, columns = len(indptr) - 1, len(starts) - 1
+    in_row = indptr[1:] - indptr[:-1]
+    in_column = starts[1:] - starts[:-1]
+    row_left = in_row > 0
+    column_left = in_column > 0
+    lone_rows = np.empty(rows + columns, np.int64)
+    lone_columns = np.empty(rows + columns, np.int64)
+    many_rows = 0
+    many_columns = 0
+    for r in range(rows - 1, -1, -1):
+        if in_row[r] == 1:
+            lone_rows[many_rows] = r
+            many_rows += 1
+    for c in range(columns):
+        if in_column[c] == 1:
+            lone_columns[many_columns] = c
+            many_columns += 1
+    row = np.empty(min(rows, columns), np.int64)
+    column = np.empty(min(rows, columns), np.int64)
+    alone = np.empty(min(rows, columns), np.bool_)
+    done = 0
+    while many_rows or many_columns:
+        if many_rows:
+            many_rows -= 1
+            r = lone_rows[many_rows]
+            if not row_left[r] or in_row[r] != 1:
+                continue
+            c = -1
+            for at in range(indptr[r], indptr[r + 1]):
+                if column_left[indices[at]]:
+                    c = indices[at]
+            row_left[r] = False
+            column_left[c] = False
+            for at in range(starts[c], starts[c + 1]):
+                s = rows_of[at]
+                in_row[s] -= 1
+                if row_left[s]:
+                    if in_row[s] == 1:
+                        lone_rows[many_rows] = s
+                        many_rows += 1
+                    elif in_row[s] == 0:
+                        row_left[s] = False
+            alone[done] = True
+        else:
+            many_columns -= 1
+            c = lone_columns[many_columns]
+            if not column_left[c] or in_column[c] != 1:
+                continue
+            r = -1
+            for at in range(starts[c], starts[c + 1]):
+                if row_left[rows_of[at]]:
+                    r = rows_of[at]
+            column_left[c] = False
+            row_left[r] = False
+            for at in range(indptr[r], indptr[r + 1]):
+                d = indices[at]
+                in_column[d] -= 1
+                if column_left[d] and in_column[d] == 1:
+                    lone_columns[many_columns] = d
+                    many_columns += 1
+            alone[done] = False
+        row[done] = r
+        column[done] = c
+        done += 1
+    # Unknowns that no row is left for are free; they keep random values and are not part of the core.
+    for c in range(columns):
+        if column_left[c]:
+            used = False
+            for at in range(starts[c], starts[c + 1]):
+                if row_left[rows_of[at]]:
+                    used = True
+            column_left[c] = used
+    return row[:done].copy(), column[:done].copy(), alone[:done].copy(), row_left, column_left
+
+
+@numba.njit(cache=True)
+def _complete(indptr, indices, data, row, column, alone, v, prime):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Fill in the unknowns that were taken away: 0 where they are alone, else what their row leaves for them."""
+    for event in range(len(row)):
+        if alone[event]:
+            v[column[event], :] = 0
+    for event in range(len(row) - 1, -1, -1):
+        if alone[event]:
+            continue
+        r, c = row[event], column[event]
+        own = 0
+        for k in range(v.shape[1]):
+            v[c, k] = 0
+        for at in range(indptr[r], indptr[r + 1]):
+            if indices[at] == c:
+                own = data[at]
+            else:
+                for k in range(v.shape[1]):
+                    v[c, k] = (v[c, k] - data[at] * v[indices[at], k]) % prime
+        scale = inverse(own % prime, prime)
+        for k in range(v.shape[1]):
+            v[c, k] = v[c, k] * scale % prime
+
+
+@numba.njit(cache=True)
+def _use(indptr, indices, data, row, column, wanted, backward, target, y, prime):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Take rows off the targets so that their own unknowns vanish, in the order of the events or backward."""
+    many = len(row)
+    for number in range(many):
+        event = many - 1 - number if backward else number
+        if not wanted[event]:
+            continue
+        r, c = row[event], column[event]
+        own = 1
+        for at in range(indptr[r], indptr[r + 1]):
+            if indices[at] == c:
+                own = data[at]
+        scale = inverse(own % prime, prime)
+        for k in range(target.shape[1]):
+            factor_ = target[c, k] * scale % prime
+            if factor_:
+                y[r, k] = (y[r, k] + factor_) % prime
+                for at in range(indptr[r], indptr[r + 1]):
+                    target[indices[at], k] = (target[indices[at], k] - factor_ * data[at]) % prime

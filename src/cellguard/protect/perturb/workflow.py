@@ -1,0 +1,198 @@
+"""The workflow of source data perturbation: perturb, check, and say what to do (Cuppen 2000, appendix A.2).
+
+`make_multipliers` draws for a calibration set; `check_tables` tells whether the perturbed tables may be released, and
+if not, which cells of which tables are the problem and what can be done: recode, another method, another set of tables.
+Later tables come from the same multipliers, and are consistent with all earlier ones.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from cellguard.errors import InputError, listing
+from cellguard.protect.perturb.conflicts import Protected, conflicts
+from cellguard.protect.perturb.disclosed import Watch, disclosed
+from cellguard.protect.perturb.finding import Cell, Finding
+from cellguard.protect.perturb.incidence import CalibrationTable
+from cellguard.protect.perturb.mu import choose_mu
+from cellguard.protect.perturb.multipliers import Multipliers
+from cellguard.protect.perturb.noise import NoiseStatistics, table_statistics
+from cellguard.protect.perturb.ratios import ratios
+from cellguard.protect.perturb.redesign import redesign
+from cellguard.protect.perturb.sensitivity import Needs, needs_of, s_n, still_unsafe, supersensitive
+from cellguard.protect.perturb.unknowns import families, unknowns_of
+from cellguard.table.facts import BoolArray, FloatArray
+
+Tell = Callable[[str], None]
+_MOST_ADVICE = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Perturbed:
+    """A table with its perturbed totals, what its cells need, and what is left of it as S_N."""
+
+    table: CalibrationTable
+    total: FloatArray
+    needs: Needs
+
+    @property
+    def noise(self) -> FloatArray:
+        """Perturbed minus true total."""
+        return np.asarray(self.total - self.table.total, float)
+
+    @property
+    def s_n(self) -> FloatArray:
+        """The sensitivity of the perturbed cells."""
+        return s_n(self.needs, self.noise)
+
+    @property
+    def unsafe(self) -> BoolArray:
+        """The cells that are still unsafe."""
+        return still_unsafe(self.needs, self.noise)
+
+    def name(self, cell: int) -> Cell:
+        """Return the name of a cell."""
+        return Cell(self.table.name, self.table.table.cell_name(cell))
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """What the checks before release found. ``checked`` is False where they were left out, as was asked.
+
+    ``limits`` say what was not looked at. Findings that forbid a release are ``open`` unless all their cells are
+    ``accepted``.
+    """
+
+    tables: tuple[Perturbed, ...]
+    multipliers: Multipliers
+    findings: tuple[Finding, ...]
+    limits: tuple[str, ...]
+    accepted: frozenset[Cell] = frozenset()
+    checked: bool = True
+
+    @cached_property
+    def open(self) -> tuple[Finding, ...]:
+        """The findings that forbid a release."""
+        return tuple(f for f in self.findings if f.blocks and not self.is_accepted(f))
+
+    def is_accepted(self, finding: Finding) -> bool:
+        """Tell whether all cells of a finding were accepted; a conflict cannot be."""
+        return finding.kind != "conflict" and bool(finding.cells) and self.accepted.issuperset(finding.cells)
+
+    @property
+    def verdict(self) -> str:
+        """``safe``, ``unsafe``, or ``not checked``."""
+        if self.open:
+            return "unsafe"
+        return "safe" if self.checked else "not checked"
+
+    @cached_property
+    def statistics(self) -> NoiseStatistics:
+        """The noise of all cells of all tables."""
+        return table_statistics([t.table for t in self.tables], [t.total for t in self.tables])
+
+    def places(self) -> list[str]:
+        """Say in which tables how many findings of which kind forbid the release."""
+        many = Counter((table, f.kind) for f in self.open for table in dict.fromkeys(c.table for c in f.cells))
+        return [f"table {table!r}: {count} {kind}" for (table, kind), count in sorted(many.items())]
+
+    def advice(self) -> list[str]:
+        """Say what can be done: recode, another method, another set of tables."""
+        return [*self._recoding(), *self._method(), *self._set()] if self.open else []
+
+    def _recoding(self) -> list[str]:
+        open_ = {cell for f in self.open for cell in f.cells}
+        merges = [m for here in self.tables for m in redesign(here.needs).merges if Cell(m.table, m.name) in open_]
+        found = [f"recode: {merge}" for merge in merges[:_MOST_ADVICE]]
+        return found or ["recode: merge codes, or publish fewer levels, so that these cells have more contributors"]
+
+    def _method(self) -> list[str]:
+        sensitive = sum(f.kind == "sensitive" for f in self.open)
+        if not sensitive:
+            return ["another seed does not help: it is the cells' contributors that give the multipliers away"]
+        settings = self.multipliers.settings
+        choice = self.multipliers.choice or choose_mu([t.table for t in self.tables], settings.mu)
+        served, all_ = len(choice.of("served")), len(choice.cells)
+        if settings.method == "zes" and served:
+            return [
+                f"another method: zes_mu would use mu = {choice.mu:.3g} and serve {served} of {all_} sensitive cells"
+            ]
+        beyond = len(choice.of("supersensitive")) + len(choice.of("not attainable"))
+        return [
+            f"another method: {beyond} of {all_} sensitive cells cannot be served by any mu up to {settings.mu.cap:g}"
+        ]
+
+    def _set(self) -> list[str]:
+        many = Counter(table for f in self.open for table in {c.table for c in f.cells})
+        return [
+            f"another set: without table {table!r} {count} of {len(self.open)} findings would go"
+            for table, count in many.most_common(3)
+        ]
+
+
+def check_tables(
+    tables: Sequence[CalibrationTable],
+    multipliers: Multipliers,
+    *,
+    watch: Watch | None = None,
+    accept: Iterable[Cell] = (),
+    others: Sequence[Protected] = (),
+    checked: bool = True,
+    tell: Tell = lambda _: None,
+) -> Check:
+    """Perturb the tables and check them: S_N of every cell, the linear system, ratios, conflicts with other tables.
+
+    ``accept`` are cells that may be released although they are unsafe; ``others`` are tables published elsewhere. With
+    ``checked`` False only conflicts are looked for, and the verdict says so.
+    """
+    if not tables:
+        raise InputError("there is no table to perturb; name at least one")
+    made = tuple(Perturbed(t, multipliers.totals(t), needs_of(t)) for t in tables)
+    perturbed = [Protected(t.name, t.response, "perturb", t.table.population) for t in tables]
+    found = list(conflicts([*perturbed, *others], multipliers.definitions))
+    limits: list[str] = []
+    if checked:
+        tell("checking every cell")
+        found += [finding for here in made for finding in _sensitive(here)]
+        definitions = multipliers.definitions.leaves
+        leaves = multipliers.by_leaf([t.response for t in tables])
+        added = {leaf: multipliers.contributions(leaf) for leaf in leaves}
+        systems = [unknowns_of(family, added, definitions) for family in families(tables, definitions)]
+        results = [disclosed(system, watch, tell=tell) for system in systems]
+        found += [finding for result in results for finding in result.findings]
+        found += ratios(results, leaves)
+        limits = [limit for result in results for limit in result.limits]
+    return Check(made, multipliers, tuple(found), tuple(dict.fromkeys(limits)), _known(accept, tables), checked)
+
+
+def _sensitive(here: Perturbed) -> list[Finding]:
+    """Return the cells that are unsafe in spite of their noise (section 6.3 of the checks)."""
+    extreme = supersensitive(here.needs)
+    found = []
+    for cell in np.flatnonzero(here.unsafe).tolist():
+        why = (
+            "one contributor dominates it, so no reasonable noise helps" if extreme[cell] else "it got too little noise"
+        )
+        figures = {
+            "need": float(here.needs.need[cell]),
+            "noise": float(here.noise[cell]),
+            "S_N": float(here.s_n[cell]),
+        }
+        text = f"a coalition can estimate its largest contributor too closely: {why}"
+        found.append(Finding("sensitive", text, (here.name(cell),), figures=figures))
+    return found
+
+
+def _known(accept: Iterable[Cell], tables: Sequence[CalibrationTable]) -> frozenset[Cell]:
+    by_name = {t.name: t.table for t in tables}
+    wanted = frozenset(accept)
+    for cell in sorted(wanted):
+        if cell.table not in by_name:
+            raise InputError(f"`accept` names the table {cell.table!r}, but there are {listing(list(by_name))}")
+        by_name[cell.table].find(cell.cell)
+    return wanted

@@ -1,0 +1,123 @@
+"""What the officer can rely on: the verdict, the attacks that were checked and not, and how the run went."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from cellguard.report.case import Case, Section
+from cellguard.report.words import many, number, seconds, share
+
+
+def verdict(case: Case) -> dict[str, Any]:
+    """Return the verdict in one line, one sentence and a few figures."""
+    audit, tables = case.audit, case.audit.needs.tables
+    primary, secondary = int(audit.needs.primary.sum()), int(audit.pattern.secondary.sum())
+    failing = int(audit.failing.sum())
+    open_ = int(audit.undecided.sum())
+    lines = {
+        "safe": ("Proven safe against outsiders", _all_protected(primary)),
+        "unsafe": ("Not safe", f"An outsider comes too near to {many(failing, 'unsafe cell')}. Do not publish."),
+        "undecided": ("Not proven", f"{many(open_, 'unsafe cell')} could not be decided. Do not publish."),
+    }
+    headline, sentence = lines[audit.verdict]
+    shown = ~audit.pattern.unpublished
+    hidden = audit.pattern.hidden & shown
+    figures = [
+        (f"{int(shown.sum()):,}", "cells", many(len(tables.tables), "table")),
+        (f"{primary:,}", "unsafe", share(primary, len(tables)) + " of the cells"),
+        (f"{secondary:,}", "hidden to protect them", share(secondary, len(tables)) + " of the cells"),
+        (f"{int((shown & ~hidden).sum()):,}", "published", share(int((shown & ~hidden).sum()), int(shown.sum()))),
+    ]
+    sentence += f" Insiders: {case.summary.get('insiders', 'not checked')}."
+    return {"kind": audit.verdict, "headline": headline, "sentence": sentence, "figures": figures}
+
+
+def _all_protected(primary: int) -> str:
+    if not primary:
+        return "No cell is unsafe under the rules, so nothing had to be hidden."
+    which = "The one unsafe cell is" if primary == 1 else f"All {primary:,} unsafe cells are"
+    return f"{which} hidden, and no outsider can come nearer to their values than the rules allow."
+
+
+def checked(case: Case) -> Section:
+    """Say in plain words which attacks were checked and which were not."""
+    tables = case.audit.needs.tables
+    knows = case.audit.needs.knowledge
+    bounds = []
+    if knows.percent is not None:
+        bounds.append(f"every value beforehand to within {knows.percent:g} %")
+    if np.isfinite(knows.lower):
+        bounds.append("that no value is negative" if knows.lower == 0 else "a lower bound of every value")
+    if np.isfinite(knows.upper):
+        bounds.append("an upper bound of every value")
+    proven = {"safe": "proven", "unsafe": "fails", "undecided": "not proven"}[case.audit.verdict]
+    told = "; and " + ", ".join(bounds) if bounds else ""
+    several = f"all {len(tables.tables)} tables" if len(tables.tables) > 1 else "the whole table"
+    rows = [("Outsiders", proven, f"Somebody who sees {several} and knows how the cells add up{told}.")]
+    if bool(tables.is_count.any()):
+        rows.append(("Whole numbers", proven, "Somebody who also uses that counts are whole numbers."))
+    rows.append(
+        (
+            "Totals from elsewhere",
+            proven if case.known else "none given",
+            f"{many(case.known, 'total')} that an attacker has.",
+        )
+        if case.known
+        else (
+            "Totals from elsewhere",
+            "none given",
+            "Figures that an attacker has from other sources (`known` in the job).",
+        )
+    )
+    inside = str(case.summary.get("insiders", "not checked"))
+    rows += [
+        ("Insiders", inside, "A respondent who subtracts its own contribution, alone or with others."),
+        ("Earlier releases", "not checked", "Somebody who compares with tables that were published before."),
+        (
+            "Tables outside this set",
+            "not checked",
+            "Other tables about the same respondents; put them into the same job.",
+        ),
+    ]
+    kinds = {"proven": "yes", "fails": "no", "not proven": "no"}
+    return Section(
+        "checked", "Attacks that were checked, and not", {"rows": [(*r, kinds.get(r[1], "open")) for r in rows]}
+    )
+
+
+def run(case: Case) -> Section:
+    """Return the run's facts: optimum, seconds a step, versions, seed and digests of the inputs."""
+    summary = case.summary
+    data = {
+        "optimum": _optimum(summary),
+        "seconds": [(step, seconds(s)) for step, s in summary.get("seconds", {}).items()],
+        "versions": list(summary.get("versions", {}).items()),
+        "seed": summary.get("seed"),
+        "records": [(word.replace("_", " "), f"{n:,}") for word, n in summary.get("microdata", {}).items()],
+        "inputs": list(summary.get("inputs", {}).items()),
+        "witnesses": summary.get("set", {}).get("witnesses"),
+        "made": case.made,
+    }
+    return Section("run", "Run facts", data)
+
+
+def _optimum(summary: Mapping[str, Any]) -> str:
+    """Say how good the pattern is: what its secondaries cost, and how much could be saved at most."""
+    cost, bound, gap = summary.get("cost"), summary.get("lower_bound"), summary.get("gap")
+    if cost is None or bound is None or gap is None:
+        return "The pattern was given, not chosen, so nothing is said about how little could be hidden."
+    text = f"Hiding the secondary cells costs {number(cost)}. "
+    if cost == 0:
+        text = "No secondary cell was needed. "
+    elif gap == 0:
+        text += "No safe pattern costs less: this is proven to be the optimum. "
+    elif bound <= 0:
+        text += "No useful lower bound was worked out, so it is not known how far this is from the optimum. "
+    else:
+        text += f"No safe pattern costs less than {number(bound)}, so at most {100 * gap:.1f} % could be saved. "
+    if not summary.get("deterministic", True):
+        text += "The search was ended early; another run may find another pattern. "
+    return text.strip()

@@ -1,0 +1,171 @@
+"""The two pages: one for the disclosure officer, confidential; one for the public, made of nothing but the release.
+
+Both are single files without any address in them: style, script and data are inside, and a content security policy
+forbids the rest. They need the extra `report` (jinja2).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from importlib.resources import files
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cellguard.errors import InputError
+from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.report.assurance import checked, run, verdict
+from cellguard.report.case import Case, Section
+from cellguard.report.grid import Grid, Positions, internal_grid, public_grid
+from cellguard.report.sections import edge, largest, levels, protected, protects, reasons
+from cellguard.report.words import many, number
+from cellguard.table.pattern import Release
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+GET_IT = "pip install 'cellguard[report]'"
+
+
+def available() -> bool:
+    """Tell whether pages can be made: whether jinja2 is installed."""
+    return find_spec("jinja2") is not None
+
+
+def internal_page(case: Case) -> str:
+    """Return the page from which a disclosure officer decides. Confidential: it holds hidden values."""
+    grids = [_internal_grid(case, at) for at in range(len(case.findings.by_table))]
+    legend = [entry for entry in _LEGEND if entry[0] != "u" or any("u" in grid["status"] for grid in grids)]
+    tables = Section("tables", "The tables", {"grids": [_about(g) for g in grids], "legend": legend})
+    names = [here.table.name for here in case.findings.by_table]
+    return _render(
+        "internal.html",
+        title="Disclosure control of " + ", ".join(names[:3]) + (" and more" if len(names) > 3 else ""),
+        verdict=verdict(case),
+        sections=[protected(case), tables, *(make(case) for make in _AFTER_TABLES)],
+        data={"kinds": _kinds(_LEGEND), "tables": grids},
+        made=case.made,
+    )
+
+
+def public_page(release: Release, dimensions: Mapping[str, Dimension], *, title: str = "") -> str:
+    """Return a page of the tables as published. It is made from the release and from public codes and labels only.
+
+    It tells no hidden value, no sum of them, and not why a cell is suppressed.
+    """
+    grids = [public_grid(table, [dimensions[name] for name in table.by]) for table in release.tables]
+    about = [
+        {
+            "name": table.name,
+            "by": ", ".join(table.by),
+            "response": table.response,
+            "population": table.population,
+            "decimals": table.decimals,
+            "cells": f"{len(table):,}",
+            "suppressed": f"{int(table.suppressed.sum()):,}",
+        }
+        for table in release.tables
+    ]
+    tables = Section("tables", "The tables", {"grids": [_about(g) for g in grids], "legend": _PUBLIC_LEGEND})
+    heading = title or ("Table " if len(about) == 1 else "Tables ") + ", ".join(t.name for t in release.tables)
+    data = {"kinds": _kinds(_PUBLIC_LEGEND), "tables": grids}
+    return _render("public.html", title=heading, tables=about, sections=[tables], data=data)
+
+
+_AFTER_TABLES = (levels, largest, edge, reasons, checked, run)
+_LEGEND = (
+    (".", "published", ""),
+    ("p", "primary: hidden because a rule calls it unsafe", "●"),
+    ("s", "secondary: hidden to protect others", "○"),
+    ("u", "not in the release", "–"),
+)
+_PUBLIC_LEGEND = ((".", "published", ""), ("c", "suppressed", "c"))
+
+
+def _kinds(legend: Sequence[tuple[str, str, str]]) -> dict[str, tuple[str, str]]:
+    """Return for each letter that stands for a status its word and its mark."""
+    return {letter: (words.split(":")[0], mark) for letter, words, mark in legend}
+
+
+def _about(grid: Grid) -> dict[str, Any]:
+    """Return what the heading of a grid says."""
+    return {
+        "name": grid["name"],
+        "response": grid["response"],
+        "by": " by ".join(axis["title"] for axis in grid["axes"]),
+        "cells": many(len(grid["status"]), "cell"),
+        "left_out": f"{grid['left_out']:,}" if grid["left_out"] else "",
+    }
+
+
+def _internal_grid(case: Case, at: int) -> Grid:
+    audit, cells = case.audit, case.audit.needs.tables.cells_of[at]
+    values = [audit.values[c] for c in cells.tolist()]
+    grid, kept = internal_grid(case.findings.by_table[at].table, audit.pattern.status(at), values)
+    grid["notes"] = _notes(case, at, kept)
+    return grid
+
+
+def _notes(case: Case, at: int, kept: Positions) -> dict[str, Any]:
+    """Return for the hidden cells of a grid what a click on them tells: reasons, needs and intervals."""
+    audit, here = case.audit, case.findings.by_table[at]
+    cells = audit.needs.tables.cells_of[at][kept]
+    where = np.flatnonzero(audit.pattern.hidden[cells])
+    cells, rows = cells[where], kept[where]
+    rules = here.reasons()
+    texts: dict[str, int] = {}
+    reason = [
+        texts.setdefault(_why(case, int(c), rules[row]), len(texts))
+        for c, row in zip(cells.tolist(), rows.tolist(), strict=True)
+    ]
+    found: dict[str, Any] = {"at": where.tolist(), "reason": reason, "texts": list(texts)}
+    digits = here.table.decimals + 1
+    for name in ("lower", "upper", "sliding"):
+        need = getattr(audit.needs, name)[cells]
+        found[name] = [float(x) for x in np.round(need, digits).tolist()]
+    if case.intervals is not None:
+        ends = case.intervals.lower[cells].tolist(), case.intervals.upper[cells].tolist()
+        found["interval"] = [
+            f"{number(low, here.table.decimals)} to {number(high, here.table.decimals)}"
+            for low, high in zip(*ends, strict=True)
+        ]
+    return found
+
+
+def _why(case: Case, cell: int, rules: str) -> str:
+    """Say why a distinct cell is hidden, and through which cells it is protected."""
+    if not case.audit.pattern.primary[cell]:
+        return protects(case, cell, 8)
+    return rules or "unsafe in a linked table"
+
+
+def _render(template: str, *, data: Mapping[str, Any], **parts: Any) -> str:  # noqa: ANN401
+    style, script = _asset("page.css"), _asset("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
+    environment = _environment()
+    safe = environment.filters["safe"]
+    # A "<" inside the data could end the script element that holds it.
+    compact = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    inline = {"style": safe(style), "script": safe(script), "policy": safe(policy), "data": safe(compact)}
+    return environment.get_template(template).render(version=version("cellguard"), **inline, **parts)
+
+
+def _environment() -> Environment:
+    try:
+        import jinja2
+    except ImportError:
+        raise InputError(f"the report needs jinja2; get it with: {GET_IT}") from None
+    loader = jinja2.PackageLoader("cellguard.report")
+    return jinja2.Environment(
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+
+
+def _asset(name: str) -> str:
+    return files("cellguard.report").joinpath("templates", name).read_text(encoding="utf-8")

@@ -1,0 +1,180 @@
+"""What was done to the tables: the parts of the officer's page, each a small function from a case to plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from cellguard.attack.explain import name
+from cellguard.report.case import Case, Section, name_cell
+from cellguard.report.edge import margins, nearly_unsafe, points, tightest
+from cellguard.report.losses import LevelLoss, dearest, level_name, losses_by_level
+from cellguard.report.words import many, number, rule_in_words, share
+from cellguard.table.apriori import STATES, State
+from cellguard.table.pattern import STATUS
+
+
+def protected(case: Case) -> Section:
+    """Say what was protected, with which rules and settings, and what was said of single cells."""
+    told = {t["name"]: t for t in case.summary.get("settings", {}).get("tables", ())}
+    tables = []
+    for here in case.findings.by_table:
+        table = here.table
+        said = [(state, int(table.apriori.has(State[state]).sum())) for state in STATES]
+        unpublished = int(table.unpublished.sum())
+        tables.append(
+            {
+                "name": table.name,
+                "by": [d.name for d in table.dimensions],
+                "value": table.response,
+                "kind": "counts" if table.is_count else "sums",
+                "decimals": table.decimals,
+                "zeros": "are public zeros" if table.zeros == "known" else "may be hidden",
+                "rules": [
+                    (str(rule), rule_in_words(rule), many(int((unsafe & here.primary).sum()), "cell"))
+                    for rule, unsafe in zip(here.rules, here.unsafe, strict=True)
+                ],
+                "cost": _spell(told.get(table.name, {}).get("protect", {}).get("cost", "")),
+                "said": [f"{state}: {many(n, 'cell')}" for state, n in said if n],
+                "unpublished": unpublished,
+            }
+        )
+    data = {"tables": tables, "equations": [str(e) for e in case.audit.needs.tables.equations]}
+    return Section("protected", "What was protected", data | {"warnings": list(case.summary.get("warnings", ()))})
+
+
+def _spell(setting: object) -> str:
+    """Write a setting, be it a word or a mapping, without the marks of a programming language."""
+    if isinstance(setting, Mapping):
+        return ", ".join(f"{key} {_spell(value)}" for key, value in setting.items())
+    return " + ".join(map(_spell, setting)) if isinstance(setting, list) else str(setting)
+
+
+def levels(case: Case) -> Section:
+    """Show for each table what is hidden of every combination of levels; those that are whole are only counted."""
+    tables = []
+    for at, here in enumerate(case.findings.by_table):
+        losses = losses_by_level(case.audit.pattern, at)
+        whole = [loss for loss in losses if not loss.hidden]
+        tables.append(
+            {
+                "name": here.table.name,
+                "value": here.table.response,
+                "by": [d.name for d in here.table.dimensions],
+                "rows": [_level_row(loss, here.table.decimals) for loss in losses if loss.hidden],
+                "whole": len(whole),
+                "whole_cells": many(sum(loss.cells for loss in whole), "cell"),
+            }
+        )
+    return Section("levels", "What is hidden, by level", {"tables": tables})
+
+
+def _level_row(loss: LevelLoss, decimals: int) -> dict[str, Any]:
+    parts = (loss.primary_value, loss.secondary_value)
+    return {
+        "level": list(map(level_name, loss.level)),
+        "cells": f"{loss.cells:,}",
+        "primary": f"{loss.primary:,}",
+        "secondary": f"{loss.secondary:,}",
+        "hidden_share": share(loss.hidden, loss.cells),
+        "value": number(loss.hidden_value, decimals),
+        "value_share": share(loss.hidden_value, loss.value),
+        "bars": [100 * part / loss.value if loss.value else 0.0 for part in parts],
+    }
+
+
+def largest(case: Case, most: int = 10) -> Section:
+    """List the hidden cells of the largest value: what users of the tables will miss."""
+    tables, pattern = case.audit.needs.tables, case.audit.pattern
+    cells = dearest(pattern, most).tolist()
+    rows = [
+        case.cell(c)
+        | {
+            "status": case.status(c),
+            "value": number(tables.value[c], case.decimals(c)),
+            "share": share(abs(tables.value[c]), _whole(case, c)),
+            "why": case.reasons(c) if pattern.primary[c] else protects(case, c, 3),
+        }
+        for c in cells
+    ]
+    return Section("largest", "Largest losses", {"rows": rows, "hidden": int(pattern.hidden.sum())})
+
+
+def _whole(case: Case, cell: int) -> float:
+    """Return the largest absolute value of the cell's table, which its total has if nothing is negative."""
+    tables = case.audit.needs.tables
+    return float(np.abs(tables.tables[int(tables.first[0][cell])].value).max())
+
+
+def edge(case: Case) -> Section:
+    """List what is just safe enough: intervals that barely reach the need, cells that a rule barely lets pass."""
+    audit, tables = case.audit, case.audit.needs.tables
+    found, tight, known = case.intervals, [], []
+    if found is not None:
+        margin = margins(audit, found)
+        for c in tightest(audit, found).tolist():
+            d = case.decimals(c)
+            needs = audit.needs
+            tight.append(
+                case.cell(c)
+                | {
+                    "value": number(tables.value[c], d),
+                    "interval": f"{number(found.lower[c], d)} to {number(found.upper[c], d)}",
+                    "need": _need(needs.lower[c], needs.upper[c], needs.sliding[c], d),
+                    "margin": f"{margin[c]:,.2f} ×" if margin[c] < 100 else "> 100 ×",
+                }
+            )
+        known = [case.cell(c) for c in points(audit, found).tolist()]
+    near = []
+    for at, here in enumerate(case.findings.by_table):
+        for miss in nearly_unsafe(here, audit.pattern.status(at) == STATUS[0]):
+            shown = name_cell(here, miss.cell) | {"rule": str(here.rules[miss.rule])}
+            near.append(
+                shown
+                | {
+                    "figure": f"{miss.figure:,.0f}" if miss.counted else f"{miss.figure:,.1f} %",
+                    "value": number(here.table.value[miss.cell], here.table.decimals),
+                }
+            )
+    data = {"exact": found is not None, "tight": tight, "points": known, "near": near}
+    return Section("edge", "Closest to the edge", data)
+
+
+def _need(lower: float, upper: float, sliding: float, decimals: int) -> str:
+    """Say how far an interval must reach, rounded up, so that the figure is never too small."""
+    place = 10.0**decimals
+    down, up, wide = (np.ceil(x * place - 1e-6) / place for x in (lower, upper, sliding))
+    reach = []
+    if down > 0 or up > 0:
+        reach.append(
+            f"± {number(up, decimals)}" if down == up else f"− {number(down, decimals)}, + {number(up, decimals)}"
+        )
+    return ", ".join(reach + ([f"{number(wide, decimals)} wide"] if wide > 0 else []))
+
+
+def reasons(case: Case, most: int = 60) -> Section:
+    """Say which secondaries protect which unsafe cells, the dearest secondaries first."""
+    rows: list[dict[str, str]] = []
+    more = 0
+    if case.explained is not None:
+        pattern = case.audit.pattern
+        value = np.abs(case.audit.needs.tables.value)
+        secondary = np.flatnonzero(pattern.secondary & ~pattern.unpublished)
+        order = secondary[np.argsort(-value[secondary], kind="stable")]
+        rows = [case.cell(c) | {"protects": protects(case, c, 6)} for c in order[:most].tolist()]
+        more = max(len(order) - most, 0)
+    data = {"explained": case.explained is not None, "rows": rows, "more": more}
+    return Section("reasons", "Which cells protect which", data)
+
+
+def protects(case: Case, cell: int, most: int) -> str:
+    """Name the unsafe cells that a secondary protects, as far as that was worked out."""
+    if case.explained is None:
+        return "protects unsafe cells"
+    others = [c for c in case.explained.protects.get(cell, ()) if c != cell]
+    if not others:
+        return "gives others room; no unsafe cell depends on it alone"
+    more = f" and {len(others) - most} more" if len(others) > most else ""
+    return "protects " + ", ".join(name(case.audit.needs.tables, c, cell) for c in others[:most]) + more

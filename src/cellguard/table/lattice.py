@@ -1,0 +1,127 @@
+"""Every cell above the records' own: from leaf codes to all codes, one dimension after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cellguard.errors import InputError, UnknownCode, did_you_mean
+from cellguard.hierarchy.hierarchy import Dimension, IntArray
+from cellguard.table.keys import combine
+
+Positions = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """The occupied cells of a table, stage by stage.
+
+    The cells of stage 0 are combinations of leaf codes, ``leaf`` tells for each row of the records which. Stage d + 1
+    has in addition the codes above those of dimension d, so the last stage has all cells, with ``codes``, and no
+    cell is ever stored that has no record. A cell c of stage d is part of the cells
+    ``up[start[at]:start[at + 1]]`` of the next one, with at = first[d] + c; there are ``sizes[d]`` of them.
+    """
+
+    leaf: IntArray
+    codes: tuple[IntArray, ...]
+    sizes: Positions
+    first: Positions
+    start: Positions
+    up: IntArray
+
+    def __len__(self) -> int:
+        return int(self.sizes[-1])
+
+
+def build_lattice(dimensions: Sequence[Dimension], columns: Sequence[IntArray]) -> Lattice:
+    """Return the cells above records whose leaf codes are ``columns``, positions in the dimensions' codes."""
+    extents = [len(d.codes) for d in dimensions]
+    leaf, seen = distinct(columns, extents)
+    codes = [column[seen] for column in columns]
+    sizes, starts, ups = [len(seen)], [], []
+    for d, dimension in enumerate(dimensions):
+        begin, above = ancestors(dimension)
+        many = np.diff(begin)[codes[d]]
+        start = np.concatenate([[0], np.cumsum(many)])
+        step = np.arange(start[-1]) - np.repeat(start[:-1], many)
+        wide = [np.repeat(c, many) for c in codes]
+        wide[d] = above[np.repeat(begin[codes[d]], many) + step]
+        up, seen = distinct(wide, extents)
+        codes = [c[seen] for c in wide]
+        sizes.append(len(seen))
+        starts.append(start)
+        ups.append(up)
+    # Stages follow one another: their starts are shifted by what the stages before them take up.
+    offset = np.concatenate([[0], np.cumsum([len(u) for u in ups])])
+    return Lattice(
+        leaf,
+        tuple(codes),
+        np.array(sizes, np.int64),
+        np.concatenate([[0], np.cumsum([len(s) for s in starts])])[:-1].astype(np.int64),
+        np.concatenate([s + o for s, o in zip(starts, offset[:-1], strict=True)]).astype(np.int64),
+        np.concatenate(ups),
+    )
+
+
+def distinct(columns: Sequence[IntArray], extents: Sequence[int]) -> tuple[IntArray, npt.NDArray[np.intp]]:
+    """Number the different combinations in order; return the number of each row, and one row of each combination."""
+    keys = combine(columns, extents)
+    room = 1
+    for extent in extents:
+        room *= extent
+    if room > 4 * len(keys) + 1_000_000:
+        _, seen, number = np.unique(keys, return_index=True, return_inverse=True)
+        return number.astype(np.int32), seen
+    where = np.full(room, -1, np.int32)
+    where[keys] = np.arange(len(keys), dtype=np.int32)
+    taken = np.flatnonzero(where >= 0)
+    seen = where[taken].astype(np.intp)
+    where[taken] = np.arange(len(taken), dtype=np.int32)
+    return where[keys], seen
+
+
+def ancestors(dimension: Dimension) -> tuple[Positions, IntArray]:
+    """Return for each code itself and all codes above it in any hierarchy, each once: starts, and positions.
+
+    >>> from cellguard.hierarchy.build import from_parents
+    >>> tree = from_parents([("T", ""), ("A", "T"), ("a1", "A"), ("b", "T")])
+    >>> [part.tolist() for part in ancestors(Dimension("x", tree))]
+    [[0, 1, 3, 6, 8], [0, 1, 0, 2, 1, 0, 3, 0]]
+    """
+    found: list[list[int]] = []
+    parents = [p.tolist() for p in dimension.parents]
+    for code in range(len(dimension.codes)):
+        line = {code: None}
+        for parent in parents:
+            at = parent[code]
+            while at >= 0:
+                line[at] = None
+                at = parent[at]
+        found.append(list(line))
+    start = np.concatenate([[0], np.cumsum([len(line) for line in found])]).astype(np.int64)
+    return start, np.array([code for line in found for code in line], np.int32)
+
+
+def leaf_positions(dimension: Dimension, labels: Sequence[str], column: str) -> IntArray:
+    """Return the position in a dimension of each record code: its own, or that of the leaf that a recoding gave it."""
+    main = dimension.main
+    leaves = set(main.leaves)
+    found = np.empty(len(labels), np.int32)
+    for i, label in enumerate(labels):
+        code = main.merged.get(label, label)
+        code = main.cut.get(code, code)
+        if code not in dimension.position:
+            raise UnknownCode(
+                f"the records, column {column!r}: {label!r} is not in dimension {dimension.name!r}"
+                f"{did_you_mean(label, dimension.codes)}"
+            )
+        if code not in leaves:
+            raise InputError(
+                f"the records, column {column!r}: {label!r} is a subtotal of dimension {dimension.name!r}; records "
+                "need its most detailed codes. Give them these, or add a code below it for records that have no other"
+            )
+        found[i] = dimension.position[code]
+    return found

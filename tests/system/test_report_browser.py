@@ -1,0 +1,272 @@
+"""The pages in a real browser: no errors, no network, keyboard, narrow screens, print and contrast."""
+
+import os
+import shutil
+import time
+
+import numpy as np
+import pytest
+
+import cellguard as cg
+from cellguard.report.page import internal_page, public_page
+from cellguard.table.pattern import Release, ReleasedTable, release
+from unit.report import cases
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None and not os.environ.get("CI"), reason="no chromium here; `make browser` installs it"
+)
+DESKTOP, PHONE, PAPER = (1280, 900), (390, 844), (690, 1000)
+SUMMARY = {
+    "cost": 5.0,
+    "lower_bound": 4.0,
+    "gap": 0.2,
+    "seconds": {"auditing": 0.2},
+    "inputs": {"a_file_with_a_rather_long_name_for_a_phone.csv": "0123456789abcdef" * 4},
+    "versions": {"cellguard": "1"},
+    "warnings": ["dimension 'region': groupings that do not nest overlap"],
+}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Both pages of a linked set, by one, two and three dimensions."""
+    home = tmp_path_factory.mktemp("pages")
+    axes = ("A1", "A2", "B1", "B2"), tuple(f"region{i}" for i in range(12)), ("x", "y")
+    tables = [cases.table(f"t{n}", axes[:n], response=f"r{n}", seed=n) for n in (1, 2, 3)]
+    case = cases.case(cg.link(tables), SUMMARY, made="2026-01-02")
+    dimensions = {d.name: d for t in tables for d in t.dimensions}
+    pages = {
+        "internal": internal_page(case),
+        "public": public_page(release(case.audit.pattern, case.audit.values), dimensions),
+        "unsafe": internal_page(cases.unsafe_case()),
+    }
+    for name, text in pages.items():
+        (home / f"{name}.html").write_text(text, encoding="utf-8")
+    return home
+
+
+@pytest.fixture
+def visit(browser, files):
+    """Open a page of some size; at the end there must have been no error and no request but for the page itself."""
+    trouble, opened = [], []
+
+    def go(name, size=DESKTOP, **more):
+        page = browser.new_page(viewport=dict(zip(("width", "height"), size, strict=True)), **more)
+        page.on("console", lambda message: trouble.append(message.text))
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("request", lambda request: trouble.append(request.url) if "/pages" not in request.url else None)
+        page.goto((files / f"{name}.html").as_uri())
+        opened.append(page)
+        return page
+
+    yield go
+    for page in opened:
+        page.close()
+    assert trouble == []
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("name", ["internal", "public", "unsafe"])
+def test_a_page_opens_without_errors_and_does_not_scroll_sideways(visit, name, size):
+    page = visit(name, size)
+    grids = page.locator("[role=treegrid]").count()
+    assert grids == (1 if name == "unsafe" else 3)
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    for button in page.get_by_role("button", name="Open all").all():
+        button.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+
+
+def test_the_first_screen_tells_the_verdict(visit):
+    page = visit("internal")
+    box = page.get_by_text("Proven safe against outsiders").bounding_box()
+    assert box["y"] + box["height"] < 400
+    assert "Not safe" in visit("unsafe").locator(".verdict").inner_text()
+
+
+def row(page, code, grid=1):
+    return (
+        page.locator("[role=treegrid]").nth(grid).locator("tbody tr", has=page.locator(f"th:has-text('{code}')")).first
+    )
+
+
+def test_rows_open_and_close_by_keyboard(visit):
+    page = visit("internal")
+    page.get_by_role("button", name="Close all").nth(1).click()
+    top = row(page, "Total")
+    rows = page.locator("[role=treegrid]").nth(1).locator("tbody tr")
+    assert (rows.count(), top.get_attribute("aria-expanded")) == (1, "false")
+    top.locator("th").focus()
+    for key, many in (("Enter", 3), ("Enter", 1), ("Space", 3), ("Space", 1), ("ArrowRight", 3), ("ArrowLeft", 1)):
+        page.keyboard.press(key)
+        assert rows.count() == many, key
+        assert top.get_attribute("aria-expanded") == ("true" if many > 1 else "false")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    assert rows.count() == 5 and row(page, "A1").get_attribute("aria-level") == "3"
+    assert page.evaluate("document.activeElement.textContent").startswith("▾A")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate("document.activeElement.textContent").startswith("▾A ")
+
+
+def test_one_tab_stop_a_grid_and_cells_tell_about_themselves(visit):
+    page = visit("internal")
+    grid = page.locator("[role=treegrid]").nth(1)
+    assert grid.locator("tbody [tabindex='0']").count() == 1
+    grid.locator("tbody tr").first.locator("th").focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowRight")
+    assert grid.locator("tbody [tabindex='0']").count() == 1
+    detail = page.locator(".detail").nth(1)
+    assert "Total / Total: published" in detail.inner_text()
+    grid.locator("td.p").first.click()
+    told = detail.inner_text()
+    assert "primary" in told and "min_frequency 4" in told and "needs" in told and "an outsider sees" in told
+    grid.locator("td.s").first.click()
+    assert "secondary" in detail.inner_text() and "protects" in detail.inner_text()
+
+
+def test_columns_open_too_and_rows_without_hidden_cells_can_be_left_out(visit):
+    page = visit("internal")
+    grid = page.locator("[role=treegrid]").nth(1)
+    total = grid.locator("thead button[aria-expanded]")
+    assert (total.get_attribute("aria-expanded"), grid.locator("thead th").count()) == ("true", 15)
+    total.focus()
+    page.keyboard.press("Enter")
+    assert (total.get_attribute("aria-expanded"), grid.locator("thead th").count()) == ("false", 3)
+    assert page.evaluate("document.activeElement.tagName") == "BUTTON"
+    shown = page.locator("[role=treegrid]").nth(0)
+    before = shown.locator("tbody tr").count()
+    page.get_by_label("only rows with hidden cells").nth(0).check()
+    left = shown.locator("tbody tr").all_inner_texts()
+    assert 0 < len(left) < before and not any("none" in text for text in left)
+
+
+def test_values_of_a_slice_are_those_of_the_table(visit):
+    page = visit("public")
+    table = cases.table("t3", (("A1", "A2", "B1", "B2"), tuple(f"region{i}" for i in range(12)), ("x", "y")), seed=3)
+    options = page.locator("select option").all_inner_texts()
+    place = table.dimensions[2].position["x"]
+    assert [text.split(" (")[0].strip() for text in options] == ["Total", "x", "y"]
+    assert options[place].endswith("suppressed)")
+    page.locator("select").select_option(index=place)
+    cell = row(page, "Total", 2).locator("td").nth(1)
+    assert cell.inner_text() == f"{table.value[table.find('Total/Total/x')]:,.0f}"
+
+
+def test_a_public_cell_tells_no_more_than_it_shows(visit):
+    page = visit("public")
+    page.locator("td.c").first.click()
+    assert page.locator(".detail").first.inner_text().endswith(": suppressed.")
+
+
+CONTRAST = """() => {
+  const parse = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+    .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = (node) => {
+    for (let at = node; at; at = at.parentElement) {
+      const colour = parse(getComputedStyle(at).backgroundColor);
+      if (colour.length < 4 || colour[3] === 1) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const node = walk.currentNode.parentElement;
+    if (!walk.currentNode.data.trim() || ["SCRIPT", "STYLE", "OPTION"].includes(node.tagName)) continue;
+    const [a, b] = [light(parse(getComputedStyle(node).color)), light(ground(node))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) found.push(node.className + " " + walk.currentNode.data.slice(0, 30) + " " + ratio.toFixed(2));
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("media", ["screen", "print"])
+@pytest.mark.parametrize("name", ["internal", "public", "unsafe"])
+def test_all_text_has_enough_contrast(visit, name, media):
+    page = visit(name)
+    page.emulate_media(media=media)
+    assert page.evaluate(CONTRAST) == []
+    # The measure does find faint text.
+    page.evaluate("document.querySelector('h1').style.color = '#aaa'")
+    assert len(page.evaluate(CONTRAST)) == 1
+
+
+def test_marks_differ_without_colour(visit):
+    page = visit("internal")
+    grid = page.locator("[role=treegrid]").nth(0)
+    assert {text[0] for text in grid.locator("td.p").all_inner_texts()} == {"●"}
+    assert {text[0] for text in grid.locator("td.s").all_inner_texts()} == {"○"}
+    labels = [node.get_attribute("aria-label") for node in grid.locator("td.p, td.s").all()]
+    assert labels and all(label.endswith(("primary", "secondary")) for label in labels)
+    assert set(visit("public").locator("td.c").all_inner_texts()) == {"c"}
+
+
+def test_paper_shows_everything_that_is_open_and_no_controls(visit):
+    page = visit("internal", PAPER)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    assert page.locator("details:not([open])").count() == 0
+    assert page.locator(".tools").first.is_hidden() and page.locator("nav").is_hidden()
+    assert page.evaluate("document.documentElement.scrollWidth") <= PAPER[0]
+    clipped = (
+        "[...document.querySelectorAll('.sheet, .scroll')].filter((e) => getComputedStyle(e).overflowX !== 'visible')"
+    )
+    assert page.evaluate(f"{clipped}.length") == 0
+    assert page.pdf().startswith(b"%PDF")
+
+
+def test_a_page_says_what_to_do_without_scripts(visit):
+    page = visit("public", java_script_enabled=False)
+    assert "drawn by a script inside the page" in page.locator(".grid").first.inner_text()
+
+
+def test_a_hundred_thousand_cells_open_quickly(browser, tmp_path):
+    """A flat table of 1,000 by 100 codes: rows come in portions."""
+    rows, columns = [f"row {i}" for i in range(1_000)], [f"c{i}" for i in range(100)]
+    first = np.repeat(np.array(["Total", *rows], object), 101)
+    second = np.tile(np.array(["Total", *columns], object), 1_001)
+    value = [str(i) for i in range(len(first))]
+    table = ReleasedTable("big", ("r", "s"), (first, second), value, np.zeros(len(first), bool), "x", "all", 0)
+    dimensions = {"r": cg.Dimension("r", cg.flat(rows)), "s": cg.Dimension("s", cg.flat(columns))}
+    start = time.monotonic()
+    text = public_page(Release((table,)), dimensions)
+    assert time.monotonic() - start < 10 and len(text.encode()) < 10_000_000
+    (tmp_path / "big.html").write_text(text, encoding="utf-8")
+    page = browser.new_page()
+    start = time.monotonic()
+    page.goto((tmp_path / "big.html").as_uri())
+    assert time.monotonic() - start < 10
+    body = page.locator("[role=treegrid] tbody tr")
+    assert body.count() == 1 + 100 + 1
+    assert page.locator("[role=treegrid] thead th").count() == 2 + 1 + 16 + 1
+    body.last.locator("th").focus()
+    page.keyboard.press("Enter")
+    assert body.count() == 1 + 200 + 1 and page.evaluate("document.activeElement.textContent") == "row 100"
+    page.close()
