@@ -48,7 +48,7 @@ def tree(rng: np.random.Generator, *widths: int) -> list[tuple[str, ...]]:
 def dimensions() -> dict[str, Dimension]:
     """Return industry (615 leaves, 5 levels with the total), region (400, 4 levels) and size (5)."""
     rng = np.random.default_rng(7)
-    trees = {"industry": from_levels(tree(rng, 20, 88, 272, 615)), "region": from_levels(tree(rng, 4, 12, 400))}
+    trees = {"industry": from_levels(tree(rng, 20, 88, 272, 615)), "region": from_levels(tree(rng, 12, 60, 400))}
     trees["size"] = flat("12345")
     return {name: Dimension(name, h) for name, h in trees.items()}
 

@@ -217,7 +217,7 @@ class OutputSpec(_Spec):
 
     folder: str | None = Field(None, min_length=1, description="the output folder; --out goes before it")
     formats: list[Literal["csv", "parquet", "html", "xlsx"]] = Field(
-        ["csv"], description="csv is always written; html is the report, for the officer and for the public"
+        ["csv", "html"], description="csv is always written; html is the report, for the officer and for the public"
     )
 
     @model_validator(mode="after")
@@ -351,7 +351,7 @@ class Job(_Spec):
     @property
     def formats(self) -> frozenset[str]:
         """The formats to write; CSV files are always among them, since the certificate speaks of them."""
-        return frozenset({"csv", *(self.output.formats if self.output else ())})
+        return frozenset({"csv", *(self.output or OutputSpec()).formats})
 
     def path(self, name: str) -> Path:
         """Return the path of a file that the job names."""

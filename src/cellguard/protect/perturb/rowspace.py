@@ -16,13 +16,13 @@ from fractions import Fraction
 from functools import cached_property
 from math import isqrt
 
-import numba
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.errors import InternalError
-from cellguard.protect.perturb.modular import PRIMES, Factors, Residues, factor, inverse
+from cellguard.protect.perturb.modular import PRIMES, Factors, Residues, factor
+from cellguard.protect.perturb.peeling import complete, peel_off, use
 from cellguard.table.facts import BoolArray
 
 Positions = npt.NDArray[np.int64]
@@ -135,7 +135,7 @@ class _Peeled:
 
 def _peel(matrix: sp.csr_array) -> _Peeled:
     by_column = sp.csc_array(matrix)
-    row, column, alone, rows, columns = _peel_off(
+    row, column, alone, rows, columns = peel_off(
         matrix.indptr.astype(np.int64),
         matrix.indices.astype(np.int64),
         by_column.indptr.astype(np.int64),
@@ -177,7 +177,7 @@ class _Solver:
             z = factors.solve(self.core @ w % p)
             v[peeled.columns] = (w - scale[:, None] * (self.core.T @ z % p)) % p
         m = self.matrix
-        _complete(m.indptr, m.indices, m.data, peeled.row, peeled.column, peeled.alone, v, p)
+        complete(m.indptr, m.indices, m.data, peeled.row, peeled.column, peeled.alone, v, p)
         return v
 
     def combine(self, targets: Sequence[Target]) -> tuple[Residues, BoolArray]:
@@ -188,13 +188,13 @@ class _Solver:
             for unknown, share in wanted.items():
                 target[unknown, at] = share.numerator * pow(share.denominator, -1, p) % p
         y = np.zeros((m.shape[0], len(targets)), np.int64)
-        _use(m.indptr, m.indices, m.data, peeled.row, peeled.column, ~peeled.alone, False, target, y, p)
+        use(m.indptr, m.indices, m.data, peeled.row, peeled.column, ~peeled.alone, False, target, y, p)
         if len(peeled.rows):
             scale, factors = self._factored
             z = factors.solve(self.core @ (scale[:, None] * target[peeled.columns] % p) % p)
             y[peeled.rows] = z
             target = (target - m[peeled.rows].T @ z) % p
-        _use(m.indptr, m.indices, m.data, peeled.row, peeled.column, peeled.alone, True, target, y, p)
+        use(m.indptr, m.indices, m.data, peeled.row, peeled.column, peeled.alone, True, target, y, p)
         return y, np.asarray(~target.any(axis=0), bool)
 
 
@@ -226,126 +226,3 @@ def _fraction(residue: int, modulus: int) -> Fraction | None:
         times = above[0] // below[0]
         above, below = below, (above[0] - times * below[0], above[1] - times * below[1])
     return Fraction(below[0], below[1]) if 0 < abs(below[1]) <= most else None
-
-
-@numba.njit(cache=True)
-def _peel_off(indptr, indices, starts, rows_of):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    rows, columns = len(indptr) - 1, len(starts) - 1
-    in_row = indptr[1:] - indptr[:-1]
-    in_column = starts[1:] - starts[:-1]
-    row_left = in_row > 0
-    column_left = in_column > 0
-    lone_rows = np.empty(rows + columns, np.int64)
-    lone_columns = np.empty(rows + columns, np.int64)
-    many_rows = 0
-    many_columns = 0
-    for r in range(rows - 1, -1, -1):
-        if in_row[r] == 1:
-            lone_rows[many_rows] = r
-            many_rows += 1
-    for c in range(columns):
-        if in_column[c] == 1:
-            lone_columns[many_columns] = c
-            many_columns += 1
-    row = np.empty(min(rows, columns), np.int64)
-    column = np.empty(min(rows, columns), np.int64)
-    alone = np.empty(min(rows, columns), np.bool_)
-    done = 0
-    while many_rows or many_columns:
-        if many_rows:
-            many_rows -= 1
-            r = lone_rows[many_rows]
-            if not row_left[r] or in_row[r] != 1:
-                continue
-            c = -1
-            for at in range(indptr[r], indptr[r + 1]):
-                if column_left[indices[at]]:
-                    c = indices[at]
-            row_left[r] = False
-            column_left[c] = False
-            for at in range(starts[c], starts[c + 1]):
-                s = rows_of[at]
-                in_row[s] -= 1
-                if row_left[s]:
-                    if in_row[s] == 1:
-                        lone_rows[many_rows] = s
-                        many_rows += 1
-                    elif in_row[s] == 0:
-                        row_left[s] = False
-            alone[done] = True
-        else:
-            many_columns -= 1
-            c = lone_columns[many_columns]
-            if not column_left[c] or in_column[c] != 1:
-                continue
-            r = -1
-            for at in range(starts[c], starts[c + 1]):
-                if row_left[rows_of[at]]:
-                    r = rows_of[at]
-            column_left[c] = False
-            row_left[r] = False
-            for at in range(indptr[r], indptr[r + 1]):
-                d = indices[at]
-                in_column[d] -= 1
-                if column_left[d] and in_column[d] == 1:
-                    lone_columns[many_columns] = d
-                    many_columns += 1
-            alone[done] = False
-        row[done] = r
-        column[done] = c
-        done += 1
-    # Unknowns that no row is left for are free; they keep random values and are not part of the core.
-    for c in range(columns):
-        if column_left[c]:
-            used = False
-            for at in range(starts[c], starts[c + 1]):
-                if row_left[rows_of[at]]:
-                    used = True
-            column_left[c] = used
-    return row[:done].copy(), column[:done].copy(), alone[:done].copy(), row_left, column_left
-
-
-@numba.njit(cache=True)
-def _complete(indptr, indices, data, row, column, alone, v, prime):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Fill in the unknowns that were taken away: 0 where they are alone, else what their row leaves for them."""
-    for event in range(len(row)):
-        if alone[event]:
-            v[column[event], :] = 0
-    for event in range(len(row) - 1, -1, -1):
-        if alone[event]:
-            continue
-        r, c = row[event], column[event]
-        own = 0
-        for k in range(v.shape[1]):
-            v[c, k] = 0
-        for at in range(indptr[r], indptr[r + 1]):
-            if indices[at] == c:
-                own = data[at]
-            else:
-                for k in range(v.shape[1]):
-                    v[c, k] = (v[c, k] - data[at] * v[indices[at], k]) % prime
-        scale = inverse(own % prime, prime)
-        for k in range(v.shape[1]):
-            v[c, k] = v[c, k] * scale % prime
-
-
-@numba.njit(cache=True)
-def _use(indptr, indices, data, row, column, wanted, backward, target, y, prime):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Take rows off the targets so that their own unknowns vanish, in the order of the events or backward."""
-    many = len(row)
-    for number in range(many):
-        event = many - 1 - number if backward else number
-        if not wanted[event]:
-            continue
-        r, c = row[event], column[event]
-        own = 1
-        for at in range(indptr[r], indptr[r + 1]):
-            if indices[at] == c:
-                own = data[at]
-        scale = inverse(own % prime, prime)
-        for k in range(target.shape[1]):
-            factor_ = target[c, k] * scale % prime
-            if factor_:
-                y[r, k] = (y[r, k] + factor_) % prime
-                for at in range(indptr[r], indptr[r + 1]):
-                    target[indices[at], k] = (target[indices[at], k] - factor_ * data[at]) % prime
