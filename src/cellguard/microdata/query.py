@@ -199,7 +199,7 @@ def _number_holdings(batches: Iterator[pa.RecordBatch]) -> tuple[npt.NDArray[np.
         _collect(parts, batch)
         keys = batch.column(batch.num_columns - 1)
         changed = np.ones(len(keys), np.int64)
-        changed[1:] = pc.not_equal(keys[1:], keys[:-1]).to_numpy(zero_copy_only=False)
+        changed[1:] = _array(pc.not_equal(keys[1:], keys[:-1]))
         changed[0] = last is None or keys[0].as_py() != last
         numbers.append(number + np.cumsum(changed))
         last, number = keys[-1].as_py(), int(numbers[-1][-1])
@@ -219,7 +219,12 @@ def _number_rows(batches: Iterator[pa.RecordBatch]) -> tuple[npt.NDArray[np.int6
 def _collect(parts: _Parts, batch: pa.RecordBatch) -> None:
     for part, column in zip(parts, batch.columns[:-1], strict=True):
         # A view would keep the whole batch alive.
-        part.append(np.array(column.to_numpy(zero_copy_only=False), copy=True))
+        part.append(_array(column).copy())
+
+
+def _array(column: pa.Array) -> npt.NDArray[np.generic]:
+    """Return a column without gaps as an array; not by `to_numpy`, which would first load pandas, where it is installed."""
+    return np.from_dlpack(column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column)
 
 
 def _dense(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
