@@ -28,8 +28,9 @@ _BATCHES = 60
 _PATIENCE = 5
 _CLOSE = 300
 _NODES = 20_000
-_WORK = 400_000  # simplex iterations after which no further whole master is begun; a count, so that results are stable
+_WORK = 200_000  # simplex iterations after which no further whole master is begun; a count, so that results are stable
 _LP_ROUNDS = 60
+_ROUGH = 0.3  # how well a master is solved, as a share of the present gap
 _WORTH = 150
 
 
@@ -140,10 +141,13 @@ class _Search:
 
         ``deep`` looks for many cuts before the next master, which pays while its programs are small.
         """
+        fresh = 1
         limited = rounds == _CLOSE  # fewer rounds end by themselves; whoever asks for more has a clock
         for number in range(rounds):
             among = None if all_cells else (self.x > 0.01) | self.pattern()
-            chosen, bound = self.master.whole(nodes=nodes, gap=gap, start=self.best, among=among)
+            # As long as the best pattern is far from the bound, the next cuts matter more than this master's last bit.
+            rough = max(gap, _ROUGH * self.gap()) if fresh and deep and self.gap() > 0.005 else gap
+            chosen, bound = self.master.whole(nodes=nodes, gap=rough, start=self.best, among=among)
             if all_cells:
                 self.bound = max(self.bound, bound)
             chosen |= self.system.hidden
@@ -154,7 +158,8 @@ class _Search:
             if len(look.unserved) < _WORTH:
                 self.keep(self.mend(chosen, chosen.astype(float), look.unserved))
             self.tell(f"round {number + 1}: {self.gap():.1%} above the bound")
-            if not fresh or self.proven_optimal or (limited and self.master.work > _WORK and number >= 3):
+            settled = not fresh and rough == gap
+            if settled or self.proven_optimal or (limited and self.master.work > _WORK and number >= 3):
                 break
 
     def raise_bound(self) -> None:
