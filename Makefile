@@ -1,6 +1,8 @@
 # Two commands do everything: `make demo` and `make test`. Both build .venv from the pinned requirements.txt.
 PYTHON ?= python3
 BIN := .venv/bin
+# The tests start the command hundreds of times: let Python keep its bytecode.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test lint browser bench lock clean
 
