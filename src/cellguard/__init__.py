@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from cellguard.hierarchy.hrc import read_hrc
     from cellguard.hierarchy.read import read_labels, read_levels, read_parents
     from cellguard.hierarchy.recode import cut, merge, to_level
-    from cellguard.job import Assessment, assess_job, audit_job, explain_cell, protect_job, release_job
+    from cellguard.job import assess_job, audit_job, explain_cell, protect_job, release_job
     from cellguard.microdata.grouped import Grouped
     from cellguard.microdata.records import records
     from cellguard.perturbation import PerturbedJob, perturb_job, release_perturbed
     from cellguard.protect.suppress.suppress import Suppression, suppress
     from cellguard.protection import Knowledge, Requirements, require
     from cellguard.report.figures import heat_map, interval_plot, loss_by_level
+    from cellguard.results import Assessment
     from cellguard.rules.assess import Findings, assess
     from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
     from cellguard.rules.rule import All
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 _HOME = {
     "About": "table.read",
     "All": "rules.rule",
-    "Assessment": "job",
+    "Assessment": "results",
     "Audit": "attack.audit",
     "CellguardError": "errors",
     "Dimension": "hierarchy.hierarchy",

@@ -7,15 +7,19 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from cellguard.errors import InputError, JobError, file_name, listing
 from cellguard.files.build import input_digests
 from cellguard.files.excel import check_excel
-from cellguard.files.jobfile import Job, PerturbSpec
-from cellguard.files.perturbed import Perturbation, write_perturbed
+from cellguard.files.jobfile import Job
+from cellguard.files.perturbed import Perturbation, release_of, write_perturbed
+from cellguard.files.perturbspec import PerturbSpec
 from cellguard.files.respondents import Calibration, read_calibration
 from cellguard.protect.perturb.attributes import Attributes
 from cellguard.protect.perturb.conflicts import Protected
@@ -23,6 +27,7 @@ from cellguard.protect.perturb.disclosed import Watch
 from cellguard.protect.perturb.finding import Cell
 from cellguard.protect.perturb.mu import MuOptions
 from cellguard.protect.perturb.multipliers import Multipliers, Settings, load_multipliers, make_multipliers
+from cellguard.protect.perturb.replicate import Replication, replicate_as_drawn
 from cellguard.protect.perturb.saved import Saved, read_saved
 from cellguard.protect.perturb.workflow import Check, check_tables
 from cellguard.protect.perturb.zes import Zes
@@ -37,13 +42,17 @@ _COUNT_DECIMALS, _DECIMALS = 3, 2
 
 @dataclass(frozen=True, eq=False)
 class PerturbedJob:
-    """A perturbed set with what it was made from; ``saved`` is what the multipliers' file holds."""
+    """A perturbed set with what it was made from; ``saved`` is what the multipliers' file holds.
+
+    ``study`` is a replication study, if the job wants one.
+    """
 
     job: Job
     check: Check
     saved: Saved
     notes: tuple[str, ...]
     seconds: Mapping[str, float]
+    study: Replication | None = None
 
     @property
     def safe(self) -> bool:
@@ -70,17 +79,20 @@ class PerturbedJob:
         }
 
     def summary(self) -> dict[str, Any]:
-        """Return verdict, counts, findings by kind and cells, and run facts; no value, multiplier or seed."""
+        """Return verdict, counts, noise, findings and run facts; no cell's value, no multiplier, no seed."""
         check, settings = self.check, self.check.multipliers.settings
-        choice = check.multipliers.choice
+        plan = check.multipliers.plan
         return {
             "cellguard": version("cellguard"),
             "step": "perturb",
             "verdict": check.verdict,
             "tables": {name: self._count(i, flag) for i, (name, flag) in enumerate(self.flags().items())},
             "method": settings.method,
-            "mu": settings.zes.mu if choice is None else choice.mu,
-            "sigma": settings.zes.sigma if settings.method == "zes" else settings.mu.sigma,
+            "mu": plan.zes.mu,
+            "sigma": plan.zes.sigma,
+            **({"strata": {"by": plan.strata, "mu": dict(plan.classes)}} if plan.strata else {}),
+            "noise": check.statistics.plain(),
+            **({} if self.study is None else {"replications": self._studied(self.study)}),
             "findings": dict(sorted(Counter(f.kind for f in check.findings).items())),
             "open": [{"kind": f.kind, "text": f.text, "cells": [str(c) for c in f.cells]} for f in check.open[:100]],
             "places": check.places(),
@@ -92,17 +104,28 @@ class PerturbedJob:
             "seconds": {step: round(s, 3) for step, s in self.seconds.items()},
         }
 
+    def _studied(self, study: Replication) -> dict[str, Any]:
+        ratio, cv = (x[~np.isnan(x)] for x in (study.mean_ratio, study.cv))
+        ends = {"lowest": float(ratio.min()), "highest": float(ratio.max())} if len(ratio) else {}
+        return {
+            "number": study.replications,
+            "noise": study.statistics().plain(),
+            "mean_ratio": ends,
+            "cv": {"average": float(cv.mean()), "highest": float(cv.max())} if len(cv) else {},
+        }
+
+    def rounded(self) -> list[str]:
+        """Return the tables whose values are rounded one by one, so that they need not add up."""
+        grid = self.check.multipliers.settings.decimals
+        return [name for name, decimals in self.decimals().items() if decimals < grid]
+
     def warnings(self) -> list[str]:
         """Return what a statistician should know of the release."""
-        grid, found = self.check.multipliers.settings.decimals, list(self.notes)
-        for spec in self.job.tables:
-            if self.decimals()[spec.name] < grid:
-                found.append(
-                    f"table {spec.name!r}: the perturbed values are rounded one by one, so they need not add up"
-                )
-        if "html" in self.job.formats:
-            found.append("there is no HTML report of perturbed tables; internal/report.md takes its place")
-        return [*found, *self.check.multipliers.notes]
+        found = [
+            f"table {name!r}: the perturbed values are rounded one by one, so they need not add up"
+            for name in self.rounded()
+        ]
+        return [*self.notes, *found, *self.check.multipliers.notes]
 
     def _count(self, number: int, flag: str) -> dict[str, Any]:
         here = self.check.tables[number]
@@ -136,7 +159,7 @@ def perturb_job(
         check_excel()
     spec, seconds, start = job.perturb or PerturbSpec(), {}, time.perf_counter()
     tell("reading the records")
-    data = read_calibration(job)
+    data = read_calibration(job, drawing=multipliers is None)
     seconds["reading the records"] = time.perf_counter() - start
     drawn, saved = _draw(job, spec, data) if multipliers is None else _load(job, data, Path(multipliers))
     seconds["making multipliers"] = time.perf_counter() - start - seconds["reading the records"]
@@ -150,13 +173,46 @@ def perturb_job(
         tell=tell,
     )
     seconds["checking"] = time.perf_counter() - start - sum(seconds.values())
-    return PerturbedJob(job, check, saved, (*data.notes, *_missing(job, saved, check)), seconds)
+    notes = [*data.notes, *_missing(job, saved, check)]
+    study = None
+    if spec.replications and drawn.plan.repeatable:
+        tell(f"studying {spec.replications:,} replications")
+        study = replicate_as_drawn(data.tables, drawn, replications=spec.replications)
+        seconds["replications"] = time.perf_counter() - start - sum(seconds.values())
+    elif spec.replications:
+        notes.append("no replications: the saved multipliers do not tell who is in which stratum")
+    return PerturbedJob(job, check, saved, tuple(notes), seconds, study)
 
 
-def release_perturbed(done: PerturbedJob, folder: str | Path, *, force: bool = False) -> None:
-    """Write the output folder: the release if it is allowed, and the internal files in any case."""
-    outcome = Perturbation(done.job, done.check, done.saved, done.summary(), done.flags(), done.decimals())
-    write_perturbed(folder, outcome, force=force)
+def release_perturbed(done: PerturbedJob, folder: str | Path, *, force: bool = False) -> list[str]:
+    """Write the output folder: the release if it is allowed, and the internal files in any case.
+
+    Returns what a person should know of it: that a report was left out because its extra is not installed, say.
+    """
+    outcome = Perturbation(done.job, done.check, done.saved, done.summary(), done.flags(), done.decimals(), done.study)
+    pages, notes = _pages(done, outcome)
+    write_perturbed(folder, replace(outcome, pages=pages), force=force)
+    return notes
+
+
+def _pages(done: PerturbedJob, outcome: Perturbation) -> tuple[dict[str, str], list[str]]:
+    """Return the reports by their path in the output folder, if the job wants them and can have them, and notes."""
+    if "html" not in done.job.formats:
+        return {}, []
+    from cellguard.report import page
+    from cellguard.report.perturbed import PerturbedCase
+
+    if not page.available():
+        return {}, [f"No report was made, since it needs an extra. Get it with: {page.GET_IT}"]
+    made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    folders = len(done.job.perturb.published) if done.job.perturb else 0
+    case = PerturbedCase(done.check, outcome.summary, outcome.flags, outcome.decimals, done.study, folders, made)
+    pages = {"internal/report.html": page.perturbed_page(case)}
+    if done.safe:
+        dimensions = {d.name: d for here in done.check.tables for d in here.table.table.dimensions}
+        adds_up = not done.rounded()
+        pages["release/report.html"] = page.public_perturbed_page(release_of(outcome), dimensions, adds_up=adds_up)
+    return pages, []
 
 
 def read_published(folder: Path) -> list[Protected]:
@@ -177,7 +233,8 @@ def read_published(folder: Path) -> list[Protected]:
 
 def _draw(job: Job, spec: PerturbSpec, data: Calibration) -> tuple[Multipliers, Saved]:
     seed = fresh_seed() if spec.seed is None else spec.seed
-    drawn = make_multipliers(data.records, data.tables, _settings(job, spec), seed=seed, definitions=data.definitions)
+    settings, definitions, strata = _settings(job, spec), data.definitions, data.strata
+    drawn = make_multipliers(data.records, data.tables, settings, seed=seed, definitions=definitions, strata=strata)
     return drawn, drawn.save(data.tables, data.inputs)
 
 

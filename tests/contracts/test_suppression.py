@@ -314,3 +314,12 @@ def test_a_stop_gives_the_best_safe_pattern_so_far_or_says_that_there_is_none(en
     late = stopped_after(len(told) - 1)
     assert not late.finished and late.cost >= whole.cost - 1e-6
     assert audit(needs, late.pattern).verdict == "safe"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_width_may_need_both_sides(engine):
+    data = {"r": ["Total", "N", "S", "W"], "x": [103, 3, 50, 50], "n": [21, 1, 10, 10]}
+    table = cg.cells(data, ["r"], value="x", count="n")
+    needs = cg.require(cg.assess(table, [cg.MinFrequency(3)]), cg.Knowledge(percent=20))
+    assert needs.sliding.tolist() == [0, 1, 0, 0]  # within 20 % of 3 there is room for 0.6 either way
+    assert judged(needs, engine) == "safe"

@@ -85,7 +85,9 @@ def test_a_safe_set_is_released_and_later_tables_are_consistent(folder):
     inside = folder / "one/internal"
     assert stat.S_IMODE(inside.stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in inside.iterdir()} == {0o600}
-    assert "## Noise" in (inside / "report.md").read_text()
+    assert "Checked, may be released" in (inside / "report.html").read_text()
+    assert "source data perturbation" in (folder / "one/release/report.html").read_text()
+    assert summary["noise"]["percent"]["all nonzero"]["cells"] == len(first) + 3
 
     write_job(folder, table("later", ["industry", "size"]), table("by_home", ["industry"], "home"), name="later.yaml")
     saved = "one/internal/multipliers.parquet"
@@ -127,6 +129,8 @@ def test_unsafe_cells_are_named_and_nothing_is_released(folder):
     assert "Nothing was released" in done.stdout
     assert [path.name for path in (folder / "one").iterdir()] == ["internal"]
     assert not (folder / "one/internal/multipliers.parquet").exists()
+    assert "internal/report.html (confidential)" in done.stdout
+    assert "Not released" in (folder / "one/internal/report.html").read_text()
     findings = json.loads((folder / "one/internal/findings.json").read_text())
     assert {"F0007"} == {unit for f in findings if f["kind"] == "disclosed" for unit in f["units"]}
     recoded = {"region": {"recode": {"merge": {"West and East": ["West", "East"]}}}}
@@ -137,7 +141,7 @@ def test_unsafe_cells_are_named_and_nothing_is_released(folder):
 def test_unsafe_cells_may_be_accepted(folder):
     write_job(folder, table("region", ["region"]), perturb={"seed": 7, "accept": ["region: West"]})
     assert run("perturb", "job.yaml", "--out", "one", "--quiet", cwd=folder).returncode == 0
-    assert "West" in (folder / "one/internal/report.md").read_text().split("## Accepted")[1]
+    assert "region: West" in (folder / "one/internal/report.html").read_text().split("<h3>Accepted in the job")[1]
     status = {
         line.split(",")[0]: line.split(",")[-1]
         for line in (folder / "one/internal/region.csv").read_text().splitlines()

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import cellguard as cg
-from cellguard.report.page import internal_page, public_page
+from cellguard.report.page import internal_page, perturbed_page, public_page, public_perturbed_page
 from cellguard.table.pattern import Release, ReleasedTable, release
-from unit.report import cases
+from unit.report import cases, perturbed_cases
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 ARGUMENTS = [
@@ -55,10 +55,13 @@ def files(tmp_path_factory):
     tables = [cases.table(f"t{n}", axes[:n], response=f"r{n}", seed=n) for n in (1, 2, 3)]
     case = cases.case(cg.link(tables), SUMMARY, made="2026-01-02")
     dimensions = {d.name: d for t in tables for d in t.dimensions}
+    noisy = perturbed_cases.case(lone=True, summary=SUMMARY, made="2026-01-02")
     pages = {
         "internal": internal_page(case),
         "public": public_page(release(case.audit.pattern, case.audit.values), dimensions),
         "unsafe": internal_page(cases.unsafe_case()),
+        "perturbed": perturbed_page(noisy),
+        "noisy": public_perturbed_page(perturbed_cases.release(noisy), perturbed_cases.dimensions(noisy)),
     }
     for name, text in pages.items():
         (home / f"{name}.html").write_text(text, encoding="utf-8")
@@ -86,11 +89,11 @@ def visit(browser, files):
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("name", ["internal", "public", "unsafe"])
+@pytest.mark.parametrize("name", ["internal", "public", "unsafe", "perturbed", "noisy"])
 def test_a_page_opens_without_errors_and_does_not_scroll_sideways(visit, name, size):
     page = visit(name, size)
     grids = page.locator("[role=treegrid]").count()
-    assert grids == (1 if name == "unsafe" else 3)
+    assert grids == {"unsafe": 1, "perturbed": 2, "noisy": 2}.get(name, 3)
     page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
     for button in page.get_by_role("button", name="Open all").all():
         button.click()
@@ -208,7 +211,7 @@ CONTRAST = """() => {
 
 
 @pytest.mark.parametrize("media", ["screen", "print"])
-@pytest.mark.parametrize("name", ["internal", "public", "unsafe"])
+@pytest.mark.parametrize("name", ["internal", "public", "unsafe", "perturbed", "noisy"])
 def test_all_text_has_enough_contrast(visit, name, media):
     page = visit(name)
     page.emulate_media(media=media)
@@ -226,6 +229,35 @@ def test_marks_differ_without_colour(visit):
     labels = [node.get_attribute("aria-label") for node in grid.locator("td.p, td.s").all()]
     assert labels and all(label.endswith(("primary", "secondary")) for label in labels)
     assert set(visit("public").locator("td.c").all_inner_texts()) == {"c"}
+
+
+def test_perturbed_tables_show_values_noise_and_marks(visit):
+    page = visit("perturbed")
+    box = page.get_by_text("Not released").bounding_box()
+    assert box["y"] + box["height"] < 400
+    grid = page.locator("[role=treegrid]").nth(1)
+    total = grid.locator("tbody tr").first.locator("td").last
+    published = total.inner_text()
+    page.get_by_label("show").nth(1).select_option("true value")
+    true = total.inner_text()
+    page.get_by_label("show").nth(1).select_option("noise in percent")
+    noise = float(total.inner_text().replace("✕", ""))
+    figures = [float(text.replace(",", "").replace("✕", "")) for text in (published, true)]
+    assert noise == pytest.approx(100 * (figures[0] / figures[1] - 1), abs=0.006) and noise != 0
+    alone = row(page, "W").locator("td").last
+    assert "✕" in alone.inner_text() and "x" in alone.get_attribute("class")
+    alone.click()
+    told = page.locator(".detail").nth(1).inner_text()
+    assert all(words in told for words in ("unsafe", "true value", "noise in percent", "needs noise of", "S_N"))
+
+
+def test_public_perturbed_tables_have_values_and_no_marks(visit):
+    page = visit("noisy")
+    assert page.get_by_text("only rows with").count() == 0 and page.get_by_label("show").count() == 0
+    grid = page.locator("[role=treegrid]").first
+    assert grid.locator("thead th").all_inner_texts() == ["industry \\ region", "▾ Total", "N", "S", "W"]
+    grid.locator("tbody tr").first.locator("td").first.click()
+    assert page.locator(".detail").first.inner_text().startswith("Total / Total: published, ")
 
 
 def test_paper_shows_everything_that_is_open_and_no_controls(visit):

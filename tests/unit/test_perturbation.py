@@ -1,13 +1,16 @@
 """The pipeline of a job whose tables are perturbed."""
 
+import csv
+import json
 import re
 
 import numpy as np
 import pytest
 
 from cellguard.errors import InputError
-from cellguard.files.jobfile import Job, TableSpec
+from cellguard.files.jobfile import Job
 from cellguard.files.respondents import noise_rule
+from cellguard.files.specs import TableSpec
 from cellguard.job import audit_job, protect_job
 from cellguard.perturbation import perturb_job, read_published, release_perturbed
 
@@ -28,8 +31,8 @@ def folder(tmp_path):
     rng = np.random.default_rng(1)
     home, export = rng.integers(50, 150, 200), rng.integers(20, 60, 200)
     region, size = rng.choice(list("NSE"), 200), rng.choice(["s", "l"], 200)
-    rows = [f"F{i:04},{region[i]},{size[i]},G{i // 2},{home[i]},{export[i]},{home[i] + export[i]}" for i in range(200)]
-    (tmp_path / "firms.csv").write_text("\n".join(["id,region,size,group,home,export,turnover", *rows]) + "\n")
+    rows = [f"F{i:04},{region[i]},{size[i]},G{i // 2},{home[i]},{export[i]},{home[i] + export[i]}," for i in range(200)]
+    (tmp_path / "firms.csv").write_text("\n".join(["id,region,size,group,home,export,turnover,note", *rows]) + "\n")
     return tmp_path
 
 
@@ -43,6 +46,23 @@ def folder(tmp_path):
         ([table("a", ["size"])], {"known": "x.csv"}, "`known` is not looked at"),
         ([table("a", ["size"])], {"perturb": {"mo": 0.1}}, "unknown key 'mo'"),
         ([table("a", ["size"])], {"perturb": {"accept": ["size"]}}, "not of the form 'table: cell'"),
+        ([table("a", ["size"])], {"perturb": {"replications": 1}}, "at least 2 of them"),
+        ([table("a", ["size"])], {"perturb": {"strata": "size"}}, "`strata` with zes need the mu of each class"),
+        ([table("a", ["size"])], {"perturb": {"strata": {"columm": "size"}}}, "unknown key 'columm'"),
+        ([table("a", ["size"])], {"perturb": {"strata": {"column": "size", "mu": {"l": 2.0}}}}, "strata.mu.l"),
+        ([table("a", ["size"])], {"perturb": {"strata": {"column": "size", "mu": {"x": 0.2}}}}, "no record has 'x'"),
+        ([table("a", ["size"])], {"perturb": {"strata": {"column": "sise", "mu": {"l": 0.2}}}}, "no column 'sise'"),
+        ([table("a", ["size"])], {"perturb": {"strata": {"column": "note", "mu": {"l": 0.2}}}}, "blank in 200 records"),
+        (
+            [table("a", ["size"])],
+            {"perturb": {"method": "zes_mu", "strata": {"column": "size", "mu": {"l": 0.2}}}},
+            "zes_mu finds the mu of each class",
+        ),
+        (
+            [table("a", ["size"])],
+            {"perturb": {"method": "zes_mu", "strata": "need", "least": 0.3}},
+            "must not be above `cap`",
+        ),
         ([table("a", ["size"]) | {"rules": [{"max_share": 50}]}], {}, "does not say how much noise"),
         ([table("a", ["size"])], {"equations": ["turnover = home + home2"]}, "home2"),
         ([table("a", ["size"])], {"equations": ["turnover = home - export"]}, "'turnover' is not home - export in"),
@@ -130,3 +150,94 @@ def test_an_existing_folder_is_kept_unless_forced(folder, tmp_path):
         release_perturbed(done, tmp_path / "out")
     release_perturbed(done, tmp_path / "out", force=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["firms.csv", "out"]
+
+
+def cells_of(path):
+    """The rows of an internal table by their codes."""
+    with path.open() as file:
+        return {tuple(row[name] for name in ("region", "size")): row for row in csv.DictReader(file)}
+
+
+def test_classes_of_a_column_have_a_mu_of_their_own(folder, tmp_path):
+    perturb = {"seed": 7, "sigma": 0.0, "strata": {"column": "size", "mu": {"l": 0.3}}}
+    done = perturb_job(job(folder, table("t", ["region"]), perturb=perturb))
+    assert done.summary()["strata"] == {"by": "size", "mu": {"l": 0.3, "s": 0.1}}
+    sizes = [row["size"] for row in csv.DictReader((folder / "firms.csv").read_text().splitlines())]
+    wanted = [0.3 if size == "l" else 0.1 for size in sizes]
+    assert np.abs(done.saved.base - 1) == pytest.approx(np.array(wanted))
+    release_perturbed(done, tmp_path / "out")
+    again = Job.load(tmp_path / "out/internal/job.yaml")
+    assert again.perturb == done.job.perturb
+    assert "by size: l mu = 0.3, s mu = 0.1" in (tmp_path / "out/internal/report.html").read_text()
+    torn = {"source": "firms.csv", "respondent": "id", "holding": "group"}
+    with pytest.raises(InputError, match="records in several classes of 'size'"):
+        perturb_job(job(folder, table("t", ["region"]), perturb=perturb, microdata=torn))
+
+
+def test_strata_are_found_by_zes_mu_and_need_none_later(folder, tmp_path):
+    for strata in ("size", "need"):
+        perturb = {"seed": 7, "method": "zes_mu", "strata": strata, "least": 0.08}
+        done = perturb_job(job(folder, table("t", ["region"]), perturb=perturb))
+        assert done.summary()["strata"]["by"] == strata
+        assert set(done.summary()["strata"]["mu"].values()) == {0.08}, "no cell is sensitive"
+        release_perturbed(done, tmp_path / strata)
+        assert Job.load(tmp_path / strata / "internal/job.yaml").perturb == done.job.perturb
+    later = job(folder, table("u", ["size"]), perturb={**perturb, "replications": 3})
+    found = perturb_job(later, multipliers=tmp_path / "need/internal/multipliers.parquet")
+    assert found.summary()["strata"] == done.summary()["strata"] and found.study is None
+    assert any("no replications" in note for note in found.warnings())
+
+
+def test_replications_are_in_the_summary_the_tables_and_the_report(folder, tmp_path):
+    tables = table("t", ["region", "size"]), table("u", ["region", "size"], "home")
+    done = perturb_job(job(folder, *tables, perturb={"seed": 7, "replications": 25}))
+    release_perturbed(done, tmp_path / "out")
+    told = json.loads((tmp_path / "out/internal/summary.json").read_text())["replications"]
+    both = [cells_of(tmp_path / f"out/internal/{name}.csv") for name in ("t", "u")]
+    rows = [row for rows in both for row in rows.values()]
+    ratios, cvs, percent = ([float(row[c]) for row in rows] for c in ("mean_ratio", "cv", "mean_noise_percent"))
+    assert told["number"] == 25 and told["mean_ratio"] == {
+        "lowest": pytest.approx(min(ratios)),
+        "highest": pytest.approx(max(ratios)),
+    }
+    assert told["cv"] == {"average": pytest.approx(np.mean(cvs)), "highest": pytest.approx(max(cvs))}
+    assert told["noise"]["percent"]["all nonzero"]["average"] == pytest.approx(np.mean(percent))
+    assert {row["unsafe_share"] for row in rows} == {"0"}
+    assert both[0]["N", "Total"]["cv"] != both[1]["N", "Total"]["cv"]
+    assert "averages of 25 replications" in (tmp_path / "out/internal/report.html").read_text()
+    plain = perturb_job(job(folder, *tables))
+    assert "replications" not in plain.summary() and np.array_equal(plain.saved.base, done.saved.base)
+
+
+def test_pages_are_written_as_the_formats_say(folder, tmp_path):
+    done = perturb_job(job(folder, table("t", ["region"])))
+    assert release_perturbed(done, tmp_path / "out") == []
+    assert (tmp_path / "out/internal/report.html").exists() and (tmp_path / "out/release/report.html").exists()
+    assert not any("HTML" in warning for warning in done.warnings())
+    plain = perturb_job(job(folder, table("t", ["region"]), output={"formats": ["csv"]}))
+    release_perturbed(plain, tmp_path / "plain")
+    assert sorted(p.name for p in (tmp_path / "plain/release").iterdir()) == ["metadata.json", "t.csv"]
+    assert not list((tmp_path / "plain/internal").glob("report*"))
+
+
+def test_without_the_extra_there_is_no_page_but_a_note(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("cellguard.report.page.available", lambda: False)
+    notes = release_perturbed(perturb_job(job(folder, table("t", ["region"]))), tmp_path / "out")
+    assert "pip install 'cellguard[report]'" in notes[0]
+    assert (tmp_path / "out/release/t.csv").exists() and not (tmp_path / "out/release/report.html").exists()
+
+
+def test_the_public_page_has_published_values_and_no_others(folder, tmp_path):
+    """Every number with decimals on it is a published value; true totals, noise and multipliers are not there."""
+    done = perturb_job(job(folder, table("t", ["region", "size"]), table("u", ["size"], "home")))
+    release_perturbed(done, tmp_path / "out")
+    page = (tmp_path / "out/release/report.html").read_text()
+    body = re.sub(r"Made by cellguard [\d.]+", "", page[page.index("<body>") : page.rindex("<script>")])
+    published = {
+        line.split(",")[-2]
+        for name in ("t", "u")
+        for line in (tmp_path / f"out/release/{name}.csv").read_text().splitlines()[1:]
+    }
+    assert set(re.findall(r"\d+\.\d+", body)) == published
+    true = {f"{x:.0f}" for here in done.check.tables for x in here.table.total.tolist()}
+    assert not true & set(re.findall(r"\d+", re.sub(r"\d+\.\d+", "", body)))

@@ -18,8 +18,8 @@ from cellguard.hierarchy.build import TOTAL, by_digits
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.hierarchy.hrc import read_hrc
 from cellguard.hierarchy.read import read_levels, read_parents
-from cellguard.job import Audited
 from cellguard.protection import Knowledge, require
+from cellguard.results import Audited
 from cellguard.rules.assess import assess
 from cellguard.rules.simple import Given
 from cellguard.table.apriori import State

@@ -16,7 +16,8 @@ from cellguard.errors import CellguardError, InputError, NotProtected, Stopped
 
 if TYPE_CHECKING:
     from cellguard.files.jobfile import Job
-    from cellguard.job import Assessment, Tell
+    from cellguard.job import Tell
+    from cellguard.results import Assessment
 
 _AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, and nothing else.")
 _QUIET = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
@@ -146,9 +147,9 @@ def perturb(
     """Perturb the tables in JOB: one random multiplier a respondent, shared by all tables, and checks before release.
 
     DIR/release may be published: perturbed values that add up. DIR/internal is confidential: true values, noise,
-    findings (report.md), and multipliers.parquet, from which --multipliers makes later tables that are consistent with
-    all earlier ones. If the checks find unsafe cells that the job does not accept, there is no release, and the exit
-    status is 1.
+    findings (report.html), and multipliers.parquet, from which --multipliers makes later tables that are consistent
+    with all earlier ones. If the checks find unsafe cells that the job does not accept, there is no release, and the
+    exit status is 1.
     """
     from cellguard.files.jobfile import Job
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from cellguard.cli.show import show_table
+from cellguard.cli.show import show_notes, show_table
 from cellguard.errors import InputError, JobError
 from cellguard.files.jobfile import Job
 from cellguard.perturbation import perturb_job, release_perturbed
@@ -17,11 +17,12 @@ from cellguard.perturbation import perturb_job, release_perturbed
 
 @dataclass(frozen=True)
 class Outcome:
-    """The summary of a run, where it was written, and whether it may be released."""
+    """The summary of a run, where it was written, whether it may be released, and notes about what was written."""
 
     summary: dict[str, Any]
     folder: Path
     safe: bool
+    notes: tuple[str, ...] = ()
 
 
 def run_perturb(
@@ -44,8 +45,8 @@ def run_perturb(
         raise InputError(f"the folder {str(folder)!r} exists already; choose another, or say --force to replace it")
     done = perturb_job(job, multipliers=multipliers, checked=checked, tell=tell)
     tell("writing")
-    release_perturbed(done, folder, force=force)
-    return Outcome(done.summary(), folder, done.safe)
+    notes = release_perturbed(done, folder, force=force)
+    return Outcome(done.summary(), folder, done.safe, tuple(notes))
 
 
 def show_perturbed(outcome: Outcome) -> None:
@@ -68,7 +69,7 @@ def show_perturbed(outcome: Outcome) -> None:
         cells = ", ".join(finding["cells"][:4]) + (" ..." if len(finding["cells"]) > 4 else "")
         click.echo(f"  {finding['kind']}: {cells}: {finding['text']}")
     if len(summary["open"]) > 10:
-        click.echo(f"  and {len(summary['open']) - 10} more, see {outcome.folder}/internal/report.md")
+        click.echo(f"  and {len(summary['open']) - 10} more, see {outcome.folder}/internal/findings.json")
     for title, lines in (("What to do", summary["advice"]), ("Warnings", summary["warnings"])):
         if lines:
             click.echo(f"{title}:")
@@ -77,4 +78,5 @@ def show_perturbed(outcome: Outcome) -> None:
     if outcome.safe:
         click.echo(f"Wrote {outcome.folder}/release (may be published), {outcome.folder}/internal (confidential)")
     else:
-        click.echo(f"Nothing was released. {outcome.folder}/internal/report.md says more (confidential).")
+        click.echo(f"Nothing was released. {outcome.folder}/internal says more (confidential).")
+    show_notes(outcome.notes, outcome.folder)

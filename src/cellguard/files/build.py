@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cellguard.errors import InputError, JobError, did_you_mean
-from cellguard.files.jobfile import AlsoSpec, CellsSpec, DimensionSpec, Job, RecodeSpec, TableSpec
+from cellguard.files.jobfile import Job
 from cellguard.files.records import JobRecords, column_of, read_records, record_files
+from cellguard.files.specs import AlsoSpec, CellsSpec, DimensionSpec, RecodeSpec, TableSpec
 from cellguard.hierarchy.build import TOTAL, by_digits, flat
 from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
 from cellguard.hierarchy.hrc import read_hrc

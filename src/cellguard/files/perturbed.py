@@ -10,7 +10,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from cellguard.errors import InputError
 from cellguard.files.formats import write_formats
 from cellguard.files.jobfile import Job
 from cellguard.files.write import csv_text
+from cellguard.protect.perturb.replicate import Replication
 from cellguard.protect.perturb.saved import Saved, write_saved
 from cellguard.protect.perturb.workflow import Check, Perturbed
 from cellguard.table.facts import FloatArray
@@ -28,11 +29,15 @@ from cellguard.table.pattern import Release, ReleasedTable
 
 MULTIPLIERS = "multipliers.parquet"
 _INTERNAL = ("value", "perturbed", "noise", "noise_percent", "count", "need", "S_N", "status")
+_STUDIED = ("mean_ratio", "cv", "mean_noise_percent", "unsafe_share")
 
 
 @dataclass(frozen=True, eq=False)
 class Perturbation:
-    """What a run leaves: the check, what is to be saved, a summary, and for each table its flag and its decimals."""
+    """What a run leaves: the check, what is to be saved, a summary, and for each table its flag and its decimals.
+
+    ``study`` is a replication study; ``pages`` are reports by their path in the folder.
+    """
 
     job: Job
     check: Check
@@ -40,6 +45,8 @@ class Perturbation:
     summary: Mapping[str, Any]
     flags: Mapping[str, str]
     decimals: Mapping[str, int]
+    study: Replication | None = None
+    pages: Mapping[str, str] = field(default_factory=dict)
 
 
 def write_perturbed(folder: str | Path, outcome: Perturbation, *, force: bool = False) -> None:
@@ -56,6 +63,8 @@ def write_perturbed(folder: str | Path, outcome: Perturbation, *, force: bool = 
         if outcome.check.verdict != "unsafe":
             _write_release(made / "release", outcome)
         _write_internal(made / "internal", outcome)
+        for name, text in outcome.pages.items():
+            (made / name).write_text(text, encoding="utf-8")
         for path in (made / "internal").rglob("*"):
             path.chmod(0o600)
         made.chmod(0o755)
@@ -117,18 +126,25 @@ def _write_release(folder: Path, outcome: Perturbation) -> None:
 
 def _write_internal(folder: Path, outcome: Perturbation) -> None:
     folder.mkdir(mode=0o700)
-    for here in outcome.check.tables:
-        (folder / f"{here.table.name}.csv").write_text(_cells(here, outcome.check), encoding="utf-8")
+    for number, here in enumerate(outcome.check.tables):
+        columns = {**_cells(here, outcome.check), **_studied(outcome.study, number)}
+        names = [d.name for d in here.table.table.dimensions] + list(columns)
+        rows = zip(*_codes(here), *columns.values(), strict=True)
+        (folder / f"{here.table.name}.csv").write_text(csv_text(names, rows), encoding="utf-8")
     resolved = yaml.safe_dump(outcome.job.model_dump(), sort_keys=False, allow_unicode=True)
     (folder / "job.yaml").write_text(resolved, encoding="utf-8")
-    (folder / "report.md").write_text(report_text(outcome), encoding="utf-8")
     _write_json(folder / "summary.json", outcome.summary)
     _write_json(folder / "findings.json", [f.record() for f in outcome.check.findings])
     if outcome.check.verdict != "unsafe":
         write_saved(folder / MULTIPLIERS, outcome.saved)
 
 
-def _cells(here: Perturbed, check: Check) -> str:
+def _codes(here: Perturbed) -> list[list[str]]:
+    table = here.table.table
+    return [np.array(d.codes, object)[c].tolist() for d, c in zip(table.dimensions, table.codes, strict=True)]
+
+
+def _cells(here: Perturbed, check: Check) -> dict[str, Sequence[object]]:
     table = here.table.table
     open_ = {cell for f in check.open for cell in f.cells}
     accepted = {cell for f in check.findings if f.blocks and check.is_accepted(f) for cell in f.cells}
@@ -136,43 +152,22 @@ def _cells(here: Perturbed, check: Check) -> str:
     status = ["unsafe" if n in open_ else "accepted" if n in accepted else "safe" for n in names]
     count = [""] * len(table) if table.facts.count is None else [f"{n:.0f}" for n in table.facts.count.tolist()]
     percent = np.divide(100 * here.noise, here.table.total, out=np.zeros(len(table)), where=here.table.total != 0)
-    columns: list[Sequence[object]] = [
-        np.array(d.codes, object)[c].tolist() for d, c in zip(table.dimensions, table.codes, strict=True)
-    ]
     numbers: list[FloatArray] = [here.table.total, here.total, here.noise, percent]
-    columns += [_numbers(x) for x in numbers] + [count, _numbers(here.needs.need), _numbers(here.s_n), status]
-    return csv_text([*(d.name for d in table.dimensions), *_INTERNAL], zip(*columns, strict=True))
+    columns = [*map(_numbers, numbers), count, _numbers(here.needs.need), _numbers(here.s_n), status]
+    return dict(zip(_INTERNAL, columns, strict=True))
+
+
+def _studied(study: Replication | None, number: int) -> dict[str, Sequence[object]]:
+    """Return what a replication study says of each cell of a table; blank where the true total is 0."""
+    if study is None:
+        return {}
+    at = study.of(number)
+    figures = (study.mean_ratio, study.cv, study.noise.percent, study.unsafe)
+    return {name: _numbers(figure[at]) for name, figure in zip(_STUDIED, figures, strict=True)}
 
 
 def _numbers(column: FloatArray) -> list[str]:
-    return [f"{x:.10g}" for x in (column + 0.0).tolist()]
-
-
-def report_text(outcome: Perturbation) -> str:
-    """Return the disclosure report in Markdown: verdict, noise, findings, and what to do. Confidential."""
-    check, said = outcome.check, outcome.summary
-    lines = ["# Source data perturbation", "", f"Verdict: **{check.verdict}**", ""]
-    lines += [f"- {key}: {said[key]}" for key in ("method", "mu", "sigma")]
-    lines += [f"- table {name!r}: {flag}" for name, flag in outcome.flags.items()]
-    lines += ["", "## Noise", "", check.statistics.markdown(), ""]
-    for title, entries in (
-        ("Findings that forbid the release", [_line(f) for f in check.open]),
-        ("Accepted", [_line(f) for f in check.findings if f.blocks and check.is_accepted(f)]),
-        ("What to do", check.advice()),
-        ("To know", [_line(f) for f in check.findings if not f.blocks]),
-        ("Not looked at", list(check.limits)),
-        ("Warnings", list(said["warnings"])),
-    ):
-        if entries:
-            lines += [f"## {title}", "", *(f"- {entry}" for entry in entries), ""]
-    return "\n".join(lines)
-
-
-def _line(finding: Any) -> str:  # noqa: ANN401
-    cells = [str(cell) for cell in finding.cells]
-    shown = ", ".join(cells[:20]) + (f" and {len(cells) - 20} more" if len(cells) > 20 else "")
-    how = f" Combination: {finding.combination()}." if finding.coefficients and len(finding.cells) <= 20 else ""
-    return f"{finding.kind}: {finding.text}. Cells: {shown or 'see findings.json'}.{how}"
+    return ["" if np.isnan(x) else f"{x:.10g}" for x in (column + 0.0).tolist()]
 
 
 def _write_json(path: Path, content: object) -> None:

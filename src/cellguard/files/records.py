@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cellguard.errors import InputError
-from cellguard.files.jobfile import DimensionSpec, Job, MicrodataSpec, TableSpec
+from cellguard.files.jobfile import Job
+from cellguard.files.specs import DimensionSpec, MicrodataSpec, TableSpec
 from cellguard.hierarchy.hierarchy import Edge, Hierarchy, grow
 from cellguard.microdata.check import Checked, check_codes, check_records
 from cellguard.microdata.grouped import COUNT

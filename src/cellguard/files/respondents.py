@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from cellguard.errors import InputError, JobError
 from cellguard.files.build import build_dimensions, input_digests
-from cellguard.files.jobfile import Job, TableSpec
+from cellguard.files.jobfile import Job
 from cellguard.files.records import JobRecords, column_of, read_records
+from cellguard.files.specs import TableSpec
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.microdata.grouped import COUNT
 from cellguard.microdata.query import read_units
@@ -20,6 +21,7 @@ from cellguard.protect.perturb.attributes import Definitions, define
 from cellguard.protect.perturb.incidence import CalibrationTable, calibration_table
 from cellguard.protect.perturb.respondents import Respondents
 from cellguard.protect.perturb.rule import NoiseRule
+from cellguard.protect.perturb.strata import Strata, by_column, by_need
 from cellguard.rules.linear import Dominance, PPercent, PriorPosterior
 from cellguard.rules.rule import Rule
 from cellguard.rules.simple import MinFrequency
@@ -28,17 +30,21 @@ from cellguard.table.facts import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """The respondents of a job, its tables, its definitions, the digests of the records' files, and notes."""
+    """The respondents of a job, its tables, definitions and strata, the digests of the records' files, and notes."""
 
     records: Respondents
     tables: tuple[CalibrationTable, ...]
     definitions: Definitions
     inputs: Mapping[str, str]
     notes: tuple[str, ...]
+    strata: Strata | None = None
 
 
-def read_calibration(job: Job) -> Calibration:
-    """Read the records of a job, each respondent by itself, and make its tables, margins included."""
+def read_calibration(job: Job, *, drawing: bool = True) -> Calibration:
+    """Read the records of a job, each respondent by itself, and make its tables, margins included.
+
+    With ``drawing`` False, for later tables from saved multipliers, strata are not looked at.
+    """
     definitions = define(job.equations)
     whole = _with_parts(job, definitions)
     read = read_records(whole)
@@ -49,13 +55,32 @@ def read_calibration(job: Job) -> Calibration:
     tables = tuple(_table(job, spec, records, dimensions) for spec in job.tables)
     if len({t.name for t in tables}) < len(tables):
         raise JobError("two tables have the same name; give each a name of its own")
-    return Calibration(records, tables, definitions, _file_digests(job), read.checked.notes)
+    strata = _strata(job, read, records, tables) if drawing else None
+    return Calibration(records, tables, definitions, _file_digests(job), read.checked.notes, strata)
+
+
+def _strata(job: Job, read: JobRecords, records: Respondents, tables: tuple[CalibrationTable, ...]) -> Strata | None:
+    """Return the classes of respondents that have a mu of their own, if the job wants any."""
+    spec = job.perturb
+    if spec is None or spec.strata is None:
+        return None
+    column = spec.strata.column
+    if column is None:
+        return by_need(tables, least=spec.least)
+    texts = _texts(read, f"trim(coalesce(CAST({read.checked.opened.column(column)} AS VARCHAR), ''))")
+    blank = sum(not text for text in texts)
+    if blank:
+        raise InputError(
+            f"{read.checked.opened.name}: column {column!r} of `strata` is blank in {blank} records; fill it, or use "
+            "another column"
+        )
+    return by_column(records, column, texts, mu=spec.strata.mu, least=spec.least)
 
 
 def noise_rule(spec: TableSpec) -> NoiseRule:
     """Return the rule of a perturbed table: n and p from its dominance, p % or prior-posterior rule.
 
-    >>> from cellguard.files.jobfile import TableSpec
+    >>> from cellguard.files.specs import TableSpec
     >>> table = {"name": "t", "by": ["r"], "value": "x", "protect": {"method": "perturb"}}
     >>> str(noise_rule(TableSpec.model_validate({**table, "rules": [{"p_percent": 20}]})))
     'n = 2, p = 20, q = 100'
@@ -113,17 +138,22 @@ def _respondents(job: Job, read: JobRecords) -> Respondents:
 
 def _keys(read: JobRecords) -> tuple[npt.NDArray[np.str_], npt.NDArray[np.int64]]:
     """Return the text key of each holding (or respondent, or record), sorted, and that of each record."""
-    how, opened = read.checked.how, read.checked.opened
+    how = read.checked.how
     key = how.holding or how.respondent
     if key is None:
         key = f"lpad(CAST(row AS VARCHAR), {len(str(read.checked.records))}, '0')"
-    sql = f"SELECT CAST({key} AS VARCHAR) FROM {opened.numbered} WHERE {how.keep} ORDER BY row"  # noqa: S608
+    keys, unit = np.unique(np.array(_texts(read, f"CAST({key} AS VARCHAR)"), np.str_), return_inverse=True)
+    return keys, unit.astype(np.int64)
+
+
+def _texts(read: JobRecords, expression: str) -> list[str]:
+    """Return an expression of SQL for each record that is kept, in the order of the records."""
+    how, opened = read.checked.how, read.checked.opened
+    sql = f"SELECT {expression} FROM {opened.numbered} WHERE {how.keep} ORDER BY row"  # noqa: S608
     try:
-        texts = opened.connection.sql(sql).to_arrow_table().column(0).to_pylist()
+        return list(opened.connection.sql(sql).to_arrow_table().column(0).to_pylist())
     except duckdb.Error as error:
         raise InputError(f"{opened.name}: cannot be read ({type(error).__name__}); has it changed meanwhile?") from None
-    keys, unit = np.unique(np.array(texts, np.str_), return_inverse=True)
-    return keys, unit.astype(np.int64)
 
 
 def _table(job: Job, spec: TableSpec, records: Respondents, dimensions: Mapping[str, Dimension]) -> CalibrationTable:

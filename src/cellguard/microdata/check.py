@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -40,7 +41,7 @@ class Spread:
 
 def exact_decimals(size: float) -> int:
     """Return how many decimals a sum of this size can have and still be exact in floating point, 0 at least."""
-    return max(math.floor(math.log10(2.0**53 / max(size, 1.0))), 0)
+    return max(math.floor(53 * math.log10(2.0) - math.log10(min(max(size, 1.0), sys.float_info.max))), 0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,7 +75,7 @@ def _code(opened: Opened, roles: Roles, name: str, faults: list[Fault], drops: l
     if kind.startswith(_BROKEN):
         raise InputError(f"{opened.name}: column {name!r} holds decimal numbers, but codes are text; turn it into text")
     text = f"CAST({column} AS VARCHAR)"
-    blank = f"coalesce({text}, '') = ''"
+    blank = f"trim(coalesce({text}, '')) = ''"
     if roles.missing.code == "category":
         drops.append(Drop(blank, f"no code in {name!r}, taken as {MISSING_CODE!r}", leaves=False))
         return f"CASE WHEN {blank} THEN {quoted(MISSING_CODE)} ELSE {text} END"
@@ -159,8 +159,9 @@ def _identity_column(opened: Opened, name: str) -> tuple[str, str]:
         raise InputError(f"{opened.name}: column {name!r} holds decimal numbers, which name nobody; turn it into text")
     if kind.startswith(_WHOLE):
         return (f"CAST({column} AS {'VARCHAR' if 'HUGE' in kind else 'BIGINT'})", f"{column} IS NULL")
-    text = f"CAST({column} AS VARCHAR)"
-    return text, f"trim(coalesce({text}, '')) = ''"
+    # Blanks at the ends tell nobody apart.
+    text = f"trim(CAST({column} AS VARCHAR))"
+    return text, f"coalesce({text}, '') = ''"
 
 
 def _holding(opened: Opened, roles: Roles, respondent: str | None, faults: list[Fault], drops: list[Drop]) -> str:

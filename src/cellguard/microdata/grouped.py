@@ -43,6 +43,7 @@ class Grouped:
     requested   the holding asks for protection: any of its records says so
     has_weights whether the records have weights
     has_holdings whether a holding column was given (not only a respondent, or nothing)
+    has_requests whether it is known who asks for protection
     notes       what a statistician should know of the reading: records dropped, and the like
     """
 
@@ -57,6 +58,7 @@ class Grouped:
     requested: npt.NDArray[np.bool_]
     has_weights: bool = False
     has_holdings: bool = False
+    has_requests: bool = True
     read_units: Callable[[], Units] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
 

@@ -50,8 +50,6 @@ def group_records(checked: Checked) -> Grouped:
     batches = _stream(checked, _sql_of_groups(checked, sums) if checked.how.holding else _sql_of_singles(checked, sums))
     width = len(checked.how.codes)
     holding, parts = _number_holdings(batches) if checked.how.holding else _number_rows(batches)
-    if not parts:
-        raise InputError(f"{checked.opened.name}: no record is left{_why_none(checked)}")
     columns = [np.concatenate(part) for part in parts]
     codes, records, marks = columns[:width], columns[width], columns[-2:]
     added = [column.astype(float, copy=False) for column in columns[width + 1 : -2]]
@@ -72,6 +70,7 @@ def group_records(checked: Checked) -> Grouped:
         requested=of_holding(marks[1].astype(bool), holding, every=False),
         has_weights=has_weights,
         has_holdings=checked.roles.holding is not None,
+        has_requests=checked.roles.request is not None,
         read_units=lambda: read_units(checked),
         notes=(*checked.notes, *_repeats(checked, holding, records)),
     )
@@ -83,21 +82,21 @@ def read_units(checked: Checked) -> Units:
     how, width, many = checked.how, len(checked.how.codes), len(checked.how.values)
     respondent, holding = how.respondent or "row", how.holding or how.respondent or "row"
     values = [added.of_one() for added in _sums(checked)[:many]]
-    wanted = [*_codes(checked), *values, how.weight or "1.0", how.waived, how.requested, respondent, holding, "row"]
+    weight = f"CAST({how.weight or 1} AS DOUBLE)"
+    wanted = [*_codes(checked), *values, weight, how.waived, how.requested, respondent, holding, "row"]
     sql = f"SELECT {', '.join(wanted)} FROM {checked.opened.numbered} WHERE {how.keep}"
     table = pa.Table.from_batches(list(_stream(checked, sql)))
-    order = np.argsort(table.column(len(wanted) - 1).to_numpy(), kind="stable")
-    columns = [table.column(i) for i in range(len(wanted) - 1)]
-    plain = [column.to_numpy()[order] for column in columns[:-2]]
-    weight = plain[width + many].astype(float)
+    *columns, respondents, holdings, row = table.columns
+    order = np.argsort(_array(row.combine_chunks()), kind="stable")
+    plain = [_array(column.combine_chunks())[order] for column in columns]
     return Units(
         columns=checked.roles.dimensions,
         labels=tuple(checked.labels[name] for name in checked.roles.dimensions),
         codes=tuple(code.astype(np.int32) for code in plain[:width]),
         values=dict(zip(checked.roles.responses, (v.astype(float) for v in plain[width : width + many]), strict=True)),
-        weight=weight if how.weight else None,
-        respondent=_dense(columns[-2])[order],
-        holding=_dense(columns[-1])[order],
+        weight=plain[width + many].astype(float) if how.weight else None,
+        respondent=_dense(respondents)[order],
+        holding=_dense(holdings)[order],
         waived=plain[-2].astype(bool),
         requested=plain[-1].astype(bool),
     )
@@ -177,13 +176,19 @@ def _sql_of_singles(checked: Checked, sums: Sequence[_Sum]) -> str:
 
 
 def _stream(checked: Checked, sql: str) -> Iterator[pa.RecordBatch]:
+    """Run a query and return its rows in batches; no row at all is an error."""
+    rows = 0
     try:
-        yield from checked.opened.connection.sql(sql).to_arrow_reader(_BATCH)
+        for batch in checked.opened.connection.sql(sql).to_arrow_reader(_BATCH):
+            rows += batch.num_rows
+            yield batch
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         # The library's own message may quote the data, so it must not get out.
         raise InputError(
             f"{checked.opened.name}: cannot be read ({type(error).__name__}); has it changed meanwhile?"
         ) from None
+    if not rows:
+        raise InputError(f"{checked.opened.name}: no record is left{_why_none(checked)}")
 
 
 _Parts = list[list[npt.NDArray[np.generic]]]
@@ -203,7 +208,7 @@ def _number_holdings(batches: Iterator[pa.RecordBatch]) -> tuple[npt.NDArray[np.
         changed[0] = last is None or keys[0].as_py() != last
         numbers.append(number + np.cumsum(changed))
         last, number = keys[-1].as_py(), int(numbers[-1][-1])
-    return np.concatenate(numbers) if numbers else np.zeros(0, np.int64), parts
+    return np.concatenate(numbers), parts
 
 
 def _number_rows(batches: Iterator[pa.RecordBatch]) -> tuple[npt.NDArray[np.int64], _Parts]:
@@ -223,16 +228,14 @@ def _collect(parts: _Parts, batch: pa.RecordBatch) -> None:
 
 
 def _array(column: pa.Array) -> npt.NDArray[np.generic]:
-    """Return a column without gaps as an array; not by `to_numpy`, which would first load pandas, where it is installed."""
+    """Return a column without gaps as an array; not by `to_numpy`, which loads pandas where it is installed."""
     return np.from_dlpack(column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column)
 
 
 def _dense(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
     """Return numbers from 0 for the entries of a column, in the order of their sorted values."""
-    encoded = column.combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
-    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    encoded = column.dictionary_encode().combine_chunks()
+    order = _array(pc.sort_indices(encoded.dictionary))
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    return rank[encoded.indices.to_numpy(zero_copy_only=False)]
+    return rank[_array(encoded.indices)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,23 +83,30 @@ def checked(case: Case) -> Section:
         ),
     ]
     kinds = {"proven": "yes", "fails": "no", "not proven": "no"}
-    return Section(
-        "checked", "Attacks that were checked, and not", {"rows": [(*r, kinds.get(r[1], "open")) for r in rows]}
-    )
+    return attacks([(*r, kinds.get(r[1], "open")) for r in rows])
+
+
+def attacks(rows: Sequence[tuple[str, str, str, str]], limits: Sequence[str] = ()) -> Section:
+    """Return the table of attacks (name, result, who is meant, and yes, no or open), and what was not looked at."""
+    return Section("checked", "Attacks that were checked, and not", {"rows": list(rows), "limits": list(limits)})
 
 
 def run(case: Case) -> Section:
     """Return the run's facts: optimum, seconds a step, versions, seed and digests of the inputs."""
-    summary = case.summary
+    return run_facts(case.summary, case.made, _optimum(case.summary))
+
+
+def run_facts(summary: Mapping[str, Any], made: str, lead: str) -> Section:
+    """Return what a summary says of a run, below a sentence that leads to it."""
     data = {
-        "optimum": _optimum(summary),
+        "lead": lead,
         "seconds": [(step, seconds(s)) for step, s in summary.get("seconds", {}).items()],
         "versions": list(summary.get("versions", {}).items()),
         "seed": summary.get("seed"),
         "records": [(word.replace("_", " "), f"{n:,}") for word, n in summary.get("microdata", {}).items()],
         "inputs": list(summary.get("inputs", {}).items()),
         "witnesses": summary.get("set", {}).get("witnesses"),
-        "made": case.made,
+        "made": made,
     }
     return Section("run", "Run facts", data)
 

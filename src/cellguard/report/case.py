@@ -10,8 +10,9 @@ from typing import Any
 from cellguard.attack.audit import Audit
 from cellguard.protect.suppress.explain import Explanations
 from cellguard.report.edge import Intervals, exact_intervals
-from cellguard.rules.assess import Findings, TableFindings
+from cellguard.rules.assess import Findings
 from cellguard.table.pattern import STATUS
+from cellguard.table.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +38,7 @@ class Case:
         """Return a distinct cell as people read it: its table, its codes and what these are called."""
         tables = self.audit.needs.tables
         at, position = (int(a[cell]) for a in tables.first)
-        return name_cell(self.findings.by_table[at], position)
+        return name_cell(tables.tables[at], position)
 
     def decimals(self, cell: int) -> int:
         """Return how many decimals a distinct cell is published with."""
@@ -68,9 +69,8 @@ class Section:
         return f"{self.name}.html"
 
 
-def name_cell(here: TableFindings, position: int) -> dict[str, str]:
+def name_cell(table: Table, position: int) -> dict[str, str]:
     """Return a cell's table, codes and labels."""
-    table = here.table
     codes = [d.codes[c[position]] for d, c in zip(table.dimensions, table.codes, strict=True)]
     labels = [d.labels.get(code, "") for d, code in zip(table.dimensions, codes, strict=True)]
     return {"table": table.name, "codes": " / ".join(codes), "labels": " / ".join(filter(None, labels))}

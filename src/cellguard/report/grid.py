@@ -31,14 +31,19 @@ def internal_grid(table: Table, status: npt.NDArray[np.str_], values: Sequence[D
     ``values`` are the exact values of the table's cells; they are written with the decimals that are published.
     """
     kept = coarsest(table.dimensions, table.codes, MOST)
-    codes = [c[kept] for c in table.codes]
-    grid = _grid(table.name, table.response, table.decimals, table.dimensions, codes)
+    grid = marked_grid(table, table.decimals, kept, list(map(MARKS.__getitem__, status[kept].tolist())))
     grid["value"] = " ".join(f"{values[i]:.{table.decimals}f}" for i in kept.tolist())
-    grid["status"] = "".join(map(MARKS.__getitem__, status[kept].tolist()))
+    return grid, kept
+
+
+def marked_grid(table: Table, decimals: int, kept: Positions, marks: Sequence[str]) -> Grid:
+    """Return some cells of a confidential table with a mark each, a letter; their values are still to come."""
+    grid = _grid(table.name, table.response, decimals, table.dimensions, [c[kept] for c in table.codes])
+    grid["status"] = "".join(marks)
     if table.facts.count is not None:
         grid["count"] = table.facts.count[kept].astype(np.int64).tolist()
     grid["left_out"] = len(table) - len(kept)
-    return grid, kept
+    return grid
 
 
 def public_grid(table: ReleasedTable, dimensions: Sequence[Dimension]) -> Grid:

@@ -22,6 +22,12 @@ from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.report.assurance import checked, run, verdict
 from cellguard.report.case import Case, Section
 from cellguard.report.grid import Grid, Positions, internal_grid, public_grid
+from cellguard.report.perturbed import LEGEND as PERTURBED_LEGEND
+from cellguard.report.perturbed import PerturbedCase, perturbed_grid
+from cellguard.report.perturbed_checks import extreme, findings, looked_at
+from cellguard.report.perturbed_checks import run as perturbed_run
+from cellguard.report.perturbed_checks import verdict as perturbed_verdict
+from cellguard.report.perturbed_sections import chosen_mu, noise, perturbed
 from cellguard.report.sections import edge, largest, levels, protected, protects, reasons
 from cellguard.report.words import many, number
 from cellguard.table.pattern import Release
@@ -42,15 +48,39 @@ def internal_page(case: Case) -> str:
     grids = [_internal_grid(case, at) for at in range(len(case.findings.by_table))]
     legend = [entry for entry in _LEGEND if entry[0] != "u" or any("u" in grid["status"] for grid in grids)]
     tables = Section("tables", "The tables", {"grids": [_about(g) for g in grids], "legend": legend})
-    names = [here.table.name for here in case.findings.by_table]
     return _render(
         "internal.html",
-        title="Disclosure control of " + ", ".join(names[:3]) + (" and more" if len(names) > 3 else ""),
+        title="Disclosure control of " + _listed([here.table.name for here in case.findings.by_table]),
         verdict=verdict(case),
         sections=[protected(case), tables, *(make(case) for make in _AFTER_TABLES)],
         data={"kinds": _kinds(_LEGEND), "tables": grids},
         made=case.made,
+        holds="hidden values",
+        proven=True,
     )
+
+
+def perturbed_page(case: PerturbedCase) -> str:
+    """Return the page about perturbed tables. Confidential: it holds true values and noise."""
+    grids = [perturbed_grid(case, at) for at in range(len(case.check.tables))]
+    seen = set().union(*(grid["status"] for grid in grids))
+    legend = [entry for entry in PERTURBED_LEGEND if entry[0] in seen]
+    tables = Section("tables", "The tables", {"grids": [_about(g) for g in grids], "legend": legend})
+    made = (perturbed(case), tables, noise(case), chosen_mu(case), findings(case), extreme(case), looked_at(case))
+    return _render(
+        "internal.html",
+        title="Perturbation of " + _listed([here.table.name for here in case.check.tables]),
+        verdict=perturbed_verdict(case),
+        sections=[*(section for section in made if section is not None), perturbed_run(case)],
+        data={"kinds": _kinds(PERTURBED_LEGEND), "tables": grids},
+        made=case.made,
+        holds="true values and their noise",
+        proven=False,
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (" and more" if len(names) > 3 else "")
 
 
 def public_page(release: Release, dimensions: Mapping[str, Dimension], *, title: str = "") -> str:
@@ -58,7 +88,26 @@ def public_page(release: Release, dimensions: Mapping[str, Dimension], *, title:
 
     It tells no hidden value, no sum of them, and not why a cell is suppressed.
     """
+    return _public("public.html", release, dimensions, title=title, marks=True)
+
+
+def public_perturbed_page(
+    release: Release, dimensions: Mapping[str, Dimension], *, adds_up: bool = True, title: str = ""
+) -> str:
+    """Return a page of perturbed tables as published, which says in general words that they carry noise.
+
+    It is made from the release and from public codes and labels only; ``adds_up`` False says that rounding broke sums.
+    """
+    return _public("public_perturbed.html", release, dimensions, title=title, marks=False, adds_up=adds_up)
+
+
+def _public(
+    template: str, release: Release, dimensions: Mapping[str, Dimension], *, title: str, marks: bool, **more: bool
+) -> str:
+    legend = _PUBLIC_LEGEND if marks else ()
     grids = [public_grid(table, [dimensions[name] for name in table.by]) for table in release.tables]
+    if not marks:
+        grids = [grid | {"word": ""} for grid in grids]
     about = [
         {
             "name": table.name,
@@ -71,10 +120,10 @@ def public_page(release: Release, dimensions: Mapping[str, Dimension], *, title:
         }
         for table in release.tables
     ]
-    tables = Section("tables", "The tables", {"grids": [_about(g) for g in grids], "legend": _PUBLIC_LEGEND})
+    tables = Section("tables", "The tables", {"grids": [_about(g) for g in grids], "legend": legend})
     heading = title or ("Table " if len(about) == 1 else "Tables ") + ", ".join(t.name for t in release.tables)
     data = {"kinds": _kinds(_PUBLIC_LEGEND), "tables": grids}
-    return _render("public.html", title=heading, tables=about, sections=[tables], data=data)
+    return _render(template, title=heading, tables=about, sections=[tables], data=data, marks=marks, **more)
 
 
 _AFTER_TABLES = (levels, largest, edge, reasons, checked, run)

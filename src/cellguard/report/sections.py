@@ -130,7 +130,7 @@ def edge(case: Case) -> Section:
     near = []
     for at, here in enumerate(case.findings.by_table):
         for miss in nearly_unsafe(here, audit.pattern.status(at) == STATUS[0]):
-            shown = name_cell(here, miss.cell) | {"rule": str(here.rules[miss.rule])}
+            shown = name_cell(here.table, miss.cell) | {"rule": str(here.rules[miss.rule])}
             near.append(
                 shown
                 | {

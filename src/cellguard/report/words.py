@@ -20,6 +20,17 @@ def number(value: float, decimals: int = 0) -> str:
     return "no end" if np.isinf(value) else f"{value:,.{decimals}f}"
 
 
+def short(value: float) -> str:
+    """Write a number with about four digits that count, and never with an exponent.
+
+    >>> short(22_241.7), short(0.012345), short(0.0)
+    ('22,242', '0.01235', '0')
+    """
+    if value == 0 or not np.isfinite(value):
+        return number(value)
+    return number(value, max(3 - int(np.floor(np.log10(abs(value)))), 0))
+
+
 def share(part: float, whole: float) -> str:
     """Write a share in percent; a share of nothing is a dash, and a small one is not rounded to nothing.
 

@@ -58,10 +58,13 @@ class _Linear(ABC):
         return found | respondents if self.zero_unsafe else found
 
     def upper(self, cells: Facts) -> FloatArray:
-        """Return the upper protection level S / -tail (Handbook, table 4.6); NaN if the tail weighs nothing."""
+        """Return the upper protection level S / -tail (Handbook, table 4.6); NaN if the tail weighs nothing.
+
+        If the rule looks at an unweighted sample, the level is raised to the scale of the weighted total.
+        """
         if self.tail >= 0:
             return np.full(len(cells.total), np.nan)
-        return self.sensitivity(cells) / -self.tail
+        return self.sensitivity(cells) / -self.tail * cells.scale
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,6 +114,16 @@ class Facts:
         """The total that contributions relate to: ``base``, or the published total."""
         return self.total if self.base is None else self.base
 
+    @property
+    def scale(self) -> FloatArray:
+        """How many published units stand for one of ``basis``, at least 1: protection levels are in published units.
+
+        >>> Facts(np.array([1060.0]), base=np.array([106.0])).scale.tolist()
+        [10.0]
+        """
+        ones = np.ones(len(self.total))
+        return np.maximum(np.divide(self.total, self.basis, out=ones, where=self.basis > 0), 1.0)
+
     def whole(self, ranks: int) -> FloatArray:
         """Return the total that the ``ranks`` largest contributions relate to, less what their weights stand for.
 

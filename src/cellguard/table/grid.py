@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from cellguard.errors import InputError
 from cellguard.table.facts import FloatArray
 
 Wholes = npt.NDArray[np.int64]
 _MOST_DECIMALS = 6
-_LIMIT = 2.0**62
+_BITS = 62
 _SAMPLE = 1000
 
 
@@ -37,19 +39,39 @@ class Grid:
 def grid_of(values: FloatArray) -> Grid:
     """Return the grid on which values are exact: that of their last decimal, where they have six at most.
 
-    Otherwise it is the finest binary one on which the sum of all still fits into 62 bits: a value is then off by at
-    most 2^-62 of the sum of all, and sums are as exact as ever.
+    Otherwise it is the finest binary one on which the sum of all still fits into 61 bits: a value is then off by at
+    most 2^-61 of the sum of all, and sums are as exact as ever.
 
     >>> grid_of(np.array([1.25, 3.0])), grid_of(np.array([0.1, 1 / 3])).bits > 50
     (Grid(decimals=2, bits=0), True)
     """
-    size = float(np.abs(values).sum())
+    size = _size(values)
     for decimals in range(_MOST_DECIMALS + 1):
-        if size * 10.0**decimals >= _LIMIT:
+        if size * 10.0**decimals >= 2.0**_BITS:
             break
         if _lie_on(values[:_SAMPLE], decimals) and _lie_on(values, decimals):
             return Grid(decimals)
-    return Grid(bits=int(np.floor(np.log2(_LIMIT / max(size, 1e-290)))) - 1)
+    return binary_grid(values, _BITS - 1)
+
+
+def binary_grid(values: FloatArray, bits: int) -> Grid:
+    """Return the finest grid of a power of two on which the sum of all sizes has so many bits, whatever their order.
+
+    >>> binary_grid(np.array([0.75, -0.5]), 52)
+    Grid(decimals=0, bits=51)
+    """
+    size = _size(values)
+    if math.frexp(size * (1 - 1e-9))[1] != math.frexp(size * (1 + 1e-9))[1]:
+        size = math.fsum(np.abs(values).tolist())  # next to a power of two, where the order of adding must not decide
+    return Grid(bits=bits - math.frexp(size)[1])
+
+
+def _size(values: FloatArray) -> float:
+    with np.errstate(over="ignore"):
+        size = float(np.abs(values).sum())
+    if not math.isfinite(size):
+        raise InputError("the values are too large to be added up; give them in larger units, for instance in millions")
+    return size
 
 
 def _lie_on(values: FloatArray, decimals: int) -> bool:

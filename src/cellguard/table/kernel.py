@@ -23,6 +23,7 @@ THREADS = 2
 FEW = 200_000
 _COUNT, _POSITIVE, _NEGATIVE, _FIRST = range(4)
 _VALUE, _HOLDER, _EXTRA = range(3)
+_CELL = _HOLDER  # a list of a holding's cells has the cell where a cell's list has the holder
 
 
 class Rows(NamedTuple):
@@ -65,24 +66,9 @@ def gather(lattice: Lattice, rows: Rows, *, top: int, unwaived: int = 0) -> Gath
     def work(part: int) -> tuple[Wholes, Wholes]:
         one, several = (np.zeros((lattice.sizes[stage], width), np.int64) for stage in (0, -1))
         span = np.array([cuts[part], cuts[part + 1]])
-        # Plain arrays: a tuple of a class of its own would tie the compiled code on disk to the class's name.
-        _contribute(
-            rows.leaf,
-            rows.holding,
-            rows.value,
-            rows.extra,
-            rows.waived,
-            rows.additive,
-            span,
-            lattice.sizes,
-            lattice.first,
-            lattice.start,
-            lattice.up,
-            top,
-            step,
-            one,
-            several,
-        )
+        # Plain tuples: those of a class of its own would tie the compiled code on disk to the class's name.
+        stages = (lattice.sizes, lattice.first, lattice.start, lattice.up)
+        _contribute(tuple(rows), stages, span, top, step, one, several)
         return one, several
 
     if len(cuts) == 2:
@@ -164,84 +150,68 @@ def _add(known, cell, top, step, value, holder, extra, waived):  # type: ignore[
         _insert(known, cell, middle, known.shape[1], step, value, holder, extra)
 
 
+@numba.njit(cache=True, nogil=True, inline="always")
+def _next_holding(holding, begin, end):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Return the row at which the next holding begins."""
+    at = begin + 1
+    while at < end and holding[at] == holding[begin]:
+        at += 1
+    return at
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _meet(seen, since, found, many, cell, value, extra, additive):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Add a holding's amount in a cell to those found so far, and return how many cells it now has.
+
+    The row of the list ``found`` that a cell has is ``seen[cell] - since``; below 0, the cell is new to the holding.
+    """
+    at = seen[cell] - since
+    if at < 0:
+        seen[cell] = since + many
+        found[many, _VALUE], found[many, _CELL], found[many, _EXTRA] = value, cell, extra
+        many += 1
+    else:
+        found[at, _VALUE] += value
+        found[at, _EXTRA] = found[at, _EXTRA] + extra if additive else 0
+    return many
+
+
 @numba.njit(cache=True, nogil=True)
-def _contribute(  # type: ignore[no-untyped-def] # noqa: ANN202
-    leaf,  # noqa: ANN001
-    holding,  # noqa: ANN001
-    value,  # noqa: ANN001
-    beside,  # noqa: ANN001
-    waiver,  # noqa: ANN001
-    additive,  # noqa: ANN001
-    span,  # noqa: ANN001
-    sizes,  # noqa: ANN001
-    first,  # noqa: ANN001
-    start,  # noqa: ANN001
-    up,  # noqa: ANN001
-    top,  # noqa: ANN001
-    width,  # noqa: ANN001
-    one,  # noqa: ANN001
-    several,  # noqa: ANN001
-):
+def _climb(seen, since, cells, many, above, start, up, first, additive):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """List a holding's cells of the next stage, with its amounts there, in ``above``; return how many they are."""
+    found = 0
+    for i in range(many):
+        here = first + cells[i, _CELL]
+        for at in range(start[here], start[here + 1]):
+            found = _meet(seen, since, above, found, up[at], cells[i, _VALUE], cells[i, _EXTRA], additive)
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def _contribute(rows, stages, span, top, step, one, several):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Add up each holding's rows: in its leaf cell if it has one only (``one``), else in all cells (``several``)."""
-    work = np.zeros((sizes.max(), 3), np.int64)  # of each cell: when it was last seen, amount, extra
-    now = 0
-    cells = np.empty((1024, 3), np.int64)  # cell, amount, extra
-    wide = np.empty(1024, np.int64)
-    with_extra = len(beside) > 0
+    leaf, holding, value, beside, waiver, additive = rows
+    sizes, first, start, up = stages
+    seen, since = np.zeros(sizes.max(), np.int64), 1
+    cells, above = np.empty((sizes.max(), 3), np.int64), np.empty((sizes.max(), 3), np.int64)
     at, end = span
     while at < end:
-        holder, waived = holding[at], waiver[at]
-        begin, at = at, at + 1
-        while at < end and holding[at] == holder:
-            at += 1
-        if at - begin > len(cells):
-            cells = np.empty((2 * (at - begin), 3), np.int64)
-        now += 1
+        begin, at = at, _next_holding(holding, at, end)
+        holder, waived = holding[begin] + 1, waiver[begin]
+        if at == begin + 1:
+            _add(one, leaf[begin], top, step, value[begin], holder, beside[begin] if len(beside) else 0, waived)
+            continue
         many = 0
         for row in range(begin, at):
-            cell, amount, extra = leaf[row], value[row], beside[row] if with_extra else 0
-            if at == begin + 1:
-                _add(one, cell, top, width, amount, holder + 1, extra, waived)
-            elif work[cell, 0] != now:
-                work[cell, 0], work[cell, 1], work[cell, 2] = now, amount, extra
-                cells[many, 0] = cell
-                many += 1
-            else:
-                work[cell, 1] += amount
-                work[cell, 2] = work[cell, 2] + extra if additive else 0
-        if many == 1:
-            cell = cells[0, 0]
-            _add(one, cell, top, width, work[cell, 1], holder + 1, work[cell, 2], waived)
-        elif many > 1:
-            for stage in range(len(sizes) - 1):
-                room = 0
-                for i in range(many):
-                    cell = cells[i, 0]
-                    cells[i, 1], cells[i, 2] = work[cell, 1], work[cell, 2]
-                    room += start[first[stage] + cell + 1] - start[first[stage] + cell]
-                if room > len(wide):
-                    wide = np.empty(2 * room, np.int64)
-                now += 1
-                found = 0
-                for i in range(many):
-                    here = first[stage] + cells[i, 0]
-                    for step in range(start[here], start[here + 1]):
-                        cell = up[step]
-                        if work[cell, 0] != now:
-                            work[cell, 0], work[cell, 1], work[cell, 2] = now, cells[i, 1], cells[i, 2]
-                            wide[found] = cell
-                            found += 1
-                        else:
-                            work[cell, 1] += cells[i, 1]
-                            work[cell, 2] = work[cell, 2] + cells[i, 2] if additive else 0
-                if found > len(cells):
-                    cells = np.empty((2 * found, 3), np.int64)
-                many = found
-                for i in range(many):
-                    cells[i, 0] = wide[i]
-            for i in range(many):
-                cell = cells[i, 0]
-                _add(several, cell, top, width, work[cell, 1], holder + 1, work[cell, 2], waived)
+            many = _meet(seen, since, cells, many, leaf[row], value[row], beside[row] if len(beside) else 0, additive)
+        since += many
+        known = one if many == 1 else several
+        for stage in range(0 if many == 1 else len(first)):
+            many = _climb(seen, since, cells, many, above, start, up, first[stage], additive)
+            since += many
+            cells, above = above, cells
+        for i in range(many):
+            _add(known, cells[i, _CELL], top, step, cells[i, _VALUE], holder, cells[i, _EXTRA], waived)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")

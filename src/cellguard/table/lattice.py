@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from cellguard.errors import InputError, UnknownCode, did_you_mean
 from cellguard.hierarchy.hierarchy import Dimension, IntArray
@@ -36,14 +37,19 @@ class Lattice:
         return int(self.sizes[-1])
 
 
-def build_lattice(dimensions: Sequence[Dimension], columns: Sequence[IntArray]) -> Lattice:
-    """Return the cells above records whose leaf codes are ``columns``, positions in the dimensions' codes."""
+def build_lattice(
+    dimensions: Sequence[Dimension], columns: Sequence[IntArray], levels: Mapping[str, Sequence[int]] | None = None
+) -> Lattice:
+    """Return the cells above records whose leaf codes are ``columns``, positions in the dimensions' codes.
+
+    ``levels`` are the levels shown of some dimensions; cells of others are left out.
+    """
     extents = [len(d.codes) for d in dimensions]
     leaf, seen = distinct(columns, extents)
     codes = [column[seen] for column in columns]
     sizes, starts, ups = [len(seen)], [], []
     for d, dimension in enumerate(dimensions):
-        begin, above = ancestors(dimension)
+        begin, above = ancestors(dimension, (levels or {}).get(dimension.name))
         many = np.diff(begin)[codes[d]]
         start = np.concatenate([[0], np.cumsum(many)])
         step = np.arange(start[-1]) - np.repeat(start[:-1], many)
@@ -66,6 +72,24 @@ def build_lattice(dimensions: Sequence[Dimension], columns: Sequence[IntArray]) 
     )
 
 
+def cells_by_leaves(lattice: Lattice) -> sp.csr_array:
+    """Return the 0/1 matrix of the cells by the combinations of leaf codes that they are made of.
+
+    >>> from cellguard.hierarchy.build import flat
+    >>> region = Dimension("region", flat(["N", "S"]))
+    >>> cells_by_leaves(build_lattice([region], [np.array([2, 1, 2], np.int32)])).toarray().astype(int).tolist()
+    [[1, 1], [1, 0], [0, 1]]
+    """
+    found = sp.eye_array(int(lattice.sizes[0]), format="csr")
+    for stage, first in enumerate(lattice.first):
+        source, target = lattice.sizes[stage : stage + 2]
+        start = lattice.start[first : first + source + 1]
+        up = lattice.up[start[0] : start[-1]]
+        # A leaf leads to a cell in one way only, so that all entries are 1.
+        found = found @ sp.csr_array((np.ones(len(up)), up, start - start[0]), shape=(source, target))
+    return sp.csr_array(found.T)
+
+
 def distinct(columns: Sequence[IntArray], extents: Sequence[int]) -> tuple[IntArray, npt.NDArray[np.intp]]:
     """Number the different combinations in order; return the number of each row, and one row of each combination."""
     keys = combine(columns, extents)
@@ -83,8 +107,10 @@ def distinct(columns: Sequence[IntArray], extents: Sequence[int]) -> tuple[IntAr
     return where[keys], seen
 
 
-def ancestors(dimension: Dimension) -> tuple[Positions, IntArray]:
+def ancestors(dimension: Dimension, levels: Sequence[int] | None = None) -> tuple[Positions, IntArray]:
     """Return for each code itself and all codes above it in any hierarchy, each once: starts, and positions.
+
+    Of some ``levels`` only, if they are given.
 
     >>> from cellguard.hierarchy.build import from_parents
     >>> tree = from_parents([("T", ""), ("A", "T"), ("a1", "A"), ("b", "T")])
@@ -93,6 +119,9 @@ def ancestors(dimension: Dimension) -> tuple[Positions, IntArray]:
     """
     found: list[list[int]] = []
     parents = [p.tolist() for p in dimension.parents]
+    shown = np.ones(len(dimension.codes), bool) if levels is None else np.isin(dimension.level, levels)
+    if not shown.any():
+        raise InputError(f"dimension {dimension.name!r} has none of the levels {list(levels or ())}")
     for code in range(len(dimension.codes)):
         line = {code: None}
         for parent in parents:
@@ -100,7 +129,7 @@ def ancestors(dimension: Dimension) -> tuple[Positions, IntArray]:
             while at >= 0:
                 line[at] = None
                 at = parent[at]
-        found.append(list(line))
+        found.append([at for at in line if shown[at]])
     start = np.concatenate([[0], np.cumsum([len(line) for line in found])]).astype(np.int64)
     return start, np.array([code for line in found for code in line], np.int32)
 

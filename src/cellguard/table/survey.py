@@ -39,13 +39,15 @@ class Seen:
 def seen_by_rules(grouped: Grouped, response: str, survey: Survey | None) -> Seen:
     """Return what the rules see of a response under a survey mode, see `Wanted`.
 
-    Without weights nothing is changed. A weight below 1 counts as 1 in the rule: a unit in the sample exists. A
+    A weight below 1 counts as 1 in the rule: a unit in the sample exists. A
     holding of several records counts once, with its unweighted sum; what its weights stand for joins the rest.
     """
     if survey is not None and survey not in SURVEYS:
         raise InputError(f"unknown survey mode {survey!r}{did_you_mean(survey, SURVEYS)}")
     value, published = _columns(grouped, response)
     if not grouped.has_weights:
+        if survey is not None:
+            raise InputError("`survey` is for weighted records; name the column of weights with `weight`")
         return Seen(value, published)
     match survey or "virtual":
         case "sample":

@@ -85,6 +85,8 @@ def tabulate(grouped: Grouped, wanted: Sequence[Wanted]) -> list[Table]:
     >>> table.value.tolist(), table.facts.count.tolist(), table.facts.tops.tolist()
     ([760.0, 610.0, 150.0], [3.0, 2.0, 2.0], [[690.0, 60.0], [600.0, 10.0], [90.0, 60.0]])
     """
+    for table in wanted:
+        _check(grouped, table)
     kept = np.flatnonzero(grouped.weighted[COUNT] > 0) if grouped.has_weights else None
     if kept is not None and len(kept) == len(grouped):
         kept = None
@@ -96,6 +98,17 @@ def tabulate(grouped: Grouped, wanted: Sequence[Wanted]) -> list[Table]:
             lattices[key] = _lattice(grouped, table.by, kept)
         made.append(_table(grouped, table, lattices[key], kept))
     return made
+
+
+def _check(grouped: Grouped, wanted: Wanted) -> None:
+    """Refuse a table whose rules ask for what the records cannot tell."""
+    name = wanted.about.name
+    if _has(wanted, Requested) and not grouped.has_requests:
+        raise InputError(
+            f"table {name!r}: a rule asks who wants protection; name the column of requests with `request`"
+        )
+    if wanted.survey == "published_weights" and _has(wanted, Unwaived):
+        raise InputError(f"table {name!r}: rules with waivers do not go with survey: published_weights")
 
 
 def _keep(column: npt.NDArray[T], kept: Kept) -> npt.NDArray[T]:

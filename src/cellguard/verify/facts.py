@@ -53,6 +53,12 @@ class Facts:
         """The total that contributions relate to."""
         return self.total if self.base is None else self.base
 
+    @property
+    def scale(self) -> Floats:
+        """How many published units stand for one of the basis, at least 1."""
+        ones = np.ones(self.total.size)
+        return np.maximum(np.divide(self.total, self.basis, out=ones, where=self.basis > 0), 1.0)
+
 
 def read_facts(folder: Folder, table: TableSpec, codes: list[pa.Array]) -> Facts:
     """Read the facts of a table; refuse rows that are not the internal file's, unknown columns and non-numbers."""
@@ -91,6 +97,8 @@ def read_facts(folder: Folder, table: TableSpec, codes: list[pa.Array]) -> Facts
     numbers("cost")
     if any(np.isnan(column).any() for column in (facts.basis, *facts.excess)):
         raise Refused(f"{table.facts} misses a base or an excess")
+    if any((column < 0).any() for column in facts.excess):
+        raise Refused(f"{table.facts} has a negative excess")
     if np.isnan(facts.total).any() or any((n < 0).any() for n in (facts.count, facts.need_lower, facts.need_upper)):
         raise Refused(f"{table.facts} misses a total, or has a negative count or need")
     return facts

@@ -6,7 +6,6 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
 from typing import Any
 from xml.etree import ElementTree
 
@@ -34,6 +33,11 @@ _FIXED_PARTS = frozenset(
         "xl/theme/theme1.xml",
     }
 )
+_SHEET_PARTS = frozenset(
+    _SPACE + part
+    for part in ("dimension", "sheetViews", "sheetFormatPr", "cols", "sheetData", "autoFilter", "pageMargins")
+)
+_PROPERTIES = frozenset({"title", "creator", "lastModifiedBy", "created", "modified"})
 Cells = dict[tuple[int, int], tuple[str, str]]
 
 
@@ -80,23 +84,28 @@ def check_workbook(folder: Folder, spec: Spec) -> None:
         names = book.namelist()
         if len(set(names)) != len(names) or set(names) != _FIXED_PARTS | set(sheets):
             raise Refused(f"{WORKBOOK} does not have exactly one sheet a table and one of notes")
+        attempt(WORKBOOK, lambda: _check_surroundings(book))
         for table, sheet in zip(spec.tables, sheets[1:], strict=True):
             cells = attempt(WORKBOOK, lambda sheet=sheet: _read_sheet(book.read(sheet)))  # type: ignore[misc]
             _check_sheet(folder, table, cells)
+
+
+def _check_surroundings(book: zipfile.ZipFile) -> None:
+    """Refuse names and properties in which something could be hidden."""
+    names = ElementTree.fromstring(book.read("xl/workbook.xml")).iter(_SPACE + "definedName")  # noqa: S314
+    if any(name.get("name") != "_xlnm._FilterDatabase" for name in names):
+        raise Refused(f"{WORKBOOK} defines names of its own")
+    properties = ElementTree.fromstring(book.read("docProps/core.xml"))  # noqa: S314
+    if {part.tag.rpartition("}")[2] for part in properties} - _PROPERTIES:
+        raise Refused(f"{WORKBOOK} has properties of its own")
 
 
 def _read_sheet(data: bytes) -> Cells:
     """Return the kind and text of every cell that is not blank, by row and column from 0; refuse formulas and links."""
     root = ElementTree.fromstring(data)  # noqa: S314  (expat limits the growth of entities)
     cells: Cells = {}
-    for part in root:
-        if part.tag in {
-            _SPACE + "hyperlinks",
-            _SPACE + "legacyDrawing",
-            _SPACE + "drawing",
-            _SPACE + "dataValidations",
-        }:
-            raise Refused(f"{WORKBOOK}: a sheet holds more than cells")
+    if {part.tag for part in root} - _SHEET_PARTS:
+        raise Refused(f"{WORKBOOK}: a sheet holds more than cells")
     for node in root.iter(_SPACE + "c"):
         inner = {child.tag.removeprefix(_SPACE) for child in node}
         if not inner:
@@ -132,7 +141,7 @@ def _check_sheet(folder: Folder, table: TableSpec, cells: Cells) -> None:
     if extra:
         raise Refused(f"{WORKBOOK}, {table.name}: row {extra[0][0] + 1} has a cell too many or too few")
     for place, text in expected.items():
-        if not _same(cells[place], text, table.decimals, value=place[0] > 0 and _is_value(place, table, columns)):
+        if not _same(cells[place], text, value=place[0] > 0 and _is_value(place, table, columns)):
             raise Refused(f"{WORKBOOK}, {table.name}: row {place[0] + 1} is not what {table.release} has")
 
 
@@ -160,8 +169,8 @@ def _expected(table: TableSpec, columns: Sequence[list[str]]) -> Iterator[tuple[
     yield from (((rows[a], across[b]), text) for a, b, text in zip(columns[0], columns[1], value, strict=True))
 
 
-def _same(found: tuple[str, str], text: str, decimals: int, *, value: bool) -> bool:
-    """Tell whether a cell is the text, or a number that is the text's when rounded to the table's decimals."""
+def _same(found: tuple[str, str], text: str, *, value: bool) -> bool:
+    """Tell whether a cell is the text, or exactly the number that the text says."""
     kind, there = found
     if kind == "inlineStr":
         short = value and text != "c" and len(text.lstrip("-0.").replace(".", "")) <= 15
@@ -169,7 +178,6 @@ def _same(found: tuple[str, str], text: str, decimals: int, *, value: bool) -> b
     if not value or text == "c":
         return False
     try:
-        number = Decimal(there)
-        return number.is_finite() and number.quantize(Decimal(1).scaleb(-decimals)) == Decimal(text)
-    except InvalidOperation:
+        return float(there) == float(text)
+    except ValueError:
         return False

@@ -106,7 +106,9 @@ def needs(cells: Cells, facts: Sequence[Facts], rules: Sequence[Sequence[Rule]],
             sliding[cell[here]] = 10 ** min(cells.spec.grains[table.group], 17)
     lower, upper = np.minimum(lower, np.maximum(limits.down, 0)), np.minimum(upper, np.maximum(limits.up, 0))
     unit = units(cells)
-    nothing = unsafe & (lower < unit) & (upper < unit) & (sliding < unit)
+    # What float rounding may have taken off a level of one unit must not count.
+    least = unit - unit // 10**8 - (unit > 1)
+    nothing = unsafe & (lower < least) & (upper < least) & (sliding < least)
     return Needs(unsafe, lower, upper, np.where(nothing, unit, sliding))
 
 

@@ -97,7 +97,8 @@ class Weighted:
         if self.percent is not None or self.rest >= 0:
             return _flat(unsafe, DEFAULT_PERCENT if self.percent is None else self.percent, facts, missing)
         size = sum(abs(w) * x for w, x in zip(self.weights, tops, strict=True)) / -self.rest + np.abs(X)
-        return Verdict(unsafe & (facts.count != 0), np.maximum(S / -self.rest, 0), NOISE * size, missing)
+        level = np.maximum(S / -self.rest, 0) * facts.scale
+        return Verdict(unsafe & (facts.count != 0), level, NOISE * size * facts.scale, missing)
 
 
 @dataclass(frozen=True)

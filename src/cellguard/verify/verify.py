@@ -14,7 +14,7 @@ from cellguard.verify.digests import check_digests, check_names
 from cellguard.verify.facts import read_facts
 from cellguard.verify.formats import check_formats
 from cellguard.verify.hierarchies import read_dimensions
-from cellguard.verify.job import check_job
+from cellguard.verify.job import check_job, check_origins
 from cellguard.verify.needs import capacities, needs
 from cellguard.verify.read import Folder, read_json
 from cellguard.verify.relations import build, with_known
@@ -150,6 +150,7 @@ class _Work:
         cells = self.cells.get()
         rules = [[parse_rule(rule) for rule in table.rules] for table in cells.spec.tables]
         checks.check_trust(cells.spec, unknown_names(rule for part in rules for rule in part))
+        check_origins(self._folder, cells.spec, self.facts.get())
         asked = needs(cells, self.facts.get(), rules, self.limits.get())
         checks.check_needs(cells, self.rows.get(), asked)
         trusted = ", ".join(cells.spec.trusted)

@@ -1,5 +1,7 @@
 """Sums by leaf codes and holding, judged by plain Python over exact fractions."""
 
+import subprocess
+import sys
 from collections import defaultdict
 from fractions import Fraction
 
@@ -226,6 +228,29 @@ def test_when_every_record_is_dropped_nothing_is_left():
     for holding in ("g", None):
         with pytest.raises(InputError, match="the records: no record is left: 2 records with no value in 'x'"):
             records(data, ["r"], ["x"], holding=holding, missing=Missing(value="drop"))
+        checked = check_records(
+            open_records(data), Roles(("r",), ("x",), holding=holding, missing=Missing("drop", "drop"))
+        )
+        with pytest.raises(InputError, match="no record is left"):
+            read_units(checked)
+
+
+def test_units_of_whole_number_weights_and_marks():
+    data = {"r": ["N", "S"], "x": [1, 2], "w": [3, 4], "waived": [True, False], "id": ["b", "a"]}
+    units = records(data, ["r"], ["x"], weight="w", waiver="waived", respondent="id").units()
+    assert units.weight.tolist() == [3.0, 4.0] and units.waived.tolist() == [True, False]
+    assert units.respondent.tolist() == units.holding.tolist() == [1, 0] and units.weight.dtype == float
+
+
+def test_files_are_read_without_pandas(tmp_path):
+    path = tmp_path / "firms.csv"
+    path.write_text("r,x,g\nN,1.5,a\n")
+    code = (
+        "import sys; from cellguard.microdata.records import records; "
+        f"records({str(path)!r}, ['r'], ['x'], holding='g').units(); "
+        "sys.exit('pandas' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_counts_need_no_response():

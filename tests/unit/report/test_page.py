@@ -185,7 +185,7 @@ def test_words_about_the_optimum():
     }
     findings, audit = cases.protect(cases.table())
     for summary, words in said.values():
-        assert words in assurance.run(Case(findings, audit, summary)).data["optimum"]
+        assert words in assurance.run(Case(findings, audit, summary)).data["lead"]
 
 
 def test_levels_without_losses_are_counted_and_a_share_of_nothing_is_a_dash():

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 
 import duckdb
@@ -42,13 +43,19 @@ def make_units(codes, values, holding, *, weight=None, waived=None, requested=No
     )
 
 
+@cache
+def connect(threads):
+    """Return the one connection with so many threads."""
+    connection = duckdb.connect()
+    connection.execute(f"set threads = {threads}")
+    return connection
+
+
 def sql_cells(units, by, response, *, top, scale=1, threads=2):
     """Return {codes: (records, holdings, total, positive, negative, largest, asks, unwaived)} from plain SQL.
 
     Values times ``scale`` are whole, so that sums are exact. One GROUP BY sums holdings inside the cells.
     """
-    connection = duckdb.connect()
-    connection.execute(f"set threads = {threads}")
     columns = {
         f"d{i}": pa.array([units.labels[units.columns.index(c)][k] for k in codes.tolist()])
         for i, (c, codes) in enumerate((c, units.codes[units.columns.index(c)]) for c in by)
@@ -56,6 +63,7 @@ def sql_cells(units, by, response, *, top, scale=1, threads=2):
     columns["h"] = pa.array(units.holding)
     columns["x"] = pa.array(np.rint(units.values[response] * scale).astype(np.int64))
     columns["waived"], columns["asks"] = pa.array(units.waived), pa.array(units.requested)
+    connection = connect(threads)
     connection.register("r", pa.table(columns))
     for i, dimension in enumerate(by.values()):
         leaf, code = zip(*lines(dimension), strict=True)
@@ -64,17 +72,13 @@ def sql_cells(units, by, response, *, top, scale=1, threads=2):
     codes = ", ".join(f"c{i}" for i in range(k))
     joins = " ".join(f"join a{i} on a{i}.leaf = r.d{i}" for i in range(k))
     named = ", ".join(f"a{i}.code c{i}" for i in range(k))
-    connection.execute("create table asking as select h, bool_and(waived) waived, bool_or(asks) asks from r group by h")
-    connection.execute(
-        f"create table part as select {named}, r.h, sum(x)::bigint x, count(*) n from r {joins} group by all"
-    )
-    connection.execute(
-        f"create table ranked as select p.*, s.waived, s.asks, "
+    found = connection.execute(
+        "with asking as (select h, bool_and(waived) waived, bool_or(asks) asks from r group by h), "
+        f"part as (select {named}, r.h, sum(x)::bigint x, count(*) n from r {joins} group by all), "
+        f"ranked as (select p.*, s.waived, s.asks, "
         f"row_number() over (partition by {codes} order by x desc, h) rank, "
         f"row_number() over (partition by {codes}, waived order by x desc, h) inner_rank "
-        "from part p join asking s using (h)"
-    )
-    found = connection.execute(
+        "from part p join asking s using (h)) "
         f"select {codes}, sum(n)::bigint, count(*), sum(x)::bigint, coalesce(sum(x) filter (x > 0), 0)::bigint, "
         f"coalesce(sum(x) filter (x < 0), 0)::bigint, list(x order by rank) filter (rank <= {top}), "
         f"bool_or(asks) filter (rank = 1), max(x) filter (inner_rank = 1 and not waived) from ranked group by {codes}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -25,7 +27,7 @@ def cell(pairs, survey=None, *, top=3, holding=None, response="x", **more):
     names = holding or [f"h{i:03}" for i in range(len(pairs))]
     values, weight = zip(*pairs, strict=True)
     units = make_units({"shop": ["A"] * len(pairs)}, {"x": values}, names, weight=weight, **more)
-    facts = (Count(), Top(top), Unwaived(1), Requested())
+    facts = (Count(), Top(top), Requested(), *(() if survey == "published_weights" else (Unwaived(1),)))
     (table,) = tabulate(group_units(units), [Wanted(SHOP, response, facts=facts, survey=survey)])
     link(table)
     assert table.facts.total[0] == table.facts.total[1]
@@ -54,7 +56,7 @@ def test_the_two_largest_of_a_weighted_cell(pairs, top_sum, total):
 def test_the_sample_alone():
     facts = cell([(100, 4), (10, 7), (5, 2)], "sample")
     assert facts.total[0] == 480 and facts.base[0] == 115 and facts.tops[0].tolist() == [100, 10, 5]
-    assert PPercent(10).unsafe(facts)[0] and PPercent(10).upper(facts)[0] == pytest.approx(5)
+    assert PPercent(10).unsafe(facts)[0] and PPercent(10).upper(facts)[0] == pytest.approx(5 * 480 / 115)
     assert Dominance(1, 85).measure(facts)[0] == pytest.approx(100 * 100 / 115)
     assert MaxShare(80).unsafe(facts)[0] and not MaxShare(87).unsafe(facts)[0]
 
@@ -78,6 +80,21 @@ def test_published_weights_are_subtracted():
     assert PPercent(12).unsafe(facts)[0] and not PPercent(9).unsafe(facts)[0]
     assert PriorPosterior(10, 50).sensitivity(facts)[0] == pytest.approx(0.1 * 100 - 0.5 * (total - 110 - 12))
     assert MaxShare(50).measure(facts)[0] == pytest.approx(100 * 100 / (total - 10))
+
+
+def test_the_level_of_a_sample_is_that_of_what_is_published():
+    # All weights 10: the runner-up knows 1060 / 10 - 5, so 10 percent of the largest are 100 of the total.
+    facts = cell([(100, 10), (5, 10), (1, 10)], "sample")
+    assert PPercent(10).sensitivity(facts)[0] == pytest.approx(9) and PPercent(10).upper(facts)[0] == pytest.approx(90)
+
+
+def test_what_does_not_go_together_is_refused():
+    units = make_units({"shop": ["A"]}, {"x": [3]}, ["a"], weight=[2])
+    with pytest.raises(InputError, match="waivers do not go with survey: published_weights"):
+        tabulate(group_units(units), [Wanted(SHOP, "x", facts=(Unwaived(1),), survey="published_weights")])
+    silent = replace(group_units(units), has_requests=False)
+    with pytest.raises(InputError, match="name the column of requests with `request`"):
+        tabulate(silent, [Wanted(SHOP, "x", facts=(Requested(),))])
 
 
 def test_rounded_weights():
@@ -113,11 +130,13 @@ def test_weighted_counts_are_no_whole_frequencies():
     assert not table.is_count and table.value.tolist() == [7.5, 3.5, 4] and table.facts.count.tolist() == [3, 2, 1]
 
 
-def test_without_weights_a_survey_mode_changes_nothing():
+def test_without_weights_there_is_no_survey_mode():
     units = make_units({"shop": ["A", "A", "B"]}, {"x": [3, 4, 5]}, ["a", "b", "c"])
-    for survey in (None, *SURVEYS):
-        (table,) = tabulate(group_units(units), [Wanted(SHOP, "x", facts=(Top(2),), survey=survey)])
-        assert table.facts.base is None and table.facts.tops.tolist() == [[5, 4], [4, 3], [5, 0]]
+    (table,) = tabulate(group_units(units), [Wanted(SHOP, "x", facts=(Top(2),))])
+    assert table.facts.base is None and table.facts.tops.tolist() == [[5, 4], [4, 3], [5, 0]]
+    for survey in SURVEYS:
+        with pytest.raises(InputError, match="`survey` is for weighted records"):
+            tabulate(group_units(units), [Wanted(SHOP, "x", facts=(Top(2),), survey=survey)])
     with pytest.raises(InputError, match="unknown survey mode 'sampel'; did you mean 'sample'"):
         tabulate(group_units(units), [Wanted(SHOP, "x", survey="sampel")])
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from cellguard.files.rulespec import dump_rule
 from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
@@ -79,9 +82,15 @@ def test_missing_columns_are_refused():
         parse_rule({"dominance": {"n": 1, "k": 80, "waivers": True}})
 
 
-def with_columns(folder, **columns):
-    """A folder whose facts have further columns, {name: function of the table}."""
+WEIGHTED = {"source": "firms.csv", "weight": "w"}
+
+
+def with_columns(folder, microdata=WEIGHTED, survey="sample", **columns):
+    """A folder whose facts have further columns, {name: function of the table}, and whose job is from records."""
     path = write(folder, folders.square())
+    job = yaml.safe_load((folder / "internal/job.yaml").read_text())
+    job["tables"][0]["survey"] = survey
+    (folder / "internal/job.yaml").write_text(yaml.safe_dump(job | ({"microdata": microdata} if microdata else {})))
     facts = folder / "internal/facts/turnover.parquet"
     table = pq.read_table(facts)
     for name, column in columns.items():
@@ -95,6 +104,39 @@ def test_a_folder_with_a_base_is_judged_by_it(tmp_path):
     # Related to less than the published total, cells are unsafe that nobody hides.
     low = with_columns(tmp_path / "low", base=lambda t: pa.array(t["total"].to_numpy() * 0.2))
     assert 5 in failed(low)
+
+
+def test_facts_that_a_table_cannot_have_are_refused(tmp_path):
+    def total(t):
+        return t["total"]
+
+    for name, microdata, survey, column, words in (
+        ("cells", None, None, "base", "only weighted tables have"),
+        ("plain", {"source": "firms.csv"}, None, "base", "only weighted tables have"),
+        ("asked", None, None, "requested", "only tables from records have"),
+    ):
+        made = {"requested": lambda t: pa.array([True] * len(t)), "base": total}[column]
+        path = with_columns(tmp_path / name, microdata, survey, **{column: made})
+        assert 5 in failed(path) and words in details(path)
+    twice = with_columns(tmp_path / "twice", survey="handbook", base=lambda t: pa.array(t["total"].to_numpy() * 2))
+    assert 5 in failed(twice) and "base is not the total" in details(twice)
+    minus = {f"excess{i}": lambda t: pa.array([-1.0] * len(t)) for i in (1, 2)}
+    below = with_columns(tmp_path / "minus", survey="published_weights", base=total, **minus)
+    assert failed(below) and "negative excess" in details(below)
+
+
+def test_a_weighted_magnitude_is_no_frequency(tmp_path):
+    path = with_columns(tmp_path / "f")
+    folder = tmp_path / "f"
+    job = yaml.safe_load((folder / "internal/job.yaml").read_text())
+    certificate = json.loads((folder / "internal/certificate.json").read_text())
+    for value, count, wrong in (("x", False, False), ("x", True, True), ("count", True, True), ("count", False, False)):
+        job["tables"][0]["value"] = value
+        certificate["tables"][0]["count"] = count
+        (folder / "internal/job.yaml").write_text(yaml.safe_dump(job))
+        (folder / "internal/certificate.json").write_text(json.dumps(certificate))
+        assert ("differ on whether it has frequencies" in details(seal(folder))) == wrong
+    assert path
 
 
 def test_damaged_columns_of_records_are_refused(tmp_path):

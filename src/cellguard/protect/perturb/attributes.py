@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from cellguard.errors import InputError, did_you_mean, listing
 from cellguard.protect.perturb.respondents import Respondents, on_grid
 from cellguard.protect.perturb.zes import perturbed
-from cellguard.randomness import stream
+from cellguard.randomness import Stream, stream
 from cellguard.table.equations import parse_equation
 from cellguard.table.facts import FloatArray
 
@@ -113,19 +113,26 @@ def _spelled(parts: Mapping[str, int]) -> str:
 
 
 def draw_attributes(
-    records: Respondents, base: FloatArray, leaves: Sequence[str], how: Attributes, seed: int
+    records: Respondents,
+    base: FloatArray,
+    leaves: Sequence[str],
+    how: Attributes,
+    seed: int,
+    *,
+    purpose: tuple[str | int, ...] = (),
 ) -> dict[str, FloatArray]:
     """Return for each leaf response one multiplier a unit, around the unit's own.
 
     Each response has a stream of its own, so that a response that is added later leaves the others as they are.
+    ``purpose`` makes it another stream, for replications.
     """
-    return {leaf: _around(records, base, leaf, how, seed) for leaf in leaves}
-
-
-def _around(records: Respondents, base: FloatArray, leaf: str, how: Attributes, seed: int) -> FloatArray:
     if how.variant == "none":
-        return base
-    source, found = stream(seed, "attribute", leaf), np.zeros(len(base))
+        return dict.fromkeys(leaves, base)
+    return {leaf: _around(records, base, how, stream(seed, "attribute", leaf, *purpose)) for leaf in leaves}
+
+
+def _around(records: Respondents, base: FloatArray, how: Attributes, source: Stream) -> FloatArray:
+    found = np.zeros(len(base))
     left = records.order
     while len(left):
         extra = how.sd * ndtri(source.uniform(len(left)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -45,143 +46,70 @@ class Largest:
     squares: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
-class Filing:
-    """The records in the order of their combinations of finest codes, and the combinations below each cell.
-
-    The records of combination c are ``first[c]`` to ``first[c + 1]``; ``units`` is the number of units.
-    """
-
-    below: sp.csr_array
-    first: Positions
-    unit: Positions
-    value: FloatArray
-    units: int
+def members_of(cells: sp.csr_array, leaf: IntArray) -> sp.csr_array:
+    """Return the 0/1 matrix of cells by records from that of cells by leaves and the leaf of each record."""
+    n = len(leaf)
+    here = sp.csr_array((np.ones(n, np.int8), (leaf, np.arange(n))), shape=(cells.shape[1], n))
+    return sp.csr_array(cells.astype(np.int8) @ here)
 
 
-def file_by_leaf(below: sp.csr_array, leaf: IntArray, unit: Positions, value: FloatArray) -> Filing:
-    """Put the records in the order of their combinations."""
-    first, order = _counting_sort(leaf, below.shape[1])
-    return Filing(below, first, unit[order], value[order], int(unit.max(initial=-1)) + 1)
+def gather(members: sp.csr_array, unit: Positions, value: FloatArray) -> Contributors:
+    """Return the units of cells, given with their records, and their contributions added up, largest first."""
+    found = _added_up(members, unit, value)
+    cell = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
+    rank = np.lexsort((found.indices, -np.abs(found.data), cell))
+    return Contributors(found.indptr.astype(np.int64), found.indices[rank].astype(np.int64), found.data[rank])
 
 
-def gather(filing: Filing, cells: Positions) -> Contributors:
-    """Return the units of the given cells with their contributions added up, largest first."""
-    chosen = filing.below[cells]
-    start, who, amount = _add_up(chosen.indptr, chosen.indices, filing.first, filing.unit, filing.value, filing.units)
-    cell = np.repeat(np.arange(len(cells)), np.diff(start))
-    rank = np.lexsort((who, -np.abs(amount), cell))
-    return Contributors(start, who[rank], amount[rank])
-
-
-def largest(filing: Filing, n: int) -> Largest:
+def largest(below: sp.csr_array, leaf: IntArray, unit: Positions, value: FloatArray, n: int) -> Largest:
     """Return the n largest contributions of every cell; the records of one unit add up.
 
-    A unit with one record is looked at once, in its combination; only units with several are added up cell by cell.
+    A unit with one record is looked at once, in its leaf; only units with several are added up cell by cell.
     """
-    alone = np.bincount(filing.unit, minlength=filing.units)[filing.unit] == 1
-    top, owner, count, squares = _largest_alone(filing.first, filing.unit, filing.value, alone, n)
-    shared = np.concatenate([[0], np.cumsum(~alone)])[filing.first]
-    unit, value = filing.unit[~alone], filing.value[~alone]
-    below = filing.below
-    found = _largest_in_cells(
-        below.indptr, below.indices, top, owner, count, squares, shared, unit, value, filing.units
-    )
-    return Largest(*found)
+    alone = np.bincount(unit)[unit] == 1 if len(unit) else np.zeros(0, bool)
+    several = _added_up(members_of(below, leaf[~alone]), unit[~alone], value[~alone])
+    cells, leaves = below.shape
+    in_leaf, in_cell = (_Ranked(np.zeros((many, n)), np.full((many, n), -1, np.int64)) for many in (leaves, cells))
+    rows = np.repeat(np.arange(cells), np.diff(several.indptr))
+    _rank(leaf[alone], unit[alone], value[alone], *in_leaf)
+    _rank(rows, several.indices, several.data, *in_cell)
+    _lift(below.indptr, below.indices, *in_leaf, *in_cell)
+    count = below @ np.bincount(leaf[alone], minlength=leaves) + np.diff(several.indptr)
+    squares = below @ np.bincount(leaf[alone], value[alone] ** 2, leaves) + np.bincount(rows, several.data**2, cells)
+    return Largest(in_cell.value, in_cell.unit, count.astype(np.int64), np.asarray(squares, float))
+
+
+class _Ranked(NamedTuple):
+    """The largest contributions found so far, a row each cell or leaf, and their units (-1: none)."""
+
+    value: FloatArray
+    unit: Positions
+
+
+def _added_up(members: sp.csr_array, unit: Positions, value: FloatArray) -> sp.csr_array:
+    """Return the matrix of cells by units: the sum of a unit's records in a cell, also where that is 0."""
+    record = members.indices
+    shape = (members.shape[0], int(unit.max(initial=-1)) + 1)
+    found = sp.csr_array((value[record], unit[record], members.indptr), shape=shape)
+    found.sum_duplicates()
+    return found
 
 
 @numba.njit(cache=True)
-def _counting_sort(leaf, many):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Return where each combination begins, and the records in the order of their combinations."""
-    first = np.zeros(many + 1, np.int64)
-    for record in range(len(leaf)):
-        first[leaf[record] + 1] += 1
-    for c in range(many):
-        first[c + 1] += first[c]
-    place = first[:-1].copy()
-    order = np.empty(len(leaf), np.int64)
-    for record in range(len(leaf)):
-        order[place[leaf[record]]] = record
-        place[leaf[record]] += 1
-    return first, order
+def _rank(row, unit, value, tops, owners):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Put each contribution into its place among the largest of its row."""
+    for i in range(len(row)):
+        _insert(tops[row[i]], owners[row[i]], value[i], unit[i])
 
 
 @numba.njit(cache=True)
-def _add_up(indptr, indices, first, unit, value, units):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Add up the records of each unit, cell by cell, in the order of the records."""
-    cells = len(indptr) - 1
-    room = 0
-    for at in range(len(indices)):
-        room += first[indices[at] + 1] - first[indices[at]]
-    start = np.zeros(cells + 1, np.int64)
-    who = np.empty(room, np.int64)
-    amount = np.empty(room, np.float64)
-    seen = np.full(units, -1, np.int64)
-    used = 0
-    for cell in range(cells):
-        for at in range(indptr[cell], indptr[cell + 1]):
-            for record in range(first[indices[at]], first[indices[at] + 1]):
-                mine = unit[record]
-                if seen[mine] < start[cell]:
-                    seen[mine] = used
-                    who[used] = mine
-                    amount[used] = 0.0
-                    used += 1
-                amount[seen[mine]] += value[record]
-        start[cell + 1] = used
-    return start, who[:used].copy(), amount[:used].copy()
-
-
-@numba.njit(cache=True)
-def _largest_alone(first, unit, value, alone, n):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Return the largest of each combination, their units, count and sum of squares, of units with one record."""
-    many = len(first) - 1
-    top = np.zeros((many, n))
-    owner = np.full((many, n), -1, np.int64)
-    count = np.zeros(many, np.int64)
-    squares = np.zeros(many)
-    for c in range(many):
-        for record in range(first[c], first[c + 1]):
-            if alone[record]:
-                count[c] += 1
-                squares[c] += value[record] * value[record]
-                _insert(top[c], owner[c], value[record], unit[record])
-    return top, owner, count, squares
-
-
-@numba.njit(cache=True)
-def _largest_in_cells(indptr, indices, tops, owners, counts, sums, first, unit, value, units):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Merge the combinations' largest into each cell, and add up the units with several records there."""
-    cells, n = len(indptr) - 1, tops.shape[1]
-    top = np.zeros((cells, n))
-    owner = np.full((cells, n), -1, np.int64)
-    count = np.zeros(cells, np.int64)
-    squares = np.zeros(cells)
-    who = np.empty(len(unit), np.int64)
-    amount = np.empty(len(unit))
-    seen = np.full(units, -1, np.int64)
-    place = np.empty(units, np.int64)
-    for cell in range(cells):
-        used = 0
-        for c in indices[indptr[cell] : indptr[cell + 1]]:
-            count[cell] += counts[c]
-            squares[cell] += sums[c]
-            for rank in range(min(n, counts[c])):
-                _insert(top[cell], owner[cell], tops[c, rank], owners[c, rank])
-            for record in range(first[c], first[c + 1]):
-                mine = unit[record]
-                if seen[mine] != cell:
-                    seen[mine] = cell
-                    place[mine] = used
-                    who[used] = mine
-                    amount[used] = 0.0
-                    used += 1
-                amount[place[mine]] += value[record]
-        count[cell] += used
-        for i in range(used):
-            squares[cell] += amount[i] * amount[i]
-            _insert(top[cell], owner[cell], amount[i], who[i])
-    return top, owner, count, squares
+def _lift(indptr, indices, tops, owners, top, owner):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Take the largest of each leaf into the cells that it is in."""
+    for cell in range(len(indptr) - 1):
+        for leaf in indices[indptr[cell] : indptr[cell + 1]]:
+            for rank in range(tops.shape[1]):
+                if owners[leaf, rank] >= 0:
+                    _insert(top[cell], owner[cell], tops[leaf, rank], owners[leaf, rank])
 
 
 @numba.njit(cache=True)

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from cellguard.errors import InputError, UnknownCode, did_you_mean
+from cellguard.errors import InputError, did_you_mean
 from cellguard.hierarchy.hierarchy import Dimension, IntArray
-from cellguard.protect.perturb.contributors import Contributors, Filing, Largest, file_by_leaf, gather, largest
-from cellguard.protect.perturb.respondents import Positions, Respondents
+from cellguard.protect.perturb.contributors import Contributors, Largest, gather, largest, members_of
+from cellguard.protect.perturb.respondents import Respondents
 from cellguard.protect.perturb.rule import NoiseRule
 from cellguard.table.apriori import Apriori
 from cellguard.table.facts import BoolArray, Facts, FloatArray
-from cellguard.table.keys import combine
+from cellguard.table.lattice import ancestors, build_lattice, cells_by_leaves, leaf_positions
 from cellguard.table.table import Levels, Table
 
 
@@ -61,9 +60,7 @@ class CalibrationTable:
     @cached_property
     def members(self) -> sp.csr_array:
         """The 0/1 matrix of cells by records, margins included."""
-        n = len(self.leaf)
-        here = sp.csr_array((np.ones(n, np.int8), (self.leaf, np.arange(n))), shape=(self.below.shape[1], n))
-        found = sp.csr_array(self.below.astype(np.int8) @ here)
+        found = members_of(self.below, self.leaf)
         found.sort_indices()
         return found
 
@@ -74,11 +71,8 @@ class CalibrationTable:
 
     def units_in(self, cells: npt.ArrayLike) -> Contributors:
         """Return who contributes how much to each of the given cells, unweighted, largest first; see `Contributors`."""
-        return gather(self._filing, np.asarray(cells, np.int64))
-
-    @cached_property
-    def _filing(self) -> Filing:
-        return file_by_leaf(self.below, self.leaf, self.records.unit, self.records.plain(self.response))
+        members = members_of(self.below[np.asarray(cells, np.int64)], self.leaf)
+        return gather(members, self.records.unit, self.records.plain(self.response))
 
 
 def calibration_table(
@@ -109,16 +103,18 @@ def calibration_table(
     if not columns:
         raise InputError(f"table {name!r} needs at least one dimension; name them in `by`")
     dimensions = tuple(columns.values())
-    shown = [_ancestors(d, (levels or {}).get(d.name)) for d in dimensions]
-    leaf, finest = _leaves(records, columns, np.isnan(records.value(response)))
-    codes, below = _cells(finest, shown, [len(d.codes) for d in dimensions])
-    filing = file_by_leaf(below, leaf, records.unit, records.plain(response))
-    top = largest(filing, max(rule.n, 2))
+    there = ~np.isnan(records.value(response))
+    lattice = build_lattice(dimensions, [_positions(records, *pair)[there] for pair in columns.items()], levels)
+    leaf = np.full(len(records), lattice.sizes[0], np.int32)
+    leaf[there] = lattice.leaf
+    nobody = sp.csr_array((len(lattice), 1))
+    below = sp.csr_array(sp.hstack([cells_by_leaves(lattice), nobody]))
+    top = largest(below, leaf, records.unit, records.plain(response), max(rule.n, 2))
     total = below @ np.bincount(leaf, records.weighted(response), minlength=below.shape[1])
     facts = Facts(total, top.count.astype(float), top.value)
     silent = Apriori.silent(len(total))
-    table = Table(name, dimensions, codes, facts, silent, response, decimals=decimals, levels=levels)
-    return CalibrationTable(table, records, leaf, below, _interior(codes, shown), top, rule)
+    table = Table(name, dimensions, lattice.codes, facts, silent, response, decimals=decimals, levels=levels)
+    return CalibrationTable(table, records, leaf, below, _interior(table), top, rule)
 
 
 def stack(tables: Iterable[CalibrationTable]) -> sp.csr_array:
@@ -126,94 +122,19 @@ def stack(tables: Iterable[CalibrationTable]) -> sp.csr_array:
     return sp.csr_array(sp.vstack([table.members for table in tables], format="csr"))
 
 
-def _leaves(records: Respondents, by: Mapping[str, Dimension], absent: BoolArray) -> tuple[IntArray, list[IntArray]]:
-    """Return each record's combination of codes, and the codes of each combination, one array a dimension."""
-    sizes = [len(d.codes) for d in by.values()]
-    positions = [_positions(records, column, dimension) for column, dimension in by.items()]
-    key = combine(positions, sizes)
-    there = key[~absent]
-    extent = int(there.max(initial=0)) + 1
-    if extent <= 8 * len(key) + 1024:
-        occurs = np.zeros(extent, bool)
-        occurs[there] = True
-        first = np.zeros(extent, np.int64)
-        first[there] = np.flatnonzero(~absent)
-        combos, place = first[occurs], np.cumsum(occurs) - 1
-        inverse = place[there]
-    else:
-        _, at, inverse = np.unique(there, return_index=True, return_inverse=True)
-        combos = np.flatnonzero(~absent)[at]
-    leaf = np.full(len(key), len(combos), np.int32)
-    leaf[~absent] = inverse
-    return leaf, [position[combos] for position in positions]
-
-
 def _positions(records: Respondents, column: str, dimension: Dimension) -> IntArray:
-    """Return the position in the dimension of each record's code; recodings are applied."""
+    """Return the position in the dimension of each record's code."""
     if column not in records.codes:
         raise InputError(f"the records have no column {column!r}{did_you_mean(column, records.codes)}")
-    main, leaves = dimension.main, set(dimension.main.leaves)
-    found = []
-    for label in records.labels[column]:
-        now = main.merged.get(label, label)
-        now = main.cut.get(now, now)
-        found.append(dimension.position[now] if now in leaves else -1)
-    at = np.array([*found, -1], np.int32)[records.codes[column]]
-    if (at < 0).any():
-        row = int(np.flatnonzero(at < 0)[0])
-        code = records.labels[column][records.codes[column][row]]
-        known = "has codes below it, so no record can have it" if code in dimension.position else "is not a code"
-        raise UnknownCode(
-            f"record {row + 1}, column {column!r}: {code!r} {known} of dimension {dimension.name!r}"
-            f"{did_you_mean(code, main.leaves)}"
-        )
-    return at
+    return leaf_positions(dimension, records.labels[column], column)[records.codes[column]]
 
 
-def _ancestors(dimension: Dimension, levels: Sequence[int] | None) -> IntArray:
-    """Return for each code itself and all codes above it, in all hierarchies, that are shown; filled up with -1."""
-    rows: list[list[int]] = []
-    for code in range(len(dimension.codes)):
-        found = {code: None}
-        for parent in dimension.parents:
-            above = int(parent[code])
-            while above >= 0:
-                found[above] = None
-                above = int(parent[above])
-        rows.append([a for a in found if levels is None or dimension.level[a] in levels])
-    width = max(map(len, rows))
-    if not width:
-        raise InputError(f"dimension {dimension.name!r} has none of the levels {list(levels or ())}")
-    return np.array([row + [-1] * (width - len(row)) for row in rows], np.int32)
-
-
-def _cells(
-    finest: Sequence[IntArray], shown: Sequence[IntArray], sizes: Sequence[int]
-) -> tuple[tuple[IntArray, ...], sp.csr_array]:
-    """Return the codes of all cells that somebody is in, and the matrix of cells by combinations of finest codes."""
-    many = len(finest[0])
-    columns: list[list[IntArray]] = [[] for _ in finest]
-    combos: list[Positions] = []
-    for slots in product(*(range(above.shape[1]) for above in shown)):
-        here = [above[at, slot] for above, at, slot in zip(shown, finest, slots, strict=True)]
-        valid = np.flatnonzero(np.logical_and.reduce([h >= 0 for h in here]))
-        combos.append(valid)
-        for column, h in zip(columns, here, strict=True):
-            column.append(h[valid])
-    codes = [np.concatenate(column) for column in columns]
-    _, first, cell = np.unique(combine(codes, sizes), return_index=True, return_inverse=True)
-    combo = np.concatenate(combos)
-    below = sp.csr_array((np.ones(len(combo)), (cell, combo)), shape=(len(first), many + 1))
-    return tuple(code[first].astype(np.int32) for code in codes), below
-
-
-def _interior(codes: Sequence[IntArray], shown: Sequence[IntArray]) -> BoolArray:
+def _interior(table: Table) -> BoolArray:
     """Tell which cells have only codes without a shown code below them."""
-    inside = np.ones(len(codes[0]), bool)
-    for column, above in zip(codes, shown, strict=True):
-        over = np.zeros(len(above), bool)
-        occurs = np.unique(column)
-        upper = above[occurs]
-        over[upper[(upper >= 0) & (upper != occurs[:, None])]] = True
-        inside &= ~over[column]
+    inside = np.ones(len(table), bool)
+    for dimension, column in zip(table.dimensions, table.codes, strict=True):
+        start, above = ancestors(dimension, (table.levels or {}).get(dimension.name))
+        code = np.repeat(np.arange(len(dimension.codes)), np.diff(start))
+        lower = np.isin(code, column) & (code != above)
+        inside &= ~np.isin(column, above[lower])
     return inside

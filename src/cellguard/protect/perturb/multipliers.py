@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -19,9 +19,10 @@ from cellguard.protect.perturb.attributes import (
     far_derived,
 )
 from cellguard.protect.perturb.incidence import CalibrationTable
-from cellguard.protect.perturb.mu import MuChoice, MuOptions, choose_mu
+from cellguard.protect.perturb.mu import MuChoice, MuOptions
 from cellguard.protect.perturb.respondents import Respondents
 from cellguard.protect.perturb.saved import Saved, aligned, check_inputs, fingerprints
+from cellguard.protect.perturb.strata import Plan, Strata, plan_mu, plan_zes
 from cellguard.protect.perturb.zes import Zes, draw_multipliers, weight_warnings
 from cellguard.randomness import checked_seed
 from cellguard.table.facts import FloatArray
@@ -59,13 +60,14 @@ class Settings:
 class Multipliers:
     """One multiplier a unit (``base``) and, around it, one for each leaf response. Confidential.
 
-    ``choice`` says how ZES(mu) came to its mu.
+    ``plan`` says how they were drawn, and ``choice`` how ZES(mu) came to its mu.
     """
 
     records: Respondents
     base: FloatArray
     attributes: Mapping[str, FloatArray]
     settings: Settings
+    plan: Plan
     definitions: Definitions
     seed: int
     choice: MuChoice | None = None
@@ -116,6 +118,7 @@ class Multipliers:
         ]
         parameters = {
             "settings": self.settings.plain(),
+            "plan": self.plan.plain(),
             "definitions": {total: dict(parts) for total, parts in self.definitions.parts.items()},
             "tables": tables,
         }
@@ -136,20 +139,20 @@ def make_multipliers(
     *,
     seed: int,
     definitions: Definitions | None = None,
+    strata: Strata | None = None,
 ) -> Multipliers:
-    """Draw multipliers for a calibration set of tables."""
+    """Draw multipliers for a calibration set of tables; with ``strata`` each class of units has a mu of its own."""
     settings, definitions, seed = settings or Settings(), definitions or Definitions(), checked_seed(seed)
     check_definitions(records, definitions)
-    zes, choice, notes = settings.zes, None, list(weight_warnings(records))
+    plan, choice, notes = plan_zes(settings.zes, strata), None, list(weight_warnings(records))
     if settings.method == "zes_mu":
-        choice = choose_mu(tables, settings.mu)
-        zes = Zes(choice.mu or zes.mu, settings.mu.sigma, zes.shape, zes.directions, None)
+        plan, choice = plan_mu(tables, settings.zes, settings.mu, strata)
         if not choice.mu:
-            notes.append(f"no cell can be served by a larger mu; mu = {zes.mu:g} was used")
-    if zes.deviation == 0 and zes.shape != "unimodal":
+            notes.append(f"no cell can be served by a larger mu; mu = {plan.zes.mu:g} was used")
+    if plan.zes.deviation == 0 and plan.zes.shape != "unimodal":
         notes.append("sigma is 0: whoever learns one multiplier knows how far from 1 all of them are")
-    base = draw_multipliers(records, zes, seed)
-    made = Multipliers(records, base, {}, settings, definitions, seed, choice, tuple(notes))
+    base = draw_multipliers(records, plan.zes, seed, mu=plan.by_unit)
+    made = Multipliers(records, base, {}, settings, plan, definitions, seed, choice, tuple(notes))
     leaves = made.by_leaf([t.response for t in tables])
     far = far_derived(records, base, leaves, _used(definitions, leaves), settings.attributes.limit)
     for response, keys in far.items():
@@ -157,7 +160,7 @@ def make_multipliers(
             f"{response!r}: the derived multiplier of {len(keys)} contributors is more than "
             f"{settings.attributes.limit:g} away from their own; the total is small beside its parts"
         )
-    return Multipliers(records, base, leaves, settings, definitions, seed, choice, tuple(notes))
+    return replace(made, attributes=leaves, notes=tuple(notes))
 
 
 def _used(definitions: Definitions, leaves: Mapping[str, FloatArray]) -> Definitions:
@@ -183,4 +186,5 @@ def load_multipliers(
         about["decimals"],
     )
     definitions = Definitions(saved.parameters["definitions"])
-    return Multipliers(records, base, attributes, settings, definitions, saved.seed)
+    plan = Plan.read(saved.parameters["plan"])
+    return Multipliers(records, base, attributes, settings, plan, definitions, saved.seed)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,16 +42,15 @@ class NoiseStatistics:
     loss_per_percent: float
     squared: float
 
-    def markdown(self) -> str:
-        """Return the result table as people read it."""
-        rows = ["| cells | average % | maximum % | minimum % | number |", "|---|---|---|---|---|"]
-        rows += [
-            f"| {name} | {g.average:.2f} | {g.maximum:.2f} | {g.minimum:.2f} | {g.cells} |"
-            if g.cells
-            else f"| {name} | | | | 0 |"
-            for name, g in self.groups.items()
-        ]
-        return "\n".join([*rows, "", f"Information loss: {self.loss:.3g} ({self.loss_per_percent:.3g})"])
+    def plain(self) -> dict[str, Any]:
+        """Return the result table as plain data; None stands for a figure of no cells."""
+        groups = {name: {key: _there(x) for key, x in asdict(g).items()} for name, g in self.groups.items()}
+        return {
+            "percent": groups,
+            "loss": self.loss,
+            "loss_per_percent": _there(self.loss_per_percent),
+            "squared": self.squared,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +158,10 @@ def sampling_variance(
 def published_variance(sampling: FloatArray, noise: FloatArray) -> FloatArray:
     """Return the estimated variance of a perturbed survey total: that of the sample plus the squared noise."""
     return np.asarray(sampling + noise**2, float)
+
+
+def _there(figure: float) -> float | None:
+    return None if np.isnan(figure) else figure
 
 
 def _group(percent: FloatArray) -> Group:

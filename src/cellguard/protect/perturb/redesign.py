@@ -39,17 +39,17 @@ class Redesign:
     stuck: tuple[int, ...]
 
 
-def redesign(needs: Needs, rule: Dominance | None = None) -> Redesign:
+def redesign(needs: Needs, rule: Dominance | None = None, *, most: int | None = None) -> Redesign:
     """Propose for each supersensitive cell, in each dimension, the merge with the fewest codes under the same parent.
 
     Among merges of as many codes that with the smallest total is chosen. The merged cell is checked with the
     contributions of holdings in all its parts added up. Codes with others below them are merged with such codes only.
-    ``rule`` says which cells are supersensitive, see `supersensitive`.
+    ``rule`` says which cells are supersensitive, see `supersensitive`; with ``most`` only so many are looked at.
     """
     rule = rule or Dominance(1, needs.table.rule.k)
     merges: list[Merge] = []
     stuck: list[int] = []
-    for cell in np.flatnonzero(supersensitive(needs, rule)).tolist():
+    for cell in np.flatnonzero(supersensitive(needs, rule))[:most].tolist():
         found = list(_merges_of(needs, cell, rule))
         merges += found
         if not found:

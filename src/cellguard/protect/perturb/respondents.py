@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from cellguard.errors import InputError, did_you_mean
 from cellguard.hierarchy.hierarchy import IntArray
 from cellguard.table.facts import FloatArray
+from cellguard.table.grid import binary_grid
 
 Positions = npt.NDArray[np.int64]
 Texts = npt.NDArray[np.str_]
@@ -41,6 +41,7 @@ class Respondents:
         for name, length in lengths.items():
             if length != len(self):
                 raise InputError(f"column {name!r} has {length} records, but there are {len(self)} respondents")
+        _check_codes(self)
         _check_numbers(self)
         if len(self) and not 0 <= int(self.unit.min()) <= int(self.unit.max()) < len(self.keys):
             raise InputError("a record's unit has no key; number the units from 0 and give each of them a key")
@@ -114,14 +115,14 @@ def on_grid(values: FloatArray) -> FloatArray:
     >>> on_grid(np.array([0.1, 0.2])).sum() == on_grid(np.array([0.2, 0.1])).sum()
     np.True_
     """
-    size = np.abs(values)
-    total = float(size.sum())
-    if not 0 < total < math.inf:
-        return values
-    if math.frexp(total * (1 - 1e-9))[1] != math.frexp(total * (1 + 1e-9))[1]:
-        total = math.fsum(size.tolist())  # next to a power of two, where the order of adding must not decide
-    unit = math.ldexp(1.0, math.frexp(total)[1] - 52)
-    return np.asarray(np.rint(values / unit) * unit, float)
+    grid = binary_grid(values, 52)
+    return grid.floats(grid.wholes(values))
+
+
+def _check_codes(records: Respondents) -> None:
+    for name, column in records.codes.items():
+        if not ((column >= 0) & (column < len(records.labels.get(name, ())))).all():
+            raise InputError(f"column {name!r}: a code has no label; codes are positions in the column's labels")
 
 
 def _check_numbers(records: Respondents) -> None:

@@ -23,7 +23,7 @@ from cellguard.errors import InputError, file_name, listing
 from cellguard.protect.perturb.respondents import Respondents
 from cellguard.table.facts import FloatArray
 
-_FORMAT = 1
+_FORMAT = 2
 _NAME = b"cellguard-multipliers"
 _ATTRIBUTE = "attribute:"
 _NOTHING = np.zeros(0)

@@ -30,6 +30,7 @@ from cellguard.table.facts import BoolArray, FloatArray
 
 Tell = Callable[[str], None]
 _MOST_ADVICE = 20
+_MOST_LOOKED_AT = 200  # supersensitive cells of a table for which merges are sought
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +108,8 @@ class Check:
 
     def _recoding(self) -> list[str]:
         open_ = {cell for f in self.open for cell in f.cells}
-        merges = [m for here in self.tables for m in redesign(here.needs).merges if Cell(m.table, m.name) in open_]
+        offered = [m for here in self.tables for m in redesign(here.needs, most=_MOST_LOOKED_AT).merges]
+        merges = [m for m in offered if Cell(m.table, m.name) in open_]
         found = [f"recode: {merge}" for merge in merges[:_MOST_ADVICE]]
         return found or ["recode: merge codes, or publish fewer levels, so that these cells have more contributors"]
 

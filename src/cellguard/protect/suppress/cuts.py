@@ -262,7 +262,9 @@ class _Prober:
         width = system.sliding[target.cell]
         backward, back, others = self._attempt(Target(target.cell, -np.sign(target.amount) * width))
         if reached * abs(target.amount) + back * width >= width * (1 - 1e-6):
-            return backward, None
+            # The width may be more than the cell itself can move that way, so such a move is no witness.
+            room = system.down[target.cell] if target.amount > 0 else system.up[target.cell]
+            return backward if back * width <= room else moves, None
         return moves, self._cut(target.cell, (weights + others) / width)
 
     def _attempt(self, target: Target) -> tuple[FloatArray, float, FloatArray]:

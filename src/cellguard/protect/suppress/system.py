@@ -74,6 +74,7 @@ def build_system(needs: Requirements, cost: FloatArray, known: sp.csr_array | No
     sliding = _largest(everything.sliding.astype(float), at, n)
     alone = (need_up == 0) & (need_down == 0)
     need_up, need_down, pinned = _pin(need_up, need_down, sliding, down, up)
+    whole = np.maximum(need_up, need_down) >= sliding
     return System(
         needs,
         merged,
@@ -87,7 +88,7 @@ def build_system(needs: Requirements, cost: FloatArray, known: sp.csr_array | No
         hidden,
         never,
         pinned,
-        pinned & alone,
+        pinned & alone & whole,
     )
 
 
@@ -105,13 +106,17 @@ def _states(needs: Requirements) -> tuple[BoolArray, BoolArray]:
 def _pin(
     need_up: FloatArray, need_down: FloatArray, sliding: FloatArray, down: FloatArray, up: FloatArray
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Turn sliding needs that the others do not cover into needs on one side: up, where there is room."""
+    """Turn sliding needs that the others do not cover into needs on one side: up, where there is room, or down.
+
+    Where neither side has room for all of it, it goes up as far as possible, and down for the rest.
+    """
     open_ = sliding > need_up + need_down
-    rest = np.where(open_, sliding - need_down, need_up)
-    upward = open_ & (rest <= up)
+    upward = open_ & (sliding - need_down <= up)
+    both = open_ & ~upward & (sliding - need_up > down)
     either = open_ & (down > 0) & (up > 0)
-    new_up = np.where(upward, np.maximum(rest, need_up), need_up)
-    new_down = np.where(open_ & ~upward, np.maximum(sliding - need_up, need_down), need_down)
+    new_up = np.where(upward, np.maximum(sliding - need_down, need_up), np.where(both, up, need_up))
+    rest = sliding - np.where(both, up, need_up)
+    new_down = np.where(open_ & ~upward, np.maximum(rest, need_down), need_down)
     return new_up, new_down, either
 
 

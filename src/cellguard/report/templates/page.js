@@ -68,11 +68,12 @@
       this.rows = this.axes[0];
       this.columns = this.axes[1] || null;
       this.slice = this.axes.map((axis) => axis.roots[0]);
-      this.values = data.value.split(" ");
+      this.views = (data.views || []).map(([name, values]) => [name, values.split(" ")]);
+      this.values = this.views.length ? this.views[0][1] : data.value.split(" ");
       this.index = new Map();
       for (let i = 0; i < data.status.length; i++) this.index.set(this.key(data.codes.map((column) => column[i])), i);
       this.notes = new Map((data.notes ? data.notes.at : []).map((cell, i) => [cell, i]));
-      this.word = data.notes ? "hidden" : "suppressed";
+      this.word = data.word !== undefined ? data.word : data.notes ? "hidden" : "suppressed"; // "": nothing is marked
       this.countBelow();
       this.rows.openTo(30);
       if (this.columns) this.columns.openTo(COLUMNS - 2);
@@ -87,7 +88,7 @@
       if (this.columns) codes[1] = column;
       return this.index.get(this.key(codes));
     }
-    isHidden(at) { return "psc".includes(this.data.status[at]); }
+    isHidden(at) { return (this.data.marked || "psc").includes(this.data.status[at]); }
     // How many cells a row and all rows below it have, and how many of them are hidden.
     countBelow() {
       const size = this.rows.codes.length;
@@ -117,7 +118,8 @@
         this.focus = [this.rows.roots[0], -1];
         this.draw();
       });
-      tools.append(make("label", {}, only, `only rows with ${this.word} cells`));
+      if (this.word) tools.append(make("label", {}, only, `only rows with ${this.word} cells`));
+      if (this.views.length) tools.append(this.viewer());
       this.axes.slice(2).forEach((axis, i) => tools.append(this.chooser(axis, i + 2)));
       this.head = make("thead");
       this.body = make("tbody");
@@ -128,6 +130,12 @@
       this.root.replaceChildren(tools, this.sheet, this.detail);
       this.body.addEventListener("click", (event) => this.click(event));
       this.body.addEventListener("keydown", (event) => this.press(event));
+    }
+    viewer() {
+      const select = make("select");
+      this.views.forEach(([name], i) => select.append(make("option", { value: i }, name)));
+      select.addEventListener("change", () => { this.values = this.views[Number(select.value)][1]; this.draw(); });
+      return make("label", {}, "show", select);
     }
     chooser(axis, number) {
       const select = make("select");
@@ -153,8 +161,8 @@
     }
     header() {
       const corner = this.columns ? `${this.rows.title} \\ ${this.columns.title}` : this.rows.title;
-      const row = make("tr", { role: "row" }, make("th", { role: "columnheader", scope: "col" }, corner),
-        make("th", { role: "columnheader", scope: "col", title: "of all cells of this row and the rows below it" }, this.word));
+      const row = make("tr", { role: "row" }, make("th", { role: "columnheader", scope: "col" }, corner));
+      if (this.word) row.append(make("th", { role: "columnheader", scope: "col", title: "of all cells of this row and the rows below it" }, this.word));
       for (const column of this.shownColumns) {
         const th = make("th", { role: "columnheader", scope: "col" });
         if (column.more) th.append(this.columnButton(`${column.more} more`, () => this.columns.more(column.of)));
@@ -201,7 +209,7 @@
       const label = this.rows.labels[row.code];
       if (label) { th.append(" ", make("span", { class: "muted" }, label)); th.title = label; }
       const [hidden, all] = [this.hidden[row.code], this.cells[row.code]];
-      tr.append(make("td", { role: "gridcell", class: "below" }, hidden ? `${hidden.toLocaleString("en")} of ${all.toLocaleString("en")}` : "none"));
+      if (this.word) tr.append(make("td", { role: "gridcell", class: "below" }, hidden ? `${hidden.toLocaleString("en")} of ${all.toLocaleString("en")}` : "none"));
       for (const column of this.shownColumns) tr.append(this.value(row.code, column));
       if (this.focus[0] === row.code) (this.focus[1] < 0 ? th : tr.children[this.focus[1] + 1] || th).setAttribute("tabindex", "0");
       return tr;
@@ -239,14 +247,16 @@
       if (cell === undefined) { this.detail.replaceChildren(); return; }
       const names = this.axes.map((axis, i) => axis.name(this.data.codes[i][cell]));
       const [word] = KINDS[this.data.status[cell]];
-      const parts = [word + (this.values[cell] === "" ? "" : `, ${thousands(this.values[cell])}`)];
+      const told = this.views.length ? this.views : [["", this.values]];
+      const figures = told.filter(([, values]) => values[cell] !== "").map(([name, values]) => `${name} ${thousands(values[cell])}`.trim());
+      const parts = [[word, ...figures].join(", ")];
       if (this.data.count) parts.push(`${this.data.count[cell].toLocaleString("en")} respondents`);
       const note = this.notes.get(cell);
       if (note !== undefined) {
         const all = this.data.notes;
         parts.push(all.texts[all.reason[note]]);
         const needs = [["lower", "below"], ["upper", "above"], ["sliding", "wide"]]
-          .filter(([key]) => all[key][note] > 0).map(([key, side]) => `${all[key][note].toLocaleString("en")} ${side}`);
+          .filter(([key]) => all[key] && all[key][note] > 0).map(([key, side]) => `${all[key][note].toLocaleString("en")} ${side}`);
         if (needs.length) parts.push(`needs ${needs.join(", ")}`);
         if (all.interval) parts.push(`an outsider sees ${all.interval[note]}`);
       }

@@ -78,9 +78,10 @@ def test_cells_of_zero_are_left_out_and_empty_groups_say_so():
     found = noise_statistics(noise, interior=np.ones(3, bool), sensitive=np.zeros(3, bool))
     assert found.groups["all nonzero"].cells == 2 and found.groups["interior"].average == 7.5
     assert found.groups["sensitive"].cells == 0 and found.loss == 1
-    assert (
-        "| sensitive | | | | 0 |" in found.markdown() and "| interior | 7.50 | 10.00 | 5.00 | 2 |" in found.markdown()
-    )
+    plain = found.plain()
+    assert plain["percent"]["sensitive"] == {"average": None, "maximum": None, "minimum": None, "cells": 0}
+    assert plain["percent"]["interior"] == {"average": 7.5, "maximum": 10.0, "minimum": 5.0, "cells": 2}
+    assert (plain["loss"], plain["loss_per_percent"], plain["squared"]) == (1, pytest.approx(1 / 7.5), 2)
     nothing = noise_statistics(
         CellNoise(*np.full((3, 1), np.nan)), interior=np.ones(1, bool), sensitive=np.ones(1, bool)
     )

@@ -1,0 +1,173 @@
+"""What the officer can rely on about perturbed tables: the verdict, findings, attacks checked and not, run facts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cellguard.protect.perturb.finding import Finding
+from cellguard.protect.perturb.redesign import redesign
+from cellguard.protect.perturb.sensitivity import supersensitive
+from cellguard.report.assurance import attacks, run_facts
+from cellguard.report.case import Section
+from cellguard.report.perturbed import PerturbedCase, cell_list
+from cellguard.report.words import many, share
+
+_MOST_FINDINGS, _MOST_EXTREME = 100, 50
+
+
+def verdict(case: PerturbedCase) -> dict[str, Any]:
+    """Return the verdict in one line, one sentence and a few figures, and where the findings are that forbid it."""
+    check = case.check
+    kinds = {"safe": "safe", "unsafe": "unsafe", "not checked": "undecided"}
+    lines = {
+        "safe": ("Checked, may be released", _nothing_left(len(case.accepted))),
+        "unsafe": ("Not released", f"{many(len(check.open), 'finding forbids', 'findings forbid')} the release."),
+        "not checked": ("Released without checks", "The checks were left out, as was asked; later tables may do so."),
+    }
+    headline, sentence = lines[check.verdict]
+    if check.limits:
+        sentence += " Not everything was looked at, see below."
+    cells = sum(len(here.table) for here in check.tables)
+    sensitive = sum(int(here.needs.sensitive.sum()) for here in check.tables)
+    left = sum(int(here.unsafe.sum()) for here in check.tables)
+    noise = check.statistics.groups["all nonzero"]
+    figures = [
+        (f"{cells:,}", "cells", many(len(check.tables), "table")),
+        (f"{sensitive:,}", "sensitive without noise", share(sensitive, cells) + " of the cells"),
+        (f"{left:,}", "sensitive in spite of noise", share(left, sensitive) + " of these"),
+        (f"{noise.average:.2f} %", "noise on average", f"at most {noise.maximum:.2f} %"),
+    ]
+    return {
+        "kind": kinds[check.verdict],
+        "headline": headline,
+        "sentence": sentence,
+        "places": _places(check.open),
+        "figures": figures,
+    }
+
+
+def _nothing_left(accepted: int) -> str:
+    if not accepted:
+        return "No check found anything that forbids the release."
+    return f"Nothing that was found forbids the release, since the job accepts it: {many(accepted, 'finding')}."
+
+
+def _places(found: Sequence[Finding]) -> list[str]:
+    """Say in which tables there are how many findings of which kind; one that combines tables is in each of them."""
+    kinds: dict[str, Counter[str]] = {}
+    for finding in found:
+        for table in dict.fromkeys(cell.table for cell in finding.cells):
+            kinds.setdefault(table, Counter())[finding.kind] += 1
+    return [
+        f"{table}: " + ", ".join(f"{n:,} {kind}" for kind, n in here.most_common()) for table, here in kinds.items()
+    ]
+
+
+def findings(case: PerturbedCase) -> Section:
+    """List what the checks found, with cells and combinations: what forbids it, what was accepted, the rest."""
+    check = case.check
+    groups = [_group("Findings that forbid the release", check.open, True)]
+    if case.accepted:
+        groups.append(_group("Accepted in the job", case.accepted, True))
+    groups.append(_group("To know", [f for f in check.findings if not f.blocks], False))
+    whole = check.advice()
+    advice = [line for line in whole if not line.startswith("recode: table")]
+    if len(advice) < len(whole):
+        advice.insert(0, "recode: which codes to merge stands under supersensitive cells, below")
+    return Section("findings", "What the checks found", {"groups": groups, "advice": advice})
+
+
+def _group(title: str, found: Sequence[Finding], wide: bool) -> dict[str, Any]:
+    rows = [
+        {
+            "kind": f.kind,
+            "text": f.text[:1].upper() + f.text[1:] + ".",
+            "cells": cell_list(f.cells) or "see findings.json",
+            "combination": f.combination() if f.coefficients and len(f.cells) <= 20 else "",
+        }
+        for f in found[:_MOST_FINDINGS]
+    ]
+    kinds = Counter(f.kind for f in found)
+    return {
+        "title": title,
+        "count": many(len(found), "finding") if found else "",
+        "shown": ", ".join(f"{n:,} {kind}" for kind, n in kinds.most_common()),
+        "rows": rows,
+        "open": wide and len(rows) <= 30,
+        "more": len(found) - len(rows),
+    }
+
+
+def extreme(case: PerturbedCase) -> Section | None:
+    """List supersensitive cells with the merges of codes that remove them; nothing where there is none."""
+    rows: list[dict[str, Any]] = []
+    total = 0
+    for at, here in enumerate(case.check.tables):
+        cells = np.flatnonzero(supersensitive(here.needs)).tolist()
+        total += len(cells)
+        if not cells or len(rows) >= _MOST_EXTREME:
+            continue
+        merges: dict[int, list[str]] = {}
+        for merge in redesign(here.needs, most=_MOST_EXTREME).merges:
+            merges.setdefault(merge.cell, []).append(f"merge {' + '.join(merge.codes)} of {merge.dimension}")
+        nothing = ["no merge of codes with one parent; leave out a level or a dimension"]
+        rows += [case.name(at, cell) | {"merges": merges.get(cell, nothing)} for cell in cells[:_MOST_EXTREME]]
+    shown = rows[:_MOST_EXTREME]
+    if not shown:
+        return None
+    return Section(
+        "supersensitive",
+        "Supersensitive cells",
+        {"rows": shown, "count": many(total, "cell"), "more": total - len(shown)},
+    )
+
+
+_ATTACKS = (
+    ("Contributors of a cell", "sensitive", "Some contributors of one cell who subtract what they know themselves."),
+    ("Combinations of cells", "disclosed", "Somebody who adds and subtracts cells of all tables to single out one."),
+    ("Coalitions", "coalition", "All contributors but one of a combination of cells, together."),
+    ("Bounds", "interval", "Somebody who knows that no contribution is below 0."),
+    (
+        "Ratios",
+        "ratio",
+        "Somebody who learns two responses, or two years, of one contributor, and so their true ratio.",
+    ),
+)
+
+
+def looked_at(case: PerturbedCase) -> Section:
+    """Say which attacks were checked, with which result, and what was not looked at."""
+    check = case.check
+    rows = [(name, *_result_of(case, kind), who) for name, kind, who in _ATTACKS]
+    if case.folders or any(f.kind == "conflict" for f in check.findings):
+        result = _result_of(case, "conflict", always=True)
+    else:
+        result = ("none given", "open")
+    rows.append(("The same data suppressed", *result, "Tables of the same data that show true values (`published`)."))
+    rows.append(("Tables outside this set", "not checked", "open", "Other tables about the same respondents."))
+    return attacks([(name, result, who, kind) for name, result, kind, who in rows], check.limits)
+
+
+def _result_of(case: PerturbedCase, kind: str, always: bool = False) -> tuple[str, str]:
+    """Return what a check found, in words, and yes, no or open."""
+    check = case.check
+    if not (check.checked or always):
+        return "not checked", "open"
+    if any(f.kind == kind for f in check.open):
+        return many(sum(f.kind == kind for f in check.open), "finding"), "no"
+    accepted = sum(f.kind == kind for f in case.accepted)
+    return (f"{accepted:,} accepted", "open") if accepted else ("nothing found", "yes")
+
+
+def run(case: PerturbedCase) -> Section:
+    """Return the run's facts: seconds a step, versions and digests of the inputs. The seed is not among them."""
+    lead = "The seed is not on this page: with it and the records anybody could work out the noise."
+    if case.check.verdict == "unsafe":
+        lead += " No multipliers' file was written."
+    else:
+        lead += " It is in the multipliers' file, as confidential as the records."
+    return run_facts(case.summary, case.made, lead)

@@ -1,0 +1,173 @@
+"""What was done to perturbed tables: the settings, how mu was chosen, and how much noise the cells carry."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from cellguard.protect.perturb.noise import NoiseStatistics, table_statistics
+from cellguard.protect.perturb.rule import NoiseRule
+from cellguard.report.case import Section
+from cellguard.report.perturbed import PerturbedCase
+from cellguard.report.words import many, share, short
+from cellguard.rules.rule import percent
+
+_MOST_CELLS, _MOST_MU = 10, 20
+
+
+def perturbed(case: PerturbedCase) -> Section:
+    """Say what was perturbed, with which settings, and which tables the multipliers were drawn for."""
+    tables = []
+    for here in case.check.tables:
+        table = here.table.table
+        tables.append(
+            {
+                "name": table.name,
+                "by": [d.name for d in table.dimensions],
+                "value": table.response,
+                "kind": "counts" if table.is_count else "sums",
+                "decimals": case.decimals[table.name],
+                "rule": _rule(here.table.rule),
+                "figures": str(here.table.rule),
+                "sensitive": f"{many(int(here.needs.sensitive.sum()), 'cell')} of {len(table):,} before the noise, "
+                f"{int(here.unsafe.sum()):,} with it",
+                "flag": case.flags[table.name],
+            }
+        )
+    data = {"tables": tables, "settings": _settings(case), "warnings": list(case.summary.get("warnings", ()))}
+    return Section("perturbed", "What was perturbed", data)
+
+
+def _rule(rule: NoiseRule) -> str:
+    """Say when a perturbed cell is unsafe."""
+    who = {1: "somebody", 2: "one other contributor"}.get(rule.n, f"{rule.n - 1} other contributors together")
+    knows = "" if rule.q == 100 else f", knowing all others to within {percent(rule.q)} %"
+    return f"{who} can estimate the largest contributor to within {percent(100 * rule.accuracy)} %{knows}"
+
+
+def _settings(case: PerturbedCase) -> list[tuple[str, str]]:
+    made = case.check.multipliers
+    plan, how, records = made.plan, made.settings.attributes, made.records
+    rows = [("Method", _method(case)), ("Multipliers", _distribution(case))]
+    if plan.strata:
+        by = "what their cells need" if plan.strata == "need" else plan.strata
+        rows.append(
+            ("Strata", f"by {by}: " + ", ".join(f"{label} mu = {mu:.3g}" for label, mu in plan.classes.items()))
+        )
+    own = "none, so the ratio of two responses of one contributor is kept"
+    if how.variant != "none":
+        spread = "N(0, sd) added" if how.variant == "delta" else "multiplied by N(1, sd)"
+        own = f"every response has its own: the respondent's, {spread}, sd = {how.sd:g}"
+    rows.append(("Attribute multipliers", own))
+    if made.definitions.parts:
+        sums = [f"{total} = {_signed(parts)}" for total, parts in made.definitions.parts.items()]
+        rows.append(("Kept sums", "; ".join(sums)))
+    counted = f"{many(len(records), 'record')}, {many(records.units, 'multiplier')}: one a respondent or holding"
+    weighted = "; only what the sampled unit itself reported is perturbed, not what it stands for"
+    rows.append(("Records", counted + ("" if records.weight is None else weighted)))
+    return rows
+
+
+def _signed(parts: Mapping[str, int]) -> str:
+    return " ".join(f"{'−' if sign < 0 else '+'} {name}" for name, sign in parts.items()).removeprefix("+ ")
+
+
+def _method(case: PerturbedCase) -> str:
+    made = case.check.multipliers
+    if made.settings.method == "zes":
+        return "ZES: a random multiplier for each respondent, about mu away from 1, up or down"
+    d, cap = made.settings.mu.d, made.settings.mu.cap
+    return f"ZES(mu): the smallest mu up to {cap:g} with which a sensitive cell is safe with probability {d:g}"
+
+
+def _distribution(case: PerturbedCase) -> str:
+    zes, plan = case.check.multipliers.plan.zes, case.check.multipliers.plan
+    centre = "mu of the stratum" if plan.strata else f"mu = {zes.mu:.3g}"
+    signs = "as many up as down" if zes.directions == "balanced" else "up or down at random"
+    return f"1 ± r, r {zes.shape} with {centre} and sigma = {zes.deviation:.3g}, {signs}"
+
+
+def chosen_mu(case: PerturbedCase) -> Section | None:
+    """Show which mu each sensitive cell asks for, the largest first; nothing where mu was given."""
+    choice = case.check.multipliers.choice
+    if choice is None:
+        return None
+    counted = Counter(cell.status for cell in choice.cells)
+    order = sorted(choice.cells, key=lambda c: (not np.isnan(c.mu), -c.mu if not np.isnan(c.mu) else 0.0))
+    rows = [
+        {
+            "table": cell.table,
+            "codes": cell.name.replace("/", " / "),
+            "mu": "none helps" if np.isnan(cell.mu) else f"{cell.mu:.4f}",
+            "chance": f"{cell.probability:.3f}",
+            "status": cell.status,
+        }
+        for cell in order[:_MOST_MU]
+    ]
+    words = ", ".join(f"{n:,} {status}" for status, n in counted.most_common())
+    lead = f"Of {many(len(choice.cells), 'sensitive cell')}: {words}." if choice.cells else "No cell is sensitive."
+    return Section("mu", "How mu was chosen", {"lead": lead, "rows": rows, "more": len(order) - len(rows)})
+
+
+def noise(case: PerturbedCase) -> Section:
+    """Show the result tables: percentage noise by group of cells, information loss, and averages of replications."""
+    check, study = case.check, case.study
+    shown = [
+        _result("All tables" if len(check.tables) > 1 else check.tables[0].table.name, "this run", check.statistics)
+    ]
+    if len(check.tables) > 1:
+        for here in check.tables:
+            alone = table_statistics([here.table], [here.total])
+            shown.append(_result(here.table.name, "this run", alone, closed=True))
+    data: dict[str, Any] = {"tables": shown, "study": ""}
+    if study is not None:
+        times = f"{study.replications:,}"
+        shown.insert(1, _result(shown[0]["name"], f"averages of {times} replications", study.statistics()))
+        ratio = study.mean_ratio[~np.isnan(study.mean_ratio)]
+        bias = (
+            f"On average over the replications the perturbed total is between {ratio.min():.4f} and {ratio.max():.4f} "
+            "times the true one; without bias it tends to 1."
+        )
+        data |= {"study": times, "bias": bias if len(ratio) else "All totals are 0.", "cells": _variable(case)}
+    return Section("noise", "Noise and information loss", data)
+
+
+def _result(name: str, run: str, found: NoiseStatistics, *, closed: bool = False) -> dict[str, Any]:
+    rows = [
+        (word, *(f"{x:.2f}" if g.cells else "–" for x in (g.average, g.maximum, g.minimum)), f"{g.cells:,}")
+        for word, g in found.groups.items()
+    ]
+    ratio = "–" if np.isnan(found.loss_per_percent) else short(found.loss_per_percent)
+    return {
+        "name": name,
+        "run": run,
+        "closed": closed,
+        "rows": rows,
+        "loss": short(found.loss),
+        "ratio": ratio,
+        "squared": short(found.squared),
+    }
+
+
+def _variable(case: PerturbedCase) -> list[dict[str, str]]:
+    """Return the cells whose perturbed total varies most over the replications."""
+    study = case.study
+    if study is None:
+        return []
+    order = np.argsort(-np.nan_to_num(study.cv, nan=-1.0), kind="stable")[:_MOST_CELLS]
+    starts = np.cumsum([0, *(len(table) for table in study.tables)])
+    rows = []
+    for cell in order[~np.isnan(study.cv[order])].tolist():
+        at = int(np.searchsorted(starts, cell, side="right")) - 1
+        rows.append(
+            case.name(at, cell - int(starts[at]))
+            | {
+                "cv": f"{study.cv[cell]:.4f}",
+                "ratio": f"{study.mean_ratio[cell]:.4f}",
+                "unsafe": share(study.unsafe[cell], 1.0),
+            }
+        )
+    return rows
