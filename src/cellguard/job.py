@@ -28,6 +28,7 @@ from cellguard.protect.suppress.witness import witness
 from cellguard.protection import Knowledge, Requirements, require
 from cellguard.results import Assessment, Audited
 from cellguard.rules.assess import assess
+from cellguard.solver.highs import watching
 from cellguard.table.apriori import State
 from cellguard.table.facts import BoolArray
 from cellguard.table.pattern import Pattern, release
@@ -81,9 +82,15 @@ def protect_job(
         costs = set_costs(assessment.tables, assessment.needs.primary, wanted)
         start = None if warm is None else _earlier(warm, assessment.tables)
         engine = witness if seconds_allowed is None else partial(witness, rounds=_UNTIL_STOPPED)
-        clock = _with_deadline(tell, seconds_allowed)
+        in_time = _deadline(seconds_allowed)
+
+        def clock(text: str) -> None:
+            tell(text)
+            in_time()
+
         sums = None if known is None else known.sums
-        chosen = suppress(assessment.needs, costs, engine=engine, start=start, known=sums, tell=clock)
+        with watching(in_time):
+            chosen = suppress(assessment.needs, costs, engine=engine, start=start, known=sums, tell=clock)
     with _step("auditing", seconds, tell):
         found = _audit(assessment.needs, chosen.pattern, known, False, threads, tell)
     return Audited(
@@ -96,18 +103,15 @@ def _refuse_perturbed(job: Job) -> None:
         raise InputError("the job's tables are perturbed, not suppressed; use `cellguard perturb` or `perturb_job`")
 
 
-def _with_deadline(tell: Tell, seconds: float | None) -> Tell:
-    """Return a `tell` that stops whoever tells after so many seconds."""
-    if seconds is None:
-        return tell
-    end = time.monotonic() + seconds
+def _deadline(seconds: float | None) -> Callable[[], None]:
+    """Return a function that stops whoever calls it after so many seconds."""
+    end = np.inf if seconds is None else time.monotonic() + seconds
 
-    def check(text: str) -> None:
-        tell(text)
+    def in_time() -> None:
         if time.monotonic() > end:
             raise Stopped("the time allowed is over, and no safe pattern was found yet")
 
-    return check
+    return in_time
 
 
 def _earlier(folder: str | Path, tables: TableSet) -> BoolArray:

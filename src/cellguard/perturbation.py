@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -21,6 +21,8 @@ from cellguard.files.jobfile import Job
 from cellguard.files.perturbed import Perturbation, release_of, write_perturbed
 from cellguard.files.perturbspec import PerturbSpec
 from cellguard.files.respondents import Calibration, read_calibration
+from cellguard.files.write import csv_text
+from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.perturb.attributes import Attributes
 from cellguard.protect.perturb.conflicts import Protected
 from cellguard.protect.perturb.disclosed import Watch
@@ -29,6 +31,7 @@ from cellguard.protect.perturb.mu import MuOptions
 from cellguard.protect.perturb.multipliers import Multipliers, Settings, load_multipliers, make_multipliers
 from cellguard.protect.perturb.replicate import Replication, replicate_as_drawn
 from cellguard.protect.perturb.saved import Saved, read_saved
+from cellguard.protect.perturb.sensitivity import needs_of, supersensitive
 from cellguard.protect.perturb.workflow import Check, check_tables
 from cellguard.protect.perturb.zes import Zes
 from cellguard.randomness import fresh_seed
@@ -37,6 +40,8 @@ from cellguard.rules.simple import MinFrequency
 Tell = Callable[[str], None]
 CALIBRATED = "in the calibration set"
 LATER = "not in the calibration set"
+NOT_CHECKED = "NOT CHECKED"
+HIERARCHIES = "hierarchies.csv"
 _COUNT_DECIMALS, _DECIMALS = 3, 2
 
 
@@ -60,13 +65,14 @@ class PerturbedJob:
         return self.check.verdict != "unsafe"
 
     def flags(self) -> dict[str, str]:
-        """Return for each table whether it is in the calibration set and, if not, whether it was checked."""
+        """Return for each table whether it is in the calibration set, and whether it was checked."""
         known = {(tuple(t["by"]), t["response"]) for t in self.saved.parameters["tables"]}
         found = {}
         for here in self.check.tables:
             inside = (tuple(d.name for d in here.table.table.dimensions), here.table.response) in known
-            checked = "checked" if self.check.checked else "not checked"
-            found[here.table.name] = CALIBRATED if inside else f"{LATER}: {checked}"
+            place = CALIBRATED if inside else LATER
+            checked = place if inside else f"{place}: checked"
+            found[here.table.name] = checked if self.check.checked else f"{place}: {NOT_CHECKED}"
         return found
 
     def decimals(self) -> dict[str, int]:
@@ -86,6 +92,7 @@ class PerturbedJob:
             "cellguard": version("cellguard"),
             "step": "perturb",
             "verdict": check.verdict,
+            "checked": check.checked,
             "tables": {name: self._count(i, flag) for i, (name, flag) in enumerate(self.flags().items())},
             "method": settings.method,
             "mu": plan.zes.mu,
@@ -120,12 +127,16 @@ class PerturbedJob:
         return [name for name, decimals in self.decimals().items() if decimals < grid]
 
     def warnings(self) -> list[str]:
-        """Return what a statistician should know of the release."""
+        """Return what a statistician should know of the release; that it was not checked comes first."""
+        unchecked = [
+            f"{NOT_CHECKED}: the checks before release were left out, as was asked, so nobody knows whether these tables "
+            "disclose a contributor"
+        ]
         found = [
             f"table {name!r}: the perturbed values are rounded one by one, so they need not add up"
             for name in self.rounded()
         ]
-        return [*self.notes, *found, *self.check.multipliers.notes]
+        return [*([] if self.check.checked else unchecked), *self.notes, *found, *self.check.multipliers.notes]
 
     def _count(self, number: int, flag: str) -> dict[str, Any]:
         here = self.check.tables[number]
@@ -151,8 +162,7 @@ def perturb_job(
     ``multipliers`` is the file of an earlier run: the tables are then made from its multipliers, consistent with all
     earlier ones; ``checked`` False leaves the checks out, and every table then says so.
     """
-    if not job.is_perturbed:
-        raise JobError("the job's tables say `method: suppress`; `protect: {method: perturb}` is what is wanted here")
+    _check_job(job)
     if multipliers is None and not checked:
         raise InputError("new multipliers are always checked; only later tables from saved ones may go unchecked")
     if "xlsx" in job.formats:
@@ -163,17 +173,23 @@ def perturb_job(
     seconds["reading the records"] = time.perf_counter() - start
     drawn, saved = _draw(job, spec, data) if multipliers is None else _load(job, data, Path(multipliers))
     seconds["making multipliers"] = time.perf_counter() - start - seconds["reading the records"]
+    unseen = _missing(job, saved)
     check = check_tables(
         data.tables,
         drawn,
         watch=Watch(few=_few(job, spec), sparse=spec.sparse),
         accept=[_cell(text) for text in spec.accept],
         others=[table for folder in spec.published for table in read_published(job.path(folder))],
+        unseen=unseen,
         checked=checked,
         tell=tell,
     )
     seconds["checking"] = time.perf_counter() - start - sum(seconds.values())
-    notes = [*data.notes, *_missing(job, saved, check)]
+    notes = [*data.notes]
+    if unseen and checked:
+        notes.append(
+            f"combinations with earlier tables were not checked: add {listing(unseen)} to the job to check them too"
+        )
     study = None
     if spec.replications and drawn.plan.repeatable:
         tell(f"studying {spec.replications:,} replications")
@@ -184,6 +200,29 @@ def perturb_job(
     return PerturbedJob(job, check, saved, tuple(notes), seconds, study)
 
 
+def assess_perturbed(job: Job, *, tell: Tell = lambda _: None) -> dict[str, Any]:
+    """Return how many cells of each table are sensitive, and supersensitive; nothing is drawn, perturbed or checked."""
+    _check_job(job)
+    tell("reading the records")
+    data = read_calibration(job, drawing=False)
+    needs = {table.name: needs_of(table) for table in data.tables}
+    return {
+        "cellguard": version("cellguard"),
+        "step": "assess",
+        "method": "perturb",
+        "tables": {
+            name: {
+                "cells": len(n.table),
+                "sensitive": int(n.sensitive.sum()),
+                "supersensitive": int(supersensitive(n).sum()),
+                "rule": str(n.table.rule),
+            }
+            for name, n in needs.items()
+        },
+        "warnings": list(data.notes),
+    }
+
+
 def release_perturbed(done: PerturbedJob, folder: str | Path, *, force: bool = False) -> list[str]:
     """Write the output folder: the release if it is allowed, and the internal files in any case.
 
@@ -191,8 +230,21 @@ def release_perturbed(done: PerturbedJob, folder: str | Path, *, force: bool = F
     """
     outcome = Perturbation(done.job, done.check, done.saved, done.summary(), done.flags(), done.decimals(), done.study)
     pages, notes = _pages(done, outcome)
-    write_perturbed(folder, replace(outcome, pages=pages), force=force)
+    dimensions = {d.name: d for here in done.check.tables for d in here.table.table.dimensions}
+    files = {f"internal/{HIERARCHIES}": _hierarchies(dimensions.values()), **pages}
+    write_perturbed(folder, replace(outcome, pages=files), force=force)
     return notes
+
+
+def _hierarchies(dimensions: Iterable[Dimension]) -> str:
+    """Return the codes of all dimensions with their parents, as CSV: how `show` knows the tree of a table."""
+    rows = [
+        (dimension.name, number, code, hierarchy.parent_of(code) or "", dimension.labels.get(code, ""))
+        for dimension in dimensions
+        for number, hierarchy in enumerate(dimension.hierarchies)
+        for code in hierarchy.codes
+    ]
+    return csv_text(("dimension", "hierarchy", "code", "parent", "label"), rows)
 
 
 def _pages(done: PerturbedJob, outcome: Perturbation) -> tuple[dict[str, str], list[str]]:
@@ -210,8 +262,10 @@ def _pages(done: PerturbedJob, outcome: Perturbation) -> tuple[dict[str, str], l
     pages = {"internal/report.html": page.perturbed_page(case)}
     if done.safe:
         dimensions = {d.name: d for here in done.check.tables for d in here.table.table.dimensions}
-        adds_up = not done.rounded()
-        pages["release/report.html"] = page.public_perturbed_page(release_of(outcome), dimensions, adds_up=adds_up)
+        title = "" if done.check.checked else f"{NOT_CHECKED} before release: {', '.join(outcome.flags)}"
+        pages["release/report.html"] = page.public_perturbed_page(
+            release_of(outcome), dimensions, adds_up=not done.rounded(), title=title
+        )
     return pages, []
 
 
@@ -270,10 +324,19 @@ def _cell(text: str) -> Cell:
     return Cell(table.strip(), cell.strip())
 
 
-def _missing(job: Job, saved: Saved, check: Check) -> list[str]:
-    """Say which tables of the calibration set are not in this job, so that combinations with them are not checked."""
+def _missing(job: Job, saved: Saved) -> list[str]:
+    """Return the tables of the calibration set that are not in this job; combinations with them are not checked."""
     here = {(tuple(t.by), t.response or t.value) for t in job.tables}
-    gone = [t["name"] for t in saved.parameters["tables"] if (tuple(t["by"]), t["response"]) not in here]
-    if not (gone and check.checked):
-        return []
-    return [f"combinations with earlier tables were not checked: add {listing(gone)} to the job to check them too"]
+    return [t["name"] for t in saved.parameters["tables"] if (tuple(t["by"]), t["response"]) not in here]
+
+
+def _check_job(job: Job) -> None:
+    """Refuse a job that does not perturb, or does not say of each table how close is too close."""
+    if not job.is_perturbed:
+        raise JobError("the job's tables say `method: suppress`; `protect: {method: perturb}` is what is wanted here")
+    bare = [t.name for t in job.tables if all(isinstance(rule, MinFrequency) for rule in t.rules)]
+    if bare:
+        raise JobError(
+            f"table {bare[0]!r}: no rule says how much noise a cell needs (min_frequency does not); add dominance, "
+            "p_percent or prior_posterior to its `rules`, as {dominance: {n: 3, k: 70}}"
+        )

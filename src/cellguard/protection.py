@@ -52,6 +52,10 @@ class Requirements:
     unprotectable: BoolArray
     knowledge: Knowledge = field(default_factory=Knowledge)
 
+    def __repr__(self) -> str:
+        bad = int(self.unprotectable.sum())
+        return f"<Requirements: {int(self.primary.sum())} unsafe of {len(self.tables)} cells, {bad} unprotectable>"
+
 
 def require(findings: Findings, knowledge: Knowledge | None = None) -> Requirements:
     """Return the protection that the unsafe cells need, capped by what the attacker knows anyway.

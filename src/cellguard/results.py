@@ -16,6 +16,7 @@ from cellguard.attack.known import Known
 from cellguard.errors import listing
 from cellguard.files.build import input_digests
 from cellguard.files.jobfile import Job
+from cellguard.hierarchy.twins import twin_note
 from cellguard.protect.suppress.suppress import Suppression
 from cellguard.protection import Requirements
 from cellguard.rules.assess import Findings
@@ -34,6 +35,9 @@ class Assessment:
     notes: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"<Assessment: {self.findings!r}>"
+
     @property
     def tables(self) -> TableSet:
         """The linked set of tables."""
@@ -49,6 +53,9 @@ class Assessment:
                     f"dimension {dimension.name!r}: groupings that do not nest overlap ({listing(pairs, 3)}); "
                     "the difference of two published groups may be a small cell"
                 )
+            # The codes of records were looked at when they were read.
+            if not self.counts and int(dimension.level.max()) <= 1:
+                found += twin_note(dimension.name, dimension.codes)
         for spec, table in zip(self.job.tables, self.tables.tables, strict=True):
             if spec.decimals is None and (np.isnan(table.rounding) or 0 < table.rounding < 0.49 * table.unit):
                 found.append(
@@ -109,6 +116,9 @@ class Audited:
     suppression: Suppression | None = None
     notes: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Audited: {self.audit!r}>"
 
     def summary(self) -> dict[str, Any]:
         """Return verdict, counts and what gives cells away; no hidden value, but what an attacker would find."""

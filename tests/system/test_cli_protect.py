@@ -191,3 +191,25 @@ def test_a_certificate_that_leaves_known_totals_out_is_refused(with_known):
     path.write_text(json.dumps(document | {"known": []}))
     done = run("verify", "out", cwd=with_known)
     assert done.returncode == 1 and "speaks of totals known from elsewhere, but the certificate does not" in done.stdout
+
+
+def test_force_replaces_an_output_folder_and_nothing_else(with_known):
+    assert run("protect", "job.yaml", "--out", "out", cwd=with_known).returncode == 0
+    assert run("protect", "job.yaml", "--out", "out", "--force", cwd=with_known).returncode == 0
+    (with_known / "data").mkdir()
+    (with_known / "data/firms.csv").write_text("mine\n")
+    (with_known / "link").symlink_to(with_known / "out")
+    (with_known / "out/note.txt").write_text("mine\n")
+    for folder in ("data", "link", "t.csv", ".", "out"):
+        done = run("protect", "job.yaml", "--out", folder, "--force", cwd=with_known)
+        assert done.returncode == 2 and "is no output folder, so nothing replaces it" in done.stderr, folder
+    assert (with_known / "data/firms.csv").read_text() == "mine\n" and (with_known / "out/note.txt").exists()
+
+
+def test_an_audit_attacks_what_the_release_shows(with_known):
+    assert run("protect", "job.yaml", "--out", "out", cwd=with_known).returncode == 0
+    assert run("audit", "out", cwd=with_known).returncode == 0
+    path = with_known / "out/release/t.csv"
+    path.write_text(path.read_text().replace("a,p,,c", "a,p,10,"))
+    done = run("audit", "out", cwd=with_known)
+    assert done.returncode == 1 and "UNSAFE" in done.stdout and "t: a/p" in done.stdout

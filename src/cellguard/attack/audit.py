@@ -43,6 +43,10 @@ class Audit:
     upper: FloatArray
     exact: BoolArray
 
+    def __repr__(self) -> str:
+        failing, undecided = int(self.failing.sum()), int(self.undecided.sum())
+        return f"<Audit: {self.verdict}; {failing} failing, {undecided} undecided of {len(self.failing)} cells>"
+
     @property
     def verdict(self) -> Literal["safe", "unsafe", "undecided"]:
         """Safe only if every need is proven, and nothing that cannot be protected is in the set."""

@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import click
+
 MESSAGE = "Compiling, once after installation; this takes some seconds. Later runs start at once."
 _PACKAGE = Path(__file__).parent.parent
+_MODULES = {"perturb": "contributors"}  # by command, a module whose kernels it always runs
 
 
 def is_cold() -> bool:
-    """Tell whether no compiled kernel is stored yet where numba keeps them."""
+    """Tell whether no compiled kernel of the command that runs is stored yet where numba keeps them."""
+    context = click.get_current_context(silent=True)
+    module = _MODULES.get(context.info_name or "" if context else "", "kernel")
     given = os.environ.get("NUMBA_CACHE_DIR")
     folder = Path(given) if given else _PACKAGE
     if not given and not os.access(_PACKAGE / "table", os.W_OK):
         return False
-    return not (folder.is_dir() and any(folder.rglob("kernel.*.nbi")))
+    return not (folder.is_dir() and any(folder.rglob(f"{module}.*.nbi")))

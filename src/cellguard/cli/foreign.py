@@ -13,7 +13,7 @@ from cellguard.attack.audit import audit
 from cellguard.attack.explain import explain
 from cellguard.attack.foreign import Intervals, hidden_cells, infer, inner_table, read_protected
 from cellguard.attack.known import read_known
-from cellguard.errors import InputError, InternalError, did_you_mean
+from cellguard.errors import InputError, InternalError, did_you_mean, listing
 from cellguard.hierarchy.build import TOTAL, by_digits
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.hierarchy.hrc import read_hrc
@@ -54,6 +54,7 @@ class Foreign:
 def audit_foreign(given: Foreign, *, threads: int, tell: Callable[[str], None]) -> dict[str, Any]:
     """Work out the intervals of all suppressed cells, and return them with a verdict."""
     sources = [open_source(path) for path in given.tables]
+    _check_columns(given, sources)
     dimensions = {d.name: d for d in (_dimension(text, sources) for text in given.dims)}
     tables = []
     for path, source in zip(given.tables, sources, strict=True):
@@ -126,6 +127,18 @@ def _finite(number: float) -> float | None:
     return float(number) if np.isfinite(number) else None
 
 
+def _check_columns(given: Foreign, sources: Sequence[Source]) -> None:
+    """Refuse columns without a name, and tables without a dimension, with the columns that there are."""
+    columns = listing(list(dict.fromkeys(name for source in sources for name in source.names)))
+    if not given.dims:
+        raise InputError(f"name the dimension columns of --table, each with --dim COLUMN; the columns are {columns}")
+    named = {"--value": given.value, "--flag": given.flag, "--true": given.true}
+    named |= {f"--dim {text}": text.split(":")[0] for text in given.dims}
+    for option, column in named.items():
+        if column is not None and not column.strip():
+            raise InputError(f"{option.strip()} names no column; the columns are {columns}")
+
+
 def _dimension(text: str, sources: Sequence[Source]) -> Dimension:
     """Build a dimension from words such as ``industry:levels=nace.csv`` or ``size:total=All``."""
     name, *options = text.split(":")
@@ -145,7 +158,7 @@ def _dimension(text: str, sources: Sequence[Source]) -> Dimension:
     if "hrc" in given:
         return Dimension(name, read_hrc(given["hrc"], total=total))
     if "digits" in given:
-        return Dimension(name, by_digits(codes, _digits(given["digits"]), total=total))
+        return Dimension(name, by_digits(codes, _digits(given["digits"]), total=total, name=name))
     return flat_dimension(name, codes, total=total, place=users[0].place.name)
 
 

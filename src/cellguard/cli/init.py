@@ -38,7 +38,7 @@ def draft_job(data: Path, folder: Path) -> str:
     if not looks_like_cells(columns):
         return draft_records_job(data, folder, opened, columns)
     source = open_source(data)
-    guess = _guess(source)
+    guess = _guess(source, [c.name for c in columns if c.zeros or c.is_code])
     lines = [
         "# A cellguard job. Read it, correct it, then run: cellguard assess JOB",
         "# `cellguard schema` describes every key.",
@@ -100,7 +100,7 @@ def _rules(guess: _Guess) -> list[str]:
     return rules
 
 
-def _guess(source: Source) -> _Guess:
+def _guess(source: Source, code_like: Sequence[str]) -> _Guess:
     numbers: dict[str, FloatArray] = {}
     dimensions: dict[str, str] = {}
     others: list[str] = []
@@ -119,6 +119,8 @@ def _guess(source: Source) -> _Guess:
     count = next((n for n in numbers if _COUNT.match(n)), None)
     top = [n for n in numbers if _TOP.match(n)]
     values = [n for n in numbers if n != count and n not in top]
+    # What looks like codes, a year say, is the value only if nothing else can be.
+    values.sort(key=lambda name: name in code_like)
     if not values and count is None:
         raise InputError(f"{source.place.name}: no column holds numbers; a table needs cell totals")
     value = values[0] if values else "count"

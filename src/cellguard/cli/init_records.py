@@ -15,6 +15,8 @@ TOTALS = ("Total", "TOTAL", "total", "_T", "All", "all", "Ensemble", "Sum", "T")
 _SAMPLE = 100_000
 _MOST_CODES = 1_000
 _FEW_NUMBERS = 100
+_TIMES = 20  # how often a code that is a number comes on average
+_TIMES_EQUAL = 3  # the same, if all have as many digits
 _WEIGHT = re.compile(r"(?i)^(w|wgt|wt|weight\w*|\w*_weight|poids)$")
 _PERSON = re.compile(r"(?i)^(\w*_?id|firm|person|respondent|unit|enterprise|establishment|record|key)$")
 _GROUP = re.compile(r"(?i)^(group|holding|\w*_?group(_?id)?|\w*holding\w*|parent\w*)$")
@@ -32,12 +34,14 @@ class Column:
     numbers: int
     commas: int
     whole: int
+    zeros: int
+    widths: int
     has_total: bool
 
     @property
     def is_number(self) -> bool:
-        """Whether all entries are numbers, with a decimal point or a decimal comma."""
-        return 0 < self.filled == max(self.numbers, self.commas)
+        """Whether all entries are numbers, with a decimal point or a decimal comma; 01 is a code."""
+        return 0 < self.filled == max(self.numbers, self.commas) and not self.zeros
 
     @property
     def is_unique(self) -> bool:
@@ -46,10 +50,14 @@ class Column:
 
     @property
     def is_code(self) -> bool:
-        """Whether the entries look like codes: few different ones, each of which comes several times."""
+        """Whether the entries look like codes: few different ones, each of which comes several times.
+
+        Numbers do so if they are whole and very few, or not so few but all of one length, as 11 to 95.
+        """
         if not self.filled or self.different > _MOST_CODES or 2 * self.different > self.filled:
             return False
-        few = self.different <= _FEW_NUMBERS and 20 * self.different <= self.filled
+        times = _TIMES_EQUAL if self.widths == 1 else _TIMES
+        few = self.different <= _FEW_NUMBERS and times * self.different <= self.filled
         return not self.is_number or (self.whole == self.filled and few)
 
 
@@ -88,6 +96,8 @@ def look_at(data: Path) -> tuple[Opened, list[Column]]:
             f"count_if({point})",
             f"count_if({comma})",
             rf"count_if(regexp_matches({word}, '^[+-]?[0-9]+([.]0*)?$'))",
+            f"count_if(regexp_matches({word}, '^0[0-9]+$'))",
+            f"count(DISTINCT length({word}))",
             f"coalesce(bool_or({text} IN ({totals})), false)",
         ]
     sample = f"(SELECT * FROM {opened.noting} LIMIT {_SAMPLE})"  # noqa: S608
@@ -95,7 +105,7 @@ def look_at(data: Path) -> tuple[Opened, list[Column]]:
     opened.refuse_broken_lines()
     if not found[0]:
         raise InputError(f"{opened.name}: there are no rows; the data are empty")
-    return opened, [Column(n, found[0], *found[6 * i + 1 : 6 * i + 7]) for i, n in enumerate(opened.columns)]
+    return opened, [Column(n, found[0], *found[8 * i + 1 : 8 * i + 9]) for i, n in enumerate(opened.columns)]
 
 
 def guess_roles(columns: list[Column]) -> Guess:

@@ -7,12 +7,13 @@ import os
 import sys
 import time
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from cellguard.cli import cold
-from cellguard.errors import CellguardError, InputError, NotProtected, Stopped
+from cellguard.errors import CellguardError, NotProtected, Stopped
 
 if TYPE_CHECKING:
     from cellguard.files.jobfile import Job
@@ -95,6 +96,7 @@ def protect(
     """
     from cellguard.cli.show import show_audit, show_notes
     from cellguard.files.jobfile import Job
+    from cellguard.files.write import check_folder
     from cellguard.job import check_formats, protect_job, release_job
 
     if time_limit is not None and not time_limit > 0:
@@ -117,8 +119,7 @@ def protect(
         raise click.UsageError("say where the results go: --out DIR, or `output: {folder: DIR}` in the job")
     check_formats(spec)
     folder = out or spec.path(named or "")
-    if folder.exists() and not force:
-        raise InputError(f"the folder {str(folder)!r} exists already; choose another, or say --force to replace it")
+    check_folder(folder, force=force)
     with _progress(as_json or quiet) as tell:
         done = protect_job(spec, warm=warm, seconds_allowed=time_limit, threads=threads, tell=tell)
         safe = done.audit.verdict == "safe"
@@ -206,6 +207,7 @@ def show(folder: Path, table: str | None, internal: bool, where: tuple[str, ...]
 def diff(first: Path, second: Path, as_json: bool) -> None:
     """Compare the patterns of two output folders: which cells changed their status."""
     from cellguard.cli.show import show_table
+    from cellguard.cli.words import counted
     from cellguard.job import diff_folders
 
     found = diff_folders(first, second)
@@ -213,7 +215,9 @@ def diff(first: Path, second: Path, as_json: bool) -> None:
         click.echo(json.dumps(found, indent=2))
         return
     rows = [[table, cell, old, new] for table, cells in found.items() for cell, old, new in cells]
-    click.echo(f"{len(rows):,} cells differ.")
+    click.echo(f"{counted(len(rows), 'cell')} {'differs' if len(rows) == 1 else 'differ'}.")
+    if all("absent" in (old, new) for cells in found.values() for _, old, new in cells) and all(found.values()):
+        click.echo("The folders have no table in common.")
     if rows:
         show_table(["table", "cell", "first", "second"], rows)
 
@@ -291,6 +295,10 @@ def verify(certificate: Path, release: Path | None, internal: Path | None, as_js
     from cellguard.verify.verify import verify as check
 
     path = certificate / "internal" / "certificate.json" if certificate.is_dir() else certificate
+    if not path.is_file():
+        from cellguard.files.folder import refuse_perturbed
+
+        refuse_perturbed(path.parent.parent)
     found = check(path, release=release, internal=internal)
     if as_json:
         checks = [{"number": c.number, "name": c.name, "passed": c.passed, "detail": c.detail} for c in found.checks]
@@ -408,31 +416,42 @@ class _progress:  # noqa: N801
     """Show the present step: live on a terminal, as a line now and then in a log; nothing when asked to be silent."""
 
     def __init__(self, silent: bool) -> None:
-        self.silent, self.status = silent, None
-        self.start = self.last = time.monotonic()
+        self.step, self.start = "starting", time.monotonic()
+        self.live = None
+        self.over = Event()
+        self.logger = None
         if not silent and cold.is_cold():
             click.echo(cold.MESSAGE, err=True)
         if not silent and sys.stderr.isatty():
             from rich.console import Console
+            from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-            self.status = Console(stderr=True).status("starting")
+            columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+            self.live = Progress(*columns, console=Console(stderr=True), transient=True)
+            self.task = self.live.add_task(self.step)
+        elif not silent:
+            self.logger = Thread(target=self._log, daemon=True)
 
     def __enter__(self) -> Tell:
-        if self.status:
-            self.status.start()
+        if self.live:
+            self.live.start()
+        if self.logger:
+            self.logger.start()
         return self._tell
 
     def __exit__(self, *_: object) -> None:
-        if self.status:
-            self.status.stop()
+        self.over.set()
+        if self.live:
+            self.live.stop()
 
     def _tell(self, step: str) -> None:
-        now = time.monotonic()
-        if self.status:
-            self.status.update(f"{step} ({now - self.start:.0f} s)")
-        elif not self.silent and now - self.last >= _LOG_EVERY:
-            self.last = now
-            click.echo(f"{now - self.start:.0f} s: {step}", err=True)
+        self.step = step
+        if self.live:
+            self.live.update(self.task, description=step)
+
+    def _log(self) -> None:
+        while not self.over.wait(_LOG_EVERY):
+            click.echo(f"{time.monotonic() - self.start:.0f} s: {self.step}", err=True)
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,22 @@ from typing import Any
 import click
 
 from cellguard.cli.show import show_notes, show_table
-from cellguard.errors import InputError, JobError
+from cellguard.errors import JobError
 from cellguard.files.jobfile import Job
-from cellguard.perturbation import perturb_job, release_perturbed
+from cellguard.files.write import check_folder
+from cellguard.perturbation import assess_perturbed, perturb_job, release_perturbed
+
+_VERDICTS = {
+    "safe": "safe",
+    "unsafe": "UNSAFE, nothing is released",
+    "safe by itself": "safe by itself, but NOT CHECKED together with earlier tables",
+    "not checked": "NOT CHECKED, the checks before release were left out",
+}
+_RELEASE = {
+    "safe": "may be published",
+    "safe by itself": "NOT CHECKED together with earlier tables; publish it only if these were never published",
+    "not checked": "NOT CHECKED; do not publish it before somebody has looked at what it discloses",
+}
 
 
 @dataclass(frozen=True)
@@ -41,8 +54,7 @@ def run_perturb(
     if out is None and named is None:
         raise click.UsageError("say where the results go: --out DIR, or `output: {folder: DIR}` in the job")
     folder = out or job.path(named or "")
-    if folder.exists() and not force:
-        raise InputError(f"the folder {str(folder)!r} exists already; choose another, or say --force to replace it")
+    check_folder(folder, force=force)
     done = perturb_job(job, multipliers=multipliers, checked=checked, tell=tell)
     tell("writing")
     notes = release_perturbed(done, folder, force=force)
@@ -64,7 +76,7 @@ def show_perturbed(outcome: Outcome) -> None:
         for name, t in summary["tables"].items()
     ]
     show_table(["table", "cells", "sensitive", "still sensitive", "unsafe", ""], rows, numbers=(1, 2, 3, 4))
-    click.echo(f"Verdict: {summary['verdict']} (method {summary['method']}).")
+    click.echo(f"Verdict: {_VERDICTS[summary['verdict']]} (method {summary['method']}, {_mu(summary)}).")
     for finding in summary["open"][:10]:
         cells = ", ".join(finding["cells"][:4]) + (" ..." if len(finding["cells"]) > 4 else "")
         click.echo(f"  {finding['kind']}: {cells}: {finding['text']}")
@@ -76,7 +88,33 @@ def show_perturbed(outcome: Outcome) -> None:
         for line in lines:
             click.echo(f"  {line}")
     if outcome.safe:
-        click.echo(f"Wrote {outcome.folder}/release (may be published), {outcome.folder}/internal (confidential)")
+        release = _RELEASE[summary["verdict"]]
+        click.echo(f"Wrote {outcome.folder}/release ({release}), {outcome.folder}/internal (confidential)")
     else:
         click.echo(f"Nothing was released. {outcome.folder}/internal says more (confidential).")
     show_notes(outcome.notes, outcome.folder)
+
+
+def _mu(summary: Mapping[str, Any]) -> str:
+    """Say which mu the multipliers were drawn with, that of each class if there are strata."""
+    if "strata" not in summary:
+        return f"mu = {summary['mu']:.3g}"
+    return ", ".join(f"mu = {mu:.3g} of {label}" for label, mu in summary["strata"]["mu"].items())
+
+
+def run_dry(job: Job, *, tell: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
+    """Tell how many cells of a job's tables need noise; nothing is drawn and nothing is written."""
+    return assess_perturbed(job, tell=tell)
+
+
+def show_dry(summary: Mapping[str, Any]) -> None:
+    """Print how many cells need noise, and how many of them more than there can be."""
+    rows = [
+        [name, f"{t['cells']:,}", f"{t['sensitive']:,}", f"{t['supersensitive']:,}", t["rule"]]
+        for name, t in summary["tables"].items()
+    ]
+    show_table(["table", "cells", "sensitive", "supersensitive", "unsafe if"], rows, numbers=(1, 2, 3))
+    for warning in summary["warnings"]:
+        click.echo(f"Warning: {warning}")
+    click.echo("Sensitive cells need noise; supersensitive ones more than is reasonable: recode them, or accept them.")
+    click.echo("Nothing is perturbed or checked yet: these tables must not be published as they are.")

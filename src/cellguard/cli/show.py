@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cellguard.cli.words import counted
+
 if TYPE_CHECKING:
     from cellguard.verify.verify import Verification
 
@@ -23,8 +25,8 @@ def show_assessment(summary: Mapping[str, Any]) -> None:
     show_table(["table", "cells", "unsafe", "share", "unsafe by rule"], rows, numbers=(1, 2, 3))
     both = summary["set"]
     click.echo(
-        f"\nAs one set: {both['cells']:,} distinct cells, {both['relations']:,} relations, "
-        f"{both['primary']:,} unsafe cells."
+        f"\nAs one set: {counted(both['cells'], 'distinct cell')}, {counted(both['relations'], 'relation')}, "
+        f"{counted(both['primary'], 'unsafe cell')}."
     )
     for warning in summary["warnings"]:
         click.echo(f"Warning: {warning}")
@@ -66,12 +68,12 @@ def show_audit(summary: Mapping[str, Any], written: Sequence[str]) -> None:
         rows = [[name, *(f"{table[k]:,}" for k in keys)] for name, table in summary["tables"].items()]
         show_table(header, rows, numbers=range(1, 6))
         click.echo(
-            f"As one set: {both['cells']:,} distinct cells, {both['relations']:,} relations, "
-            f"{both['witnesses']:,} witnesses."
+            f"As one set: {counted(both['cells'], 'distinct cell')}, {counted(both['relations'], 'relation')}, "
+            f"{counted(both['witnesses'], 'witness')}."
         )
     else:
         click.echo(
-            f"{both['cells']:,} distinct cells, {both['suppressed']:,} suppressed, {both['disclosed']:,} disclosed."
+            f"{counted(both['cells'], 'distinct cell')}, {both['suppressed']:,} suppressed, {both['disclosed']:,} disclosed."
         )
     for failure in summary["failing"][:_SHOWN]:
         click.echo(f"\n{failure['cell']}: {_interval(failure)}")

@@ -1,4 +1,4 @@
-"""Words as a job file writes them."""
+"""Words as a job file writes them, and as a terminal shows them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,16 @@ def name_of(text: str) -> str:
     'my_table_1'
     """
     return re.sub(r"[^\w.-]+", "_", text).strip("_") or "table"
+
+
+def counted(many: int, one: str) -> str:
+    """Return a number with the word for what is counted, in the singular where there is one.
+
+    >>> counted(1, "relation"), counted(2000, "witness"), counted(0, "cell")
+    ('1 relation', '2,000 witnesses', '0 cells')
+    """
+    word = one if many == 1 else one + ("es" if one.endswith("s") else "s")
+    return f"{many:,} {word}"
 
 
 def text_of(word: str | None) -> str:

@@ -27,6 +27,7 @@ from cellguard.table.tableset import TableSet, link
 
 def read_folder(folder: str | Path) -> tuple[Findings, Requirements, Pattern]:
     """Rebuild tables and rules from the stored facts, and the pattern from the stored statuses."""
+    refuse_perturbed(folder)
     inside = Path(folder) / "internal"
     try:
         about = json.loads((inside / "certificate.json").read_text(encoding="utf-8"))
@@ -38,6 +39,27 @@ def read_folder(folder: str | Path) -> tuple[Findings, Requirements, Pattern]:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         raise InputError(f"{str(folder)!r} is damaged: its files do not fit together; see `cellguard verify`") from None
+
+
+def is_perturbed(folder: str | Path) -> bool:
+    """Tell whether the tables of an output folder were perturbed, as its release or its internal half says."""
+    for part, key in (("release/metadata.json", "method"), ("internal/summary.json", "step")):
+        try:
+            about = json.loads((Path(folder) / part).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(about, dict) and about.get(key) == "perturb":
+            return True
+    return False
+
+
+def refuse_perturbed(folder: str | Path) -> None:
+    """Refuse an output folder whose tables were perturbed, where a pattern or a certificate is wanted."""
+    if is_perturbed(folder):
+        raise InputError(
+            f"the tables in {str(folder)!r} were perturbed, not suppressed: there is no pattern and no certificate; "
+            f"what the checks found is in internal/findings.json, and `cellguard show` shows the tables"
+        )
 
 
 def _rebuild(inside: Path, about: dict[str, Any]) -> tuple[Findings, Requirements, Pattern]:
@@ -52,10 +74,20 @@ def _rebuild(inside: Path, about: dict[str, Any]) -> tuple[Findings, Requirement
     rules = {spec["name"]: [parse_rule(rule) for rule in spec["rules"]] for spec in specs}
     findings = assess(linked, rules)
     needs = require(findings, _knowledge(attack))
-    hidden = np.zeros(len(linked), bool)
-    for status, cells in zip(statuses, linked.cells_of, strict=True):
-        hidden[cells] |= np.isin(status, ["primary", "secondary"])
+    hidden = np.ones(len(linked), bool)
+    for spec, status, cells in zip(specs, statuses, linked.cells_of, strict=True):
+        shown = np.flatnonzero(np.array(status) != "unpublished")
+        hidden[cells[shown[_shown(inside.parent / "release" / f"{spec['name']}.csv", len(shown))]]] = False
+    hidden &= ~Pattern(linked, hidden, hidden).unpublished
     return findings, needs, Pattern(linked, needs.primary & hidden, hidden & ~needs.primary)
+
+
+def _shown(path: Path, rows: int) -> BoolArray:
+    """Tell which rows of a released table show a value, which is all that an attacker goes by."""
+    value = open_source(path).text("value").to_pylist()
+    if len(value) != rows:
+        raise InputError(f"{path.name} in the release does not have the cells of the table; see `cellguard verify`")
+    return np.array([bool(text) for text in value], bool)
 
 
 def read_known_sums(folder: str | Path, tables: TableSet) -> sp.csr_array | None:
@@ -76,6 +108,7 @@ def read_known_sums(folder: str | Path, tables: TableSet) -> sp.csr_array | None
 
 def read_statuses(folder: str | Path) -> dict[str, dict[str, str]]:
     """Return for each table of an output folder the status of each cell, by its name."""
+    refuse_perturbed(folder)
     inside = Path(folder) / "internal"
     try:
         specs = json.loads((inside / "certificate.json").read_text(encoding="utf-8"))["tables"]

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -27,7 +25,7 @@ from cellguard.errors import InputError
 from cellguard.files.formats import write_formats
 from cellguard.files.jobfile import Job
 from cellguard.files.rulespec import dump_rule
-from cellguard.files.write import csv_text
+from cellguard.files.write import csv_text, whole_folder
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.suppress.explain import Explanations
 from cellguard.rules.assess import Findings, TableFindings
@@ -58,17 +56,9 @@ class Outcome:
 def write_output(folder: str | Path, outcome: Outcome, *, force: bool = False) -> None:
     """Write release and internal files of a proven pattern, all or nothing."""
     audit = outcome.audit
-    folder = Path(folder)
     if audit.verdict != "safe":
         raise InputError(f"nothing is released: the audit's verdict is {audit.verdict}")
-    if folder.exists() and not force:
-        raise InputError(f"the folder {str(folder)!r} exists already; choose another, or say --force to replace it")
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    except OSError as error:
-        raise InputError(f"cannot write {str(folder)!r}: {error.strerror}") from None
-    try:
+    with whole_folder(folder, force=force) as made:
         published = release(audit.pattern, audit.values)
         _write_release(made / "release", published)
         write_formats(made / "release", published, outcome.job.formats)
@@ -76,23 +66,6 @@ def write_output(folder: str | Path, outcome: Outcome, *, force: bool = False) -
         for name, page in outcome.pages.items():
             (made / name).write_text(page, encoding="utf-8")
         _write_certificate(made, outcome)
-        for path in (made / "internal").rglob("*"):
-            path.chmod(0o700 if path.is_dir() else 0o600)
-        made.chmod(0o755)
-        _replace(made, folder)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
-
-
-def _replace(made: Path, folder: Path) -> None:
-    if folder.exists():
-        old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.old."))
-        folder.replace(old / "old")
-        made.replace(folder)
-        shutil.rmtree(old)
-    else:
-        made.replace(folder)
 
 
 def _write_release(folder: Path, published: Release) -> None:

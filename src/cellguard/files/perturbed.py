@@ -7,8 +7,6 @@ the findings, and the multipliers that later tables come from.
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,10 +15,9 @@ from typing import Any
 import numpy as np
 import yaml
 
-from cellguard.errors import InputError
 from cellguard.files.formats import write_formats
 from cellguard.files.jobfile import Job
-from cellguard.files.write import csv_text
+from cellguard.files.write import csv_text, whole_folder
 from cellguard.protect.perturb.replicate import Replication
 from cellguard.protect.perturb.saved import Saved, write_saved
 from cellguard.protect.perturb.workflow import Check, Perturbed
@@ -51,37 +48,12 @@ class Perturbation:
 
 def write_perturbed(folder: str | Path, outcome: Perturbation, *, force: bool = False) -> None:
     """Write the folder, all or nothing; without a release and without multipliers if the check forbids it."""
-    folder = Path(folder)
-    if folder.exists() and not force:
-        raise InputError(f"the folder {str(folder)!r} exists already; choose another, or say --force to replace it")
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    except OSError as error:
-        raise InputError(f"cannot write {str(folder)!r}: {error.strerror}") from None
-    try:
+    with whole_folder(folder, force=force) as made:
         if outcome.check.verdict != "unsafe":
             _write_release(made / "release", outcome)
         _write_internal(made / "internal", outcome)
         for name, text in outcome.pages.items():
             (made / name).write_text(text, encoding="utf-8")
-        for path in (made / "internal").rglob("*"):
-            path.chmod(0o600)
-        made.chmod(0o755)
-        _put(made, folder)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
-
-
-def _put(made: Path, folder: Path) -> None:
-    if folder.exists():
-        old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.old."))
-        folder.replace(old / "old")
-        made.replace(folder)
-        shutil.rmtree(old)
-    else:
-        made.replace(folder)
 
 
 def release_of(outcome: Perturbation) -> Release:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import os
+import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from cellguard.errors import InputError
@@ -30,6 +32,54 @@ def write_text(path: str | Path, text: str, *, force: bool = False, confidential
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def check_folder(folder: str | Path, *, force: bool) -> None:
+    """Refuse to write an output folder where something else is: only another output folder is ever replaced."""
+    folder = Path(folder)
+    if not folder.exists() and not folder.is_symlink():
+        return
+    if folder.is_symlink() or not folder.is_dir() or not _is_output(folder):
+        raise InputError(f"{str(folder)!r} exists and is no output folder, so nothing replaces it; choose another")
+    if not force:
+        raise InputError(f"the folder {str(folder)!r} exists already; choose another, or say --force to replace it")
+
+
+def _is_output(folder: Path) -> bool:
+    """Tell whether a folder holds what a run writes, and nothing else."""
+    found = {path.name for path in folder.iterdir()}
+    return not found or (found <= {"release", "internal"} and (folder / "internal" / "job.yaml").is_file())
+
+
+@contextmanager
+def whole_folder(folder: str | Path, *, force: bool) -> Iterator[Path]:
+    """Give a folder to write into, which takes its place when all is done; what is internal is its owner's only."""
+    check_folder(folder, force=force)
+    folder = Path(folder)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    except OSError as error:
+        raise InputError(f"cannot write {str(folder)!r}: {error.strerror}") from None
+    try:
+        yield made
+        for path in (made / "internal").rglob("*"):
+            path.chmod(0o700 if path.is_dir() else 0o600)
+        made.chmod(0o755)
+        _take_place(made, folder)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+
+
+def _take_place(made: Path, folder: Path) -> None:
+    if folder.exists():
+        old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.old."))
+        folder.replace(old / "old")
+        made.replace(folder)
+        shutil.rmtree(old)
+    else:
+        made.replace(folder)
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -55,16 +55,24 @@ def from_levels(
 
 
 def by_digits(
-    codes: Iterable[str], digits: Sequence[int], *, total: str = TOTAL, labels: Mapping[str, str] = NOTHING
+    codes: Iterable[str],
+    digits: Sequence[int],
+    *,
+    total: str = TOTAL,
+    labels: Mapping[str, str] = NOTHING,
+    name: str = "",
 ) -> Hierarchy:
     """Return the hierarchy that the digits of the codes spell: each level adds so many characters.
+
+    ``name`` is the dimension that errors name.
 
     >>> h = by_digits(["1011", "1012", "2"], [1, 1, 2])
     >>> h.codes
     ('Total', '1', '10', '1011', '1012', '2')
     """
+    at = f"dimension {name!r}: " if name else ""
     if not digits or min(digits) < 1:
-        raise HierarchyError(f"digits must be whole numbers above 0, one a level, not {list(digits)}")
+        raise HierarchyError(f"{at}digits must be whole numbers above 0, one a level, not {list(digits)}")
     ends = list(accumulate(digits))
     rows = []
     for code in codes:
@@ -72,7 +80,7 @@ def by_digits(
             continue
         if len(code) not in ends:
             raise HierarchyError(
-                f"the code {code!r} has {len(code)} characters, but digits {list(digits)} allow only "
+                f"{at}the code {code!r} has {len(code)} characters, but digits {list(digits)} allow only "
                 f"{', '.join(map(str, ends))}"
             )
         rows.append([code[:end] for end in ends if end <= len(code)])

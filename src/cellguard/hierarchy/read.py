@@ -42,7 +42,7 @@ def read_text(path: str | Path) -> str:
     try:
         data = Path(path).read_bytes()
     except FileNotFoundError:
-        raise InputError(f"no file {str(path)!r}; check the path (it is relative to the job file)") from None
+        raise InputError(f"no file {str(path)!r}; check its name and its folder") from None
     except OSError as error:
         raise InputError(f"cannot read {str(path)!r}: {error.strerror}") from None
     try:

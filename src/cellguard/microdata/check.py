@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
 
 from cellguard.errors import InputError, UnknownCode, did_you_mean
 from cellguard.hierarchy.hierarchy import Hierarchy
+from cellguard.hierarchy.twins import twin_note
 from cellguard.microdata.expressions import Expressions, Fault, express, hint
 from cellguard.microdata.roles import Roles
 from cellguard.microdata.sources import Opened, quoted
@@ -25,8 +26,8 @@ class Spread:
     """What a sum must know of its numbers: their decimals (7 if more than 6), the largest size, the sum of sizes."""
 
     decimals: int
-    largest: float
-    size: float
+    largest: float = field(repr=False)
+    size: float = field(repr=False)
 
     @property
     def kept(self) -> int:
@@ -84,6 +85,7 @@ def check_records(opened: Opened, roles: Roles) -> Checked:
     notes = [
         *opened.notes,
         *_rounded(opened, spread),
+        *(f"{opened.name}, {note}" for column, codes in labels.items() for note in twin_note(column, codes)),
         *(f"{opened.name}: {_count(n)} with {drop.words}{_left(drop.leaves)}" for drop, n in dropped if n),
     ]
     return Checked(opened, roles, how, records, labels, spread, (*notes, *_respondents(opened, roles, how)))
@@ -170,6 +172,8 @@ def _respondents(opened: Opened, roles: Roles, how: Expressions) -> list[str]:
 
 def several_records(name: str, respondents: int) -> str:
     """Say that respondents have several records."""
+    if respondents == 1:
+        return f"{name}: 1 respondent has several records; in each cell it counts once, with the sum of its own"
     how = "in each cell they count once, with the sum of theirs"
     return f"{name}: {respondents:,} respondents have several records; {how}"
 

@@ -22,6 +22,9 @@ class Pairs(NamedTuple):
     value: npt.NDArray[np.float64]
     weight: npt.NDArray[np.float64]
 
+    def __repr__(self) -> str:
+        return f"<Pairs of {len(self.row)} records>"
+
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
@@ -45,6 +48,7 @@ class Grouped:
     has_holdings whether a holding column was given (not only a respondent, or nothing)
     has_requests whether it is known who asks for protection
     notes       what a statistician should know of the reading: records dropped, and the like
+    name        the file that the records are from, or what they are called, for messages
     """
 
     columns: tuple[str, ...]
@@ -61,9 +65,14 @@ class Grouped:
     has_requests: bool = True
     read_units: Callable[[], Units] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
+    name: str = "the records"
 
     def __len__(self) -> int:
         return len(self.holding)
+
+    def __repr__(self) -> str:
+        values = f", values {', '.join(self.total)}" if self.total else ""
+        return f"<Grouped: {len(self)} rows of {self.holdings} holdings by {', '.join(self.columns)}{values}>"
 
     @property
     def holdings(self) -> int:

@@ -129,6 +129,12 @@ def _codes(checked: Checked) -> list[str]:
 def _sums(checked: Checked) -> list[_Sum]:
     """Return what to add up: each response; with weights also each weighted response, and the weights."""
     roles, how, spread = checked.roles, checked.how, checked.spread
+    for name in roles.responses:
+        if spread[name].size >= _EXACT:
+            raise InputError(
+                f"{checked.opened.name}, column {name!r}: the values add up to more than can be exact; "
+                "give them in thousands or millions"
+            )
     pairs = list(zip(how.values, (spread[name] for name in roles.responses), strict=True))
     plain = [_whole(value, here, checked.records) for value, here in pairs]
     if how.weight is None or roles.weight is None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from cellguard.errors import InputError
 from cellguard.microdata.check import check_records
 from cellguard.microdata.grouped import Grouped
 from cellguard.microdata.query import group_records
@@ -39,6 +41,9 @@ def records(
     >>> firms.labels, firms.codes[0].tolist(), firms.records.tolist(), firms.total["turnover"].tolist()
     ((('N', 'S'),), [0, 1], [2, 1], [7.5, 1.0])
     """
+    for option, names in (("by", by), ("values", values)):
+        if isinstance(names, str):
+            raise InputError(f"`{option}` must be a list of columns; give [{names!r}]")
     opened = open_records(data, name=name, query=query, delimiter=delimiter, decimal=decimal, encoding=encoding)
     roles = Roles(tuple(by), tuple(values), weight, respondent, holding, waiver, request, missing or Missing())
-    return group_records(check_records(opened, roles))
+    return replace(group_records(check_records(opened, roles)), name=opened.name)

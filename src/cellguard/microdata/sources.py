@@ -164,7 +164,7 @@ def _open_path(
     dialect: Dialect,
 ) -> Opened:
     if not path.is_file():
-        raise InputError(f"no file {str(path)!r}; check the path (it is relative to the job file)")
+        raise InputError(f"no file {str(path)!r}; check its name and its folder")
     suffix = path.suffix.lower()
     if query is not None:
         return _open_query(connection, path, query)

@@ -43,6 +43,12 @@ def read_header(path: Path, dialect: Dialect) -> tuple[list[str], str]:
         raise InputError(f"{name}: the file is empty; it needs a header line and rows")
     delimiter = dialect.delimiter or max(",;\t|", key=first.count)
     header = next(csv.reader([first], delimiter=delimiter))
+    other = max(",;\t|", key=first.count)
+    if len(header) == 1 and other in header[0]:
+        raise InputError(
+            f"{name}: the delimiter looks wrong: split at {delimiter!r} the header has one column, but it holds "
+            f"{other!r}; say `delimiter: {other!r}`, or leave it out to have it found"
+        )
     twice = sorted({column for column in header if header.count(column) > 1})
     if twice:
         raise InputError(f"{name}: the header names {listing(twice)} twice; give each column a name of its own")

@@ -30,3 +30,7 @@ class Units:
 
     def __len__(self) -> int:
         return len(self.holding)
+
+    def __repr__(self) -> str:
+        values = f", values {', '.join(self.values)}" if self.values else ""
+        return f"<Units: {len(self)} records by {', '.join(self.columns)}{values}>"

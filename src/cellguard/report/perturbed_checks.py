@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cellguard.errors import listing
 from cellguard.protect.perturb.finding import Finding
 from cellguard.protect.perturb.redesign import redesign
 from cellguard.protect.perturb.sensitivity import supersensitive
@@ -22,11 +23,20 @@ _MOST_FINDINGS, _MOST_EXTREME = 100, 50
 def verdict(case: PerturbedCase) -> dict[str, Any]:
     """Return the verdict in one line, one sentence and a few figures, and where the findings are that forbid it."""
     check = case.check
-    kinds = {"safe": "safe", "unsafe": "unsafe", "not checked": "undecided"}
+    kinds = {"safe": "safe", "unsafe": "unsafe", "safe by itself": "undecided", "not checked": "undecided"}
     lines = {
         "safe": ("Checked, may be released", _nothing_left(len(case.accepted))),
         "unsafe": ("Not released", f"{many(len(check.open), 'finding forbids', 'findings forbid')} the release."),
-        "not checked": ("Released without checks", "The checks were left out, as was asked; later tables may do so."),
+        "safe by itself": (
+            "Checked by itself, not together with earlier tables",
+            f"{_nothing_left(len(case.accepted))} But combinations with earlier tables from the same multipliers "
+            f"({listing(check.unseen)}) were not checked, and may disclose a contributor.",
+        ),
+        "not checked": (
+            "NOT CHECKED: released without checks",
+            "The checks before release were left out, as was asked. Nobody knows whether these tables disclose a "
+            "contributor, alone or together with earlier ones.",
+        ),
     }
     headline, sentence = lines[check.verdict]
     if check.limits:
@@ -148,6 +158,8 @@ def looked_at(case: PerturbedCase) -> Section:
     else:
         result = ("none given", "open")
     rows.append(("The same data suppressed", *result, "Tables of the same data that show true values (`published`)."))
+    if check.unseen:
+        rows.append(("Earlier tables", "not checked", "open", "Somebody who combines them with these: " + ", ".join(check.unseen) + "."))
     rows.append(("Tables outside this set", "not checked", "open", "Other tables about the same respondents."))
     return attacks([(name, result, who, kind) for name, result, kind, who in rows], check.limits)
 

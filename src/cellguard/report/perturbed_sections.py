@@ -80,7 +80,10 @@ def _method(case: PerturbedCase) -> str:
     if made.settings.method == "zes":
         return "ZES: a random multiplier for each respondent, about mu away from 1, up or down"
     d, cap = made.settings.mu.d, made.settings.mu.cap
-    return f"ZES(mu): the smallest mu up to {cap:g} with which a sensitive cell is safe with probability {d:g}"
+    text = f"ZES(mu): the smallest mu up to {cap:g} with which a sensitive cell is safe with probability {d:g}"
+    if made.choice is None or made.choice.asked:
+        return text
+    return f"{text}; but {made.choice.words()}, so mu = {made.plan.zes.mu:.3g} was used"
 
 
 def _distribution(case: PerturbedCase) -> str:
@@ -109,7 +112,20 @@ def chosen_mu(case: PerturbedCase) -> Section | None:
     ]
     words = ", ".join(f"{n:,} {status}" for status, n in counted.most_common())
     lead = f"Of {many(len(choice.cells), 'sensitive cell')}: {words}." if choice.cells else "No cell is sensitive."
+    lead += f" {_used(case)}"
     return Section("mu", "How mu was chosen", {"lead": lead, "rows": rows, "more": len(order) - len(rows)})
+
+
+def _used(case: PerturbedCase) -> str:
+    """Say which mu the multipliers were really drawn with."""
+    made = case.check.multipliers
+    if made.plan.strata:
+        text = "Used were " + ", ".join(f"mu = {mu:.4g} ({label})" for label, mu in made.plan.classes.items())
+    else:
+        text = f"Used was mu = {made.plan.zes.mu:.4g}"
+    if made.choice is None or made.choice.asked:
+        return text + "."
+    return text + (", the least of a stratum." if made.plan.strata else ", since no cell asks for one that it can get.")
 
 
 def noise(case: PerturbedCase) -> Section:

@@ -11,7 +11,7 @@ import numpy as np
 from cellguard.errors import InputError, did_you_mean
 from cellguard.rules.rule import Rule
 from cellguard.table.apriori import State
-from cellguard.table.facts import BoolArray, FloatArray
+from cellguard.table.facts import BoolArray, FloatArray, Mark
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet, link
 
@@ -24,6 +24,10 @@ class TableFindings:
     rules: tuple[Rule, ...]
     sensitivity: tuple[FloatArray, ...]
     unsafe: tuple[BoolArray, ...]
+
+    def __repr__(self) -> str:
+        rules = "; ".join(map(str, self.rules)) or "no rules"
+        return f"<TableFindings {self.table.name!r}: {int(self.primary.sum())} unsafe of {len(self.table)} ({rules})>"
 
     @cached_property
     def primary(self) -> BoolArray:
@@ -66,6 +70,10 @@ class Findings:
     tables: TableSet
     by_table: tuple[TableFindings, ...]
 
+    def __repr__(self) -> str:
+        names = ", ".join(f.table.name for f in self.by_table)
+        return f"<Findings {names}: {int(self.primary.sum())} unsafe of {len(self.tables)} distinct cells>"
+
     def __getitem__(self, name: str) -> TableFindings:
         names = [f.table.name for f in self.by_table]
         if name not in names:
@@ -96,8 +104,8 @@ class Findings:
         return []
 
 
-def assess(tables: Table | TableSet, rules: Sequence[Rule] | Mapping[str, Sequence[Rule]]) -> Findings:
-    """Apply sensitivity rules: a list for all tables, or one list a table name.
+def assess(tables: Table | TableSet, rules: Rule | Sequence[Rule] | Mapping[str, Rule | Sequence[Rule]]) -> Findings:
+    """Apply sensitivity rules: one or a list for all tables, or one list a table name.
 
     >>> from cellguard.rules.linear import PPercent
     >>> from cellguard.table.read import cells
@@ -110,14 +118,34 @@ def assess(tables: Table | TableSet, rules: Sequence[Rule] | Mapping[str, Sequen
     chosen = rules if isinstance(rules, Mapping) else {t.name: rules for t in linked.tables}
     for name in chosen:
         linked[name]
-    findings = Findings(linked, tuple(_assess_table(t, tuple(chosen.get(t.name, ()))) for t in linked.tables))
+    findings = Findings(linked, tuple(_assess_table(t, _listed(chosen.get(t.name, ()))) for t in linked.tables))
     _refuse_contradiction(findings)
     return findings
 
 
+def _listed(rules: Rule | Sequence[Rule]) -> tuple[Rule, ...]:
+    """Return one rule or several as a tuple; anything else is refused."""
+    found = tuple(rules) if isinstance(rules, Sequence) else (rules,)
+    for rule in found:
+        if isinstance(rule, type) or not hasattr(rule, "sensitivity"):
+            raise InputError("rules must be values such as PPercent(10), or a list of them")
+    return found
+
+
+def _missing(table: Table, rule: Rule) -> str | None:
+    """Say which fact of a rule a table lacks, and how to give it."""
+    missing = table.facts.missing(rule.facts)
+    if missing and table.origin == "records" and not table.facts.missing([f for f in rule.facts if isinstance(f, Mark)]):
+        return (
+            "facts that the table was made without; give the facts of all its rules when you make it from records: "
+            "Wanted(..., facts=(*rule.facts, *other.facts))"
+        )
+    return missing
+
+
 def _assess_table(table: Table, rules: tuple[Rule, ...]) -> TableFindings:
     for rule in rules:
-        missing = table.facts.missing(rule.facts)
+        missing = _missing(table, rule)
         if missing:
             raise InputError(f"table {table.name!r}: the rule {rule} needs {missing}")
         if rule.nonnegative:
@@ -138,8 +166,9 @@ def _refuse_negative(table: Table, rule: Rule) -> None:
         negative = negative | (table.facts.negative < 0)
     if negative.any():
         cell = int(np.flatnonzero(negative)[0])
+        where = f"{table.place.name}, column {table.response!r}" if table.origin == "records" else table.where(cell)
         raise InputError(
-            f"{table.where(cell)}: the cell {table.cell_name(cell)} has a negative value or contribution, but the rule "
+            f"{where}: the cell {table.cell_name(cell)} has a negative value or contribution, but the rule "
             f"{rule} only makes sense for values that are not negative; use a rule such as min_frequency for this table"
         )
 

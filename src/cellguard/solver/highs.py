@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Event, Thread
+
 import highspy
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +26,19 @@ _STATUS = {
     highspy.HighsModelStatus.kInterrupt: Status.stopped,
 }
 _NOTHING = np.zeros(0)
+_LARGE = 3_000  # columns from which a solve may take so long that somebody wants to stop it
+_OFTEN = 0.2
+_watcher: ContextVar[Callable[[], None] | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watching(watcher: Callable[[], None]) -> Iterator[None]:
+    """Have somebody look in while large programs are solved: what he raises stops the solver, as Ctrl-C does."""
+    token = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
 
 
 class Session:
@@ -62,7 +80,8 @@ class Session:
     def solve(self) -> Solution:
         """Solve, and return the solution if there is one."""
         # A warning (say, an unbounded ray found late) still has a model status that tells the truth.
-        if self._highs.run() == highspy.HighsStatus.kError:
+        large = self._mixed or self._highs.getNumCol() >= _LARGE
+        if (self._run_watched() if large else self._highs.run()) == highspy.HighsStatus.kError:
             raise InternalError("the solver failed")
         found = self._highs.getModelStatus()
         if found not in _STATUS:
@@ -79,6 +98,28 @@ class Session:
             np.asarray(solution.row_dual, float),
             bound,
         )
+
+    def _run_watched(self) -> highspy.HighsStatus:
+        """Run in a thread, so that Ctrl-C and the watcher can stop the solver, which hears neither by itself."""
+        found, over, watcher = [highspy.HighsStatus.kError], Event(), _watcher.get()
+        self._highs.HandleUserInterrupt = True
+
+        def run() -> None:
+            try:
+                found[0] = self._highs.run()
+            finally:
+                over.set()
+
+        Thread(target=run, daemon=True).start()
+        try:
+            while not over.wait(_OFTEN):
+                if watcher:
+                    watcher()
+        except BaseException:
+            self._highs.cancelSolve()  # type: ignore[no-untyped-call]
+            over.wait()
+            raise
+        return found[0]
 
     def _has_point(self, info: highspy.HighsInfo) -> bool:
         """Whether an integer program that was stopped has found a point."""

@@ -45,6 +45,9 @@ class Apriori:
     need_lower: FloatArray
     need_upper: FloatArray
 
+    def __repr__(self) -> str:
+        return f"<Apriori of {len(self.state)} cells: {int((self.state > 0).sum())} with a state>"
+
     @classmethod
     def silent(cls, n: int) -> Apriori:
         """Return the statement about ``n`` cells that says nothing."""

@@ -109,6 +109,10 @@ class Facts:
     deviation: FloatArray | None = None
     entropy: FloatArray | None = None
 
+    def __repr__(self) -> str:
+        known = [f.name for f in fields(self) if f.name not in _WHOLE and getattr(self, f.name) is not None]
+        return f"<Facts of {len(self.total)} cells: {', '.join([*known, *self.marks])}>"
+
     @property
     def basis(self) -> FloatArray:
         """The total that contributions relate to: ``base``, or the published total."""

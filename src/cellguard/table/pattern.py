@@ -23,6 +23,10 @@ class Pattern:
     primary: BoolArray
     secondary: BoolArray
 
+    def __repr__(self) -> str:
+        many = f"{int(self.primary.sum())} primary and {int(self.secondary.sum())} secondary"
+        return f"<Pattern: {many} of {len(self.tables)} distinct cells>"
+
     @cached_property
     def unpublished(self) -> BoolArray:
         """The distinct cells that no table shows."""

@@ -17,7 +17,7 @@ from cellguard.table.codes import find_columns, read_codes
 from cellguard.table.facts import Facts, FloatArray
 from cellguard.table.keys import combine, first_repeat
 from cellguard.table.source import Source, open_source
-from cellguard.table.table import Levels, Table, Zeros
+from cellguard.table.table import Levels, Origin, Table, Zeros
 from cellguard.table.zeros import fill_zeros
 
 By = Sequence[str | Dimension] | Mapping[str, Dimension | Hierarchy | None]
@@ -50,6 +50,12 @@ class CellColumns:
     def number(self) -> str | None:
         """The column that counts respondents: holdings, where given."""
         return self.holdings or self.count
+
+    @property
+    def origin(self) -> Origin:
+        """Where the facts are from: an output folder names every statement, and each as it is called here."""
+        stored = self.status == "state" and all(getattr(self, name) == name for name in NUMBERS)
+        return "stored" if stored else "cells"
 
 
 @dataclass(frozen=True)
@@ -89,11 +95,20 @@ def cells(
     >>> len(table), table.relations.toarray().tolist()
     (3, [[1.0, -1.0, -1.0]])
     """
+    refuse_word(by, "by")
+    refuse_word(top, "top")
+    refuse_word(marks, "marks")
     about = about or About(name=name)
     about = replace(about, is_count=about.is_count or value == count, response=about.response or value)
     source = open_source(data, name=f"table {about.name!r}")
     dimensions = bind(by, source)
     return read_cells(source, dimensions, CellColumns(value, count, top=tuple(top), marks=tuple(marks)), about)
+
+
+def refuse_word(names: object, option: str) -> None:
+    """Refuse a single word where a list of names belongs: its letters would be taken for names."""
+    if isinstance(names, str):
+        raise InputError(f"`{option}` must be a list of names; give [{names!r}]")
 
 
 def bind(by: By, source: Source) -> Mapping[str, Dimension]:
@@ -157,6 +172,7 @@ def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns
         place=source.place,
         rows=rows,
         levels=about.publish,
+        origin=columns.origin,
     )
     return finish_table(_merge_recoded(table), about, by)
 
@@ -253,6 +269,7 @@ def _merge_recoded(table: Table) -> Table:
         facts=merged,
         apriori=_merge_statements(table, group, rows),
         rows=table.rows[rows],
+        origin="merged",
     )
 
 

@@ -36,6 +36,9 @@ class Source:
     def __len__(self) -> int:
         return int(self.columns.num_rows)
 
+    def __repr__(self) -> str:
+        return f"<Source {self.place.name!r}: {len(self)} rows, columns {', '.join(self.names)}>"
+
     @property
     def names(self) -> list[str]:
         """The names of the columns."""
@@ -167,7 +170,7 @@ def open_source(data: object, dialect: Dialect | None = None, *, name: str = "th
 
 def _open_file(path: Path, dialect: Dialect) -> Source:
     if not path.is_file():
-        raise InputError(f"no file {str(path)!r}; check the path (it is relative to the job file)")
+        raise InputError(f"no file {str(path)!r}; check its name and its folder")
     if path.suffix.lower() in {".parquet", ".pq"}:
         try:
             return Source(pq.read_table(path), Place(file_name(path), unit="row"))

@@ -19,6 +19,7 @@ from cellguard.table.relations import Block, Relations, build_relations
 
 Zeros = Literal["known", "possible"]
 Levels = Mapping[str, Sequence[int]]
+Origin = Literal["cells", "merged", "stored", "records"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,8 @@ class Table:
 
     ``response`` and ``population`` say what is summed over whom; cells of two tables are one cell if these and all
     codes that are not totals agree. ``is_count`` marks a frequency table. ``rows`` are the cells' rows in the input,
-    -1 for cells that are in no row. ``levels`` are the levels shown of some dimensions, if not all.
+    -1 for cells that are in no row. ``levels`` are the levels shown of some dimensions, if not all. ``origin`` tells
+    where the facts are from: ready-made cells, such cells merged by a recoding, an output folder, or records.
     """
 
     name: str
@@ -44,9 +46,13 @@ class Table:
     place: Place = field(default_factory=lambda: Place("the cells", unit="row"))
     rows: npt.NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))
     levels: Levels | None = None
+    origin: Origin = "cells"
 
     def __len__(self) -> int:
         return len(self.facts.total)
+
+    def __repr__(self) -> str:
+        return f"<Table {self.name!r}: {len(self)} cells by {', '.join(d.name for d in self.dimensions)}>"
 
     @property
     def value(self) -> FloatArray:

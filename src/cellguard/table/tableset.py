@@ -15,6 +15,7 @@ from cellguard.errors import Disagreement, InputError, NotAdditive, did_you_mean
 from cellguard.table.additivity import allowance, check_additive
 from cellguard.table.equations import Equation, equation_relations, parse_equation, visibly_empty
 from cellguard.table.facts import BoolArray, FloatArray
+from cellguard.table.margins import check_margins
 from cellguard.table.numbering import Positions, number_cells
 from cellguard.table.relations import Relations, distinct_rows
 from cellguard.table.table import Table
@@ -38,6 +39,10 @@ class TableSet:
 
     def __len__(self) -> int:
         return int(self.relations.shape[1])
+
+    def __repr__(self) -> str:
+        names = ", ".join(t.name for t in self.tables)
+        return f"<TableSet {names}: {len(self)} distinct cells, {self.relations.shape[0]} relations>"
 
     def __getitem__(self, name: str) -> Table:
         for table in self.tables:
@@ -96,6 +101,7 @@ def link(tables: Iterable[Table] | Table, equations: Iterable[str | Equation] = 
     linked, ties = _assemble(tables, equations)
     for table in tables:
         check_additive(table)
+        check_margins(table)
     _check_agreement(tables, linked.cells_of, len(linked))
     for equation, block in zip(linked.equations, ties, strict=True):
         _check_equation(equation, block, linked)

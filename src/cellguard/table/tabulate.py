@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from cellguard.errors import InputError, Place
-from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
 from cellguard.microdata.grouped import COUNT, Grouped
 from cellguard.table.apriori import Apriori
 from cellguard.table.facts import (
@@ -44,7 +45,7 @@ _NO_EXTRA: Wholes = np.zeros(0, np.int64)
 class Wanted:
     """A table to be made from records.
 
-    ``by`` gives the dimension of each record column and ``value`` the response to sum (``count``: the number of
+    ``by`` gives the dimension or hierarchy of each record column and ``value`` the response to sum (``count``: the number of
     records, or with weights the sum of the weights). ``about`` says what the table is about and how it is published.
     ``facts`` are those that its rules need; only these are gathered.
 
@@ -58,18 +59,31 @@ class Wanted:
     published_weights   as handbook, but readers know the weights of the largest and subtract w x
     """
 
-    by: Mapping[str, Dimension]
+    by: Mapping[str, Dimension | Hierarchy]
     value: str
     about: About = field(default_factory=About)
     facts: tuple[Fact, ...] = (Count(),)
     survey: Survey | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.by, Mapping):
+            raise InputError(
+                f"table {self.about.name!r}: `by` must give each column its hierarchy, for instance "
+                "by={'region': flat(['North', 'South'])}"
+            )
         if not self.by:
             raise InputError(f"table {self.about.name!r} needs at least one dimension")
+        bad = [name for name, given in self.by.items() if not isinstance(given, (Dimension, Hierarchy))]
+        if bad:
+            raise InputError(f"table {self.about.name!r}: `by` must give {bad[0]!r} a hierarchy or a dimension")
+
+    @cached_property
+    def dimensions(self) -> Mapping[str, Dimension]:
+        """The dimension of each record column; a hierarchy makes one that is named after its column."""
+        return {n: given if isinstance(given, Dimension) else Dimension(n, given) for n, given in self.by.items()}
 
 
-def tabulate(grouped: Grouped, wanted: Sequence[Wanted]) -> list[Table]:
+def tabulate(grouped: Grouped, wanted: Sequence[Wanted] | Wanted) -> list[Table]:
     """Return the wanted tables: a cell for every combination of codes, at any level, that has a record.
 
     In every cell, margins too, a holding counts once, with the sum of its records there.
@@ -85,6 +99,7 @@ def tabulate(grouped: Grouped, wanted: Sequence[Wanted]) -> list[Table]:
     >>> table.value.tolist(), table.facts.count.tolist(), table.facts.tops.tolist()
     ([760.0, 610.0, 150.0], [3.0, 2.0, 2.0], [[690.0, 60.0], [600.0, 10.0], [90.0, 60.0]])
     """
+    wanted = (wanted,) if isinstance(wanted, Wanted) else wanted
     for table in wanted:
         _check(grouped, table)
     kept = np.flatnonzero(grouped.weighted[COUNT] > 0) if grouped.has_weights else None
@@ -93,9 +108,9 @@ def tabulate(grouped: Grouped, wanted: Sequence[Wanted]) -> list[Table]:
     lattices: dict[tuple[object, ...], Lattice] = {}
     made = []
     for table in wanted:
-        key = tuple((column, id(dimension)) for column, dimension in table.by.items())
+        key = tuple((column, id(given)) for column, given in table.by.items())
         if key not in lattices:
-            lattices[key] = _lattice(grouped, table.by, kept)
+            lattices[key] = _lattice(grouped, table.dimensions, kept)
         made.append(_table(grouped, table, lattices[key], kept))
     return made
 
@@ -129,7 +144,7 @@ def _table(grouped: Grouped, wanted: Wanted, lattice: Lattice, kept: Kept) -> Ta
     is_count = wanted.value == COUNT and not grouped.has_weights
     table = Table(
         name=about.name,
-        dimensions=tuple(wanted.by.values()),
+        dimensions=tuple(wanted.dimensions.values()),
         codes=lattice.codes,
         facts=_facts(grouped, wanted, lattice, kept),
         apriori=Apriori.silent(len(lattice)),
@@ -138,11 +153,12 @@ def _table(grouped: Grouped, wanted: Wanted, lattice: Lattice, kept: Kept) -> Ta
         is_count=is_count,
         zeros=about.zeros or ("possible" if is_count else "known"),
         tolerance=about.tolerance,
-        place=Place("the records", unit="cell"),
+        place=Place(grouped.name, unit="cell"),
         rows=np.arange(len(lattice)),
         levels=about.publish,
+        origin="records",
     )
-    return finish_table(table, replace(about, is_count=is_count), wanted.by)
+    return finish_table(table, replace(about, is_count=is_count), wanted.dimensions)
 
 
 def _facts(grouped: Grouped, wanted: Wanted, lattice: Lattice, kept: Kept) -> Facts:
@@ -158,7 +174,7 @@ def _facts(grouped: Grouped, wanted: Wanted, lattice: Lattice, kept: Kept) -> Fa
     if wanted.value == COUNT or any(_has(wanted, kind) for kind in (Count, Top, Signs, Requested, Unwaived)):
         facts = _contributions(facts, grouped, wanted, lattice, seen, rows, grid, kept)
     if _has(wanted, Spread) or _has(wanted, Entropy):
-        found = describe(lattice, list(wanted.by.values()), rows, grid)
+        found = describe(lattice, list(wanted.dimensions.values()), rows, grid)
         facts = replace(
             facts,
             median=found[:, MEDIAN],

@@ -299,7 +299,7 @@ def test_an_existing_folder_is_replaced_only_by_force(tmp_path):
         release_job(done, out)
     assert (out / "release" / "t.csv").exists()
     release_job(done, out, force=True)
-    assert {p.name for p in (out / "release").iterdir()} == {"people.csv", "metadata.json"}
+    assert {p.name for p in (out / "release").iterdir()} == {"people.csv", "metadata.json", "report.html"}
     assert {p.name for p in tmp_path.iterdir()} == {"job", "other", "out"}
 
 

@@ -70,11 +70,34 @@ class CellMu:
 
 @dataclass(frozen=True, eq=False)
 class MuChoice:
-    """The chosen mu, 0 if no cell needs noise, and every sensitive cell; with strata, also the mu of each unit."""
+    """The mu that is used, and every sensitive cell; with strata, also the mu of each unit, of which ``mu`` is the largest.
+
+    If no cell asks for a mu (``asked`` is False), it is the one to use otherwise.
+    """
 
     mu: float
     cells: tuple[CellMu, ...]
     by_unit: FloatArray | None = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether some cell asks for a mu that it can get; supersensitive cells are left out."""
+        return any(cell.status in {"served", "missed"} for cell in self.cells)
+
+    def words(self) -> str:
+        """Say why no cell asks for a mu that it can get; nothing where one does.
+
+        >>> MuChoice(0.1, ()).words()
+        'no cell is sensitive'
+        """
+        if self.asked:
+            return ""
+        if not self.cells:
+            return "no cell is sensitive"
+        left_out, beyond = len(self.of("supersensitive")), len(self.of("not attainable"))
+        why = [f"{left_out:,} supersensitive and left out"] if left_out else []
+        why += [f"{beyond:,} not to be served by any mu up to the cap"] if beyond else []
+        return f"no sensitive cell is served ({', '.join(why)})"
 
     def of(self, status: Status) -> tuple[CellMu, ...]:
         """Return the cells of a status."""
@@ -138,15 +161,19 @@ def smallest_mu(contributions: npt.ArrayLike, need: float, options: MuOptions) -
     return least if enough(least) else _halve(least, options.cap, enough)
 
 
-def choose_mu(tables: Sequence[CalibrationTable], options: MuOptions | None = None) -> MuChoice:
+def choose_mu(
+    tables: Sequence[CalibrationTable], options: MuOptions | None = None, *, otherwise: float = 0.0
+) -> MuChoice:
     """Return the smallest mu that serves every sensitive cell of the calibration set that can be served.
 
-    Supersensitive cells, and those for which no mu up to the cap is enough, are left out and listed.
+    Supersensitive cells, and those for which no mu up to the cap is enough, are left out and listed. If that leaves no
+    cell, mu is ``otherwise``, or the cap if that is smaller.
     """
     options = options or MuOptions()
     wanted = _wanted(tables, options)
     own = [_own(cell, options) for cell in wanted]
-    mu = max((m for w, m in zip(wanted, own, strict=True) if not w.extreme and not math.isnan(m)), default=0.0)
+    asked = [m for w, m in zip(wanted, own, strict=True) if not w.extreme and not math.isnan(m)]
+    mu = max(asked, default=min(otherwise, options.cap))
     return MuChoice(mu, tuple(_report(w, m, mu, options) for w, m in zip(wanted, own, strict=True)))
 
 

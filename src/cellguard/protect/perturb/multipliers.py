@@ -147,8 +147,8 @@ def make_multipliers(
     plan, choice, notes = plan_zes(settings.zes, strata), None, list(weight_warnings(records))
     if settings.method == "zes_mu":
         plan, choice = plan_mu(tables, settings.zes, settings.mu, strata)
-        if not choice.mu:
-            notes.append(f"no cell can be served by a larger mu; mu = {plan.zes.mu:g} was used")
+        if not choice.asked:
+            notes.append(f"{choice.words()}; mu = {plan.zes.mu:g} was used{' in every stratum' if strata else ''}")
     if plan.zes.deviation == 0 and plan.zes.shape != "unimodal":
         notes.append("sigma is 0: whoever learns one multiplier knows how far from 1 all of them are")
     base = draw_multipliers(records, plan.zes, seed, mu=plan.by_unit)

@@ -112,11 +112,11 @@ def plan_mu(
     if strata is not None and strata.mu:
         raise InputError(f"strata: zes_mu finds the mu of {listing(sorted(strata.mu))} itself; leave them out")
     chosen = (
-        choose_mu(tables, options)
+        choose_mu(tables, options, otherwise=zes.mu)
         if strata is None
         else choose_mu_by_stratum(tables, strata.of_unit, options, least=strata.least)
     )
-    drawn = Zes(chosen.mu or zes.mu, options.sigma, zes.shape, zes.directions, None)
+    drawn = Zes(chosen.mu, options.sigma, zes.shape, zes.directions, None)
     if strata is None or chosen.by_unit is None:
         return Plan(drawn), chosen
     return _by_class(drawn, strata, chosen.by_unit), chosen

@@ -65,8 +65,8 @@ class Perturbed:
 class Check:
     """What the checks before release found. ``checked`` is False where they were left out, as was asked.
 
-    ``limits`` say what was not looked at. Findings that forbid a release are ``open`` unless all their cells are
-    ``accepted``.
+    ``limits`` say what was not looked at, ``unseen`` which tables that the multipliers were drawn for took no part.
+    Findings that forbid a release are ``open`` unless all their cells are ``accepted``.
     """
 
     tables: tuple[Perturbed, ...]
@@ -75,6 +75,7 @@ class Check:
     limits: tuple[str, ...]
     accepted: frozenset[Cell] = frozenset()
     checked: bool = True
+    unseen: tuple[str, ...] = ()
 
     @cached_property
     def open(self) -> tuple[Finding, ...]:
@@ -87,10 +88,12 @@ class Check:
 
     @property
     def verdict(self) -> str:
-        """``safe``, ``unsafe``, or ``not checked``."""
+        """``safe``, ``unsafe``, ``not checked``, or ``safe by itself``: combinations with other tables not checked."""
         if self.open:
             return "unsafe"
-        return "safe" if self.checked else "not checked"
+        if not self.checked:
+            return "not checked"
+        return "safe by itself" if self.unseen else "safe"
 
     @cached_property
     def statistics(self) -> NoiseStatistics:
@@ -103,8 +106,21 @@ class Check:
         return [f"table {table!r}: {count} {kind}" for (table, kind), count in sorted(many.items())]
 
     def advice(self) -> list[str]:
-        """Say what can be done: recode, another method, another set of tables."""
-        return [*self._recoding(), *self._method(), *self._set()] if self.open else []
+        """Say what can be done: recode, another method, another set of tables; of a conflict, publish one only."""
+        others = [f for f in self.open if f.kind != "conflict"]
+        found = [*self._recoding(), *self._method(), *self._set(others)] if others else []
+        return [*self._conflicts(), *found]
+
+    def _conflicts(self) -> list[str]:
+        mixed = [f.cells for f in self.open if f.kind == "conflict"]
+        found = [
+            f"conflict: never publish both {perturbed.table!r} perturbed and {other.table!r}; if {other.table!r} is "
+            f"published already, take {perturbed.table!r} out, or else protect both in the same way"
+            for perturbed, other in mixed[:_MOST_ADVICE]
+        ]
+        if len(mixed) > _MOST_ADVICE:
+            found.append(f"conflict: the same goes for {len(mixed) - _MOST_ADVICE:,} more pairs of tables")
+        return found
 
     def _recoding(self) -> list[str]:
         open_ = {cell for f in self.open for cell in f.cells}
@@ -124,15 +140,18 @@ class Check:
             return [
                 f"another method: zes_mu would use mu = {choice.mu:.3g} and serve {served} of {all_} sensitive cells"
             ]
-        beyond = len(choice.of("supersensitive")) + len(choice.of("not attainable"))
+        left_out, beyond = len(choice.of("supersensitive")), len(choice.of("not attainable"))
+        if not left_out + beyond:
+            return ["another method: zes_mu with a higher `probability`, so that fewer cells get too little noise"]
         return [
-            f"another method: {beyond} of {all_} sensitive cells cannot be served by any mu up to {settings.mu.cap:g}"
+            f"another method: of {all_} sensitive cells {left_out} are supersensitive, which no method helps, and "
+            f"{beyond} cannot be served by any mu up to {settings.mu.cap:g}"
         ]
 
-    def _set(self) -> list[str]:
-        many = Counter(table for f in self.open for table in {c.table for c in f.cells})
+    def _set(self, found: Sequence[Finding]) -> list[str]:
+        many = Counter(table for f in found for table in {c.table for c in f.cells})
         return [
-            f"another set: without table {table!r} {count} of {len(self.open)} findings would go"
+            f"another set: without table {table!r} {count} of {len(found)} findings would go"
             for table, count in many.most_common(3)
         ]
 
@@ -144,13 +163,15 @@ def check_tables(
     watch: Watch | None = None,
     accept: Iterable[Cell] = (),
     others: Sequence[Protected] = (),
+    unseen: Sequence[str] = (),
     checked: bool = True,
     tell: Tell = lambda _: None,
 ) -> Check:
     """Perturb the tables and check them: S_N of every cell, the linear system, ratios, conflicts with other tables.
 
-    ``accept`` are cells that may be released although they are unsafe; ``others`` are tables published elsewhere. With
-    ``checked`` False only conflicts are looked for, and the verdict says so.
+    ``accept`` are cells that may be released although they are unsafe; ``others`` are tables published elsewhere, and
+    ``unseen`` names of tables from the same multipliers that are not among ``tables``. With ``checked`` False only
+    conflicts are looked for, and the verdict says so.
     """
     if not tables:
         raise InputError("there is no table to perturb; name at least one")
@@ -169,7 +190,8 @@ def check_tables(
         found += [finding for result in results for finding in result.findings]
         found += ratios(results, leaves)
         limits = [limit for result in results for limit in result.limits]
-    return Check(made, multipliers, tuple(found), tuple(dict.fromkeys(limits)), _known(accept, tables), checked)
+    known, looked = _known(accept, tables), tuple(dict.fromkeys(limits))
+    return Check(made, multipliers, tuple(found), looked, known, checked, tuple(unseen))
 
 
 def _sensitive(here: Perturbed) -> list[Finding]:

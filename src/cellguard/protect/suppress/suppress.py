@@ -43,6 +43,9 @@ class Suppression:
     costs: FloatArray
     finished: bool = True
 
+    def __repr__(self) -> str:
+        return f"<Suppression: {self.pattern!r}, gap {self.gap:.1%}>"
+
     @property
     def gap(self) -> float:
         """How far the cost may be above the optimum, as a share of it; 0 if it is proven to be the optimum."""

@@ -1,0 +1,32 @@
+"""Codes that look alike: they differ only in blanks at their ends, or in capital letters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+_SHOWN = 3
+
+
+def twins(codes: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the codes that look like an earlier one, each with that.
+
+    >>> twins(["S", "N", " S ", "n"])
+    [('S', ' S '), ('N', 'n')]
+    """
+    first: dict[str, str] = {}
+    pairs = [(first.setdefault(code.strip().casefold(), code), code) for code in codes]
+    return [(old, new) for old, new in pairs if old != new]
+
+
+def twin_note(column: str, codes: Iterable[str]) -> list[str]:
+    """Return a warning about the codes of a column that look alike, if there are any.
+
+    >>> twin_note("region", ["S", "S "])
+    ["column 'region': 'S' and 'S ' are different codes; if they mean the same, correct the data"]
+    """
+    found = twins(codes)
+    if not found:
+        return []
+    shown = ", ".join(f"{old!r} and {new!r}" for old, new in found[:_SHOWN])
+    more = f" and {len(found) - _SHOWN} more pairs" if len(found) > _SHOWN else ""
+    return [f"column {column!r}: {shown}{more} are different codes; if they mean the same, correct the data"]
