@@ -55,7 +55,9 @@ def audit_job(job: Job, *, intervals: bool = False, threads: int = 1, tell: Tell
     seconds = dict(assessment.seconds)
     with _step("auditing", seconds, tell):
         found = _audit(assessment.needs, pattern, known, intervals, threads, tell)
-    return Audited(assessment.findings, found, seconds, known, job, notes=assessment.notes, counts=assessment.counts)
+    return Audited(
+        assessment.findings, found, seconds, known, job, notes=tuple(assessment.warnings()), counts=assessment.counts
+    )
 
 
 def protect_job(
@@ -94,7 +96,14 @@ def protect_job(
     with _step("auditing", seconds, tell):
         found = _audit(assessment.needs, chosen.pattern, known, False, threads, tell)
     return Audited(
-        assessment.findings, found, seconds, known, job, chosen, notes=assessment.notes, counts=assessment.counts
+        assessment.findings,
+        found,
+        seconds,
+        known,
+        job,
+        chosen,
+        notes=tuple(assessment.warnings()),
+        counts=assessment.counts,
     )
 
 

@@ -31,7 +31,6 @@ from cellguard.protect.perturb.mu import MuOptions
 from cellguard.protect.perturb.multipliers import Multipliers, Settings, load_multipliers, make_multipliers
 from cellguard.protect.perturb.replicate import Replication, replicate_as_drawn
 from cellguard.protect.perturb.saved import Saved, read_saved
-from cellguard.protect.perturb.sensitivity import needs_of, supersensitive
 from cellguard.protect.perturb.workflow import Check, check_tables
 from cellguard.protect.perturb.zes import Zes
 from cellguard.randomness import fresh_seed
@@ -70,9 +69,10 @@ class PerturbedJob:
         found = {}
         for here in self.check.tables:
             inside = (tuple(d.name for d in here.table.table.dimensions), here.table.response) in known
-            place = CALIBRATED if inside else LATER
-            checked = place if inside else f"{place}: checked"
-            found[here.table.name] = checked if self.check.checked else f"{place}: {NOT_CHECKED}"
+            place, checked = CALIBRATED if inside else LATER, NOT_CHECKED
+            if self.check.checked:
+                checked = "checked, but not together with earlier tables" if self.check.unseen else "checked"
+            found[here.table.name] = place if inside and checked == "checked" else f"{place}: {checked}"
         return found
 
     def decimals(self) -> dict[str, int]:
@@ -129,8 +129,8 @@ class PerturbedJob:
     def warnings(self) -> list[str]:
         """Return what a statistician should know of the release; that it was not checked comes first."""
         unchecked = [
-            f"{NOT_CHECKED}: the checks before release were left out, as was asked, so nobody knows whether these tables "
-            "disclose a contributor"
+            f"{NOT_CHECKED}: the checks before release were left out, as was asked, so nobody knows whether these "
+            "tables disclose a contributor"
         ]
         found = [
             f"table {name!r}: the perturbed values are rounded one by one, so they need not add up"
@@ -145,7 +145,7 @@ class PerturbedJob:
             "cells": len(here.table),
             "sensitive": int(here.needs.sensitive.sum()),
             "still_sensitive": int(here.unsafe.sum()),
-            "unsafe": len(open_),
+            "unsafe": len(open_) if self.check.checked else None,
             "calibration": flag,
         }
 
@@ -162,7 +162,7 @@ def perturb_job(
     ``multipliers`` is the file of an earlier run: the tables are then made from its multipliers, consistent with all
     earlier ones; ``checked`` False leaves the checks out, and every table then says so.
     """
-    _check_job(job)
+    check_job(job)
     if multipliers is None and not checked:
         raise InputError("new multipliers are always checked; only later tables from saved ones may go unchecked")
     if "xlsx" in job.formats:
@@ -198,29 +198,6 @@ def perturb_job(
     elif spec.replications:
         notes.append("no replications: the saved multipliers do not tell who is in which stratum")
     return PerturbedJob(job, check, saved, tuple(notes), seconds, study)
-
-
-def assess_perturbed(job: Job, *, tell: Tell = lambda _: None) -> dict[str, Any]:
-    """Return how many cells of each table are sensitive, and supersensitive; nothing is drawn, perturbed or checked."""
-    _check_job(job)
-    tell("reading the records")
-    data = read_calibration(job, drawing=False)
-    needs = {table.name: needs_of(table) for table in data.tables}
-    return {
-        "cellguard": version("cellguard"),
-        "step": "assess",
-        "method": "perturb",
-        "tables": {
-            name: {
-                "cells": len(n.table),
-                "sensitive": int(n.sensitive.sum()),
-                "supersensitive": int(supersensitive(n).sum()),
-                "rule": str(n.table.rule),
-            }
-            for name, n in needs.items()
-        },
-        "warnings": list(data.notes),
-    }
 
 
 def release_perturbed(done: PerturbedJob, folder: str | Path, *, force: bool = False) -> list[str]:
@@ -330,7 +307,7 @@ def _missing(job: Job, saved: Saved) -> list[str]:
     return [t["name"] for t in saved.parameters["tables"] if (tuple(t["by"]), t["response"]) not in here]
 
 
-def _check_job(job: Job) -> None:
+def check_job(job: Job) -> None:
     """Refuse a job that does not perturb, or does not say of each table how close is too close."""
     if not job.is_perturbed:
         raise JobError("the job's tables say `method: suppress`; `protect: {method: perturb}` is what is wanted here")

@@ -319,3 +319,16 @@ def test_a_folder_that_cannot_be_written_is_told(run, tmp_path, job):
     (tmp_path / "file").touch()
     done = run("audit", job, "--out", "file/out")
     assert done.returncode == 2 and "cannot write" in done.stderr
+
+
+def test_tables_without_dimension_name_or_suppressed_cell_are_refused_with_a_hint(run, tmp_path):
+    (tmp_path / "t.csv").write_text("region,value\nTotal,10\nN,4\nS,6\n")
+    for options, hint in [
+        ([], "name them with --dim COLUMN; the columns are 'region', 'value'"),
+        (["--dim", ""], "--dim names no column; the columns are"),
+        (["--dim", ":total=Total"], "--dim :total=Total names no column"),
+        (["--dim", "region", "--value", " "], "--value names no column"),
+        (["--dim", "region"], "no cell of these tables is suppressed"),
+    ]:
+        done = run("audit", "--table", "t.csv", *options)
+        assert done.returncode == 2 and hint in done.stderr

@@ -95,16 +95,31 @@ def test_a_safe_set_is_released_and_later_tables_are_consistent(folder):
     assert done.returncode == 0, done.stderr
     assert read(folder / "two/release/later.csv") == first
     tables = json.loads(done.stdout)["tables"]
-    assert tables["later"]["calibration"] == "in the calibration set"
-    assert tables["by_home"]["calibration"] == "not in the calibration set: checked"
+    apart = "checked, but not together with earlier tables"
+    assert tables["later"]["calibration"] == f"in the calibration set: {apart}"
+    assert tables["by_home"]["calibration"] == f"not in the calibration set: {apart}"
     assert any("'size'" in warning for warning in json.loads(done.stdout)["warnings"])
+    assert json.loads(done.stdout)["verdict"] == "safe by itself"
+    assert "Checked by itself, not together" in (folder / "two/internal/report.html").read_text()
     total = read(folder / "two/release/by_home.csv")["Total",]
     assert total == read(folder / "one/release/size.csv")["Total",]
 
     done = run("perturb", "later.yaml", "--out", "three", "--multipliers", saved, "--no-check", "--json", cwd=folder)
-    assert (done.returncode, json.loads(done.stdout)["verdict"]) == (0, "not checked")
+    summary = json.loads(done.stdout)
+    assert (done.returncode, summary["verdict"], summary["checked"]) == (0, "not checked", False)
+    assert summary["warnings"][0].startswith("NOT CHECKED")
+    assert {t["unsafe"] for t in summary["tables"].values()} == {None}
     about = json.loads((folder / "three/release/metadata.json").read_text())
-    assert about["tables"]["by_home"]["calibration"] == "not in the calibration set: not checked"
+    assert about["tables"]["by_home"]["calibration"] == "not in the calibration set: NOT CHECKED"
+    assert about["tables"]["later"]["calibration"] == "in the calibration set: NOT CHECKED"
+    for part in ("internal", "release"):
+        assert "NOT CHECKED" in (folder / f"three/{part}/report.html").read_text()
+    done = run("perturb", "later.yaml", "--out", "four", "--multipliers", saved, "--no-check", cwd=folder)
+    assert "Verdict: NOT CHECKED" in done.stdout and "four/release (NOT CHECKED" in done.stdout
+    assert "may be published" not in done.stdout
+    assert "NOT CHECKED" in run("show", "three", "later", cwd=folder).stdout
+    done = run("perturb", "later.yaml", "--out", "five", "--multipliers", saved, cwd=folder)
+    assert "Verdict: safe by itself, but NOT CHECKED together" in done.stdout and "may be published" not in done.stdout
     assert digest(folder / "firms.csv") == before
 
 
@@ -225,7 +240,8 @@ def test_a_suppressed_release_of_the_same_data_is_a_conflict(folder):
     write_job(folder, table("size", ["size"]), perturb={"published": ["suppressed"]})
     done = run("perturb", "job.yaml", "--out", "one", cwd=folder)
     assert done.returncode == 1
-    assert "conflict" in done.stdout
+    assert "conflict: never publish both 'size' perturbed and 't'" in done.stdout
+    assert "recode" not in done.stdout and "another" not in done.stdout
     assert not (folder / "one/release").exists()
     write_job(folder, table("size", ["size"], "home"), perturb={"published": ["suppressed"]})
     assert run("perturb", "job.yaml", "--out", "two", "--quiet", cwd=folder).returncode == 0
@@ -246,3 +262,84 @@ def test_fixed_width_records_with_an_rda_file(folder):
     assert set(found) == {("All",), ("A",), ("B",), ("C",), ("D",)}
     truth = sum(int(r["turnover"]) * (2 + i % 3) for i, r in enumerate(rows))
     assert 0 < abs(float(found["All",]) / truth - 1) < 0.02
+
+
+def test_a_table_must_say_how_much_noise_its_cells_need(folder):
+    for rules in ([{"min_frequency": 3}], []):
+        write_job(folder, table("size", ["size"]) | {"rules": rules})
+        done = run("perturb", "job.yaml", "--out", "one", cwd=folder)
+        assert (done.returncode, (folder / "one").exists()) == (2, False)
+        assert "table 'size': no rule says how much noise" in done.stderr
+        assert "add dominance, p_percent or prior_posterior" in done.stderr
+
+
+@pytest.fixture
+def tree(folder):
+    """A hierarchy of regions, so that West has a parent."""
+    lines = ["code,parent", "Total,", "Up,Total", "North,Up", "West,Up", "Down,Total", "South,Down", "East,Down"]
+    (folder / "region.csv").write_text("\n".join(lines) + "\n")
+    return {"region": {"parents": "region.csv"}}
+
+
+def test_show_draws_the_tree_with_true_and_perturbed_values(folder, tree):
+    settings = {"seed": 7, "accept": ["t: West"]}
+    write_job(folder, table("t", ["region"], publish={"region": [1, 2]}), dimensions=tree, perturb=settings)
+    assert run("perturb", "job.yaml", "--out", "one", "--quiet", cwd=folder).returncode == 0
+    with (folder / "one/internal/t.csv").open() as file:
+        rows = {row["region"]: row for row in csv.DictReader(file)}
+    lines = run("show", "one", "--internal", cwd=folder).stdout.splitlines()
+    body = [line[1:].rstrip() for line in lines[4:11]]
+    assert [line.split()[0] for line in body] == ["Total", "Up", "North", "West", "Down", "South", "East"]
+    assert [len(line) - len(line.lstrip()) for line in body] == [0, 2, 4, 4, 2, 4, 4]
+    marks = {"Total": "– ", "West": "! "}
+    for line in body:
+        row = rows[line.split()[0]]
+        wanted = f"{marks.get(row['region'], '')}{row['value']} → {row['perturbed']}"
+        assert line.split(maxsplit=1)[1].replace(",", "") == wanted
+    assert "True value → perturbed value" in lines[-1] and "secondary" not in lines[-1]
+    public = run("show", "one", cwd=folder).stdout
+    assert "none is suppressed" in public and "→" not in public and "Total" not in public
+
+
+def test_show_of_a_set_that_was_not_released(folder, tree):
+    write_job(folder, table("t", ["region"]), dimensions=tree)
+    assert run("perturb", "job.yaml", "--out", "one", "--quiet", cwd=folder).returncode == 1
+    done = run("show", "one", "t", cwd=folder)
+    assert (done.returncode, "were not released; --internal shows them" in done.stderr) == (2, True)
+    line = next(x for x in run("show", "one", "t", "--internal", cwd=folder).stdout.splitlines() if "West" in x)
+    assert line.split()[:2] == ["West", "✕"]
+
+
+@pytest.mark.parametrize("safe", [True, False])
+def test_commands_about_patterns_say_that_a_folder_was_perturbed(folder, safe):
+    write_job(folder, table("t", ["size" if safe else "region"]))
+    assert run("perturb", "job.yaml", "--out", "one", "--quiet", cwd=folder).returncode == (0 if safe else 1)
+    for command in (["audit", "one"], ["explain", "one", "s"], ["diff", "one", "one"], ["verify", "one"]):
+        done = run(*command, cwd=folder)
+        assert done.returncode == 2, command
+        assert "were perturbed, not suppressed: there is no pattern and no certificate" in done.stderr
+    (folder / "empty").mkdir()
+    assert "perturbed" not in run("verify", "empty", cwd=folder).stderr
+
+
+def test_the_first_run_says_that_it_compiles_and_later_ones_do_not(folder, monkeypatch):
+    """Other commands' kernels do not count, and a run of `perturb` alone is enough to be warm."""
+    write_job(folder, table("t", ["size"]))
+    (folder / "cache").mkdir()
+    (folder / "cache/kernel.other-1.py311.nbi").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder / "cache"))
+    said = [run("perturb", "job.yaml", "--out", f"out{i}", cwd=folder).stderr for i in range(2)]
+    assert ["Compiling, once" in text for text in said] == [True, False]
+
+
+def test_zes_mu_says_which_mu_was_used_when_no_cell_asks_for_one(folder):
+    settings = {"seed": 7, "method": "zes_mu", "mu": 0.07}
+    write_job(folder, table("t", ["size"]), perturb=settings)
+    done = run("perturb", "job.yaml", "--out", "one", cwd=folder)
+    assert "no cell is sensitive; mu = 0.07 was used" in done.stdout and "method zes_mu, mu = 0.07" in done.stdout
+    assert "larger mu" not in done.stdout
+    assert "Used was mu = 0.07" in (folder / "one/internal/report.html").read_text()
+    assert json.loads((folder / "one/internal/summary.json").read_text())["mu"] == 0.07
+    write_job(folder, table("t", ["region"]), perturb=settings | {"accept": ["t: West"]})
+    done = run("perturb", "job.yaml", "--out", "two", cwd=folder)
+    assert "no sensitive cell is served (1 supersensitive and left out); mu = 0.07 was used" in done.stdout

@@ -71,6 +71,17 @@ def test_a_warm_run_keeps_the_pattern_and_diff_says_what_changed(demo):
     assert run("protect", "other.yaml", "--out", "other", "--warm", "cold", cwd=demo).returncode == 0
     changed = json.loads(run("diff", "cold", "other", "--json", cwd=demo).stdout)
     assert ["A/Fjord", "secondary", "published"] in changed["industry_region"]
+    assert "no table in common" not in run("diff", "cold", "other", cwd=demo).stdout
+
+
+def test_diff_of_folders_without_a_common_table_says_so(tmp_path):
+    for name in ("first", "second"):
+        (tmp_path / name / "internal").mkdir(parents=True)
+        inside = tmp_path / name / "internal"
+        (inside / "certificate.json").write_text(json.dumps({"tables": [{"name": name, "by": ["r"]}]}))
+        (inside / f"{name}.csv").write_text("r,status\nTotal,published\n")
+    shown = run("diff", "first", "second", cwd=tmp_path).stdout
+    assert "2 cells differ." in shown and "The folders have no table in common" in shown
 
 
 def test_cells_are_explained(demo):

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+from cellguard.cli.perturb import run_dry, show_dry
 from cellguard.errors import InputError
 from cellguard.files.jobfile import Job
 from cellguard.files.respondents import noise_rule
@@ -64,6 +65,8 @@ def folder(tmp_path):
             "must not be above `cap`",
         ),
         ([table("a", ["size"]) | {"rules": [{"max_share": 50}]}], {}, "does not say how much noise"),
+        ([table("a", ["size"]) | {"rules": [{"min_frequency": 3}]}], {}, "no rule says how much noise a cell needs"),
+        ([table("a", ["size"]) | {"rules": []}], {}, "no rule says how much noise a cell needs"),
         ([table("a", ["size"])], {"equations": ["turnover = home + home2"]}, "home2"),
         ([table("a", ["size"])], {"equations": ["turnover = home - export"]}, "'turnover' is not home - export in"),
     ],
@@ -241,3 +244,19 @@ def test_the_public_page_has_published_values_and_no_others(folder, tmp_path):
     assert set(re.findall(r"\d+\.\d+", body)) == published
     true = {f"{x:.0f}" for here in done.check.tables for x in here.table.total.tolist()}
     assert not true & set(re.findall(r"\d+", re.sub(r"\d+\.\d+", "", body)))
+
+
+def test_a_dry_run_counts_cells_that_need_noise_and_speaks_of_no_suppression(folder, capsys):
+    alone = (folder / "firms.csv").read_text().replace("F0007,N", "F0007,W").replace("F0007,S", "F0007,W")
+    (folder / "firms.csv").write_text(alone.replace("F0007,E", "F0007,W"))
+    found = run_dry(job(folder, table("t", ["region"]), table("u", ["size"])))
+    assert [(t["cells"], t["sensitive"], t["supersensitive"]) for t in found["tables"].values()] == [
+        (5, 1, 1),
+        (3, 0, 0),
+    ]
+    show_dry(found)
+    said = capsys.readouterr().out
+    assert "n = 3, p = 42.8571" in said and "must not be published" in said
+    assert "suppress" not in said and "hid" not in said
+    with pytest.raises(InputError, match="no rule says"):
+        run_dry(job(folder, table("t", ["region"]) | {"rules": []}))

@@ -22,6 +22,7 @@ from cellguard.protection import Knowledge, require
 from cellguard.results import Audited
 from cellguard.rules.assess import assess
 from cellguard.rules.simple import Given
+from cellguard.table.additivity import check_additive
 from cellguard.table.apriori import State
 from cellguard.table.pattern import Pattern
 from cellguard.table.read import About, CellColumns, flat_dimension, read_cells
@@ -69,6 +70,10 @@ def audit_foreign(given: Foreign, *, threads: int, tell: Callable[[str], None]) 
     if given.inner:
         tables.append(inner_table(tables))
     linked = assemble(tables)
+    if not hidden_cells(linked).any():
+        for table in tables:
+            check_additive(table)
+        raise InputError("no cell of these tables is suppressed; name the column that marks such cells with --flag")
     known = read_known(given.known, linked) if given.known else None
     found = infer(linked, Knowledge(given.lower, given.upper), known=known, threads=threads, tell=tell)
     return _summary(found)
@@ -131,7 +136,7 @@ def _check_columns(given: Foreign, sources: Sequence[Source]) -> None:
     """Refuse columns without a name, and tables without a dimension, with the columns that there are."""
     columns = listing(list(dict.fromkeys(name for source in sources for name in source.names)))
     if not given.dims:
-        raise InputError(f"name the dimension columns of --table, each with --dim COLUMN; the columns are {columns}")
+        raise InputError(f"no dimension columns are given; name them with --dim COLUMN; the columns are {columns}")
     named = {"--value": given.value, "--flag": given.flag, "--true": given.true}
     named |= {f"--dim {text}": text.split(":")[0] for text in given.dims}
     for option, column in named.items():

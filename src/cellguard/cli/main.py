@@ -206,7 +206,7 @@ def show(folder: Path, table: str | None, internal: bool, where: tuple[str, ...]
 @_AS_JSON
 def diff(first: Path, second: Path, as_json: bool) -> None:
     """Compare the patterns of two output folders: which cells changed their status."""
-    from cellguard.cli.show import show_table
+    from cellguard.cli.show import nothing_shared, show_table
     from cellguard.cli.words import counted
     from cellguard.job import diff_folders
 
@@ -216,8 +216,8 @@ def diff(first: Path, second: Path, as_json: bool) -> None:
         return
     rows = [[table, cell, old, new] for table, cells in found.items() for cell, old, new in cells]
     click.echo(f"{counted(len(rows), 'cell')} {'differs' if len(rows) == 1 else 'differ'}.")
-    if all("absent" in (old, new) for cells in found.values() for _, old, new in cells) and all(found.values()):
-        click.echo("The folders have no table in common.")
+    if nothing_shared(found):
+        click.echo("The folders have no table in common: every cell is absent from one of them.")
     if rows:
         show_table(["table", "cell", "first", "second"], rows)
 

@@ -12,8 +12,10 @@ import click
 from cellguard.cli.show import show_notes, show_table
 from cellguard.errors import JobError
 from cellguard.files.jobfile import Job
+from cellguard.files.respondents import read_calibration
 from cellguard.files.write import check_folder
-from cellguard.perturbation import assess_perturbed, perturb_job, release_perturbed
+from cellguard.perturbation import check_job, perturb_job, release_perturbed
+from cellguard.protect.perturb.sensitivity import needs_of, supersensitive
 
 _VERDICTS = {
     "safe": "safe",
@@ -23,7 +25,7 @@ _VERDICTS = {
 }
 _RELEASE = {
     "safe": "may be published",
-    "safe by itself": "NOT CHECKED together with earlier tables; publish it only if these were never published",
+    "safe by itself": "NOT CHECKED together with earlier tables; publish it only if these are not published",
     "not checked": "NOT CHECKED; do not publish it before somebody has looked at what it discloses",
 }
 
@@ -70,7 +72,7 @@ def show_perturbed(outcome: Outcome) -> None:
             f"{t['cells']:,}",
             f"{t['sensitive']:,}",
             f"{t['still_sensitive']:,}",
-            f"{t['unsafe']:,}",
+            "not checked" if t["unsafe"] is None else f"{t['unsafe']:,}",
             t["calibration"],
         ]
         for name, t in summary["tables"].items()
@@ -104,7 +106,20 @@ def _mu(summary: Mapping[str, Any]) -> str:
 
 def run_dry(job: Job, *, tell: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
     """Tell how many cells of a job's tables need noise; nothing is drawn and nothing is written."""
-    return assess_perturbed(job, tell=tell)
+    check_job(job)
+    tell("reading the records")
+    data = read_calibration(job, drawing=False)
+    needs = {table.name: needs_of(table) for table in data.tables}
+    tables = {
+        name: {
+            "cells": len(n.table),
+            "sensitive": int(n.sensitive.sum()),
+            "supersensitive": int(supersensitive(n).sum()),
+            "rule": str(n.table.rule),
+        }
+        for name, n in needs.items()
+    }
+    return {"step": "assess", "method": "perturb", "tables": tables, "warnings": list(data.notes)}
 
 
 def show_dry(summary: Mapping[str, Any]) -> None:

@@ -52,6 +52,15 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers:
         click.echo("  ".join(cells).rstrip())
 
 
+def nothing_shared(found: Mapping[str, Sequence[tuple[str, str, str]]]) -> bool:
+    """Tell whether no table is in both of two compared folders: all its cells are absent from the one or the other.
+
+    >>> nothing_shared({"a": [("N", "primary", "absent")], "b": [("N", "absent", "primary")]})
+    True
+    """
+    return all(cells and any({c[side] for c in cells} == {"absent"} for side in (1, 2)) for cells in found.values())
+
+
 def show_audit(summary: Mapping[str, Any], written: Sequence[str]) -> None:
     """Print the verdict first, then the cells that are given away and how, then what was written."""
     both = summary["set"]
@@ -73,7 +82,8 @@ def show_audit(summary: Mapping[str, Any], written: Sequence[str]) -> None:
         )
     else:
         click.echo(
-            f"{counted(both['cells'], 'distinct cell')}, {both['suppressed']:,} suppressed, {both['disclosed']:,} disclosed."
+            f"{counted(both['cells'], 'distinct cell')}, {both['suppressed']:,} suppressed, "
+            f"{both['disclosed']:,} disclosed."
         )
     for failure in summary["failing"][:_SHOWN]:
         click.echo(f"\n{failure['cell']}: {_interval(failure)}")

@@ -17,12 +17,18 @@ if TYPE_CHECKING:
 
 MOST_ROWS, MOST_COLUMNS = 200, 14
 MARKS = {"published": "", "primary": "●", "secondary": "○", "unpublished": "–", "suppressed": "c"}
+MARKS |= {"safe": "", "sensitive": "○", "unsafe": "✕", "accepted": "!"}
 STYLES = {"primary": "bold #d55e00", "secondary": "#3b9bd8", "unpublished": "dim italic", "suppressed": "dim"}
+STYLES |= {"unsafe": "bold #d55e00", "accepted": "#d55e00", "sensitive": "#3b9bd8"}
+_DUST = 1e-9  # of a cell's value, below which a need is none
 
 
 @dataclass(frozen=True)
 class View:
-    """Cells to show: codes of each, text of its value and its status; and each dimension's codes with their depth."""
+    """Cells to show: codes of each, text of its value and its status; and each dimension's codes with their depth.
+
+    Of a perturbed table ``value`` is what is published and ``true``, if it may be shown, what is not.
+    """
 
     name: str
     by: tuple[str, ...]
@@ -31,31 +37,85 @@ class View:
     status: tuple[str, ...]
     depth: Mapping[str, Mapping[str, int]]
     internal: bool
+    perturbed: bool = False
+    checked: bool = True
+    true: tuple[str, ...] = ()
 
 
 def read_view(folder: Path, table: str | None, *, internal: bool) -> View:
-    """Read one table of an output folder: as published, or with hidden values and marks."""
-    about = _tables(folder)
+    """Read one table of an output folder: as published, or with hidden or true values and marks."""
+    perturbed, about = _tables(folder, internal)
     name = _choose(table, list(about))
-    by = tuple(about[name]["by"])
+    by, checked = tuple(about[name]["by"]), about[name]["checked"]
     rows = _rows(folder / ("internal" if internal else "release") / f"{name}.csv")
     try:
         codes = tuple(tuple(row[d] for d in by) for row in rows)
-        status = tuple(row["status"] if internal else ("suppressed" if row["flag"] else "published") for row in rows)
-        value = tuple(row["value"] for row in rows)
+        if perturbed and internal:
+            shown = _released(folder / "release" / f"{name}.csv", by)
+            status = tuple(_perturbed_status(row, c, shown, checked) for row, c in zip(rows, codes, strict=True))
+        else:
+            status = tuple(row["status"] if internal else "suppressed" if row["flag"] else "published" for row in rows)
+        true = tuple(row["value"] for row in rows) if perturbed and internal else ()
+        value = tuple(row["perturbed"] if true else row["value"] for row in rows)
     except KeyError as error:
         raise InputError(f"{str(folder)!r} is damaged: table {name!r} has no column {error.args[0]!r}") from None
+    except ValueError:
+        raise InputError(f"{str(folder)!r} is damaged: table {name!r} has needs that are no numbers") from None
     occurring = {d: dict.fromkeys(c[i] for c in codes) for i, d in enumerate(by)}
-    depth = {d: _depths(folder / "internal" / "hierarchies" / f"{d}.csv", occurring[d]) for d in by}
-    return View(name, by, codes, value, status, depth, internal)
+    depth = {d: _depths(folder / "internal", d, occurring[d]) for d in by}
+    return View(name, by, codes, value, status, depth, internal, perturbed, checked, true)
 
 
-def _tables(folder: Path) -> dict[str, Any]:
+def _tables(folder: Path, internal: bool) -> tuple[bool, dict[str, Any]]:
+    """Return whether the tables were perturbed, and for each by what it is and whether it was checked."""
+    path = folder / "release" / "metadata.json"
+    if not path.is_file():
+        return True, _unreleased(folder, internal)
     try:
-        about = json.loads((folder / "release" / "metadata.json").read_text(encoding="utf-8"))["tables"]
-        return {name: {"by": list(table["by"])} for name, table in about.items()}
+        about = json.loads(path.read_text(encoding="utf-8"))
+        tables = {
+            name: {"by": list(t["by"]), "checked": not str(t.get("calibration", "")).endswith("NOT CHECKED")}
+            for name, t in about["tables"].items()
+        }
+        return about.get("method") == "perturb", tables
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"{str(folder)!r} is no output folder: release/metadata.json cannot be read") from None
+
+
+def _unreleased(folder: Path, internal: bool) -> dict[str, Any]:
+    """Return the tables of a perturbed set that was not released, as its job names them."""
+    from cellguard.files.folder import is_perturbed
+    from cellguard.files.yamlfile import read_yaml
+
+    if not is_perturbed(folder):
+        raise InputError(f"{str(folder)!r} is no output folder: release/metadata.json cannot be read")
+    if not internal:
+        raise InputError(f"the tables in {str(folder)!r} were not released; --internal shows them (confidential)")
+    job, _ = read_yaml(folder / "internal" / "job.yaml")
+    try:
+        checked = json.loads((folder / "internal" / "summary.json").read_text(encoding="utf-8")).get("checked", True)
+        return {t["name"]: {"by": list(t["by"]), "checked": checked} for t in job["tables"]}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(f"{str(folder)!r} is damaged: job.yaml and summary.json do not name its tables") from None
+
+
+def _released(path: Path, by: Sequence[str]) -> set[tuple[str, ...]] | None:
+    """Return the codes of the cells that were released; None if nothing was."""
+    return {tuple(row[d] for d in by) for row in _rows(path)} if path.exists() else None
+
+
+def _perturbed_status(
+    row: Mapping[str, str], codes: tuple[str, ...], shown: set[tuple[str, ...]] | None, checked: bool
+) -> str:
+    """Return the status of a perturbed cell: of one that is safe, or was not checked, by its need and its S_N."""
+    if shown is not None and codes not in shown:
+        return "unpublished"
+    if checked and row["status"] != "safe":
+        return row["status"]
+    least = _DUST * abs(float(row["value"]))
+    if not checked and float(row["S_N"]) > least:
+        return "unsafe"
+    return "sensitive" if float(row["need"]) > least else "safe"
 
 
 def _choose(table: str | None, names: Sequence[str]) -> str:
@@ -76,10 +136,14 @@ def _rows(path: Path) -> list[dict[str, str]]:
         raise InputError(f"cannot read {path.parent.name}/{path.name}: {error.strerror}") from None
 
 
-def _depths(path: Path, codes: Mapping[str, None]) -> Mapping[str, int]:
+def _depths(inside: Path, dimension: str, codes: Mapping[str, None]) -> Mapping[str, int]:
     """Return the depth of each code that occurs, in the hierarchy's order; without a hierarchy all are alike."""
+    path = inside / "hierarchies" / f"{dimension}.csv"
     try:
-        rows = _rows(path)
+        if path.exists():
+            rows = _rows(path)
+        else:
+            rows = [row for row in _rows(inside / "hierarchies.csv") if row["dimension"] == dimension]
     except InputError:  # a release may be looked at where its internal half is not
         return dict.fromkeys(codes, 0)
     depth: dict[str, int] = {}
@@ -173,17 +237,34 @@ def _cell(view: View, at: int | None, text: Callable[..., Text]) -> Text:
     """Return how a cell is shown: its value with separators, and its mark."""
     if at is None:
         return text("")
-    status, value = view.status[at], view.value[at]
-    whole, point, part = value.partition(".")
-    number = f"{int(whole):,}{point}{part}" if whole.lstrip("-").isdigit() else value
-    if whole.startswith("-") and not number.startswith("-"):
-        number = "-" + number  # -0.5 has a whole part without a sign
+    status, number = view.status[at], _number(view.value[at])
+    if view.true:
+        number = f"{_number(view.true[at])} → {number}"
     shown = " ".join(filter(None, (MARKS.get(status, status), number)))
     return text(shown, style=STYLES.get(status, ""))
 
 
+def _number(value: str) -> str:
+    """Write a number with separators.
+
+    >>> _number("-1234.50")
+    '-1,234.50'
+    """
+    whole, point, part = value.partition(".")
+    number = f"{int(whole):,}{point}{part}" if whole.lstrip("-").isdigit() else value
+    if whole.startswith("-") and not number.startswith("-"):
+        return "-" + number  # -0.5 has a whole part without a sign
+    return number
+
+
 def legend(view: View) -> str:
     """Say what the marks mean."""
+    if view.perturbed:
+        warning = "" if view.checked else "NOT CHECKED before release. "
+        if not view.internal:
+            return warning + "Perturbed: every figure carries some noise, and none is suppressed."
+        marks = "○ sensitive, safe with its noise, ✕ unsafe, ! unsafe but accepted, – not in the release"
+        return f"{warning}True value → perturbed value; {marks}. Confidential."
     if not view.internal:
         return "c suppressed"
     return "● primary (unsafe), ○ secondary (hidden to protect others), – not in the release. Confidential."

@@ -159,7 +159,14 @@ def looked_at(case: PerturbedCase) -> Section:
         result = ("none given", "open")
     rows.append(("The same data suppressed", *result, "Tables of the same data that show true values (`published`)."))
     if check.unseen:
-        rows.append(("Earlier tables", "not checked", "open", "Somebody who combines them with these: " + ", ".join(check.unseen) + "."))
+        rows.append(
+            (
+                "Earlier tables",
+                "not checked",
+                "open",
+                "Somebody who combines them with these: " + ", ".join(check.unseen) + ".",
+            )
+        )
     rows.append(("Tables outside this set", "not checked", "open", "Other tables about the same respondents."))
     return attacks([(name, result, who, kind) for name, result, kind, who in rows], check.limits)
 

@@ -135,7 +135,8 @@ def _listed(rules: Rule | Sequence[Rule]) -> tuple[Rule, ...]:
 def _missing(table: Table, rule: Rule) -> str | None:
     """Say which fact of a rule a table lacks, and how to give it."""
     missing = table.facts.missing(rule.facts)
-    if missing and table.origin == "records" and not table.facts.missing([f for f in rule.facts if isinstance(f, Mark)]):
+    only_marks = table.facts.missing(fact for fact in rule.facts if isinstance(fact, Mark))
+    if missing and table.origin == "records" and not only_marks:
         return (
             "facts that the table was made without; give the facts of all its rules when you make it from records: "
             "Wanted(..., facts=(*rule.facts, *other.facts))"

@@ -45,9 +45,9 @@ _NO_EXTRA: Wholes = np.zeros(0, np.int64)
 class Wanted:
     """A table to be made from records.
 
-    ``by`` gives the dimension or hierarchy of each record column and ``value`` the response to sum (``count``: the number of
-    records, or with weights the sum of the weights). ``about`` says what the table is about and how it is published.
-    ``facts`` are those that its rules need; only these are gathered.
+    ``by`` gives the dimension or hierarchy of each record column and ``value`` the response to sum (``count``: the
+    number of records, or with weights the sum of the weights). ``about`` says what the table is about and how it is
+    published. ``facts`` are those that its rules need; only these are gathered.
 
     With weights the published total is the weighted one, and ``survey`` says what the rules see:
 

@@ -222,3 +222,31 @@ def test_no_message_of_the_engine_gets_out(firms):
     with pytest.raises(InputError, match=r"cannot be read \(\w+\)") as caught:
         group_records(found)
     assert not re.search(SECRET, str(caught.value))
+
+
+@pytest.mark.parametrize("option", ["by", "values"])
+def test_a_word_where_a_list_belongs_is_refused(option):
+    data = {"region": ["N", "S"], "x": [1, 2]}
+    given = {"by": ["region"], "values": ["x"]}
+    with pytest.raises(InputError, match=rf"`{option}` must be a list of columns; give \['"):
+        records(data, **(given | {option: given[option][0]}))
+
+
+def test_a_delimiter_that_leaves_one_column_is_told(tmp_path):
+    path = tmp_path / "firms.csv"
+    path.write_text("region;x\nN;1\n")
+    with pytest.raises(InputError, match=r"firms\.csv: the delimiter looks wrong.*say `delimiter: ';'`"):
+        records(path, by=["region"], delimiter=",")
+    assert len(records(path, by=["region"], values=["x"])) == 1
+
+
+def test_codes_that_look_alike_are_noted():
+    found = records({"region": ["S", " S ", "N"], "x": [1, 2, 3]}, by=["region"], values=["x"])
+    assert found.notes == (
+        "the records, column 'region': ' S ' and 'S' are different codes; if they mean the same, correct the data",
+    )
+
+
+def test_a_missing_file_is_told_without_a_job():
+    with pytest.raises(InputError, match=r"^no file 'nofile\.csv'; check its name and its folder$"):
+        records("nofile.csv", by=["region"])

@@ -141,15 +141,13 @@ def test_the_respondent_stands_in_for_the_holding_and_repeats_are_told():
         {"r": ["N", "S", "N"], "id": ["a", "b", "a"], "x": [1, 2, 4]}, ["r"], ["x"], respondent="id", name="f"
     )
     assert found.total["x"].tolist() == [5, 2] and not found.has_holdings
-    assert found.notes == (
-        "f: 1 respondents have several records; in each cell they count once, with the sum of theirs",
-    )
+    assert found.notes == ("f: 1 respondent has several records; in each cell it counts once, with the sum of its own",)
 
 
 def test_repeats_are_told_beside_holdings_too():
     data = {"r": ["N", "S", "N"], "id": ["a", "b", "a"], "g": ["h", "h", "h"], "x": [1, 2, 4]}
     found = records(data, ["r"], ["x"], respondent="id", holding="g")
-    assert found.has_holdings and "1 respondents have several records" in found.notes[0]
+    assert found.has_holdings and "1 respondent has several records" in found.notes[0]
 
 
 def test_marks_hold_for_the_whole_holding():

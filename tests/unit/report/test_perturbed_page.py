@@ -136,7 +136,7 @@ def test_accepted_findings_are_told_as_such():
 def test_without_checks_the_page_says_so():
     case = cases.case(lone=True, checked=False)
     text = text_of(perturbed_page(case))
-    assert "Released without checks" in text and "– not checked" in text and "nothing found" not in text
+    assert "NOT CHECKED: released without checks" in text and "– not checked" in text and "nothing found" not in text
     assert "x" in perturbed_grid(case, 0)["status"]
 
 

@@ -191,3 +191,10 @@ def test_a_manual_state_does_not_show_a_level_that_is_not_shown():
 def test_levels_that_are_not_there_are_refused(publish, what):
     with refused("table 'table'", what):
         cells(small(), [REGION], value="turnover", about=About(publish=publish))
+
+
+@pytest.mark.parametrize("option", ["by", "top", "marks"])
+def test_a_word_where_a_list_belongs_is_refused(option):
+    given = {"by": ["region"], "value": "turnover"} | {option: "region"}
+    with refused(f"`{option}` must be a list of names; give ['region']"):
+        cells(small(), **given)

@@ -232,3 +232,17 @@ def test_many_dimensions_need_no_dense_cube():
     deep = {name: Dimension(name, flat(tree.leaves)) for name in by}
     (wide,) = tabulate(group_units(units), [Wanted(deep, "x", facts=ALL)])
     assert found_cells(wide) == sql_cells(units, deep, "x", top=3)
+
+
+def test_a_hierarchy_does_for_a_dimension_and_one_table_for_a_list():
+    grouped = records({"A": [("h", 5), ("k", 2)], "B": [("h", 1)]})
+    column = grouped.columns[0]
+    (plain,) = tabulate(grouped, [Wanted({column: Dimension(column, flat(["A", "B"]))}, "x")])
+    (short,) = tabulate(grouped, Wanted({column: flat(["A", "B"])}, "x"))
+    assert short.dimensions[0].name == column and short.value.tolist() == plain.value.tolist()
+
+
+@pytest.mark.parametrize("by", [["shop"], "shop", {"shop": None}, {"shop": ["A", "B"]}])
+def test_columns_without_a_hierarchy_are_refused(by):
+    with pytest.raises(InputError, match="`by` must give"):
+        Wanted(by, "x")

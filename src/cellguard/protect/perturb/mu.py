@@ -70,7 +70,7 @@ class CellMu:
 
 @dataclass(frozen=True, eq=False)
 class MuChoice:
-    """The mu that is used, and every sensitive cell; with strata, also the mu of each unit, of which ``mu`` is the largest.
+    """The mu that is used, and every sensitive cell; with strata, the largest mu, and that of each unit.
 
     If no cell asks for a mu (``asked`` is False), it is the one to use otherwise.
     """

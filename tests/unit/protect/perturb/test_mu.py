@@ -127,6 +127,23 @@ def test_no_sensitive_cell_needs_no_mu():
     choice = choose_mu([one_cell([10] * 30)])
     assert choice.mu == 0 and choice.cells == ()
     assert choose_mu([]).mu == 0
+    assert not choice.asked and choice.words() == "no cell is sensitive"
+    assert choose_mu([one_cell([10] * 30)], otherwise=0.1).mu == 0.1
+
+
+def test_where_no_cell_is_served_chances_are_those_of_the_mu_that_is_used():
+    table = one_cell(CELL)
+    for otherwise, used in ((0.1, 0.1), (0.3, 0.2)):
+        choice = choose_mu([table], otherwise=otherwise)
+        assert choice.mu == used, "never above the cap"
+        wanted = brute_exceedance(CELL, float(needs_of(table).need[1]), used, 0.02)
+        assert choice.cells[1].probability == pytest.approx(wanted, abs=1e-9)
+    assert choice.words() == "no sensitive cell is served (2 not to be served by any mu up to the cap)"
+    served = choose_mu([table], MuOptions(cap=0.5), otherwise=0.1)
+    assert served.asked and served.words() == "" and served.mu > 0.4
+    alone = choose_mu([one_cell([5000])], MuOptions(cap=0.9), otherwise=0.1)
+    assert not math.isnan(alone.cells[0].mu), "a larger mu would serve it, but it is left out"
+    assert alone.words() == "no sensitive cell is served (2 supersensitive and left out)"
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -118,9 +118,31 @@ def test_a_conflict_cannot_be_accepted():
     tables = [table(records, ("region",))]
     made = make_multipliers(records, tables, seed=5)
     other = Protected("suppressed", "turnover", "suppress")
-    assert [f.kind for f in check_tables(tables, made, others=[other]).open] == ["conflict"]
+    mixed = check_tables(tables, made, others=[other])
+    assert [f.kind for f in mixed.open] == ["conflict"]
+    (advice,) = mixed.advice()
+    assert "never publish both 'region' perturbed and 'suppressed'" in advice and "take 'region' out" in advice
     assert check_tables(tables, made, others=[other], checked=False).verdict == "unsafe"
     assert check_tables(tables, made, checked=False).verdict == "not checked"
+
+
+def test_advice_on_a_conflict_and_on_cells_is_kept_apart():
+    records = firms(lone=True)
+    tables = [table(records, ("region",))]
+    made = make_multipliers(records, tables, seed=5)
+    alone = check_tables(tables, made)
+    both = check_tables(tables, made, others=[Protected("suppressed", "turnover", "suppress")])
+    assert both.advice()[0].startswith("conflict: ")
+    assert both.advice()[1:] == alone.advice(), "the conflict is not counted among what recoding would mend"
+
+
+def test_a_set_that_was_not_checked_with_earlier_tables_is_not_plainly_safe():
+    records = firms()
+    tables = [table(records, ("region",))]
+    made = make_multipliers(records, tables, seed=5)
+    assert check_tables(tables, made).verdict == "safe"
+    assert check_tables(tables, made, unseen=["earlier"]).verdict == "safe by itself"
+    assert check_tables(tables, made, unseen=["earlier"], checked=False).verdict == "not checked"
 
 
 def test_zes_mu_chooses_mu():

@@ -1,0 +1,65 @@
+"""What Python shows of a value by itself: names and counts, never what is confidential."""
+
+from __future__ import annotations
+
+import re
+
+import cellguard as cg
+from cellguard.results import Assessment, Audited
+from cellguard.table.source import open_source
+
+DATA = {
+    "region": ["N", "N", "N", "S", "S", "S", "W", "W", "W"],
+    "x": [7119, 31, 813, 9127, 9343, 9521, 6011, 6121, 6211],
+}
+
+
+def values():
+    firms = cg.records(DATA, by=["region"], values=["x"])
+    facts = cg.PPercent(10).facts + cg.MinFrequency(3).facts
+    (table,) = cg.tabulate(firms, cg.Wanted({"region": cg.flat(["N", "S", "W"])}, "x", facts=facts))
+    findings = cg.assess(table, [cg.PPercent(10), cg.MinFrequency(3)])
+    needs = cg.require(findings)
+    found = cg.suppress(needs, needs.tables.value)
+    audit = cg.audit(needs, found.pattern)
+    job = None
+    assessment = Assessment(job, findings, needs, {})
+    return [
+        firms,
+        firms.units(),
+        firms.pairs("x"),
+        table,
+        table.facts,
+        table.apriori,
+        findings.tables,
+        findings,
+        findings["table"],
+        needs,
+        found,
+        found.pattern,
+        audit,
+        assessment,
+        Audited(findings, audit, {}, suppression=found),
+        open_source(DATA),
+    ]
+
+
+def test_each_repr_is_one_short_line_without_a_figure_of_the_data():
+    for value in values():
+        shown = repr(value)
+        assert shown.startswith(f"<{type(value).__name__}") and "\n" not in shown and len(shown) < 120
+        numbers = [float(n.replace(",", "")) for n in re.findall(r"\d[\d,]*\.?\d*", shown)]
+        assert all(number <= 20 for number in numbers), shown
+        assert str(value) == shown and f"{[value]}" == f"[{shown}]"
+
+
+def test_the_figures_are_there_to_be_shown():
+    firms = values()[0]
+    assert {int(number) for number in firms.total["x"]} == set(DATA["x"]) and min(DATA["x"]) > 20
+
+
+def test_names_and_counts_are_shown():
+    shown = {type(value).__name__: repr(value) for value in values()}
+    assert shown["Table"] == "<Table 'table': 4 cells by region>"
+    assert re.fullmatch(r"<Findings table: [1-4] unsafe of 4 distinct cells>", shown["Findings"])
+    assert shown["Grouped"] == "<Grouped: 9 rows of 9 holdings by region, values x>"
