@@ -1,8 +1,7 @@
 """Suppression on INSEE's public example tables (from the R package rtauargus): python benchmarks/insee.py FOLDER
 
-The folder holds turnover_act_size.csv, turnover_act_cj.csv, activity_corr_table.csv and indiv_dt.csv (records). Published
-by tau-ARGUS Optimal:
-64 secondaries worth 49,223,640 in turnover_act_size.
+The folder holds turnover_act_size.csv, turnover_act_cj.csv, activity_corr_table.csv and indiv_dt.csv (records).
+Published by tau-ARGUS Optimal: 64 secondaries worth 49,223,640 in turnover_act_size.
 """
 
 from __future__ import annotations

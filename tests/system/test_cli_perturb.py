@@ -288,10 +288,10 @@ def test_show_draws_the_tree_with_true_and_perturbed_values(folder, tree):
     with (folder / "one/internal/t.csv").open() as file:
         rows = {row["region"]: row for row in csv.DictReader(file)}
     lines = run("show", "one", "--internal", cwd=folder).stdout.splitlines()
-    body = [line[1:].rstrip() for line in lines[4:11]]
-    assert [line.split()[0] for line in body] == ["Total", "Up", "North", "West", "Down", "South", "East"]
-    assert [len(line) - len(line.lstrip()) for line in body] == [0, 2, 4, 4, 2, 4, 4]
-    marks = {"Total": "– ", "West": "! "}
+    body = [line[1:].rstrip() for line in lines[4:10]]
+    assert [line.split()[0] for line in body] == ["Up", "North", "West", "Down", "South", "East"]
+    assert [len(line) - len(line.lstrip()) for line in body] == [2, 4, 4, 2, 4, 4]
+    marks = {"West": "! "}
     for line in body:
         row = rows[line.split()[0]]
         wanted = f"{marks.get(row['region'], '')}{row['value']} → {row['perturbed']}"
