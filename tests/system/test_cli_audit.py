@@ -118,9 +118,13 @@ def test_intervals_go_to_a_file_for_its_owner_only(run, tmp_path, job):
 def test_an_existing_folder_needs_force(run, tmp_path, job):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine").touch()
-    done = run("audit", job, "--out", "out")
-    assert done.returncode == 2 and "--force" in done.stderr
+    for force in ((), ("--force",)):
+        done = run("audit", job, "--out", "out", *force)
+        assert done.returncode == 2 and "is no output folder" in done.stderr
     assert [p.name for p in (tmp_path / "out").iterdir()] == ["mine"]
+    (tmp_path / "out" / "mine").unlink()
+    assert run("audit", job, "--out", "out", "--force").returncode == 0
+    assert "--force" in run("audit", job, "--out", "out").stderr
     assert run("audit", job, "--out", "out", "--force").returncode == 0
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"release", "internal"}
     assert {p.name for p in tmp_path.iterdir()} == {"job.yaml", "t.csv", "out"}

@@ -101,6 +101,16 @@ def protect(
 
     if time_limit is not None and not time_limit > 0:
         raise click.UsageError("--time-limit must be a number of seconds above 0")
+    if dry_run and (spec := Job.load(job)).is_perturbed:
+        from cellguard.cli.perturb import run_dry, show_dry
+
+        with _progress(as_json or quiet) as tell:
+            found = run_dry(spec, tell=tell)
+        if as_json:
+            click.echo(json.dumps(found, indent=2))
+        elif not quiet:
+            show_dry(found)
+        return
     if dry_run:
         assessment = _assess(job, as_json or quiet)
         _report(assessment, listed=None, force=False, as_json=as_json, quiet=quiet)

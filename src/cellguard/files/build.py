@@ -97,7 +97,7 @@ def _build_dimension(
     if records:
         spec, labels = records.complete(name, spec), labels or records.labels(column)
         codes = list(dict.fromkeys([*codes, *records.codes(column)]))
-    main = _read_grouping(job, spec, codes, spec.total, labels)
+    main = _read_grouping(job, name, spec, codes, spec.total, labels)
     if main is None:
         main = _flat(name, codes, spec.total or TOTAL, sources, column, labels)
     others = [_alternative(job, name, also, main, labels) for also in spec.also]
@@ -123,14 +123,14 @@ def _flat(
 
 
 def _alternative(job: Job, name: str, also: AlsoSpec, main: Hierarchy, labels: Mapping[str, str]) -> Hierarchy:
-    grouping = _read_grouping(job, also, list(main.leaves), main.total, labels)
+    grouping = _read_grouping(job, name, also, list(main.leaves), main.total, labels)
     if grouping is None:
         raise JobError(f"dimension {name!r}: the grouping {also.name!r} needs levels, parents, digits or hrc")
     return grouping
 
 
 def _read_grouping(
-    job: Job, spec: DimensionSpec | AlsoSpec, codes: list[str], total: str | None, labels: Mapping[str, str]
+    job: Job, name: str, spec: DimensionSpec | AlsoSpec, codes: list[str], total: str | None, labels: Mapping[str, str]
 ) -> Hierarchy | None:
     if spec.levels:
         return read_levels(job.path(spec.levels), total=total or TOTAL, labels=labels)
@@ -139,7 +139,7 @@ def _read_grouping(
     if spec.hrc:
         return read_hrc(job.path(spec.hrc), lead=spec.lead, total=total or TOTAL, labels=labels)
     if spec.digits:
-        return by_digits(codes, spec.digits, total=total or TOTAL, labels=labels)
+        return by_digits(codes, spec.digits, total=total or TOTAL, labels=labels, name=name)
     return None
 
 

@@ -74,11 +74,12 @@ def _rebuild(inside: Path, about: dict[str, Any]) -> tuple[Findings, Requirement
     rules = {spec["name"]: [parse_rule(rule) for rule in spec["rules"]] for spec in specs}
     findings = assess(linked, rules)
     needs = require(findings, _knowledge(attack))
-    hidden = np.ones(len(linked), bool)
+    hidden, seen = np.zeros(len(linked), bool), np.zeros(len(linked), bool)
     for spec, status, cells in zip(specs, statuses, linked.cells_of, strict=True):
+        hidden[cells] |= np.isin(status, ["primary", "secondary"])
         shown = np.flatnonzero(np.array(status) != "unpublished")
-        hidden[cells[shown[_shown(inside.parent / "release" / f"{spec['name']}.csv", len(shown))]]] = False
-    hidden &= ~Pattern(linked, hidden, hidden).unpublished
+        seen[cells[shown[_shown(inside.parent / "release" / f"{spec['name']}.csv", len(shown))]]] = True
+    hidden &= ~seen
     return findings, needs, Pattern(linked, needs.primary & hidden, hidden & ~needs.primary)
 
 
@@ -148,6 +149,7 @@ def _read_table(inside: Path, spec: dict[str, Any], dimensions: dict[str, Dimens
         excess=tuple(name.replace("top", "excess") for name in tops if name.replace("top", "excess") in source.names),
         unwaived=("unwaived1",) if "unwaived1" in source.names else (),
         requested="requested" if "requested" in source.names else None,
+        origin="stored",
         **{n: n for n in NUMBERS},
     )
     about = About(

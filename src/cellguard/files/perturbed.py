@@ -121,7 +121,8 @@ def _cells(here: Perturbed, check: Check) -> dict[str, Sequence[object]]:
     open_ = {cell for f in check.open for cell in f.cells}
     accepted = {cell for f in check.findings if f.blocks and check.is_accepted(f) for cell in f.cells}
     names = [here.name(i) for i in range(len(table))]
-    status = ["unsafe" if n in open_ else "accepted" if n in accepted else "safe" for n in names]
+    usual = "safe" if check.checked else "not checked"
+    status = ["unsafe" if n in open_ else "accepted" if n in accepted else usual for n in names]
     count = [""] * len(table) if table.facts.count is None else [f"{n:.0f}" for n in table.facts.count.tolist()]
     percent = np.divide(100 * here.noise, here.table.total, out=np.zeros(len(table)), where=here.table.total != 0)
     numbers: list[FloatArray] = [here.table.total, here.total, here.noise, percent]

@@ -88,7 +88,9 @@ def noise_rule(spec: TableSpec) -> NoiseRule:
     found = [rule for rule in spec.rules if not isinstance(rule, MinFrequency)]
     if len(found) > 1:
         raise JobError(f"table {spec.name!r}: perturbation takes one rule besides min_frequency; leave the others out")
-    return _as_noise_rule(spec.name, found[0]) if found else NoiseRule()
+    if not found:
+        raise JobError(f"table {spec.name!r}: no rule says how much noise a cell needs; give dominance or p_percent")
+    return _as_noise_rule(spec.name, found[0])
 
 
 def _as_noise_rule(name: str, rule: Rule) -> NoiseRule:

@@ -71,6 +71,7 @@ def group_records(checked: Checked) -> Grouped:
         has_weights=has_weights,
         has_holdings=checked.roles.holding is not None,
         has_requests=checked.roles.request is not None,
+        name=checked.opened.name,
         read_units=lambda: read_units(checked),
         notes=(*checked.notes, *_repeats(checked, holding, records)),
     )

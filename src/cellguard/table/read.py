@@ -45,17 +45,12 @@ class CellColumns:
     excess: tuple[str, ...] = ()
     unwaived: tuple[str, ...] = ()
     requested: str | None = None
+    origin: Origin = "cells"
 
     @property
     def number(self) -> str | None:
         """The column that counts respondents: holdings, where given."""
         return self.holdings or self.count
-
-    @property
-    def origin(self) -> Origin:
-        """Where the facts are from: an output folder names every statement, and each as it is called here."""
-        stored = self.status == "state" and all(getattr(self, name) == name for name in NUMBERS)
-        return "stored" if stored else "cells"
 
 
 @dataclass(frozen=True)
