@@ -10,7 +10,7 @@ demo: .venv/ready
 	$(BIN)/cellguard demo --out build/demo --force
 
 test: lint browser
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: .venv/ready
 	$(BIN)/ruff check .

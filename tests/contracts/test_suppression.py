@@ -218,14 +218,14 @@ def random_cube(seed, shape=(4, 3, 3), count=False):
     """A random table over flat dimensions with totals; half of its inner cells are empty."""
     rng = np.random.default_rng(seed)
     inner = np.where(rng.random(shape) < 0.5, 0, rng.integers(1, 6 if count else 200, shape))
-    full = inner
+    full, many = inner, np.minimum(inner, rng.integers(1, 9, shape))
     for axis in range(len(shape)):
-        full = np.concatenate([full, full.sum(axis=axis, keepdims=True)], axis=axis)
+        full, many = (np.concatenate([part, part.sum(axis=axis, keepdims=True)], axis=axis) for part in (full, many))
     codes = [[f"{name}{i}" for i in range(n)] + ["Total"] for name, n in zip("abc", shape, strict=False)]
     grid = list(itertools.product(*codes))
     data = {name: [g[i] for g in grid] for i, name in enumerate("abc"[: len(shape)])}
     data["x"] = full.ravel().tolist()
-    data["n"] = data["x"] if count else np.minimum(full, rng.integers(1, 9, full.shape)).ravel().tolist()
+    data["n"] = data["x"] if count else many.ravel().tolist()
     return data, list("abc"[: len(shape)])
 
 
