@@ -14,6 +14,7 @@ from cellguard.table.survey import SURVEYS
 
 CELLGUARD = Path(sys.executable).with_name("cellguard")
 P_PERCENT = {"p_percent": {"p": 15, "waivers": True}}
+PLAIN = {"p_percent": {"p": 15}}
 
 
 def job(folder, rules):
@@ -30,6 +31,9 @@ def job(folder, rules):
     roles = {"holding": "group", "weight": "weight", "waiver": "waiver", "request": "request"}
     table = {"by": ["region", "size"], "value": "turnover", "decimals": 0, "rules": rules}
     tables = [{"name": mode, "survey": mode, **table} for mode in SURVEYS] + [{"name": "default", **table}]
+    for one in tables:
+        if one.get("survey") == "published_weights":  # which does not go with waivers
+            one["rules"] = [PLAIN if rule == P_PERCENT else rule for rule in rules]
     content = {"version": 1, "microdata": {"source": "firms.csv", **roles}, "tables": tables}
     (folder / "job.yaml").write_text(yaml.safe_dump(content))
 
