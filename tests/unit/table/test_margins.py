@@ -94,7 +94,7 @@ def test_merged_cells_have_the_worst_case_and_are_not_held_to_it():
 
 
 def test_what_an_output_folder_stores_is_not_judged_again():
-    stored = CellColumns("x", "n", top=("x1",), status="state", **{name: name for name in NUMBERS})
+    stored = CellColumns("x", "n", top=("x1",), status="state", origin="stored", **{name: name for name in NUMBERS})
     blank = {name: [None] * 5 for name in ("state", *NUMBERS)}
     blank = {name: np.array(column, float) if name != "state" else [""] * 5 for name, column in blank.items()}
     by = {"region": Dimension("region", TREE)}
