@@ -178,7 +178,7 @@ def test_no_records_make_no_cells():
     assert len(table) == 0
 
 
-def large_set(seed, many=30_000):
+def large_set(seed, many=100_000):
     """Records over two trees with a second grouping, a tenth of them in holdings that sit in several cells."""
     rng = np.random.default_rng(seed)
     industry = from_levels([(f"{a}", f"{a}{b}", f"{a}{b}{c}") for a in "ABC" for b in range(3) for c in range(4)])
