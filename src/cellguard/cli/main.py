@@ -5,25 +5,21 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from pathlib import Path
-from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from cellguard.cli import cold
+from cellguard.cli.progress import progress
 from cellguard.errors import CellguardError, NotProtected, Stopped
 
 if TYPE_CHECKING:
     from cellguard.files.jobfile import Job
-    from cellguard.job import Tell
     from cellguard.results import Assessment
 
 _AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, and nothing else.")
 _QUIET = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 _FILE = click.Path(path_type=Path, dir_okay=False)
-_LOG_EVERY = 10.0
 _FORCE = click.option("--force", is_flag=True, help="Replace what is there already.")
 
 
@@ -104,7 +100,7 @@ def protect(
     if dry_run and (spec := Job.load(job)).is_perturbed:
         from cellguard.cli.perturb import run_dry, show_dry
 
-        with _progress(as_json or quiet) as tell:
+        with progress(as_json or quiet) as tell:
             found = run_dry(spec, tell=tell)
         if as_json:
             click.echo(json.dumps(found, indent=2))
@@ -130,7 +126,7 @@ def protect(
     check_formats(spec)
     folder = out or spec.path(named or "")
     check_folder(folder, force=force)
-    with _progress(as_json or quiet) as tell:
+    with progress(as_json or quiet) as tell:
         done = protect_job(spec, warm=warm, seconds_allowed=time_limit, threads=threads, tell=tell)
         safe = done.audit.verdict == "safe"
         notes = release_job(done, folder, force=force, tell=tell) if safe else []
@@ -172,7 +168,7 @@ def perturb(
 def _perturb(job: Job, as_json: bool, quiet: bool, **options: Any) -> NoReturn:  # noqa: ANN401
     from cellguard.cli.perturb import run_perturb, show_perturbed
 
-    with _progress(as_json or quiet) as tell:
+    with progress(as_json or quiet) as tell:
         outcome = run_perturb(job, tell=tell, **options)
     if as_json:
         click.echo(json.dumps(outcome.summary, indent=2))
@@ -278,7 +274,7 @@ def audit(path: Path | None, as_json: bool, quiet: bool, **options: Any) -> None
     """
     from cellguard.cli.audit import run_audit
 
-    with _progress(as_json or quiet) as tell:
+    with progress(as_json or quiet) as tell:
         outcome = run_audit(path, tell=tell, **options)
     if as_json:
         click.echo(json.dumps(outcome.summary, indent=2))
@@ -380,7 +376,7 @@ def demo(out: Path, rows: int, force: bool, as_json: bool, quiet: bool) -> None:
 
     summaries = {}
     for job, folder in write_demo(out, rows=rows, force=force).items():
-        with _progress(as_json or quiet) as tell:
+        with progress(as_json or quiet) as tell:
             done = protect_job(Job.load(job), tell=tell)
             notes = release_job(done, folder, force=True)
         found = check(folder / "internal" / "certificate.json")
@@ -403,7 +399,7 @@ def _assess(job: Path, silent: bool) -> Assessment:
     from cellguard.files.jobfile import Job
     from cellguard.job import assess_job
 
-    with _progress(silent) as tell:
+    with progress(silent) as tell:
         return assess_job(Job.load(job), tell=tell)
 
 
@@ -420,48 +416,6 @@ def _report(assessment: Assessment, *, listed: Path | None, force: bool, as_json
         show_assessment(assessment.summary())
         if listed:
             click.echo(f"Unsafe cells with reasons: {listed} (confidential)")
-
-
-class _progress:  # noqa: N801
-    """Show the present step: live on a terminal, as a line now and then in a log; nothing when asked to be silent."""
-
-    def __init__(self, silent: bool) -> None:
-        self.step, self.start = "starting", time.monotonic()
-        self.live = None
-        self.over = Event()
-        self.logger = None
-        if not silent and cold.is_cold():
-            click.echo(cold.MESSAGE, err=True)
-        if not silent and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-            columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-            self.live = Progress(*columns, console=Console(stderr=True), transient=True)
-            self.task = self.live.add_task(self.step)
-        elif not silent:
-            self.logger = Thread(target=self._log, daemon=True)
-
-    def __enter__(self) -> Tell:
-        if self.live:
-            self.live.start()
-        if self.logger:
-            self.logger.start()
-        return self._tell
-
-    def __exit__(self, *_: object) -> None:
-        self.over.set()
-        if self.live:
-            self.live.stop()
-
-    def _tell(self, step: str) -> None:
-        self.step = step
-        if self.live:
-            self.live.update(self.task, description=step)
-
-    def _log(self) -> None:
-        while not self.over.wait(_LOG_EVERY):
-            click.echo(f"{time.monotonic() - self.start:.0f} s: {self.step}", err=True)
 
 
 def main() -> None:
