@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cellguard.microdata.records import records
     from cellguard.perturbation import PerturbedJob, perturb_job, release_perturbed
     from cellguard.protect.suppress.suppress import Suppression, suppress
-    from cellguard.protection import Knowledge, Requirements, require
+    from cellguard.protection import Requirements, require
     from cellguard.report.figures import heat_map, interval_plot, loss_by_level
     from cellguard.results import Assessment
     from cellguard.rules.assess import Findings, assess
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from cellguard.table.table import Table
     from cellguard.table.tableset import TableSet, link
     from cellguard.table.tabulate import Wanted, tabulate
+    from cellguard.world.knowledge import Knowledge
 
 # Each public name and the module that it lives in. Modules load when a name of theirs is first used, so that
 # `import cellguard` costs next to nothing.
@@ -50,7 +51,7 @@ _HOME = {
     "Hierarchy": "hierarchy.hierarchy",
     "InputError": "errors",
     "Job": "files.jobfile",
-    "Knowledge": "protection",
+    "Knowledge": "world.knowledge",
     "Linear": "rules.linear",
     "MaxShare": "rules.simple",
     "MinFrequency": "rules.simple",

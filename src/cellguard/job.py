@@ -25,7 +25,7 @@ from cellguard.protect.suppress.costs import parse_cost, set_costs
 from cellguard.protect.suppress.explain import Explanations, explain_pattern
 from cellguard.protect.suppress.suppress import suppress
 from cellguard.protect.suppress.witness import witness
-from cellguard.protection import Knowledge, Requirements, require
+from cellguard.protection import Requirements, require
 from cellguard.results import Assessment, Audited
 from cellguard.rules.assess import assess
 from cellguard.solver.highs import watching
@@ -33,6 +33,7 @@ from cellguard.table.apriori import State
 from cellguard.table.facts import BoolArray
 from cellguard.table.pattern import Pattern, release
 from cellguard.table.tableset import TableSet, link
+from cellguard.world.knowledge import Knowledge
 
 Tell = Callable[[str], None]
 _UNTIL_STOPPED = 10_000

@@ -8,7 +8,6 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from cellguard.attack.audit import Audit
 from cellguard.attack.explain import explain
@@ -152,10 +151,11 @@ class Audited:
     def failures(self, most: int = 100) -> list[dict[str, Any]]:
         """Return the cells that are not protected, how near an attacker comes, and through which relations."""
         found, tables = self.audit, self.audit.needs.tables
-        relations = _with_known(tables, self.known)
-        unknown = found.pattern.unknown & ~tables.empty
+        world = found.needs.world
+        relations = world.relations_with(None if self.known is None else self.known.sums)
+        unknown = found.pattern.unknown & ~world.ties.empty
         wanted = np.flatnonzero(found.failing | found.undecided)[:most].tolist()
-        reasons = explain(tables, relations, unknown, found.lower, found.upper, wanted)
+        reasons = explain(world.ties, relations, unknown, found.lower, found.upper, wanted)
         return [
             {
                 "cell": tables.cell_name(cell),
@@ -189,7 +189,3 @@ class Audited:
 
 def _finite(number: float) -> float | None:
     return float(number) if np.isfinite(number) else None
-
-
-def _with_known(tables: TableSet, known: Known | None) -> sp.csr_array:
-    return tables.relations if known is None else sp.csr_array(sp.vstack([tables.relations, known.sums], format="csr"))

@@ -56,13 +56,14 @@ class Audit:
 
     @cached_property
     def values(self) -> list[Decimal]:
-        """The exact values of the distinct cells, as counted in grains."""
+        """The exact values of the cells of the world, as counted in grains; the distinct cells come first."""
         grains = self.grains
         return [Decimal(v).scaleb(-d) for v, d in zip(grains.value.tolist(), grains.decimals.tolist(), strict=True)]
 
     def in_grains(self, amounts: npt.NDArray[np.int64]) -> list[Decimal]:
         """Return whole numbers of grains, one a distinct cell, as exact decimals."""
-        return [Decimal(a).scaleb(-d) for a, d in zip(amounts.tolist(), self.grains.decimals.tolist(), strict=True)]
+        decimals = self.grains.decimals[: len(amounts)].tolist()
+        return [Decimal(a).scaleb(-d) for a, d in zip(amounts.tolist(), decimals, strict=True)]
 
 
 def audit(
@@ -92,9 +93,9 @@ def audit(
     >>> audit(needs, both).verdict
     'safe'
     """
-    tables = needs.tables
-    grains = grains_of(tables)
-    unknown = pattern.unknown & ~tables.empty
+    world = needs.world
+    grains = grains_of(world)
+    unknown = pattern.unknown & ~world.ties.empty
     problem = pose(needs, unknown, grains, known)
     found = decide(problem, threads=threads, tell=tell)
     least, most = found.least, found.most
@@ -102,14 +103,27 @@ def audit(
     if intervals:
         least, most = exact_moves(problem, threads=threads, tell=tell)
         exact[:] = True
-    size = grains.size()
-    value = grains.value * size
-    lower, upper, sharp = value.copy(), value.copy(), np.ones(len(tables), bool)
-    at = problem.cells
-    lower[at], upper[at], sharp[at] = value[at] + least * size[at], value[at] + most * size[at], exact
-    failing, undecided = (np.zeros(len(tables), bool) for _ in range(2))
-    failing[at] = found.failing
-    undecided[at] = found.undecided
+    n = len(needs.tables)
+    lower, upper = attacker_ends(grains, problem, n, least, most)
+    listed = problem.cells < n
+    at = problem.cells[listed]
+    sharp, failing, undecided = np.ones(n, bool), np.zeros(n, bool), np.zeros(n, bool)
+    sharp[at], failing[at], undecided[at] = exact[listed], found.failing[listed], found.undecided[listed]
+    if world.open:
+        undecided |= needs.primary & ~failing
     # An unsafe cell that an attacker sees, or knows to be empty, is disclosed.
     failing |= needs.primary & ~unknown
     return Audit(needs, pattern, grains, problem, found, failing, undecided, lower, upper, sharp)
+
+
+def attacker_ends(
+    grains: Grains, problem: Problem, n: int, least: FloatArray, most: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return both ends of the attacker's interval of each distinct cell from the moves of a problem's cells."""
+    size = grains.size()[:n]
+    value = grains.value[:n] * size
+    listed = problem.cells < n
+    at = problem.cells[listed]
+    lower, upper = value.copy(), value.copy()
+    lower[at], upper[at] = (value[at] + ends[listed] * size[at] for ends in (least, most))
+    return lower, upper

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.table.facts import BoolArray, FloatArray
-from cellguard.table.tableset import TableSet
+from cellguard.world.ties import Ties
 
 _LONGEST = 8
 
@@ -45,21 +45,25 @@ def derive(relations: sp.csr_array, unknown: BoolArray) -> Derivations:
 
 
 def explain(
-    tables: TableSet,
+    ties: Ties,
     relations: sp.csr_array,
     unknown: BoolArray,
     lower: FloatArray,
     upper: FloatArray,
     cells: Sequence[int],
 ) -> list[list[str]]:
-    """Return for each of some cells, in words, why an attacker comes near to it; the last step comes first."""
+    """Return for each of some cells, in words, why an attacker comes near to it; the last step comes first.
+
+    ``unknown``, ``lower`` and ``upper`` are over the listed cells; the cells between are unknown.
+    """
+    unknown, width = ties.extend(unknown, True), ties.extend(upper - lower, np.inf)
     found = derive(relations, unknown)
     columns = sp.csc_array(relations)
-    return [_why(tables, relations, columns, found, unknown, upper - lower, cell) for cell in cells]
+    return [_why(ties, relations, columns, found, unknown, width, cell) for cell in cells]
 
 
 def _why(
-    tables: TableSet,
+    ties: Ties,
     relations: sp.csr_array,
     columns: sp.csc_array,
     found: Derivations,
@@ -68,22 +72,22 @@ def _why(
     cell: int,
 ) -> list[str]:
     if not unknown[cell]:
-        return [f"{name(tables, cell, cell)} is published, or known to be empty"]
+        return [f"{name(ties, cell, cell)} is published, or known to be empty"]
     if found.step[cell] > 0:
-        return _chain(tables, relations, found, cell)
+        return _chain(ties, relations, found, cell)
     own = columns.indices[columns.indptr[cell] : columns.indptr[cell + 1]].tolist()
     groups = [[c for c in _terms(relations, r)[0].tolist() if unknown[c]] for r in own]
     room = [float(np.sum(width[[c for c in group if c != cell]])) for group in groups]
     if not room or not np.isfinite(min(room)):
-        return [f"{name(tables, cell, cell)} is narrowed down by several relations together"]
+        return [f"{name(ties, cell, cell)} is narrowed down by several relations together"]
     tight = groups[room.index(min(room))]
-    shown = " and ".join(name(tables, c, cell) for c in tight[:_LONGEST]) + (
+    shown = " and ".join(name(ties, c, cell) for c in tight[:_LONGEST]) + (
         " and others" if len(tight) > _LONGEST else ""
     )
-    return [f"only {shown} are hidden in one relation, and that leaves {name(tables, cell, cell)} too little room"]
+    return [f"only {shown} are hidden in one relation, and that leaves {name(ties, cell, cell)} too little room"]
 
 
-def _chain(tables: TableSet, relations: sp.csr_array, found: Derivations, cell: int) -> list[str]:
+def _chain(ties: Ties, relations: sp.csr_array, found: Derivations, cell: int) -> list[str]:
     lines: list[str] = []
     wanted = [cell]
     seen = set(wanted)
@@ -93,16 +97,16 @@ def _chain(tables: TableSet, relations: sp.csr_array, found: Derivations, cell: 
         own = weights[cells == at][0]
         parts = [(c, -w / own) for c, w in zip(cells.tolist(), weights.tolist(), strict=True) if c != at]
         parts.sort(key=lambda part: part[1] < 0)
-        text = " ".join(f"{'+' if w > 0 else '-'} {name(tables, c, cell)}" for c, w in parts).removeprefix("+ ")
+        text = " ".join(f"{'+' if w > 0 else '-'} {name(ties, c, cell)}" for c, w in parts).removeprefix("+ ")
         derived = [c for c, _ in parts if found.step[c] > 0]
         how = (
             "all published"
             if not derived
             else "where "
-            + ", ".join(name(tables, c, cell) for c in derived)
+            + ", ".join(name(ties, c, cell) for c in derived)
             + (" follow first" if len(derived) > 1 else " follows first")
         )
-        lines.append(f"{name(tables, at, cell)} = {text or '0'}, {how}")
+        lines.append(f"{name(ties, at, cell)} = {text or '0'}, {how}")
         wanted += [c for c in derived if c not in seen]
         seen.update(derived)
     return lines
@@ -113,8 +117,11 @@ def _terms(relations: sp.csr_array, relation: int) -> tuple[npt.NDArray[np.integ
     return relations.indices[part], relations.data[part]
 
 
-def name(tables: TableSet, cell: int, home: int | None = None) -> str:
+def name(ties: Ties, cell: int, home: int | None = None) -> str:
     """Return a cell's codes; with its table's name in front unless that table also shows the cell ``home``."""
+    tables = ties.tables
+    if cell >= len(tables):
+        return ties.cell_name(cell)
     table, position = (int(a[cell]) for a in tables.first)
     if len(tables.tables) == 1 or (home is not None and int(tables.first[0][home]) == table):
         return tables.tables[table].cell_name(position)

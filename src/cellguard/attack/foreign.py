@@ -16,7 +16,6 @@ from cellguard.attack.pool import Tell
 from cellguard.attack.problem import UNLIMITED, Problem, Whole
 from cellguard.errors import InputError, NotAdditive
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.protection import Knowledge
 from cellguard.solver.highs import solve
 from cellguard.solver.program import Program, Status
 from cellguard.table.additivity import allowance
@@ -26,6 +25,9 @@ from cellguard.table.read import About, CellColumns, read_cells
 from cellguard.table.source import Source, open_source
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
+from cellguard.world.knowledge import Knowledge
+from cellguard.world.ties import Ties, tie_tables
+from cellguard.world.world import with_sums
 
 MARKS = ("", "x", "X", "c", "C", "..", "...", "-", "*", "n.a.", "NA", "NaN", "nan", ":")
 _SPARE = 3
@@ -35,10 +37,15 @@ _SPARE = 3
 class Intervals:
     """What an attacker can work out of tables without their hidden values: an interval for each distinct cell."""
 
-    tables: TableSet
+    ties: Ties
     unknown: BoolArray
     lower: FloatArray
     upper: FloatArray
+
+    @property
+    def tables(self) -> TableSet:
+        """The linked set of tables."""
+        return self.ties.tables
 
     @property
     def disclosed(self) -> BoolArray:
@@ -101,22 +108,39 @@ def infer(
     knowledge = knowledge or Knowledge()
     unknown = hidden_cells(tables)
     value = known_values(tables, unknown)
-    relations, constant = tables.relations, np.zeros(tables.relations.shape[0])
+    ties = tie_tables(tables)
+    n = len(tables)
+    relations, constant = ties.relations, np.zeros(ties.relations.shape[0])
     if known is not None:
         if np.isnan(known.value).any():
             raise InputError("known: give the `value` of each total, since the tables' own values are not known")
-        relations = sp.csr_array(sp.vstack([relations, known.sums], format="csr"))
+        relations = with_sums(relations, known.sums)
         constant = np.concatenate([constant, known.value])
-    slack = np.zeros(len(tables))
+    slack = np.zeros(n)
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):
         slack[cells] = np.maximum(slack[cells], allowance(table))
-    target = constant - relations @ value
-    allowed = abs(relations) @ np.where(unknown, 0.0, slack)
-    _check_published(tables, relations, unknown, target, allowed)
-    search = _Search.of(relations, target, allowed, unknown, knowledge, tables.empty)
+    target = constant - relations[:, :n] @ value
+    allowed = abs(relations[:, :n]) @ np.where(unknown, 0.0, slack)
+    every = ties.extend(unknown, True)
+    _check_published(tables, relations, every, target, allowed)
+    bounds = _bounds(ties, knowledge)
+    search = _Search.of(relations, target, allowed, every, bounds)
     low, high = value.copy(), value.copy()
-    low[unknown], high[unknown] = search.ends(tables, unknown, threads, tell)
-    return Intervals(tables, unknown, low, high)
+    many = int(unknown.sum())
+    counts = ties.by_topic(tables.is_count)[every]
+    low[unknown], high[unknown] = (ends[:many] for ends in search.ends(tables, counts, threads, tell))
+    return Intervals(ties, unknown, low, high)
+
+
+def _bounds(ties: Ties, knowledge: Knowledge) -> tuple[FloatArray, FloatArray]:
+    """Return the attacker's bounds of all cells: empty ones are 0, and counts that are not empty at least 1."""
+    tables = ties.tables
+    n, between = len(tables), len(ties.topic)
+    lower = np.concatenate([np.full(n, knowledge.lower), np.full(between, 0.0 if knowledge.lower >= 0 else -np.inf)])
+    upper = np.concatenate([np.full(n, knowledge.upper), np.full(between, np.inf)])
+    lower = np.where(ties.occupied & ties.by_topic(tables.is_count), np.maximum(lower, 1.0), lower)
+    lower[:n][ties.empty], upper[:n][ties.empty] = 0.0, 0.0
+    return lower, upper
 
 
 def _check_published(
@@ -126,7 +150,7 @@ def _check_published(
     bad = np.flatnonzero(complete & (np.abs(target) > allowed * (1 + 1e-9) + 1e-9))
     if len(bad):
         terms = relations.indices[relations.indptr[bad[0]] : relations.indptr[bad[0] + 1]]
-        shown = ", ".join(tables.cell_name(int(c)) for c in terms[:6])
+        shown = ", ".join(tables.cell_name(int(c)) for c in terms[:6] if c < len(tables))
         raise NotAdditive(f"{len(bad)} relations between published cells do not hold, the first among {shown}")
 
 
@@ -147,14 +171,11 @@ class _Search:
         target: FloatArray,
         allowed: FloatArray,
         unknown: BoolArray,
-        knowledge: Knowledge,
-        empty: BoolArray,
+        bounds: tuple[FloatArray, FloatArray],
     ) -> _Search:
         part = sp.csr_array(relations[:, np.flatnonzero(unknown)])
         rows = np.flatnonzero(np.diff(part.indptr))
-        lower = np.where(empty[unknown], 0.0, knowledge.lower)
-        upper = np.where(empty[unknown], 0.0, knowledge.upper)
-        return cls(sp.csr_array(part[rows]), target[rows], allowed[rows], lower, upper)
+        return cls(sp.csr_array(part[rows]), target[rows], allowed[rows], *(ends[unknown] for ends in bounds))
 
     def first_table(self) -> FloatArray:
         """Return values that fit, or say that there are none."""
@@ -169,12 +190,11 @@ class _Search:
             )
         return found.x * scale
 
-    def ends(self, tables: TableSet, unknown: BoolArray, threads: int, tell: Tell) -> tuple[FloatArray, FloatArray]:
+    def ends(self, tables: TableSet, counts: BoolArray, threads: int, tell: Tell) -> tuple[FloatArray, FloatArray]:
         """Return the least and the most of each x, as moves from a first table in grains.
 
         A relation that may be off gets a column of its own for that.
         """
-        counts = tables.is_count[unknown]
         grain = 1.0 if counts.all() else 10.0 ** -(max(t.decimals for t in tables.tables) + _SPARE)
         start = np.rint(self.first_table() / grain) * grain
         loose = np.flatnonzero(self.allowed > grain / 2)

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from cellguard.errors import InputError
 from cellguard.protection import Requirements
 from cellguard.table.facts import BoolArray, FloatArray
-from cellguard.table.tableset import TableSet
+from cellguard.world.world import World
 
 Whole = npt.NDArray[np.int64]
 UNLIMITED = 2**62
@@ -27,7 +27,7 @@ _DUST = 2.0**-52  # what floating-point arithmetic may add to a distance, relati
 
 @dataclass(frozen=True, eq=False)
 class Grains:
-    """How many decimals the values of each distinct cell are counted in, and the values in these grains."""
+    """How many decimals the values of each cell of a world are counted in, and the values in these grains."""
 
     decimals: Whole
     value: Whole
@@ -41,7 +41,7 @@ class Grains:
 class Problem:
     """Moves d of the unknown cells with M d = 0 and -down <= d <= up; all whole numbers of grains.
 
-    ``cells`` are the unknown ones among the distinct cells. ``lower``, ``upper`` and ``sliding`` are their needs, 0
+    ``cells`` are the unknown ones among the cells of the world. ``lower``, ``upper`` and ``sliding`` are their needs, 0
     where there is none. ``whole`` marks counts, which only move by whole numbers.
     """
 
@@ -55,9 +55,10 @@ class Problem:
     whole: BoolArray
 
 
-def grains_of(tables: TableSet) -> Grains:
+def grains_of(world: World) -> Grains:
     """Choose the grains: counts are whole; magnitudes get a few decimals more than published, as far as exact."""
-    decimals = np.zeros(len(tables), np.int64)
+    tables = world.tables
+    decimals = np.zeros(len(world), np.int64)
     sums = [t for t in tables.tables if not t.is_count]
     if sums:
         largest = max(float(np.abs(t.value).max(initial=0)) for t in sums)
@@ -69,8 +70,8 @@ def grains_of(tables: TableSet) -> Grains:
                 "thousands or millions"
             )
         given = max((_given_decimals(t.rounding) for t in sums), default=0)
-        decimals[~tables.is_count] = min(room, max(published, given) + _SPARE, 15)
-    value = np.rint(tables.value * 10.0**decimals).astype(np.int64)
+        decimals[~world.is_count] = min(room, max(published, given) + _SPARE, 15)
+    value = np.rint(world.value * 10.0**decimals).astype(np.int64)
     return Grains(decimals, value)
 
 
@@ -79,14 +80,13 @@ def _given_decimals(rounding: float) -> int:
 
 
 def pose(needs: Requirements, unknown: BoolArray, grains: Grains, extra: sp.csr_array | None = None) -> Problem:
-    """Return the attacker's problem when the given distinct cells are unknown.
+    """Return the attacker's problem when the given distinct cells, and all cells between, are unknown.
 
     ``extra`` are further relations that the attacker has, such as totals known from elsewhere.
     """
-    tables = needs.tables
-    cells = np.flatnonzero(unknown)
-    matrix = tables.relations if extra is None else sp.csr_array(sp.vstack([tables.relations, extra], format="csr"))
-    matrix = sp.csr_array(matrix[:, cells])
+    world = needs.world
+    cells = np.flatnonzero(world.extend(unknown, True))
+    matrix = sp.csr_array(world.relations_with(extra)[:, cells])
     matrix = matrix[np.flatnonzero(np.diff(matrix.indptr))]
     scale = 10.0 ** grains.decimals[cells]
     value = grains.value[cells]
@@ -94,11 +94,12 @@ def pose(needs: Requirements, unknown: BoolArray, grains: Grains, extra: sp.csr_
     below = (value / scale - needs.known_lower[cells]) * scale
     above = (needs.known_upper[cells] - value / scale) * scale
     down, up = (_room(room, value, needs.knowledge.percent, dust) for room in (below, above))
-    hidden = needs.primary[cells]
-    lower = _capped(needs.lower[cells] * scale, below, down, dust)
-    upper = _capped(needs.upper[cells] * scale, above, up, dust)
-    sliding = _ceil(needs.sliding[cells] * scale, dust)
-    unit = np.rint(tables.unit[cells] * scale).astype(np.int64)
+    hidden = world.extend(needs.primary, False)[cells]
+    asked = [world.extend(need, 0.0)[cells] * scale for need in (needs.lower, needs.upper, needs.sliding)]
+    lower = _capped(asked[0], below, down, dust)
+    upper = _capped(asked[1], above, up, dust)
+    sliding = _ceil(asked[2], dust)
+    unit = np.rint(world.unit[cells] * scale).astype(np.int64)
     tiny = hidden & (np.maximum(np.maximum(lower, upper), sliding) < unit)
     sliding = np.where(tiny, unit, sliding)
     zero = np.zeros(len(cells), np.int64)
@@ -110,7 +111,7 @@ def pose(needs: Requirements, unknown: BoolArray, grains: Grains, extra: sp.csr_
         np.where(hidden, lower, zero),
         np.where(hidden, upper, zero),
         np.where(hidden, sliding, zero),
-        tables.is_count[cells],
+        world.is_count[cells],
     )
 
 

@@ -18,7 +18,7 @@ from cellguard.hierarchy.build import TOTAL, by_digits
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.hierarchy.hrc import read_hrc
 from cellguard.hierarchy.read import read_levels, read_parents
-from cellguard.protection import Knowledge, require
+from cellguard.protection import require
 from cellguard.results import Audited
 from cellguard.rules.assess import assess
 from cellguard.rules.simple import Given
@@ -29,6 +29,7 @@ from cellguard.table.read import About, CellColumns, flat_dimension, read_cells
 from cellguard.table.source import Source, open_source
 from cellguard.table.table import Table
 from cellguard.table.tableset import assemble, link
+from cellguard.world.knowledge import Knowledge
 
 _MARK = "suppressed"
 _WAYS = ("levels", "parents", "hrc", "digits", "total")
@@ -112,7 +113,7 @@ def _audit_truth(given: Foreign, tables: list[Table], threads: int, tell: Callab
 
 def _summary(found: Intervals) -> dict[str, Any]:
     tables, disclosed = found.tables, np.flatnonzero(found.disclosed).tolist()
-    how = explain(tables, tables.relations, found.unknown, found.lower, found.upper, disclosed[:100])
+    how = explain(found.ties, found.ties.relations, found.unknown, found.lower, found.upper, disclosed[:100])
     return {
         "step": "audit",
         "verdict": "unsafe" if disclosed else "not exactly disclosed",

@@ -14,7 +14,7 @@ from cellguard.errors import CellguardError, InputError
 from cellguard.files.rulespec import parse_rule
 from cellguard.hierarchy.build import from_parents
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.protection import Knowledge, Requirements, require
+from cellguard.protection import Requirements, require
 from cellguard.rules.assess import Findings, assess
 from cellguard.table.apriori import NUMBERS
 from cellguard.table.facts import BoolArray
@@ -23,6 +23,7 @@ from cellguard.table.read import About, CellColumns, read_cells
 from cellguard.table.source import open_source
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet, link
+from cellguard.world.knowledge import Knowledge
 
 
 def read_folder(folder: str | Path) -> tuple[Findings, Requirements, Pattern]:

@@ -25,6 +25,7 @@ from cellguard.errors import InputError
 from cellguard.files.formats import write_formats
 from cellguard.files.jobfile import Job
 from cellguard.files.rulespec import dump_rule
+from cellguard.files.world import stated_between, write_world
 from cellguard.files.write import csv_text, whole_folder
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.suppress.explain import Explanations
@@ -108,9 +109,10 @@ def _needs(audit: Audit) -> tuple[Any, Any, Any]:
 
 
 def _on_cells(audit: Audit, amounts: Any) -> Any:  # noqa: ANN401
-    found = np.zeros(len(audit.needs.tables), np.int64)
+    """Return amounts of the problem's cells over all distinct cells."""
+    found = np.zeros(len(audit.needs.world), np.int64)
     found[audit.problem.cells] = amounts
-    return found
+    return found[: len(audit.needs.tables)]
 
 
 _INTERNAL = ("value", "count", "status", "reasons", "cost", "need_lower", "need_upper", "need_sliding")
@@ -199,11 +201,12 @@ def _write_certificate(folder: Path, outcome: Outcome) -> None:
     job, findings, audit = outcome.job, outcome.findings, outcome.audit
     proof = witnesses(audit)
     _write_witnesses(folder / "internal" / "certificate.parquet", proof, audit)
+    world = write_world(folder / "internal", audit)
     tables = [_table_spec(here, tuple(spec.rules)) for here, spec in zip(findings.by_table, job.tables, strict=True)]
     topics = {(t.response, t.population): t for t in audit.needs.tables.tables}
     grain = {t.name: int(audit.grains.decimals[c[0]]) for t, c in _first_cells(audit)}
     document: dict[str, Any] = {
-        "format": 1,
+        "format": 2,
         "claim": "outsider",
         "tables": tables,
         "equations": [str(e) for e in audit.needs.tables.equations],
@@ -213,6 +216,8 @@ def _write_certificate(folder: Path, outcome: Outcome) -> None:
             "percent": None if job.attack.percent is None else _number(job.attack.percent),
         },
         "known": _known(outcome),
+        "world": world,
+        "crossing": "checked" if audit.needs.knowledge.crossing else "not_checked",
         "grains": [{"response": r, "population": p, "decimals": grain[t.name]} for (r, p), t in topics.items()],
         "witnesses": proof.many,
         "insiders": [],
@@ -245,13 +250,21 @@ def _first_cells(audit: Audit) -> list[tuple[Table, Any]]:
 
 
 def _write_witnesses(path: Path, proof: Witnesses, audit: Audit) -> None:
-    table, row = audit.needs.tables.first
+    world = audit.needs.world
+    table, row = world.tables.first
+    # A cell between belongs to no table: its row is that of world.parquet.
+    place = np.full(world.between, -1)
+    stated = stated_between(world)
+    place[stated] = np.arange(len(stated))
+    table, row = world.extend(table, -1), world.extend(row, place)
+    keep = row[proof.cell] >= 0
+    cell = proof.cell[keep]
     columns = {
-        "witness": pa.array(proof.witness, pa.int32()),
-        "table": pa.array(table[proof.cell], pa.int32()),
-        "row": pa.array(row[proof.cell], pa.int64()),
-        "move": pa.array(proof.move, pa.int64()),
-        "denominator": pa.array(proof.denominator, pa.int64()),
+        "witness": pa.array(proof.witness[keep], pa.int32()),
+        "table": pa.array(table[cell], pa.int32()),
+        "row": pa.array(row[cell], pa.int64()),
+        "move": pa.array(proof.move[keep], pa.int64()),
+        "denominator": pa.array(proof.denominator[keep], pa.int64()),
     }
     pq.write_table(pa.table(columns), path)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cellguard.attack.audit import Audit, quiet
+from cellguard.attack.audit import Audit, attacker_ends, quiet
 from cellguard.attack.intervals import exact_moves
 from cellguard.rules.assess import TableFindings
 from cellguard.rules.linear import PPercent, PriorPosterior
@@ -30,19 +30,14 @@ class Intervals:
 
 def exact_intervals(audit: Audit, most: int = MOST) -> Intervals | None:
     """Return the exact intervals: those of the audit, or worked out now if they are few; None if they are many."""
-    cells = audit.problem.cells
-    hidden = np.zeros(len(audit.needs.tables), bool)
-    hidden[cells] = True
+    problem, n = audit.problem, len(audit.needs.tables)
+    hidden = np.zeros(n, bool)
+    hidden[problem.cells[problem.cells < n]] = True
     if audit.exact.all():
         return Intervals(hidden, audit.lower, audit.upper)
-    if len(cells) > most:
+    if len(problem.cells) > most:
         return None
-    least, most_up = exact_moves(audit.problem, tell=quiet)
-    size = audit.grains.size()
-    value = audit.grains.value * size
-    lower, upper = value.copy(), value.copy()
-    lower[cells], upper[cells] = value[cells] + least * size[cells], value[cells] + most_up * size[cells]
-    return Intervals(hidden, lower, upper)
+    return Intervals(hidden, *attacker_ends(audit.grains, problem, n, *exact_moves(problem, tell=quiet)))
 
 
 def margins(audit: Audit, intervals: Intervals) -> FloatArray:
@@ -58,7 +53,8 @@ def margins(audit: Audit, intervals: Intervals) -> FloatArray:
     >>> margins(done, exact_intervals(done)).tolist()
     [inf, 10.0, inf, inf]
     """
-    needs, value = audit.needs, audit.grains.value * audit.grains.size()
+    needs = audit.needs
+    value = (audit.grains.value * audit.grains.size())[: len(needs.tables)]
     reach = (value - intervals.lower, intervals.upper - value, intervals.upper - intervals.lower)
     found = np.full(len(value), np.inf)
     for far, need in zip(reach, (needs.lower, needs.upper, needs.sliding), strict=True):

@@ -177,4 +177,4 @@ def protects(case: Case, cell: int, most: int) -> str:
     if not others:
         return "gives others room; no unsafe cell depends on it alone"
     more = f" and {len(others) - most} more" if len(others) > most else ""
-    return "protects " + ", ".join(name(case.audit.needs.tables, c, cell) for c in others[:most]) + more
+    return "protects " + ", ".join(name(case.audit.needs.world.ties, c, cell) for c in others[:most]) + more

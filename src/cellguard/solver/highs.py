@@ -44,10 +44,13 @@ def watching(watcher: Callable[[], None]) -> Iterator[None]:
 class Session:
     """A program inside the solver. Costs and bounds may change between solves, which then start from the last basis.
 
+    ``interior`` asks for a point in the middle of all that are optimal, by interior points without crossover.
     Threads are a process-wide setting of HiGHS, so every session uses one: results must not depend on their number.
     """
 
-    def __init__(self, program: Program, *, presolve: bool = False, primal: bool = False) -> None:
+    def __init__(
+        self, program: Program, *, presolve: bool = False, primal: bool = False, interior: bool = False
+    ) -> None:
         self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
         self._mixed = program.integer is not None
         self._set("output_flag", False)
@@ -59,6 +62,9 @@ class Session:
         if self._mixed:
             self._set("mip_rel_gap", 0.0)
             self._set("mip_abs_gap", 1e-6)
+        elif interior:
+            self._set("solver", "ipm")
+            self._set("run_crossover", "off")
         else:
             self._set("solver", "simplex")
             self._set("simplex_strategy", 4 if primal else 1)
@@ -162,9 +168,9 @@ class Session:
             raise InternalError(f"the solver refused {what}")
 
 
-def solve(program: Program, *, presolve: bool = True) -> Solution:
+def solve(program: Program, *, presolve: bool = True, interior: bool = False) -> Solution:
     """Solve a program once."""
-    return Session(program, presolve=presolve).solve()
+    return Session(program, presolve=presolve, interior=interior).solve()
 
 
 def _model(program: Program) -> highspy.HighsLp:

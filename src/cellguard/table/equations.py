@@ -90,20 +90,6 @@ def _block(terms: list[tuple[int, Topic]], tables: Sequence[Table], numbering: N
     return sp.csr_array((np.concatenate(signs), place), shape=(len(rows), numbering.n))
 
 
-def visibly_empty(tables: Sequence[Table], numbering: Numbering) -> npt.NDArray[np.bool_]:
-    """Tell which distinct cells some table with public zeros covers without showing them: readers know they are 0."""
-    empty = np.zeros(numbering.n, bool)
-    cells_of = numbering.cells_of(tables)
-    for table, cells in zip(tables, cells_of, strict=True):
-        topic = numbering.topics.index((table.response, table.population))
-        others = numbering.first[numbering.topic[numbering.first] == topic]
-        if table.zeros == "known" and len(others) > len(table):
-            covered = others[_covers(table, others, numbering)]
-            missing = np.setdiff1d(numbering.cell[covered], cells)
-            empty[missing] = True
-    return empty
-
-
 def _covered(
     topic: Topic, rows: npt.NDArray[np.intp], tables: Sequence[Table], numbering: Numbering
 ) -> npt.NDArray[np.bool_]:

@@ -13,10 +13,10 @@ import scipy.sparse as sp
 
 from cellguard.errors import Disagreement, InputError, NotAdditive, did_you_mean
 from cellguard.table.additivity import allowance, check_additive
-from cellguard.table.equations import Equation, equation_relations, parse_equation, visibly_empty
+from cellguard.table.equations import Equation, equation_relations, parse_equation
 from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.margins import check_margins
-from cellguard.table.numbering import Positions, number_cells
+from cellguard.table.numbering import Numbering, Positions, Topic, number_cells
 from cellguard.table.relations import Relations, distinct_rows
 from cellguard.table.table import Table
 
@@ -27,15 +27,15 @@ T = TypeVar("T", bound=np.generic)
 class TableSet:
     """Tables that are published together. Every method and every audit takes a set; a single table is a set of one.
 
-    ``cells_of`` holds for each table the distinct cell of each of its cells; ``relations`` is over distinct cells.
-    ``empty`` marks cells that a table with public zeros leaves out although it has all their codes: their 0 is known.
+    ``cells_of`` holds for each table the distinct cell of each of its cells; ``relations`` is over distinct cells, and
+    holds what each table by itself and the equations say. What lies behind all tables together is in `cellguard.world`.
     """
 
     tables: tuple[Table, ...]
     equations: tuple[Equation, ...]
     cells_of: tuple[Positions, ...]
     relations: Relations
-    empty: BoolArray
+    numbering: Numbering
 
     def __len__(self) -> int:
         return int(self.relations.shape[1])
@@ -74,6 +74,16 @@ class TableSet:
     def is_count(self) -> BoolArray:
         """Which distinct cells are frequencies."""
         return self.gather([np.full(len(t), t.is_count) for t in self.tables])
+
+    @property
+    def topics(self) -> tuple[Topic, ...]:
+        """The different responses and populations."""
+        return self.numbering.topics
+
+    def locate(self, topic: Topic, table: int, rows: Positions) -> Positions:
+        """Return the distinct cell of another response with the codes of some rows of a table, -1 where none is."""
+        start = sum(len(t) for t in self.tables[:table])
+        return self.numbering.locate(topic, self.numbering.key[start + rows])
 
     def gather(self, columns: Sequence[npt.NDArray[T]]) -> npt.NDArray[T]:
         """Return one entry a distinct cell from one column a table: the entry of the first table that shows it."""
@@ -122,7 +132,7 @@ def _assemble(tables: tuple[Table, ...], equations: Iterable[str | Equation]) ->
     ties = [equation_relations(equation, tables, numbering) for equation in parsed]
     both = blocks + ties
     relations = both[0] if len(both) == 1 else distinct_rows(sp.csr_array(sp.vstack(both, format="csr")))
-    return TableSet(tables, parsed, cells_of, relations, visibly_empty(tables, numbering)), ties
+    return TableSet(tables, parsed, cells_of, relations, numbering), ties
 
 
 def _check_names(tables: Sequence[Table]) -> None:

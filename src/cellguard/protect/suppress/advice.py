@@ -125,7 +125,7 @@ def _names(system: System, merged: list[int], *, every: bool = False) -> str:
     tables, wanted = system.needs.tables, _said(system.needs.tables)
     found = []
     for cell in merged:
-        members = np.flatnonzero(system.merged.merged == cell)
+        members = np.flatnonzero(system.merged.merged[: len(tables)] == cell)
         said = members[wanted[members]].tolist() or members[:1].tolist()
         found += [tables.cell_name(int(c)) for c in (said if every else said[:1])]
     return ", ".join(found)
@@ -140,7 +140,7 @@ def _said(tables: TableSet) -> BoolArray:
 
 
 def _must_publish(system: System) -> BoolArray:
-    return np.bincount(system.merged.merged, _said(system.needs.tables), system.n) > 0
+    return np.bincount(system.merged.merged, system.needs.world.extend(_said(system.needs.tables), False), system.n) > 0
 
 
 def _without_states(system: System, cost: FloatArray, known: sp.csr_array | None) -> System:
@@ -149,5 +149,7 @@ def _without_states(system: System, cost: FloatArray, known: sp.csr_array | None
     for table in system.needs.tables.tables:
         state = np.where(table.apriori.has(State.must_publish), State.none, table.apriori.state).astype(np.int8)
         tables.append(replace(table, apriori=replace(table.apriori, state=state)))
-    freed = replace(system.needs, tables=replace(system.needs.tables, tables=tuple(tables)))
+    world = system.needs.world
+    ties = replace(world.ties, tables=replace(world.tables, tables=tuple(tables)))
+    freed = replace(system.needs, world=replace(world, ties=ties))
     return build_system(freed, cost, known)

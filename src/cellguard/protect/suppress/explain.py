@@ -38,7 +38,8 @@ def explain_pattern(
     A short move through hidden cells is found for each need that no earlier move serves.
     """
     system = build_system(needs, np.ones(len(needs.tables)), known)
-    hidden = (np.bincount(system.merged.merged, pattern.unknown, system.n) > 0) & ~system.never
+    unknown = needs.world.extend(pattern.unknown, True)
+    hidden = (np.bincount(system.merged.merged, unknown, system.n) > 0) & ~system.never
     wanted = targets_of(system)
     if only is not None:
         wanted = [target for target in wanted if target.cell == system.merged.merged[only]]
@@ -66,13 +67,13 @@ def _short_moves(system: System, hidden: BoolArray, wanted: list[Target]) -> Ite
 def _on_all_cells(system: System, through: dict[int, set[int]]) -> Explanations:
     """Return explanations of merged cells as explanations of all the cells that they stand for: the way back."""
     members: dict[int, list[int]] = {}
-    for cell, merged in enumerate(system.merged.merged.tolist()):
+    for cell, merged in enumerate(system.merged.merged[: len(system.needs.tables)].tolist()):
         members.setdefault(merged, []).append(cell)
     found: dict[int, list[int]] = {}
     protects: dict[int, list[int]] = {}
     for merged, others in through.items():
-        cells = sorted(cell for other in others for cell in members[other])
-        for unsafe in members[merged]:
+        cells = sorted(cell for other in others for cell in members.get(other, ()))
+        for unsafe in members.get(merged, ()):
             if system.needs.primary[unsafe]:
                 found[unsafe] = cells
     for unsafe in sorted(found):

@@ -80,7 +80,7 @@ def suppress(
     """
     system = build_system(needs, cost, known)
     try:
-        first = None if start is None else np.bincount(system.merged.merged, start, system.n) > 0
+        first = None if start is None else np.bincount(system.merged.merged[: len(start)], start, system.n) > 0
         solved = engine(system, start=first, tell=tell)
     except (Unprotectable, Impossible):
         raise NotProtected(advice(system, cost, known, partial(engine, start=None, tell=tell))) from None

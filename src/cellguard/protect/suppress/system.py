@@ -50,7 +50,7 @@ class System:
     def pattern(self, chosen: BoolArray) -> Pattern:
         """Return the pattern of all cells when the chosen merged cells are hidden: the way back."""
         tables = self.needs.tables
-        hide = chosen[self.merged.merged] & ~tables.empty
+        hide = chosen[self.merged.merged[: len(tables)]] & ~self.needs.world.ties.empty
         free = Pattern(tables, self.needs.primary, np.zeros(len(tables), bool)).unpublished
         return Pattern(tables, self.needs.primary, hide & ~self.needs.primary & ~free)
 
@@ -60,14 +60,13 @@ def build_system(needs: Requirements, cost: FloatArray, known: sp.csr_array | No
 
     ``known`` are sums of distinct cells that an attacker has from elsewhere: no move may change them.
     """
-    tables = needs.tables
-    everything = pose(needs, np.ones(len(tables), bool), grains_of(tables))
-    relations = tables.relations if known is None else sp.vstack([tables.relations, known], format="csr")
-    merged = merge_equal(sp.csr_array(relations))
+    world = needs.world
+    everything = pose(needs, np.ones(len(needs.tables), bool), grains_of(world))
+    merged = merge_equal(world.relations_with(known))
     at, n = merged.merged, merged.n
     must_publish, free = _states(needs)
-    never = _any(must_publish | tables.empty, at, n)
-    hidden = _any(needs.primary | free, at, n)
+    never = _any(world.extend(must_publish | world.ties.empty, False), at, n)
+    hidden = _any(world.extend(needs.primary | free, True), at, n)
     down = _smallest(_endless(everything.down), at, n)
     up = _smallest(_endless(everything.up), at, n)
     need_down, need_up = (_largest(a.astype(float), at, n) for a in (everything.lower, everything.upper))
@@ -84,7 +83,7 @@ def build_system(needs: Requirements, cost: FloatArray, known: sp.csr_array | No
         need_down,
         need_up,
         sliding,
-        np.bincount(at, np.where(needs.primary | free, 0.0, cost), n).astype(float),
+        np.bincount(at, world.extend(np.where(needs.primary | free, 0.0, cost), 0.0), n).astype(float),
         hidden,
         never,
         pinned,

@@ -1,0 +1,1 @@
+"""The attacker's model, said once: one unknown set of records lies behind all tables (docs/threat-model.md)."""

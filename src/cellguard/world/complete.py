@@ -1,0 +1,86 @@
+"""Values of the cells between: any that fit the listed ones will do, since every world is a move from them."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from cellguard.errors import InputError
+from cellguard.solver.highs import solve
+from cellguard.solver.program import Program, Status
+from cellguard.table.additivity import allowance
+from cellguard.table.facts import BoolArray, FloatArray
+from cellguard.world.atoms import Positions
+from cellguard.world.ties import Ties
+
+
+def complete(ties: Ties, lower: FloatArray, is_count: BoolArray) -> FloatArray:
+    """Return a value for each cell between, at least its ``lower``, such that all relations hold; counts are whole.
+
+    If there is none, no set of records can have these tables, and the input is wrong.
+    """
+    tables = ties.tables
+    n, many = len(tables), len(ties.topic)
+    found = np.zeros(many)
+    if not many:
+        return found
+    rows = np.flatnonzero(np.bincount(*_entries(ties.relations, n), ties.relations.shape[0]))
+    part = sp.csr_array(ties.relations[rows])
+    target = -(part[:, :n] @ tables.value)
+    slack = abs(part[:, :n]) @ tables.gather([allowance(t) + (t.tolerance or 0.0) for t in tables.tables])
+    matrix = sp.csr_array(part[:, n:])
+    of_row, of_column = _components(matrix)
+    for name in np.unique(of_column):
+        cells, here = np.flatnonzero(of_column == name), np.flatnonzero(of_row == name)
+        system = sp.csr_array(matrix[here][:, cells])
+        values = _fit(system, target[here], slack[here], lower[cells], bool(is_count[cells[0]]))
+        if values is None:
+            _refuse(ties, cells)
+        found[cells] = values
+    return found
+
+
+def _entries(relations: sp.csr_array, n: int) -> tuple[Positions, FloatArray]:
+    rows = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
+    return rows, (relations.indices >= n).astype(float)
+
+
+def _components(matrix: sp.csr_array) -> tuple[Positions, Positions]:
+    height, width = matrix.shape
+    terms = matrix.tocoo()
+    place = (terms.row, terms.col + height)
+    graph = sp.csr_array((np.ones(terms.nnz), place), shape=(height + width, height + width))
+    label = connected_components(graph, directed=False)[1]
+    return label[:height].astype(np.intp), label[height:].astype(np.intp)
+
+
+def _fit(
+    matrix: sp.csr_array, target: FloatArray, slack: FloatArray, lower: FloatArray, whole: bool
+) -> FloatArray | None:
+    scale = 1.0 if whole else max(float(np.abs(target).max(initial=0)), 1.0)
+    low, high = (target - slack) / scale, (target + slack) / scale
+    ends = lower / scale, np.full(len(lower), np.inf)
+    program = Program(matrix.astype(float), low, high, *ends, np.zeros(len(lower)))
+    # In the middle of what fits, cells can move both ways; and a point inside survives rounding.
+    solution = solve(program, interior=not whole)
+    if solution.status is not Status.optimal:
+        return None
+    values = np.maximum(solution.x * scale, lower)
+    if whole and (np.abs(values - np.rint(values)) > 1e-6).any():
+        mixed = solve(Program(program.matrix, low, high, *ends, program.cost, np.ones(len(lower), bool)))
+        if mixed.status is not Status.optimal:
+            return None
+        values = mixed.x
+    return np.rint(values) if whole else values
+
+
+def _refuse(ties: Ties, cells: Positions) -> None:
+    tables = ties.tables
+    response, population = tables.topics[ties.topic[cells[0]]]
+    names = [t.name for t in tables.tables if (t.response, t.population) == (response, population)]
+    raise InputError(
+        f"the tables {', '.join(map(repr, names))} contradict each other: each adds up, but no set of records can have "
+        f"all of them, for instance because a part of {response!r} would have to be negative. Check that they are "
+        "about the same respondents, and that every row of each table is given"
+    )

@@ -1,0 +1,57 @@
+"""What an attacker knows beforehand, and the bounds of every cell that follow from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cellguard.errors import InputError
+from cellguard.table.facts import FloatArray
+from cellguard.table.tableset import TableSet
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What an attacker knows of every cell beforehand: bounds for all, or the value to within ``percent``.
+
+    The default is that values are not negative and otherwise unbounded. Bounds given for single cells replace these.
+    ``crossing`` is whether he also uses that one crossing table lies behind tables that form a cycle.
+    """
+
+    lower: float = 0.0
+    upper: float = np.inf
+    percent: float | None = None
+    crossing: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.lower < self.upper:
+            raise InputError("attack: lower must be below upper")
+        if self.percent is not None and not self.percent > 0:
+            raise InputError(f"attack: percent must be above 0, not {self.percent:g}")
+
+
+def listed_bounds(tables: TableSet, knowledge: Knowledge) -> tuple[FloatArray, FloatArray]:
+    """Return the attacker's a-priori bounds of the distinct cells; of several bounds on a cell the narrowest."""
+    lower = np.full(len(tables), -np.inf)
+    upper = np.full(len(tables), np.inf)
+    for table, cells in zip(tables.tables, tables.cells_of, strict=True):
+        general_lower = np.full(len(table), knowledge.lower)
+        general_upper = np.full(len(table), knowledge.upper)
+        if knowledge.percent is not None:
+            reach = knowledge.percent / 100 * np.abs(table.value)
+            general_lower = np.maximum(general_lower, table.value - reach)
+            general_upper = np.minimum(general_upper, table.value + reach)
+        own_lower = np.where(np.isnan(table.apriori.lower), general_lower, table.apriori.lower)
+        own_upper = np.where(np.isnan(table.apriori.upper), general_upper, table.apriori.upper)
+        outside = (table.value < own_lower) | (table.value > own_upper)
+        if outside.any():
+            cell = int(np.flatnonzero(outside)[0])
+            raise InputError(
+                f"{table.where(cell)}: the value of {table.cell_name(cell)} lies outside the bounds that the attacker "
+                f"is said to know ({int(outside.sum())} cells do); correct `lower` and `upper`; for negative values "
+                "say `attack: {lower: unbounded}`"
+            )
+        lower[cells] = np.maximum(lower[cells], own_lower)
+        upper[cells] = np.minimum(upper[cells], own_upper)
+    return lower, upper

@@ -1,0 +1,105 @@
+"""`World`: what lies behind all published cells, as protect, audit and certificate use it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from cellguard.table.facts import BoolArray, FloatArray
+from cellguard.table.relations import Relations
+from cellguard.table.tableset import TableSet
+from cellguard.world.complete import complete
+from cellguard.world.knowledge import Knowledge, listed_bounds
+from cellguard.world.ties import Ties, tie_tables
+
+T = TypeVar("T", bound=np.generic)
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """The distinct cells of a set and, numbered on from them, the cells between that nobody publishes.
+
+    ``value`` holds a value of every cell: the true one of those that are listed, for the others one that fits them.
+    ``lower`` and ``upper`` are the attacker's a-priori bounds.
+    """
+
+    ties: Ties
+    value: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+    def __len__(self) -> int:
+        return int(self.relations.shape[1])
+
+    def __repr__(self) -> str:
+        return f"<World of {len(self.tables)} distinct cells and {self.between} between them>"
+
+    @property
+    def tables(self) -> TableSet:
+        """The linked set of tables."""
+        return self.ties.tables
+
+    @property
+    def relations(self) -> Relations:
+        """All relations: one row each, over listed cells and cells between."""
+        return self.ties.relations
+
+    @property
+    def between(self) -> int:
+        """How many cells between there are."""
+        return len(self.ties.topic)
+
+    @property
+    def open(self) -> tuple[str, ...]:
+        """What is not part of any proof, in words."""
+        return self.ties.open
+
+    @cached_property
+    def is_count(self) -> BoolArray:
+        """Which cells are frequencies."""
+        return self.ties.by_topic(self.tables.is_count)
+
+    @cached_property
+    def unit(self) -> FloatArray:
+        """One unit of the last decimal in which each cell is, or would be, published."""
+        return self.ties.by_topic(self.tables.unit)
+
+    @cached_property
+    def empty(self) -> BoolArray:
+        """The cells of which every reader knows that they are 0."""
+        return self.extend(self.ties.empty, False)
+
+    def extend(self, listed: npt.NDArray[T], between: npt.NDArray[T] | bool | float) -> npt.NDArray[T]:
+        """Return one array over all cells from one over the listed ones and a filling for those between."""
+        return self.ties.extend(listed, between)
+
+    def relations_with(self, known: sp.csr_array | None) -> Relations:
+        """Return the relations and, below them, sums of listed cells that the attacker has from elsewhere."""
+        return self.relations if known is None else with_sums(self.relations, known)
+
+
+def see_world(tables: TableSet, knowledge: Knowledge) -> World:
+    """Return the world behind a set of tables, as an attacker with this knowledge sees it.
+
+    A cell between is not negative, unless values may be. A count that readers know not to be empty is at least 1.
+    """
+    ties = tie_tables(tables, crossing=knowledge.crossing)
+    low, high = listed_bounds(tables, knowledge)
+    is_count = ties.by_topic(tables.is_count)
+    n, many = len(tables), len(ties.topic)
+    lower = np.concatenate([low, np.full(many, 0.0 if knowledge.lower >= 0 else -np.inf)])
+    lower = np.where(ties.occupied & is_count, np.maximum(lower, 1.0), lower)
+    value = np.concatenate([tables.value, complete(ties, lower[n:], is_count[n:])])
+    lower = np.minimum(lower, value)  # a row may be listed although it counts 0
+    return World(ties, value, lower, np.concatenate([high, np.full(many, np.inf)]))
+
+
+def with_sums(relations: Relations, sums: sp.csr_array) -> Relations:
+    """Return the relations of a world and, below them, sums of listed cells."""
+    wide = sp.csr_array((sums.data, sums.indices, sums.indptr), shape=(sums.shape[0], relations.shape[1]))
+    return sp.csr_array(sp.vstack([relations, wide], format="csr"))
