@@ -20,10 +20,8 @@ from cellguard.world.world import World, see_world
 class Requirements:
     """What protection must achieve, one entry a distinct cell of the set; 0 for cells that are not unsafe.
 
-    The bounds go on over the cells between (see `World`).
-
     An attacker's interval of a primary must reach ``lower`` below and ``upper`` above its value and be ``sliding``
-    wide. ``known_lower`` and ``known_upper`` are the attacker's a-priori bounds, which ``knowledge`` implies.
+    wide. ``world`` is what the attacker knows to lie behind the tables, with the bounds that ``knowledge`` implies.
     ``unprotectable`` cells cannot get what they need even if every cell were hidden; a set with any is not released.
     """
 
@@ -32,8 +30,6 @@ class Requirements:
     lower: FloatArray
     upper: FloatArray
     sliding: FloatArray
-    known_lower: FloatArray
-    known_upper: FloatArray
     unprotectable: BoolArray
     knowledge: Knowledge = field(default_factory=Knowledge)
 
@@ -67,22 +63,21 @@ def require(findings: Findings, knowledge: Knowledge | None = None) -> Requireme
     tables = findings.tables
     knowledge = knowledge or Knowledge()
     world = see_world(tables, knowledge)
-    known_lower, known_upper = world.lower, world.upper
-    inside = slice(len(tables))
+    known_lower, known_upper = (bound[: len(tables)] for bound in (world.lower, world.upper))
     lower, upper, sliding = (np.zeros(len(tables)) for _ in range(3))
     for here, cells in zip(findings.by_table, tables.cells_of, strict=True):
         for whole, part in zip((lower, upper, sliding), _needs(here, findings.primary[cells]), strict=True):
             whole[cells] = np.maximum(whole[cells], part)
     primary, value, unit = findings.primary, tables.value, tables.unit
-    lower = np.where(primary, np.minimum(lower, value - known_lower[inside]), 0.0)
-    upper = np.where(primary, np.minimum(upper, known_upper[inside] - value), 0.0)
+    lower = np.where(primary, np.minimum(lower, value - known_lower), 0.0)
+    upper = np.where(primary, np.minimum(upper, known_upper - value), 0.0)
     tiny = primary & (np.maximum(np.maximum(lower, upper), sliding) < unit * (1 - 1e-9))
     sliding = np.where(tiny, unit, np.where(primary, sliding, 0.0))
-    least, most = (ends[inside] for ends in tighten(world.relations, known_lower, known_upper))
+    least, most = (ends[: len(tables)] for ends in tighten(world.relations, world.lower, world.upper))
     slack = 1e-9 * np.maximum(np.abs(value), 1)
     too_much = (lower > value - least + slack) | (upper > most - value + slack) | (sliding > most - least + slack)
     bad = primary & too_much
-    return Requirements(world, primary, lower, upper, sliding, known_lower, known_upper, bad, knowledge)
+    return Requirements(world, primary, lower, upper, sliding, bad, knowledge)
 
 
 def _needs(findings: TableFindings, primary: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray]:

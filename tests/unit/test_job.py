@@ -213,7 +213,7 @@ def test_statements_in_columns_of_the_cells(run):
     assert codes(found) == {"A/All"}
     assert [getattr(said, n)[cell] for n in ("cost", "lower", "upper", "need_lower", "need_upper")] == [7, 2, 9, 1, 2]
     assert (found.needs.lower[cell], found.needs.upper[cell]) == (1, 2)
-    assert (found.needs.known_lower[cell], found.needs.known_upper[cell]) == (2, 9)
+    assert (found.needs.world.lower[cell], found.needs.world.upper[cell]) == (2, 9)
 
 
 def test_levels_that_are_not_shown_are_unpublished(run):
@@ -352,7 +352,7 @@ def test_tolerance_lets_rounded_cells_pass(run):
 def test_the_attackers_knowledge_comes_from_the_job(run):
     found = run(JOB + "attack: {percent: 5}\n")
     cell = found.tables["turnover"].find("A2/n2")
-    assert (found.needs.known_lower[cell], found.needs.known_upper[cell]) == (9.5, 10.5)
+    assert (found.needs.world.lower[cell], found.needs.world.upper[cell]) == (9.5, 10.5)
     assert found.needs.upper[cell] == 0.5
 
 
@@ -361,7 +361,7 @@ def test_negative_values_need_an_unbounded_attack(run):
     with pytest.raises(InputError, match=r"cells\.csv line 4: the value of B/All lies outside"):
         run(cells_csv=rows)
     found = run(JOB + "attack: {lower: unbounded}\n", cells_csv=rows)
-    assert found.needs.known_lower.tolist() == [-np.inf] * 3
+    assert found.needs.world.lower.tolist() == [-np.inf] * 3
 
 
 def test_unprotectable_cells_are_a_warning(run):

@@ -197,32 +197,32 @@ def test_of_bounds_in_several_tables_the_narrowest_count(bounds):
     first = regions(lower=low, upper=high)
     second = replace(regions(lower=other_low, upper=other_high), name="again")
     needs = require(assess(link([first, second]), []))
-    assert (needs.known_lower[NORTH], needs.known_upper[NORTH]) == (80, 200)
+    assert (needs.world.lower[NORTH], needs.world.upper[NORTH]) == (80, 200)
 
 
 def test_by_default_the_attacker_knows_that_values_are_not_negative():
     needs = require(assess(regions(), []))
-    assert needs.known_lower.tolist() == [0] * 4
-    assert needs.known_upper.tolist() == [np.inf] * 4
+    assert needs.world.lower.tolist() == [0] * 4
+    assert needs.world.upper.tolist() == [np.inf] * 4
 
 
 def test_bounds_for_all_and_bounds_of_a_cell():
     needs = require(assess(regions(lower=-10, upper=95), []), Knowledge(lower=50, upper=1000))
-    assert needs.known_lower.tolist() == [50, -10, 50, 50]
-    assert needs.known_upper.tolist() == [1000, 95, 1000, 1000]
+    assert needs.world.lower.tolist() == [50, -10, 50, 50]
+    assert needs.world.upper.tolist() == [1000, 95, 1000, 1000]
 
 
 def test_an_attacker_who_knows_every_value_to_within_a_percentage():
     needs = require(assess(regions(), [MinFrequency(3)]), Knowledge(percent=5))
-    assert needs.known_lower == pytest.approx(np.array([342, 92, 100, 150]) * 0.95)
-    assert needs.known_upper == pytest.approx(np.array([342, 92, 100, 150]) * 1.05)
+    assert needs.world.lower == pytest.approx(np.array([342, 92, 100, 150]) * 0.95)
+    assert needs.world.upper == pytest.approx(np.array([342, 92, 100, 150]) * 1.05)
     assert need(needs) == (4.6, 4.6, 0)
 
 
 def test_percentage_and_bounds_hold_together():
     needs = require(assess(regions(), []), Knowledge(lower=0, upper=350, percent=200))
-    assert needs.known_lower.tolist() == [0] * 4
-    assert needs.known_upper == pytest.approx([350, 276, 300, 350])
+    assert needs.world.lower.tolist() == [0] * 4
+    assert needs.world.upper == pytest.approx([350, 276, 300, 350])
 
 
 def test_a_value_outside_the_bounds_is_refused_without_telling_it():

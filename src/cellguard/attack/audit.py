@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -18,6 +18,7 @@ from cellguard.attack.verdict import Verdict, decide
 from cellguard.protection import Requirements
 from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.pattern import Pattern
+from cellguard.world.complete import MANY_CROSSING
 
 
 def quiet(text: str) -> None:
@@ -93,27 +94,44 @@ def audit(
     >>> audit(needs, both).verdict
     'safe'
     """
-    world = needs.world
+    world, n = needs.world, len(needs.tables)
     grains = grains_of(world)
     unknown = pattern.unknown & ~world.ties.empty
-    problem = pose(needs, unknown, grains, known)
-    found = decide(problem, threads=threads, tell=tell)
-    least, most = found.least, found.most
-    exact = np.zeros(len(problem.cells), bool)
+    ask = partial(decide, threads=threads, tell=tell)
+    if world.ties.crossing.sum() <= MANY_CROSSING:
+        problem = pose(needs, unknown, grains, known)
+        found = outer = ask(problem)
+        bounds = problem
+    else:
+        # What is refuted without the crossing table is refuted; what is proven with some of its atoms is proven.
+        light = replace(needs, world=world.without_crossing())
+        bounds = pose(light, unknown, grains_of(light.world), known)
+        outer = ask(bounds)
+        problem = pose(replace(needs, world=world.thinned()), unknown, grains, known)
+        found = ask(problem)
+    least, most = outer.least, outer.most
+    exact = np.zeros(len(bounds.cells), bool)
     if intervals:
-        least, most = exact_moves(problem, threads=threads, tell=tell)
-        exact[:] = True
-    n = len(needs.tables)
-    lower, upper = attacker_ends(grains, problem, n, least, most)
-    listed = problem.cells < n
-    at = problem.cells[listed]
-    sharp, failing, undecided = np.ones(n, bool), np.zeros(n, bool), np.zeros(n, bool)
-    sharp[at], failing[at], undecided[at] = exact[listed], found.failing[listed], found.undecided[listed]
+        least, most = exact_moves(bounds, threads=threads, tell=tell)
+        exact[:] = bounds is problem
+    lower, upper = attacker_ends(grains, bounds, n, least, most)
+    sharp, failing = np.ones(n, bool), np.zeros(n, bool)
+    listed = bounds.cells < n
+    sharp[bounds.cells[listed]], failing[bounds.cells[listed]] = exact[listed], outer.failing[listed]
+    undecided = _open(problem, found, n) & ~failing
     if world.open:
         undecided |= needs.primary & ~failing
     # An unsafe cell that an attacker sees, or knows to be empty, is disclosed.
     failing |= needs.primary & ~unknown
     return Audit(needs, pattern, grains, problem, found, failing, undecided, lower, upper, sharp)
+
+
+def _open(problem: Problem, found: Verdict, n: int) -> BoolArray:
+    """Tell which distinct cells are not proven."""
+    listed = problem.cells < n
+    undecided = np.zeros(n, bool)
+    undecided[problem.cells[listed]] = (found.failing | found.undecided)[listed]
+    return undecided
 
 
 def attacker_ends(

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from cellguard.attack.echelon import Echelon
+from cellguard.attack.echelon import Echelon, echelon
 from cellguard.attack.problem import UNLIMITED, Whole
 from cellguard.attack.reduction import Reduction
 
@@ -61,6 +62,39 @@ def exact_move(reduction: Reduction, form: Echelon, moves: npt.NDArray[np.float6
         if ratio <= 1:
             return move
         shorten /= ratio * (1 + 1e-9)
+    return None
+
+
+def tight_move(reduction: Reduction, moves: npt.NDArray[np.float64], variable: int) -> Move | None:
+    """Return an exact move in which one variable and all that are at a bound are there exactly, or None.
+
+    These variables T keep their whole moves b, and the others R follow from M_R d_R = -M_T b: an echelon form of its
+    own, with M_T b as one more column. It is for needs that take all the room there is, where no hair may be missing.
+    """
+    low, high = (np.where(b >= UNLIMITED, np.inf, b.astype(float)) for b in (reduction.down, reduction.up))
+    near = 1e-6 + 1e-9 * np.abs(moves)
+    at_low, at_high = moves <= -low + near, moves >= high - near
+    is_tight = at_low | at_high
+    is_tight[variable] = True
+    tight, rest = np.flatnonzero(is_tight), np.flatnonzero(~is_tight)
+    bound = np.where(at_low, -reduction.down, np.where(at_high, reduction.up, np.rint(moves).astype(np.int64)))[tight]
+    column = sp.csr_array((reduction.matrix[:, tight] @ bound).reshape(-1, 1))
+    form = echelon(sp.csr_array(sp.hstack([reduction.matrix[:, rest], column], format="csr")))
+    largest = float(np.abs(moves).max(initial=0))
+    if not form.free[-1] or not 0.5 <= largest < 2.0**60:
+        return None
+    fine = 2 ** max(_BITS - int(np.ceil(np.log2(largest + 1))) - 1, 0)
+    for denominator in (1,) if reduction.whole.any() else (*_DENOMINATORS, fine):
+        part = form.complete(np.rint(np.append(moves[rest], 1.0) * denominator).astype(np.int64))
+        if part is None:
+            continue
+        n = np.zeros(reduction.n, np.int64)
+        n[rest], n[tight] = part[:-1], bound * denominator
+        some = np.flatnonzero(n)
+        move = Move(some, n[some], denominator)
+        # Rows without a unit pivot are not in the form: a vertex satisfies them with the right denominator only.
+        if excess(move, reduction) <= 1 and not (reduction.matrix @ n).any():
+            return move
     return None
 
 

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from cellguard.attack.reduction import Reduction
 from cellguard.errors import InternalError
-from cellguard.solver.highs import Session
+from cellguard.solver.highs import Session, solve
 from cellguard.solver.program import Program, Status
 
 FloatArray = npt.NDArray[np.float64]
@@ -99,6 +99,16 @@ class Prober:
                 break
             moves = further
         return moves * self.scale
+
+    def inside(self, variable: int, amount: int) -> FloatArray | None:
+        """Return the moves, in grains, of a point in the middle of all in which the variable moves by an amount."""
+        at, wide = self._place[variable], self._first
+        lower, upper = np.maximum(self._lower, -wide), np.minimum(self._upper, wide)
+        lower[at] = upper[at] = amount / self.scale
+        matrix = self.component.matrix.astype(float)
+        zero = np.zeros(matrix.shape[0])
+        found = solve(Program(matrix, zero, zero, lower, upper, np.zeros(len(lower))), interior=True)
+        return found.x * self.scale if found.status is Status.optimal else None
 
     def _is_cut(self, moves: FloatArray, wide: float) -> bool:
         beyond = np.where(moves > 0, self._upper, -self._lower) > wide

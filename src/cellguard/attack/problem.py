@@ -85,14 +85,14 @@ def pose(needs: Requirements, unknown: BoolArray, grains: Grains, extra: sp.csr_
     ``extra`` are further relations that the attacker has, such as totals known from elsewhere.
     """
     world = needs.world
-    cells = np.flatnonzero(world.extend(unknown, True))
+    cells = np.flatnonzero(world.extend(unknown, world.moving))
     matrix = sp.csr_array(world.relations_with(extra)[:, cells])
     matrix = matrix[np.flatnonzero(np.diff(matrix.indptr))]
     scale = 10.0 ** grains.decimals[cells]
     value = grains.value[cells]
     dust = 1e-9 + _DUST * np.abs(value)
-    below = (value / scale - needs.known_lower[cells]) * scale
-    above = (needs.known_upper[cells] - value / scale) * scale
+    below = (value / scale - world.lower[cells]) * scale
+    above = (world.upper[cells] - value / scale) * scale
     down, up = (_room(room, value, needs.knowledge.percent, dust) for room in (below, above))
     hidden = world.extend(needs.primary, False)[cells]
     asked = [world.extend(need, 0.0)[cells] * scale for need in (needs.lower, needs.upper, needs.sliding)]

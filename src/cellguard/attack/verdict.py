@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from cellguard.attack.exact import Move, exact_move
+from cellguard.attack.exact import Move, exact_move, tight_move
 from cellguard.attack.ledger import Ledger
 from cellguard.attack.pool import Tell, pool
 from cellguard.attack.probe import Component, FloatArray, Positions, Prober, Task, chunks, components, in_parallel
@@ -125,10 +125,34 @@ def _work(ledger: Ledger, job: tuple[Component, list[Task]]) -> list[tuple[Task,
         moves[component.variables] = local
         reach = float(task.sign * moves[task.variable])
         exact = exact_move(reduction, ledger.form, moves)
+        if not reduction.whole[task.variable] and (need := _missed(reduction, task, exact, reach)):
+            exact = _just(reduction, prober, task, need) or exact
         if reduction.whole[task.variable]:
             exact, reach = whole_move(reduction, component, task, exact, reach)
         found.append((task, reach, [exact] if exact is not None else []))
     return found
+
+
+def _missed(reduction: Reduction, task: Task, exact: Move | None, reach: float) -> int:
+    """Return the need that a program serves, but the exact move next to it misses by a hair; 0 if there is none."""
+    v = task.variable
+    need = int(reduction.need_up[v] if task.sign > 0 else reduction.need_down[v])
+    if reach < need - 1e-9 * need - 1e-6:
+        return 0
+    at = np.flatnonzero(exact.variables == v) if exact is not None else np.zeros(0, np.intp)
+    served = exact is not None and len(at) and task.sign * int(exact.n[at[0]]) >= need * exact.denominator
+    return 0 if served else need
+
+
+def _just(reduction: Reduction, prober: Prober, task: Task, need: int) -> Move | None:
+    """Return an exact move that serves a need without a grain more, from the middle of all that do."""
+    local = prober.inside(task.variable, task.sign * need)
+    if local is None:
+        return None
+    moves = np.zeros(reduction.n)
+    moves[prober.component.variables] = local
+    moves[task.variable] = task.sign * need
+    return tight_move(reduction, moves, task.variable)
 
 
 def _cell_ends(reduction: Reduction, least: FloatArray, most: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from cellguard.errors import InputError
-from cellguard.solver.highs import solve
+from cellguard.solver.highs import Session, solve
 from cellguard.solver.program import Program, Status
 from cellguard.table.additivity import allowance
 from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.world.atoms import Positions
 from cellguard.world.ties import Ties
+
+MANY_CROSSING = 8_000  # atoms of a crossing table from which only some of them move
+_CORNERS = 4
+_EACH = (10, 30, 90, None)
+_SEED = 20240501
 
 
 def complete(ties: Ties, lower: FloatArray, is_count: BoolArray) -> FloatArray:
@@ -66,13 +73,46 @@ def _fit(
     solution = solve(program, interior=not whole)
     if solution.status is not Status.optimal:
         return None
-    values = np.maximum(solution.x * scale, lower)
+    point = _corners(program, solution.x) if len(lower) > MANY_CROSSING and not whole else solution.x
+    values = np.maximum(point * scale, lower)
     if whole and (np.abs(values - np.rint(values)) > 1e-6).any():
         mixed = solve(Program(program.matrix, low, high, *ends, program.cost, np.ones(len(lower), bool)))
         if mixed.status is not Status.optimal:
             return None
         values = mixed.x
     return np.rint(values) if whole else values
+
+
+def _corners(program: Program, inside: FloatArray) -> FloatArray:
+    """Return the mean of a few corners of what fits, which is 0 almost everywhere: then few cells need to move.
+
+    Corners are looked for among the cells that are large at a point ``inside``, which keeps the programs small.
+    """
+    rng, n = np.random.default_rng(_SEED), len(inside)
+    for each in _EACH:
+        some = np.arange(n) if each is None else _largest(program.matrix, inside, each)
+        part = sp.csr_array(program.matrix[:, some])
+        small = replace(
+            program, matrix=part, lower=program.lower[some], upper=program.upper[some], cost=np.zeros(len(some))
+        )
+        session, found = Session(small), np.zeros(n)
+        for _ in range(_CORNERS):
+            session.set_cost(np.arange(len(some)), rng.random(len(some)))
+            solution = session.solve()
+            if solution.status is not Status.optimal:
+                break
+            found[some] += np.maximum(solution.x, 0.0) / _CORNERS
+        else:
+            return found
+    return inside
+
+
+def _largest(matrix: sp.csr_array, inside: FloatArray, each: int) -> Positions:
+    """Return the columns that are among the largest of some row at a point."""
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    order = np.lexsort((matrix.indices, -inside[matrix.indices], rows))
+    rank = np.arange(len(order)) - matrix.indptr[rows[order]]
+    return np.unique(matrix.indices[order][rank < each])
 
 
 def _refuse(ties: Ties, cells: Positions) -> None:

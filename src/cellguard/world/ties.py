@@ -452,12 +452,19 @@ def _mark_occupied(
         table = tables.tables[i]
         some = _somebody(table)
         if table.zeros == "possible":
-            some &= (table.value != 0) & (i not in own)
+            some &= _single_codes(table) if i in own else table.value != 0
         rows = np.flatnonzero(some)
         cell = tables.locate(topic, i, rows)
         occupied[cell[(cell >= 0) & ~table.unpublished[rows]]] = True
         if i in others:
             _occupy_between(builder, number, i, rows[cell < 0], rooms)
+
+
+def _single_codes(table: Table) -> BoolArray:
+    """Tell which rows show one code by itself: a table made from records lists a code only if a record has it."""
+    if table.origin != "records":
+        return np.zeros(len(table), bool)
+    return np.asarray(sum((column != 0).astype(int) for column in table.codes) == 1, bool)
 
 
 def _occupy_between(builder: _Builder, number: int, other: int, rows: Positions, rooms: Sequence[Room]) -> None:

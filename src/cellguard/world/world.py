@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -25,13 +25,15 @@ class World:
     """The distinct cells of a set and, numbered on from them, the cells between that nobody publishes.
 
     ``value`` holds a value of every cell: the true one of those that are listed, for the others one that fits them.
-    ``lower`` and ``upper`` are the attacker's a-priori bounds.
+    ``lower`` and ``upper`` are the attacker's a-priori bounds. ``moving`` marks the cells between that witnesses may
+    use: fewer make smaller programs, and whatever they prove is proven; only what they refute is not refuted.
     """
 
     ties: Ties
     value: FloatArray
     lower: FloatArray
     upper: FloatArray
+    moving: BoolArray
 
     def __len__(self) -> int:
         return int(self.relations.shape[1])
@@ -48,6 +50,31 @@ class World:
     def relations(self) -> Relations:
         """All relations: one row each, over listed cells and cells between."""
         return self.ties.relations
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether some cells between stand still."""
+        return not bool(self.moving.all())
+
+    def thinned(self) -> World:
+        """Return the world in which of the atoms of crossing tables only those with a value move."""
+        return replace(self, moving=~self.ties.crossing | (self.value > 0)[len(self.tables) :])
+
+    def without_crossing(self) -> World:
+        """Return the world in which nothing is asked of tables that only cross: what it refutes is refuted."""
+        between = ~self.ties.crossing
+        keep = np.concatenate([np.ones(len(self.tables), bool), between])
+        gone = abs(self.relations) @ (~keep).astype(float) > 0
+        relations = sp.csr_array(self.relations[np.flatnonzero(~gone)][:, np.flatnonzero(keep)])
+        ties = replace(
+            self.ties,
+            relations=relations,
+            topic=self.ties.topic[between],
+            crossing=self.ties.crossing[between],
+            occupied=self.ties.occupied[keep],
+        )
+        value, lower, upper = (array[keep] for array in (self.value, self.lower, self.upper))
+        return World(ties, value, lower, upper, np.ones(int(between.sum()), bool))
 
     @property
     def between(self) -> int:
@@ -96,7 +123,7 @@ def see_world(tables: TableSet, knowledge: Knowledge) -> World:
     lower = np.where(ties.occupied & is_count, np.maximum(lower, 1.0), lower)
     value = np.concatenate([tables.value, complete(ties, lower[n:], is_count[n:])])
     lower = np.minimum(lower, value)  # a row may be listed although it counts 0
-    return World(ties, value, lower, np.concatenate([high, np.full(many, np.inf)]))
+    return World(ties, value, lower, np.concatenate([high, np.full(many, np.inf)]), np.ones(many, bool))
 
 
 def with_sums(relations: Relations, sums: sp.csr_array) -> Relations:

@@ -140,7 +140,7 @@ def _said(tables: TableSet) -> BoolArray:
 
 
 def _must_publish(system: System) -> BoolArray:
-    return np.bincount(system.merged.merged, system.needs.world.extend(_said(system.needs.tables), False), system.n) > 0
+    return system.merge(_said(system.needs.tables))
 
 
 def _without_states(system: System, cost: FloatArray, known: sp.csr_array | None) -> System:

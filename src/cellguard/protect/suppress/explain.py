@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from cellguard.protect.suppress.cuts import Target, targets_of
 from cellguard.protect.suppress.repair import Repairer
 from cellguard.protect.suppress.suppress import Tell, quiet
-from cellguard.protect.suppress.system import System, build_system
+from cellguard.protect.suppress.system import System, build_system, manageable
 from cellguard.protection import Requirements
 from cellguard.table.facts import BoolArray
 from cellguard.table.pattern import Pattern
@@ -37,8 +37,9 @@ def explain_pattern(
 
     A short move through hidden cells is found for each need that no earlier move serves.
     """
-    system = build_system(needs, np.ones(len(needs.tables)), known)
-    unknown = needs.world.extend(pattern.unknown, True)
+    system = build_system(manageable(needs), np.ones(len(needs.tables)), known)
+    unknown = np.ones(len(system.merged.merged), bool)
+    unknown[: len(needs.tables)] = pattern.unknown
     hidden = (np.bincount(system.merged.merged, unknown, system.n) > 0) & ~system.never
     wanted = targets_of(system)
     if only is not None:

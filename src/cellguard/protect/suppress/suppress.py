@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
-import numpy as np
 import scipy.sparse as sp
 
 from cellguard.errors import NotProtected
 from cellguard.protect.suppress.advice import advice
 from cellguard.protect.suppress.master import Impossible
-from cellguard.protect.suppress.system import System, build_system
-from cellguard.protect.suppress.witness import Solved, Unprotectable, witness
+from cellguard.protect.suppress.system import System, build_system, manageable
+from cellguard.protect.suppress.witness import Solved, Unprotectable, mend, witness
 from cellguard.protection import Requirements
 from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.pattern import Pattern
@@ -78,11 +77,16 @@ def suppress(
     >>> suppress(needs, needs.tables.value).pattern.secondary.tolist()
     [False, False, False, True]
     """
-    system = build_system(needs, cost, known)
+    thin = manageable(needs)
+    first = replace(needs, world=needs.world.without_crossing()) if thin.world.is_thin else needs
+    system = build_system(first, cost, known)
     try:
-        first = None if start is None else np.bincount(system.merged.merged[: len(start)], start, system.n) > 0
-        solved = engine(system, start=first, tell=tell)
+        solved = engine(system, start=None if start is None else system.merge(start), tell=tell)
+        pattern = system.pattern(solved.hidden)
+        if thin.world.is_thin:
+            # The bound of the smaller world holds in the whole one too; its pattern may need some cells more.
+            system = build_system(thin, cost, known)
+            pattern = system.pattern(mend(system, system.merge(pattern.hidden), tell=tell))
     except (Unprotectable, Impossible):
         raise NotProtected(advice(system, cost, known, partial(engine, start=None, tell=tell))) from None
-    pattern = system.pattern(solved.hidden)
     return Suppression(pattern, float(cost[pattern.secondary].sum()), solved.bound, cost, solved.finished)

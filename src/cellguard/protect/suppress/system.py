@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from cellguard.table.apriori import State
 from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.pattern import Pattern
 from cellguard.table.reduce import Reduced, merge_equal
+from cellguard.world.complete import MANY_CROSSING
 
 Positions = npt.NDArray[np.intp]
 
@@ -47,6 +48,10 @@ class System:
         """The number of merged cells."""
         return len(self.cost)
 
+    def merge(self, listed: BoolArray) -> BoolArray:
+        """Return which merged cells hold one of some listed cells."""
+        return np.bincount(self.merged.merged[: len(listed)], listed, self.n) > 0
+
     def pattern(self, chosen: BoolArray) -> Pattern:
         """Return the pattern of all cells when the chosen merged cells are hidden: the way back."""
         tables = self.needs.tables
@@ -62,11 +67,13 @@ def build_system(needs: Requirements, cost: FloatArray, known: sp.csr_array | No
     """
     world = needs.world
     everything = pose(needs, np.ones(len(needs.tables), bool), grains_of(world))
-    merged = merge_equal(world.relations_with(known))
+    # Listed cells come first, and then the cells between that may move; the others are as good as published.
+    cells = everything.cells
+    merged = merge_equal(sp.csr_array(world.relations_with(known)[:, cells]))
     at, n = merged.merged, merged.n
     must_publish, free = _states(needs)
-    never = _any(world.extend(must_publish | world.ties.empty, False), at, n)
-    hidden = _any(world.extend(needs.primary | free, True), at, n)
+    never = _any(world.extend(must_publish | world.ties.empty, False)[cells], at, n)
+    hidden = _any(world.extend(needs.primary | free, True)[cells], at, n)
     down = _smallest(_endless(everything.down), at, n)
     up = _smallest(_endless(everything.up), at, n)
     need_down, need_up = (_largest(a.astype(float), at, n) for a in (everything.lower, everything.upper))
@@ -83,12 +90,18 @@ def build_system(needs: Requirements, cost: FloatArray, known: sp.csr_array | No
         need_down,
         need_up,
         sliding,
-        np.bincount(at, world.extend(np.where(needs.primary | free, 0.0, cost), 0.0), n).astype(float),
+        np.bincount(at, world.extend(np.where(needs.primary | free, 0.0, cost), 0.0)[cells], n).astype(float),
         hidden,
         never,
         pinned,
         pinned & alone & whole,
     )
+
+
+def manageable(needs: Requirements) -> Requirements:
+    """Return the requirements in a world in which so few cells between move that programs stay small."""
+    world = needs.world
+    return needs if world.ties.crossing.sum() <= MANY_CROSSING else replace(needs, world=world.thinned())
 
 
 def _states(needs: Requirements) -> tuple[BoolArray, BoolArray]:

@@ -71,6 +71,12 @@ def witness(system: System, *, start: BoolArray | None = None, rounds: int = 8, 
     return Solved(best, search.cost(best), search.bound)
 
 
+def mend(system: System, start: BoolArray, *, tell: Tell) -> BoolArray:
+    """Return a pattern with as few cells more as repairs need to make it safe."""
+    search = _Search(system, tell, crowded=False)
+    return search.mend((start | system.hidden) & ~system.never, start.astype(float))
+
+
 def _improve(search: _Search, free: int, many: int, rounds: int) -> None:
     """Make the first safe pattern cheaper: by whole masters, then by dropping and exchanging secondaries."""
     if free <= _SMALL:
