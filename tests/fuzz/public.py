@@ -125,13 +125,20 @@ def read_shown(case: Case, release: Path) -> list[Shown]:
     return [_shown(spec, case, axes, release / f"{spec['name']}.csv") for spec in case.job["tables"]]
 
 
+class BadRelease(Exception):
+    """A released file does not have the form that a released file has."""
+
+
 def _shown(spec: Mapping[str, Any], case: Case, axes: Mapping[str, Axis], file: Path) -> Shown:
     header, rows = read_csv(file.read_text(encoding="utf-8"))
     many = len(spec["by"])
-    assert header == [*spec["by"], "value", "flag"], header
-    assert all((row[many] == "") == (row[many + 1] == "c") for row in rows), "value and flag disagree"
+    if header[: many + 2] != [*spec["by"], "value", "flag"]:
+        raise BadRelease(f"{file.name}: the columns are {header}")
+    if any((row[many] == "") != (row[many + 1] == "c") for row in rows):
+        raise BadRelease(f"{file.name}: a suppressed row has a value, or one without a value is not suppressed")
     values = {tuple(row[:many]): int(row[many]) if row[many] else None for row in rows}
-    assert len(values) == len(rows), "a row stands twice"
+    if len(values) < len(rows):
+        raise BadRelease(f"{file.name}: a row stands twice")
     said = read_said(spec, case)
     return Shown(
         spec["name"],

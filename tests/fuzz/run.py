@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import combinations
@@ -21,6 +21,7 @@ from fuzz.cases import Case, read_csv
 from fuzz.generator import draw_case, draw_twin
 from fuzz.judge import find_disclosures
 from fuzz.programs import Undecided
+from fuzz.public import BadRelease, Codes
 from fuzz.worlds import ALL, Knowledge, TooLarge
 
 UNCLAIMED = {"insiders", "unions"}  # what no run claims yet
@@ -40,9 +41,10 @@ class Kind(Enum):
     order = "ORDER of rows tells"
     wrong = "WRONG: the truth does not fit the release"
     crash = "CRASH"
+    broken = "the ORACLE failed"
 
 
-FAILURES = (Kind.disclosed, Kind.order, Kind.wrong, Kind.crash)
+FAILURES = (Kind.disclosed, Kind.order, Kind.wrong, Kind.crash, Kind.broken)
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,7 @@ def run_seed(seed: int, scratch: Path, know: Knowledge = ALL, *, twins: int = 4)
     case = draw_case(seed)
     result = run_case(case, scratch / "case", know)
     if result.kind in {Kind.safe, Kind.nothing} and twins and seed % twins == 0:
-        words = compare_orders(case, scratch / "case", draw_twin(case), scratch / "twin")
-        if words:
-            result = Result(seed, Kind.order, words)
+        result = run_twin(case, scratch, draw_twin(case)) or result
     return replace(result, seed=seed, features=case.features)
 
 
@@ -121,8 +121,10 @@ def attack(case: Case, release: Path, know: Knowledge = ALL, *, primary: int = 1
         return Result(0, Kind.large)
     except Undecided as error:
         return Result(0, Kind.undecided, str(error))
-    except Contradiction as error:
+    except (Contradiction, BadRelease) as error:
         return Result(0, Kind.wrong, str(error))
+    except Exception:  # one more job must not be lost because of this one
+        return Result(0, Kind.broken, traceback.format_exc())
     if not found:
         return Result(0, Kind.safe if primary else Kind.nothing)
     return Result(0, Kind.disclosed, _listing(found), explain(case, release, know, found))
@@ -152,20 +154,24 @@ def explain(case: Case, release: Path, know: Knowledge, found: list[Disclosure])
     return ("relations",)
 
 
-def compare_orders(case: Case, folder: Path, twin: Case, other: Path) -> str:
-    """Say which table lists rows in another order for other records; nothing if none does."""
+def run_twin(case: Case, scratch: Path, twin: Case) -> Result | None:
+    """Protect the twin of a case, and say which table lists rows in another order; nothing if none does."""
     try:
-        if protect(twin, other) is None:
-            return ""
+        if protect(twin, scratch / "twin") is None:
+            return None
     except (InputError, NotProtected):
-        return ""
+        return None
+    except Exception:
+        return Result(0, Kind.crash, f"the twin:\n{traceback.format_exc()}")
     for spec in case.job["tables"]:
-        many = len(spec["by"])
-        one, two = (
-            [tuple(row[:many]) for row in read_csv((f / "out" / "release" / f"{spec['name']}.csv").read_text())[1]]
-            for f in (folder, other)
-        )
-        shared = set(one) & set(two)
-        if [row for row in one if row in shared] != [row for row in two if row in shared]:
-            return f"{spec['name']}: the order of rows depends on more than their codes"
-    return ""
+        files = [scratch / name / "out" / "release" / f"{spec['name']}.csv" for name in ("case", "twin")]
+        one, two = ([tuple(row[: len(spec["by"])]) for row in read_csv(file.read_text())[1]] for file in files)
+        if not same_order(one, two):
+            return Result(0, Kind.order, f"{spec['name']}: the order of rows depends on more than their codes")
+    return None
+
+
+def same_order(one: Sequence[Codes], two: Sequence[Codes]) -> bool:
+    """Whether two lists of rows have what they share in the same order."""
+    shared = set(one) & set(two)
+    return [row for row in one if row in shared] == [row for row in two if row in shared]
