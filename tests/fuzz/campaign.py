@@ -116,7 +116,8 @@ def main() -> int:
         for path, result in zip(given.folders, found, strict=True):
             print(f"{path}: {result}")
     else:
-        shutil.rmtree(given.out, ignore_errors=True)
+        for old in given.out.glob("[0-9]*"):
+            shutil.rmtree(old)
         found = run_all(given.seed, given.seed + given.jobs, given.workers, given.out, know)
         show(found, given.out)
     return int(any(result.failed for result in found))

@@ -14,6 +14,7 @@ FIRST = 1_000_000  # other seeds than those that `make fuzz` starts with
 @pytest.mark.parametrize("first", range(FIRST, FIRST + MANY, CHUNK))
 def test_what_is_called_safe_is_safe(first, tmp_path):
     found = [run_seed(seed, tmp_path) for seed in range(first, first + CHUNK)]
-    assert not [str(result) for result in found if result.failed]
+    failed = [str(result) for result in found if result.failed]
+    assert not failed, "\n" + "\n\n".join(failed)
     decided = [result for result in found if result.kind is Kind.safe]
     assert len(decided) >= CHUNK // 3, "too few jobs were released with something hidden in them"
