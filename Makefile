@@ -4,13 +4,19 @@ BIN := .venv/bin
 # The tests start the command hundreds of times: let Python keep its bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint browser bench lock clean
+.PHONY: demo test fuzz lint browser bench lock clean
 
 demo: .venv/ready
 	$(BIN)/cellguard demo --out build/demo --force
 
 test: lint browser
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# Random jobs, attacked through their released files; failing ones go to build/fuzz.
+JOBS ?= 20000
+SEED ?= 1
+fuzz: .venv/ready
+	PYTHONPATH=tests $(BIN)/python -m fuzz --jobs $(JOBS) --seed $(SEED) --out build/fuzz
 
 lint: .venv/ready
 	$(BIN)/ruff check .

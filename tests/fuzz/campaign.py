@@ -1,0 +1,123 @@
+"""Run any number of random jobs on all cores: ``make fuzz JOBS=20000 SEED=1``, or again a folder that it wrote.
+
+Failing jobs are written to a folder each, named by their seed; the exit status is 1 if there are any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import shutil
+import signal
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from pathlib import Path
+
+for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")  # before numpy is loaded: the jobs are what runs side by side
+
+from fuzz.cases import read_case
+from fuzz.generator import draw_case
+from fuzz.run import Kind, Result, run_case, run_seed
+from fuzz.worlds import Knowledge
+
+CHUNK = 25
+SECONDS = 120  # for one job; more is a failure of its own
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """Give a folder in memory, if there is such a thing."""
+    memory = Path("/dev/shm")  # noqa: S108
+    with tempfile.TemporaryDirectory(prefix="fuzz.", dir=memory if memory.is_dir() else None) as folder:
+        yield Path(folder)
+
+
+def run_chunk(first: int, last: int, out: Path, know: Knowledge) -> list[Result]:
+    """Run some seeds, and write down what failed."""
+    found = []
+    with scratch() as folder:
+        for seed in range(first, last):
+            result = _in_time(seed, folder, know)
+            found.append(result)
+            if result.failed:
+                draw_case(seed).write(out / str(seed), f"{result}\n")
+                released = folder / "case" / "out" / "release"
+                if released.is_dir():
+                    shutil.copytree(released, out / str(seed) / "release", dirs_exist_ok=True)
+    return found
+
+
+def _in_time(seed: int, folder: Path, know: Knowledge) -> Result:
+    def too_late(*_: object) -> None:
+        raise TimeoutError(f"no answer in {SECONDS} s")
+
+    signal.signal(signal.SIGALRM, too_late)
+    signal.alarm(SECONDS)
+    try:
+        return run_seed(seed, folder, know)
+    except TimeoutError as error:
+        return Result(seed, Kind.crash, str(error))
+    finally:
+        signal.alarm(0)
+
+
+def run_all(first: int, last: int, workers: int, out: Path, know: Knowledge) -> list[Result]:
+    """Run all seeds, telling how far it is."""
+    starts = range(first, last, CHUNK)
+    found: list[Result] = []
+    begin = told = time.monotonic()
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, context) as pool:
+        tasks = [pool.submit(run_chunk, start, min(start + CHUNK, last), out, know) for start in starts]
+        for task in as_completed(tasks):
+            found += task.result()
+            if time.monotonic() - told > 10:
+                told = time.monotonic()
+                failed = sum(result.failed for result in found)
+                speed = len(found) / (told - begin)
+                print(f"{len(found):,} of {last - first:,} jobs, {speed:.1f} a second, {failed} failed", flush=True)
+    return found
+
+
+def show(found: list[Result], out: Path) -> None:
+    """Print the counts of every kind, and for false safety what the attacker made use of."""
+    kinds = Counter(result.kind for result in found)
+    for kind in Kind:
+        print(f"{kinds[kind]:8,}  {kind.value}")
+    why = Counter(f"{', '.join(r.why)} ({r.features[0]})" for r in found if r.kind is Kind.disclosed)
+    for words, many in why.most_common():
+        print(f"{many:8,}      through {words}")
+    failed = sorted((result for result in found if result.failed), key=lambda result: result.seed)
+    for result in failed[:20]:
+        print(f"\n{result}")
+    if failed:
+        print(f"\n{len(failed):,} failed; all of them are in {out}/<seed>")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
+    parser.add_argument("folders", nargs="*", type=Path, help="run these folders again instead")
+    parser.add_argument("--jobs", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1, help="the first seed")
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--out", type=Path, default=Path("build/fuzz"))
+    parser.add_argument("--codes", action="store_true", help="the attacker takes listed codes to have records")
+    given = parser.parse_args()
+    know = Knowledge(codes=given.codes)
+    if given.folders:
+        with scratch() as folder:
+            found = [run_case(read_case(path), folder / "case", know) for path in given.folders]
+        for path, result in zip(given.folders, found, strict=True):
+            print(f"{path}: {result}")
+    else:
+        for old in given.out.glob("[0-9]*"):
+            shutil.rmtree(old)
+        found = run_all(given.seed, given.seed + given.jobs, given.workers, given.out, know)
+        show(found, given.out)
+    return int(any(result.failed for result in found))

@@ -1,0 +1,152 @@
+"""The truth: which cells the rules call unsafe, how uncertain each must stay, and whether the release keeps it so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from fuzz.attack import Attack, Disclosure, Goal
+from fuzz.cases import Case, Records, read_csv
+from fuzz.public import Axis, Codes, Shown, read_axes, read_bounds, read_said, read_shown, read_topic
+from fuzz.worlds import ALL, Knowledge, gather, make_space, response
+
+PERCENT = 10.0
+SLACK = 1e-12
+
+
+def find_disclosures(case: Case, release: Path, know: Knowledge = ALL) -> list[Disclosure]:
+    """Attack the files in a release folder, and return every unsafe cell that is less uncertain than promised."""
+    unsafe = unsafe_cells(case)
+    attack, goals = make_attack(case, read_shown(case, release), unsafe, know)
+    return attack.disclosures(goals) if unsafe else []
+
+
+def make_attack(
+    case: Case, tables: Sequence[Shown], cells: Sequence[Unsafe], know: Knowledge = ALL
+) -> tuple[Attack, list[Goal]]:
+    """The attack on released tables, and the goals that the given cells are to it."""
+    space = make_space(tables, [(cell.axes, cell.codes) for cell in cells], know)
+    columns = {space.column(axis): axis.column for table in tables for axis in table.axes}
+    truth = {
+        response(table.topic, know): space.truth(case.records, amounts(case.records, table.topic.column), columns)
+        for table in tables
+    }
+    return Attack(gather(space, tables), truth), [cell.goal(space, know) for cell in cells]
+
+
+def amounts(records: Records, column: str) -> Sequence[int]:
+    """What each record adds to a response: its value, or 1 to the number of records."""
+    return [1] * len(records) if column == "count" else records.values[column]
+
+
+class Unsafe:
+    """An unsafe cell of a table, and how uncertain it must stay."""
+
+    def __init__(self, spec: Mapping[str, Any], axes: Sequence[Axis], codes: Codes, value: int) -> None:
+        self.table, self.topic, self.axes, self.codes, self.value = spec["name"], read_topic(spec), axes, codes, value
+        self.lower = self.upper = self.sliding = 0.0
+
+    def need(self, level: float, said: Mapping[str, str]) -> None:
+        """Set the needs: the level on both sides unless others are said, as far as the known bounds leave room."""
+        upper = float(said.get("need_upper", level))
+        lower = float(said.get("need_lower", upper))
+        least, most = read_bounds(said)
+        self.lower, self.upper = min(lower, self.value - least), min(upper, most - self.value)
+        # A whole number that may move by less than 1 on either side must still not be certain.
+        self.sliding = 1.0 if self.topic.is_count or max(self.lower, self.upper) < 1 - 1e-9 else 0.0
+
+    def goal(self, space: Any, know: Knowledge) -> Goal:
+        cell = space.cell(self.axes, [a.below[c] for a, c in zip(self.axes, self.codes, strict=True)])
+        name = f"{self.table}: {'/'.join(self.codes)}"
+        return Goal(name, response(self.topic, know), cell, self.value, self.lower, self.upper, self.sliding)
+
+
+def unsafe_cells(case: Case) -> list[Unsafe]:
+    """All cells of all tables that a rule or a statement calls unsafe."""
+    axes = read_axes(case)
+    found = []
+    for spec in case.job["tables"]:
+        own = [axes[name] for name in spec["by"]]
+        said = read_said(spec, case)
+        for codes in cells_of(spec, own, case):
+            cell = _judge_cell(spec, own, codes, said.get(codes, {}), case)
+            if cell is not None:
+                found.append(cell)
+    return found
+
+
+def cells_of(spec: Mapping[str, Any], axes: Sequence[Axis], case: Case) -> list[Codes]:
+    """The cells that a table has: the rows of its file, or every combination of shown codes that has records."""
+    if "cells" in spec:
+        header, rows = read_csv(case.files[spec["cells"]["source"]])
+        at = [header.index(axis.column) for axis in axes]
+        return [tuple(row[i] for i in at) for row in rows]
+    publish = spec.get("publish", {})
+    above = []
+    for axis in axes:
+        shown = [c for c in axis.below if axis.name not in publish or axis.level[c] in publish[axis.name]]
+        above.append({leaf: [c for c in shown if leaf in axis.below[c]] for leaf in axis.below["Total"]})
+    found: dict[Codes, None] = {}
+    for leaves in dict.fromkeys(zip(*(case.records.codes[axis.column] for axis in axes), strict=True)):
+        found |= dict.fromkeys(product(*(up[leaf] for up, leaf in zip(above, leaves, strict=True))))
+    said = read_said(spec, case)
+    return [*found, *(codes for codes in said if codes not in found)]
+
+
+def _judge_cell(
+    spec: Mapping[str, Any], axes: Sequence[Axis], codes: Codes, said: Mapping[str, str], case: Case
+) -> Unsafe | None:
+    records, column = case.records, spec["value"]
+    inside = members(records, axes, codes)
+    worth = amounts(records, column)
+    value = sum(worth[i] for i in inside)
+    levels = [_level(rule, contributions(spec, case, inside, worth), column) for rule in spec["rules"]]
+    unsafe = [level for level in levels if level is not None]
+    forced = said.get("status") == "must_suppress"
+    if said.get("status") == "waived" or not (unsafe or forced):
+        return None
+    cell = Unsafe(spec, axes, codes, value)
+    plain = 0.0 if column == "count" else PERCENT / 100 * value
+    cell.need(max(unsafe) if unsafe else plain, said)
+    return cell
+
+
+def members(records: Records, axes: Sequence[Axis], codes: Codes) -> list[int]:
+    """The records of a cell."""
+    parts = [(records.codes[axis.column], axis.below[code]) for axis, code in zip(axes, codes, strict=True)]
+    return [i for i in range(len(records)) if all(column[i] in below for column, below in parts)]
+
+
+def contributions(spec: Mapping[str, Any], case: Case, inside: Sequence[int], worth: Sequence[int]) -> list[int]:
+    """What each contributor of a cell gives, largest first: holdings, if the table counts them, or else records."""
+    if "cells" in spec:
+        grouped = "holdings" in spec["cells"] and spec["value"] != "count"
+    else:
+        grouped = "holding" in case.job["microdata"]
+    if not grouped:
+        return sorted((worth[i] for i in inside), reverse=True)
+    sums: dict[str, int] = {}
+    for i in inside:
+        sums[case.records.holding[i]] = sums.get(case.records.holding[i], 0) + worth[i]
+    return sorted(sums.values(), reverse=True)
+
+
+def _level(rule: Mapping[str, Any], x: Sequence[int], column: str) -> float | None:
+    """How far above its value a cell must stay uncertain; None if the rule calls it safe."""
+    ((name, given),) = rule.items()
+    total, top = sum(x), lambda n: sum(x[:n])
+    if name == "min_frequency":
+        n = given["n"] if isinstance(given, Mapping) else given
+        percent = 0.0 if column == "count" else PERCENT
+        return percent / 100 * total if 0 < len(x) < n else None
+    if name == "p_percent":
+        p = given["p"] if isinstance(given, Mapping) else given
+        excess, tail = p / 100 * top(1) - (total - top(2)), 1.0
+    elif name == "dominance":
+        tail = given["k"] / 100
+        excess = top(given["n"]) - tail * total
+    else:
+        raise NotImplementedError(name)
+    return excess / tail if total and excess > SLACK * max(total, 1) else None

@@ -1,0 +1,20 @@
+"""Whole random jobs, attacked through nothing but the files in release/: what is called safe must be safe.
+
+`make fuzz` runs any number of them; ``python -m fuzz --seed N --jobs 1`` (with tests on the path) one seed again.
+"""
+
+import pytest
+
+from fuzz.run import Kind, run_seed
+
+MANY, CHUNK = 400, 20
+FIRST = 1_000_000  # other seeds than those that `make fuzz` starts with
+
+
+@pytest.mark.parametrize("first", range(FIRST, FIRST + MANY, CHUNK))
+def test_what_is_called_safe_is_safe(first, tmp_path):
+    found = [run_seed(seed, tmp_path) for seed in range(first, first + CHUNK)]
+    failed = [str(result) for result in found if result.failed]
+    assert not failed, "\n" + "\n\n".join(failed)
+    decided = [result for result in found if result.kind is Kind.safe]
+    assert len(decided) >= CHUNK // 3, "too few jobs were released with something hidden in them"
