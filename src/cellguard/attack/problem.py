@@ -93,7 +93,9 @@ def pose(needs: Requirements, unknown: BoolArray, grains: Grains, extra: sp.csr_
     dust = 1e-9 + _DUST * np.abs(value)
     below = (value / scale - needs.known_lower[cells]) * scale
     above = (needs.known_upper[cells] - value / scale) * scale
-    down, up = (_room(room, value, needs.knowledge.percent, dust) for room in (below, above))
+    percent = needs.knowledge.percent
+    down = _room(below, value, percent, dust, _given(tables, "lower")[cells])
+    up = _room(above, value, percent, dust, _given(tables, "upper")[cells])
     hidden = needs.primary[cells]
     lower = _capped(needs.lower[cells] * scale, below, down, dust)
     upper = _capped(needs.upper[cells] * scale, above, up, dust)
@@ -114,14 +116,25 @@ def pose(needs: Requirements, unknown: BoolArray, grains: Grains, extra: sp.csr_
     )
 
 
-def _room(room: FloatArray, value: Whole, percent: float | None, dust: FloatArray) -> Whole:
-    """Return how far cells may move, in whole grains; where a percentage sets the bound, exactly that of the value."""
+def _given(tables: TableSet, name: str) -> BoolArray:
+    """Tell which distinct cells have a bound of their own, ``lower`` or ``upper``, in place of the general one."""
+    found = np.zeros(len(tables), bool)
+    for table, cells in zip(tables.tables, tables.cells_of, strict=True):
+        found[cells] |= ~np.isnan(getattr(table.apriori, name))
+    return found
+
+
+def _room(room: FloatArray, value: Whole, percent: float | None, dust: FloatArray, own: BoolArray) -> Whole:
+    """Return how far cells may move, in whole grains; where a percentage sets the bound, exactly that of the value.
+
+    Cells with a bound of their own do not have it from the percentage.
+    """
     found = _floor(room, dust)
     if percent is None:
         return found
     share = Fraction(repr(percent)) / 100
     exact = np.array([abs(v) * share.numerator // share.denominator for v in value.tolist()], np.int64)
-    return np.where(np.abs(found - exact) <= 1, exact, found)
+    return np.where((np.abs(found - exact) <= 1) & ~own, exact, found)
 
 
 def _capped(need: FloatArray, room: FloatArray, whole_room: Whole, dust: FloatArray) -> Whole:
