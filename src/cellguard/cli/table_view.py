@@ -44,9 +44,12 @@ class View:
 
 def read_view(folder: Path, table: str | None, *, internal: bool) -> View:
     """Read one table of an output folder: as published, or with hidden or true values and marks."""
+    from cellguard.files.names import check_stored_names
+
     perturbed, about = _tables(folder, internal)
     name = _choose(table, list(about))
     by, checked = tuple(about[name]["by"]), about[name]["checked"]
+    check_stored_names(folder, (name, *by))
     rows = _rows(folder / ("internal" if internal else "release") / f"{name}.csv")
     try:
         codes = tuple(tuple(row[d] for d in by) for row in rows)

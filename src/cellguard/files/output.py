@@ -24,6 +24,7 @@ from cellguard.attack.certificate import Witnesses, witnesses
 from cellguard.errors import InputError
 from cellguard.files.formats import write_formats
 from cellguard.files.jobfile import Job
+from cellguard.files.names import check_names
 from cellguard.files.rulespec import dump_rule
 from cellguard.files.write import csv_text, whole_folder
 from cellguard.hierarchy.hierarchy import Dimension
@@ -58,6 +59,7 @@ def write_output(folder: str | Path, outcome: Outcome, *, force: bool = False) -
     audit = outcome.audit
     if audit.verdict != "safe":
         raise InputError(f"nothing is released: the audit's verdict is {audit.verdict}")
+    check_names(audit.needs.tables.tables)
     with whole_folder(folder, force=force) as made:
         published = release(audit.pattern, audit.values)
         _write_release(made / "release", published)

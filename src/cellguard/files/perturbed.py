@@ -17,6 +17,7 @@ import yaml
 
 from cellguard.files.formats import write_formats
 from cellguard.files.jobfile import Job
+from cellguard.files.names import check_names
 from cellguard.files.write import csv_text, whole_folder
 from cellguard.protect.perturb.replicate import Replication
 from cellguard.protect.perturb.saved import Saved, write_saved
@@ -48,6 +49,7 @@ class Perturbation:
 
 def write_perturbed(folder: str | Path, outcome: Perturbation, *, force: bool = False) -> None:
     """Write the folder, all or nothing; without a release and without multipliers if the check forbids it."""
+    check_names(here.table.table for here in outcome.check.tables)
     with whole_folder(folder, force=force) as made:
         if outcome.check.verdict != "unsafe":
             _write_release(made / "release", outcome)

@@ -14,11 +14,13 @@ from pydantic import (
     PlainSerializer,
     PlainValidator,
     WithJsonSchema,
+    field_validator,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
 from cellguard.errors import did_you_mean
+from cellguard.files.names import LONGEST, TABLE, dimension_fault, table_fault
 from cellguard.files.rulespec import dump_rule, parse_rule
 from cellguard.protect.suppress.costs import COSTS, parse_cost
 from cellguard.rules.rule import Rule
@@ -198,7 +200,10 @@ class OutputSpec(Spec):
 class TableSpec(Spec):
     """One table to publish. All tables of a job are protected as one linked set."""
 
-    name: str = Field(pattern=r"^[\w.-]+$", description="letters, digits, _ . and -, since files are named after it")
+    name: str = Field(
+        description="letters, digits, _ . and -, since files are named after it",
+        json_schema_extra={"pattern": TABLE, "maxLength": LONGEST},
+    )
     by: list[str] = Field(min_length=1)
     value: str = Field(description="the column of cell totals, or `count` for a frequency table")
     response: str | None = Field(None, description="what is summed (default: the value's name)")
@@ -215,6 +220,20 @@ class TableSpec(Spec):
     apriori: str | None = Field(None, description="statements about single cells: CSV, or τ-ARGUS .hst")
     rules: list[RuleSpec] = []
     protect: ProtectSpec = ProtectSpec()
+
+    @field_validator("name")
+    @classmethod
+    def _names_a_file(cls, name: str) -> str:
+        if fault := table_fault(name):
+            raise ValueError(f"files are named after a table, and {fault}")
+        return name
+
+    @field_validator("by")
+    @classmethod
+    def _name_files(cls, by: list[str]) -> list[str]:
+        if fault := next(filter(None, map(dimension_fault, by)), None):
+            raise ValueError(fault)
+        return by
 
     @model_validator(mode="after")
     def _whole(self) -> TableSpec:
