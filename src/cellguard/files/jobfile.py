@@ -103,6 +103,11 @@ class Job(Spec):
         """The formats to write; CSV files are always among them, since the certificate speaks of them."""
         return frozenset({"csv", *(self.output or OutputSpec()).formats})
 
+    @property
+    def raw_codes(self) -> bool:
+        """Whether the release's CSV files have codes as they are, even those that a spreadsheet would run."""
+        return (self.output or OutputSpec()).raw_codes
+
     def path(self, name: str) -> Path:
         """Return the path of a file that the job names."""
         return self._folder / name

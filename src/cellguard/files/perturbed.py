@@ -16,6 +16,7 @@ import numpy as np
 import yaml
 
 from cellguard.files.formats import write_formats
+from cellguard.files.guard import written_codes
 from cellguard.files.jobfile import Job
 from cellguard.files.names import check_names
 from cellguard.files.write import csv_text, whole_folder
@@ -82,7 +83,8 @@ def _write_release(folder: Path, outcome: Perturbation) -> None:
     folder.mkdir()
     published, about = release_of(outcome), {}
     for table in published.tables:
-        rows = zip(*(c.tolist() for c in table.codes), table.value, [""] * len(table), strict=True)
+        codes, guarded = written_codes(table, raw=outcome.job.raw_codes)
+        rows = zip(*codes, table.value, [""] * len(table), strict=True)
         (folder / f"{table.name}.csv").write_text(csv_text([*table.by, "value", "flag"], rows), encoding="utf-8")
         about[table.name] = {
             "by": list(table.by),
@@ -93,6 +95,7 @@ def _write_release(folder: Path, outcome: Perturbation) -> None:
             "suppressed": 0,
             "method": "perturb",
             "calibration": outcome.flags[table.name],
+            **({"guarded": guarded} if guarded else {}),
         }
     write_formats(folder, published, outcome.job.formats - {"html"})
     _write_json(folder / "metadata.json", {"method": "perturb", "tables": about})

@@ -190,6 +190,10 @@ class OutputSpec(Spec):
         ["csv", "html"], description="csv is always written; html is the report, for the officer and for the public"
     )
 
+    raw_codes: bool = Field(
+        False, description="write codes that a spreadsheet would run as a formula as they are, without an apostrophe"
+    )
+
     @model_validator(mode="after")
     def _once(self) -> OutputSpec:
         if len(set(self.formats)) < len(self.formats):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import os
 import shutil
 import tempfile
@@ -84,8 +83,16 @@ def _take_place(made: Path, folder: Path) -> None:
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return rows as CSV text, with quotes where needed."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    out = _Lines()
+    writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(header)
     writer.writerows(rows)
-    return out.getvalue()
+    return "".join(out)
+
+
+class _Lines(list[str]):
+    """The lines of a CSV text. The writer only quotes what is in its line end, and a lone CR needs quotes too."""
+
+    def write(self, line: str) -> None:
+        """Take a line that ends with CR LF, and end it with LF."""
+        self.append(line[:-2] + "\n")
