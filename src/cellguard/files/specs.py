@@ -157,6 +157,9 @@ class MicrodataSpec(Spec):
     source: str = Field(min_length=1, description="CSV, Parquet or DuckDB file, or the text file of an .rda")
     query: str | None = Field(None, min_length=1, description="for a DuckDB file: a SELECT that returns the records")
     rda: str | None = Field(None, min_length=1, description="τ-ARGUS metadata: fixed-width or free text without header")
+    files_elsewhere: bool = Field(
+        False, description="the .rda may name code lists and hierarchies outside of its own folder"
+    )
     respondent: str | None = Field(None, description="who gave the record; counts once in each cell")
     holding: str | None = Field(None, description="the group that the respondent belongs to; counts once in each cell")
     weight: str | None = Field(None, description="the survey weight")
@@ -171,6 +174,8 @@ class MicrodataSpec(Spec):
     def _one_format(self) -> MicrodataSpec:
         if self.query and self.rda:
             raise ValueError("give one of query and rda, not both")
+        if self.files_elsewhere and not self.rda:
+            raise ValueError("`files_elsewhere` goes with `rda`")
         return self
 
 
