@@ -21,6 +21,7 @@ from cellguard.files.excel import check_excel
 from cellguard.files.folder import read_folder, read_known_sums, read_statuses
 from cellguard.files.jobfile import Job
 from cellguard.files.output import Outcome, write_output
+from cellguard.files.write import check_room
 from cellguard.protect.suppress.costs import parse_cost, set_costs
 from cellguard.protect.suppress.explain import Explanations, explain_pattern
 from cellguard.protect.suppress.suppress import suppress
@@ -64,6 +65,7 @@ def audit_job(job: Job, *, intervals: bool = False, threads: int = 1, tell: Tell
 def protect_job(
     job: Job,
     *,
+    folder: str | Path | None = None,
     warm: str | Path | None = None,
     seconds_allowed: float | None = None,
     threads: int = 1,
@@ -71,11 +73,14 @@ def protect_job(
 ) -> Audited:
     """Protect a job's tables as one set, and prove it: assess, suppress, audit.
 
+    ``folder`` is where the results will go, if that is known: whether there is room is checked before the search.
     ``warm`` is the output folder of an earlier run, its pattern is the start. With ``seconds_allowed`` the search runs
     until then, and the best safe pattern so far is taken; the result may then differ from run to run.
     """
     _refuse_perturbed(job)
     assessment = assess_job(job, tell=tell)
+    if folder is not None:
+        check_room(folder, sum(len(table) for table in assessment.tables.tables))
     seconds = dict(assessment.seconds)
     known = read_known(job.path(job.known), assessment.tables) if job.known else None
     if assessment.needs.unprotectable.any():

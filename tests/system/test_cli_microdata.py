@@ -191,6 +191,21 @@ def test_fixed_width_records_with_metadata(folder):
     assert "All,s,70.5," in released
 
 
+@pytest.mark.parametrize("keyword", ["HIERCODELIST", "CODELIST"])
+def test_metadata_that_name_files_elsewhere_need_leave(folder, keyword):
+    (folder / "sub").mkdir(exist_ok=True)
+    (folder / "secret.txt").write_text(f"{SECRET}, 1\n")
+    metadata = f'region 1 2\n  <RECODEABLE>\n  <{keyword}> "../secret.txt"\nx 4 2\n <NUMERIC>\n'
+    (folder / "sub/firms.rda").write_text(metadata)
+    (folder / "sub/firms.asc").write_text("N   5\nS   6\n")
+    (folder / "sub/job.yaml").write_text(
+        "version: 1\nmicrodata: {source: firms.asc, rda: firms.rda}\n"
+        "tables: [{name: t, by: [region], value: x, rules: [{min_frequency: 1}]}]\n"
+    )
+    done = run("assess", "job.yaml", cwd=folder / "sub")
+    assert done.returncode == 2 and "outside of its folder" in done.stderr and str(SECRET) not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cellguard.cli.perturb import run_dry, show_dry
+from cellguard.cli.table_view import read_view
 from cellguard.errors import InputError
 from cellguard.files.jobfile import Job
 from cellguard.files.respondents import noise_rule
@@ -221,6 +222,20 @@ def test_pages_are_written_as_the_formats_say(folder, tmp_path):
     release_perturbed(plain, tmp_path / "plain")
     assert sorted(p.name for p in (tmp_path / "plain/release").iterdir()) == ["metadata.json", "t.csv"]
     assert not list((tmp_path / "plain/internal").glob("report*"))
+
+
+def test_codes_that_a_spreadsheet_would_run_are_guarded(folder, tmp_path):
+    (folder / "firms.csv").write_text((folder / "firms.csv").read_text().replace(",N,", ",-N,"))
+    for raw, codes in ((False, ["Total", "'-N", "E", "S"]), (True, ["Total", "-N", "E", "S"])):
+        output = {"formats": ["csv"], "raw_codes": raw}
+        out = tmp_path / str(raw)
+        release_perturbed(perturb_job(job(folder, table("t", ["region"]), output=output)), out)
+        with (out / "release/t.csv").open() as file:
+            assert sorted(row["region"] for row in csv.DictReader(file)) == sorted(codes)
+        about = json.loads((out / "release/metadata.json").read_text())["tables"]["t"]
+        assert about.get("guarded", []) == ([] if raw else ["region"])
+        assert {c for (c,) in read_view(out, "t", internal=False).codes} == {"Total", "-N", "E", "S"}
+        assert "unpublished" not in read_view(out, "t", internal=True).status
 
 
 def test_without_the_extra_there_is_no_page_but_a_note(folder, tmp_path, monkeypatch):

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from cellguard.errors import InputError
 from cellguard.protection import Requirements
 from cellguard.table.facts import BoolArray, FloatArray
+from cellguard.table.tableset import TableSet
 from cellguard.world.world import World
 
 Whole = npt.NDArray[np.int64]
@@ -93,7 +94,9 @@ def pose(needs: Requirements, unknown: BoolArray, grains: Grains, extra: sp.csr_
     dust = 1e-9 + _DUST * np.abs(value)
     below = (value / scale - world.lower[cells]) * scale
     above = (world.upper[cells] - value / scale) * scale
-    down, up = (_room(room, value, needs.knowledge.percent, dust) for room in (below, above))
+    percent = needs.knowledge.percent
+    down = _room(below, value, percent, dust, world.extend(_given(world.tables, "lower"), True)[cells])
+    up = _room(above, value, percent, dust, world.extend(_given(world.tables, "upper"), True)[cells])
     hidden = world.extend(needs.primary, False)[cells]
     asked = [world.extend(need, 0.0)[cells] * scale for need in (needs.lower, needs.upper, needs.sliding)]
     lower = _capped(asked[0], below, down, dust)
@@ -115,14 +118,25 @@ def pose(needs: Requirements, unknown: BoolArray, grains: Grains, extra: sp.csr_
     )
 
 
-def _room(room: FloatArray, value: Whole, percent: float | None, dust: FloatArray) -> Whole:
-    """Return how far cells may move, in whole grains; where a percentage sets the bound, exactly that of the value."""
+def _given(tables: TableSet, name: str) -> BoolArray:
+    """Tell which distinct cells have a bound of their own, ``lower`` or ``upper``, in place of the general one."""
+    found = np.zeros(len(tables), bool)
+    for table, cells in zip(tables.tables, tables.cells_of, strict=True):
+        found[cells] |= ~np.isnan(getattr(table.apriori, name))
+    return found
+
+
+def _room(room: FloatArray, value: Whole, percent: float | None, dust: FloatArray, own: BoolArray) -> Whole:
+    """Return how far cells may move, in whole grains; where a percentage sets the bound, exactly that of the value.
+
+    Cells with a bound of their own do not have it from the percentage.
+    """
     found = _floor(room, dust)
     if percent is None:
         return found
     share = Fraction(repr(percent)) / 100
     exact = np.array([abs(v) * share.numerator // share.denominator for v in value.tolist()], np.int64)
-    return np.where(np.abs(found - exact) <= 1, exact, found)
+    return np.where((np.abs(found - exact) <= 1) & ~own, exact, found)
 
 
 def _capped(need: FloatArray, room: FloatArray, whole_room: Whole, dust: FloatArray) -> Whole:

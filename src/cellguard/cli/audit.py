@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from cellguard.errors import InputError
-from cellguard.files.write import csv_text, write_text
+from cellguard.files.write import check_file, check_folder, csv_text, write_text
 
 Tell = Callable[[str], None]
 
@@ -38,6 +38,8 @@ def run_audit(
     """Audit a folder, a job or tables made elsewhere."""
     if (path is None) == (not foreign["tables"]):
         raise InputError("give either an output folder or a job, or --table files made elsewhere")
+    if intervals:
+        check_file(intervals, force=force)
     if path is None:
         return _foreign(tell, intervals, force, threads, out, foreign)
     if not path.exists():
@@ -55,6 +57,8 @@ def _own(path: Path, tell: Tell, out: Path | None, intervals: Path | None, force
             raise InputError("--out goes with a job; an output folder is written already")
         done = audit_folder(path, intervals=exact, threads=threads, tell=tell)
     else:
+        if out:
+            check_folder(out, force=force)
         done = audit_job(Job.load(path), intervals=exact, threads=threads, tell=tell)
     found, tables, written = done.audit, done.audit.needs.tables, []
     if intervals:

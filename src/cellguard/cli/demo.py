@@ -16,7 +16,10 @@ def write_demo(folder: Path, *, rows: int, force: bool = False) -> dict[Path, Pa
     """Write the demo's records, hierarchies and jobs; return for each job the folder of its results."""
     if folder.exists() and any(folder.iterdir()) and not force:
         raise InputError(f"the folder {str(folder)!r} is not empty; choose another with --out, or say --force")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {str(folder)!r}: {error.strerror}") from None
     made = {f"{make.__name__}.csv": write_records(folder / make.__name__, rows, make).name for make in (firms, people)}
     for file in files("cellguard.cli").joinpath("demo_files").iterdir():
         text = file.read_text(encoding="utf-8")

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from cellguard.cli.init_records import TOTALS, draft_records_job, look_at, looks_like_cells
-from cellguard.cli.words import name_of, text_of
+from cellguard.cli.init_records import TOTALS, column_key, dimension_names, draft_records_job, look_at, looks_like_cells
+from cellguard.cli.words import in_comment, text_of
 from cellguard.errors import InputError
+from cellguard.files.names import plain_name
 from cellguard.table.facts import FloatArray
 from cellguard.table.source import Source, open_source
 
@@ -46,14 +47,15 @@ def draft_job(data: Path, folder: Path) -> str:
         "",
         "dimensions:",
     ]
+    names = dimension_names(list(guess.dimensions))
     for column, total in guess.dimensions.items():
-        lines += _dimension(column, total, column in guess.layered)
+        lines += _dimension(column, names[column], total, column in guess.layered)
     path = os.path.relpath(data.resolve(), folder.resolve())
     lines += [
         "",
         "tables:",
-        f"  - name: {name_of(data.stem)}",
-        f"    by: [{', '.join(map(text_of, guess.dimensions))}]",
+        f"  - name: {plain_name(data.stem, 'table')}",
+        f"    by: [{', '.join(map(text_of, names.values()))}]",
     ]
     lines += [f"    value: {text_of(guess.value)}                # what the cells sum"]
     known = [f"source: {text_of(path)}"]
@@ -69,7 +71,7 @@ def draft_job(data: Path, folder: Path) -> str:
         "    # publish: {REGION: [0, 1]}     # the levels shown, if not all",
     ]
     if guess.others:
-        lines += ["", f"# Columns not used: {', '.join(guess.others)}"]
+        lines += ["", f"# Columns not used: {in_comment(guess.others)}"]
     lines += [
         "",
         "# What an attacker knows of every cell beforehand.",
@@ -79,13 +81,14 @@ def draft_job(data: Path, folder: Path) -> str:
     return "\n".join(lines)
 
 
-def _dimension(column: str, total: str, layered: bool) -> list[str]:
+def _dimension(column: str, name: str, total: str, layered: bool) -> list[str]:
+    said = ", ".join(filter(None, [column_key(column, name), f"total: {text_of(total)}"]))
     if not layered:
-        return [f"  {text_of(column)}: {{total: {text_of(total)}}}          # codes side by side under the total"]
+        return [f"  {text_of(name)}: {{{said}}}          # codes side by side under the total"]
     return [
-        f"  # the codes of {column} do not add up side by side, so they have several levels:",
+        f"  # the codes of {name} do not add up side by side, so they have several levels:",
         "  # give `levels` (CSV, one column a level), or instead `parents` (code, parent), `digits` or `hrc`",
-        f"  {text_of(column)}: {{total: {text_of(total)}, levels: {name_of(column)}_levels.csv}}",
+        f"  {text_of(name)}: {{{said}, levels: {plain_name(name)}_levels.csv}}",
     ]
 
 

@@ -7,8 +7,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from cellguard.cli.words import name_of, text_of
+from cellguard.cli.words import in_comment, text_of
 from cellguard.errors import InputError
+from cellguard.files.names import collision_fault, dimension_fault, plain_name
 from cellguard.microdata.sources import Opened, open_records, quoted
 
 TOTALS = ("Total", "TOTAL", "total", "_T", "All", "all", "Ensemble", "Sum", "T")
@@ -130,6 +131,28 @@ def guess_roles(columns: list[Column]) -> Guess:
     return Guess(respondent, holding, weight, dimensions, values, gaps, others, "," if commas else ".")
 
 
+def dimension_names(columns: list[str]) -> dict[str, str]:
+    """Return a name for the dimension of each column: the column's own, or a plain one where that names no file.
+
+    >>> dimension_names(["region", "size/class", "size:class"])
+    {'region': 'region', 'size/class': 'size_class', 'size:class': 'size_class_2'}
+    """
+    found: dict[str, str] = {}
+    for column in columns:
+        name = plain = column if dimension_fault(column) is None else plain_name(column)
+        number = 1
+        while collision_fault("dimensions", [*found.values(), name]) or name in found.values():
+            number += 1
+            name = f"{plain}_{number}"
+        found[column] = name
+    return found
+
+
+def column_key(column: str, name: str) -> str:
+    """Return what a dimension of the job says of its column: nothing if that has the same name."""
+    return "" if column == name else f"column: {text_of(column)}"
+
+
 def draft_records_job(data: Path, folder: Path, opened: Opened, columns: list[Column]) -> str:
     """Return the text of a job for the records in a file; paths in it are relative to the job's folder."""
     guess = guess_roles(columns)
@@ -139,6 +162,7 @@ def draft_records_job(data: Path, folder: Path, opened: Opened, columns: list[Co
             "such as 'Total'; a table needs a dimension"
         )
     by, value = guess.dimensions[:2], guess.values[0] if guess.values else "count"
+    names = dimension_names(by)
     path = os.path.relpath(data.resolve(), folder.resolve())
     lines = [
         "# A cellguard job: tables made from records. Read it, correct it, then run: cellguard assess JOB",
@@ -149,21 +173,22 @@ def draft_records_job(data: Path, folder: Path, opened: Opened, columns: list[Co
         "",
         "dimensions:",
     ]
-    for name in by:
+    for column, name in names.items():
         lines += [
             f"  # codes side by side; if those of {name} have levels, give a hierarchy: `levels: FILE.csv` (one column",
             "  # a level, coarsest first), `parents: FILE.csv` (columns code and parent), `digits` or `hrc`",
-            f"  {text_of(name)}: {{}}",
+            f"  {text_of(name)}: {{{column_key(column, name)}}}",
         ]
-    lines += ["", "tables:", f"  - name: {name_of(data.stem)}", f"    by: [{', '.join(map(text_of, by))}]"]
+    lines += ["", "tables:", f"  - name: {plain_name(data.stem, 'table')}"]
+    lines += [f"    by: [{', '.join(map(text_of, names.values()))}]"]
     lines += [f"    value: {text_of(value)}          # what the cells sum; `count` counts the records"]
     lines += ["    # a list of rules means: unsafe if any of them says so", "    rules:", "      - {min_frequency: 3}"]
     lines += ["      - {p_percent: 10}"] if guess.values else []
     more = (
-        [f"# Further columns that look like codes: {', '.join(guess.dimensions[2:])}"] if guess.dimensions[2:] else []
+        [f"# Further columns that look like codes: {in_comment(guess.dimensions[2:])}"] if guess.dimensions[2:] else []
     )
-    more += [f"# Further columns that look like values: {', '.join(guess.values[1:])}"] if guess.values[1:] else []
-    more += [f"# Columns not used: {', '.join(guess.others)}"] if guess.others else []
+    more += [f"# Further columns that look like values: {in_comment(guess.values[1:])}"] if guess.values[1:] else []
+    more += [f"# Columns not used: {in_comment(guess.others)}"] if guess.others else []
     lines += ["", *more] if more else []
     lines += ["", "# What an attacker knows of every cell beforehand.", "attack: {lower: 0, upper: unbounded}", ""]
     return "\n".join(lines)
@@ -189,7 +214,7 @@ def _microdata(guess: Guess, path: str) -> list[str]:
         lines += [f"  missing: {{{own.strip()}}}"] if own else []
         if rest:
             lines.append(
-                f"  # {', '.join(rest)} has blanks, which are errors unless `missing` says what to do with them,"
+                f"  # {in_comment(rest)} has blanks, which are errors unless `missing` says what to do with them,"
             )
             lines.append("  # for instance missing: {value: zero, code: category}")
     return lines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, and nothing else.")
 _QUIET = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 _FILE = click.Path(path_type=Path, dir_okay=False)
+_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _FORCE = click.option("--force", is_flag=True, help="Replace what is there already.")
 
 
@@ -59,6 +61,10 @@ def assess(job: Path, listed: Path | None, force: bool, as_json: bool, quiet: bo
     Reads the tables, checks that they add up and agree with each other, applies each table's rules and works out how
     far each unsafe cell must be protected. Exits with 0 when done, however many cells are unsafe.
     """
+    if listed:
+        from cellguard.files.write import check_file
+
+        check_file(listed, force=force)
     _report(_assess(job, as_json or quiet), listed=listed, force=force, as_json=as_json, quiet=quiet)
 
 
@@ -127,7 +133,7 @@ def protect(
     folder = out or spec.path(named or "")
     check_folder(folder, force=force)
     with progress(as_json or quiet) as tell:
-        done = protect_job(spec, warm=warm, seconds_allowed=time_limit, threads=threads, tell=tell)
+        done = protect_job(spec, folder=folder, warm=warm, seconds_allowed=time_limit, threads=threads, tell=tell)
         safe = done.audit.verdict == "safe"
         notes = release_job(done, folder, force=force, tell=tell) if safe else []
     if as_json:
@@ -420,6 +426,7 @@ def _report(assessment: Assessment, *, listed: Path | None, force: bool, as_json
 
 def main() -> None:
     """Run the command line; errors become one plain message and an exit status."""
+    stopped = _end_by_signals()
     try:
         cli.main(standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -434,6 +441,8 @@ def main() -> None:
     except CellguardError as error:
         _fail(str(error), 2)
     except Exception as error:
+        if stopped:  # what a library made of the signal
+            sys.exit(128 + stopped[0])
         if os.environ.get("CELLGUARD_DEBUG"):
             raise
         # A library's message may quote the data, so only the kind of the error and its place are told.
@@ -442,6 +451,25 @@ def main() -> None:
             trace = trace.tb_next
         place = f" ({Path(trace.tb_frame.f_code.co_filename).name} line {trace.tb_lineno})" if trace else ""
         _fail(f"internal error: {type(error).__name__}{place}. Please report it; nothing was released", 1)
+
+
+def _end_by_signals() -> list[int]:
+    """Let the signals that ask a process to end do so in order, so that temporary files vanish; return those that came.
+
+    Ctrl-C is not among them: it ends the search with the best result so far.
+    """
+    came: list[int] = []
+
+    def end(number: int, _: object) -> NoReturn:
+        came.append(number)
+        for other in _ENDING:
+            signal.signal(other, signal.SIG_IGN)
+        sys.exit(128 + number)
+
+    for number in _ENDING:
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, end)
+    return came
 
 
 def _fail(message: str, status: int) -> None:

@@ -13,7 +13,7 @@ from cellguard.cli.show import show_notes, show_table
 from cellguard.errors import JobError
 from cellguard.files.jobfile import Job
 from cellguard.files.respondents import read_calibration
-from cellguard.files.write import check_folder
+from cellguard.files.write import check_folder, check_room
 from cellguard.perturbation import check_job, perturb_job, release_perturbed
 from cellguard.protect.perturb.sensitivity import needs_of, supersensitive
 
@@ -57,10 +57,17 @@ def run_perturb(
         raise click.UsageError("say where the results go: --out DIR, or `output: {folder: DIR}` in the job")
     folder = out or job.path(named or "")
     check_folder(folder, force=force)
+    check_room(folder, more=_size_of_records(job))
     done = perturb_job(job, multipliers=multipliers, checked=checked, tell=tell)
     tell("writing")
     notes = release_perturbed(done, folder, force=force)
     return Outcome(done.summary(), folder, done.safe, tuple(notes))
+
+
+def _size_of_records(job: Job) -> int:
+    """Return the size of the records' file in bytes; the file of multipliers is smaller than that."""
+    path = job.path(job.microdata.source) if job.microdata else None
+    return path.stat().st_size if path and path.is_file() else 0
 
 
 def show_perturbed(outcome: Outcome) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,14 +44,18 @@ class View:
 
 def read_view(folder: Path, table: str | None, *, internal: bool) -> View:
     """Read one table of an output folder: as published, or with hidden or true values and marks."""
+    from cellguard.files.names import check_stored_names
+
     perturbed, about = _tables(folder, internal)
     name = _choose(table, list(about))
     by, checked = tuple(about[name]["by"]), about[name]["checked"]
-    rows = _rows(folder / ("internal" if internal else "release") / f"{name}.csv")
+    check_stored_names(folder, (name, *by))
+    guarded = set(about[name]["guarded"])
+    rows = _rows(folder / ("internal" if internal else "release") / f"{name}.csv", set() if internal else guarded)
     try:
         codes = tuple(tuple(row[d] for d in by) for row in rows)
         if perturbed and internal:
-            shown = _released(folder / "release" / f"{name}.csv", by)
+            shown = _released(folder / "release" / f"{name}.csv", by, guarded)
             status = tuple(_perturbed_status(row, c, shown, checked) for row, c in zip(rows, codes, strict=True))
         else:
             status = tuple(row["status"] if internal else "suppressed" if row["flag"] else "published" for row in rows)
@@ -74,7 +78,11 @@ def _tables(folder: Path, internal: bool) -> tuple[bool, dict[str, Any]]:
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
         tables = {
-            name: {"by": list(t["by"]), "checked": not str(t.get("calibration", "")).endswith("NOT CHECKED")}
+            name: {
+                "by": list(t["by"]),
+                "checked": not str(t.get("calibration", "")).endswith("NOT CHECKED"),
+                "guarded": list(t.get("guarded", [])),
+            }
             for name, t in about["tables"].items()
         }
         return about.get("method") == "perturb", tables
@@ -94,14 +102,14 @@ def _unreleased(folder: Path, internal: bool) -> dict[str, Any]:
     job, _ = read_yaml(folder / "internal" / "job.yaml")
     try:
         checked = json.loads((folder / "internal" / "summary.json").read_text(encoding="utf-8")).get("checked", True)
-        return {t["name"]: {"by": list(t["by"]), "checked": checked} for t in job["tables"]}
+        return {t["name"]: {"by": list(t["by"]), "checked": checked, "guarded": []} for t in job["tables"]}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"{str(folder)!r} is damaged: job.yaml and summary.json do not name its tables") from None
 
 
-def _released(path: Path, by: Sequence[str]) -> set[tuple[str, ...]] | None:
+def _released(path: Path, by: Sequence[str], guarded: Collection[str]) -> set[tuple[str, ...]] | None:
     """Return the codes of the cells that were released; None if nothing was."""
-    return {tuple(row[d] for d in by) for row in _rows(path)} if path.exists() else None
+    return {tuple(row[d] for d in by) for row in _rows(path, guarded)} if path.exists() else None
 
 
 def _perturbed_status(
@@ -128,12 +136,16 @@ def _choose(table: str | None, names: Sequence[str]) -> str:
     return table
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
+def _rows(path: Path, guarded: Collection[str] = ()) -> list[dict[str, str]]:
+    """Return the rows of a CSV file, without the guard of codes in the guarded columns."""
+    from cellguard.files.guard import unguarded
+
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            return list(csv.DictReader(file))
+            rows = list(csv.DictReader(file))
     except OSError as error:
         raise InputError(f"cannot read {path.parent.name}/{path.name}: {error.strerror}") from None
+    return [row | {name: unguarded(row[name]) for name in guarded} for row in rows] if guarded else rows
 
 
 def _depths(inside: Path, dimension: str, codes: Mapping[str, None]) -> Mapping[str, int]:

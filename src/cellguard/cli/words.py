@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 _YAML = {"yes", "no", "on", "off", "true", "false", "null", "y", "n"}
-
-
-def name_of(text: str) -> str:
-    """Return a name for a table or file: letters, digits, _ . and -.
-
-    >>> name_of("my table (1)")
-    'my_table_1'
-    """
-    return re.sub(r"[^\w.-]+", "_", text).strip("_") or "table"
 
 
 def counted(many: int, one: str) -> str:
@@ -24,6 +16,15 @@ def counted(many: int, one: str) -> str:
     """
     word = one if many == 1 else one + ("es" if one.endswith("s") else "s")
     return f"{many:,} {word}"
+
+
+def in_comment(names: Iterable[str]) -> str:
+    """Join names for a comment, which a line break in one of them must not end.
+
+    >>> in_comment(["a", "b\\nversion: 2"])
+    'a, b version: 2'
+    """
+    return ", ".join(" ".join(name.split()) for name in names)
 
 
 def text_of(word: str | None) -> str:

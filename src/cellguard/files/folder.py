@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.errors import CellguardError, InputError
+from cellguard.files.names import check_stored_names
 from cellguard.files.rulespec import parse_rule
 from cellguard.hierarchy.build import from_parents
 from cellguard.hierarchy.hierarchy import Dimension
@@ -65,6 +66,7 @@ def refuse_perturbed(folder: str | Path) -> None:
 
 def _rebuild(inside: Path, about: dict[str, Any]) -> tuple[Findings, Requirements, Pattern]:
     attack, specs, equations = about["attack"], about["tables"], about["equations"]
+    check_stored_names(inside.parent, [name for spec in specs for name in (spec["name"], *spec["by"])])
     dimensions = {name: _read_dimension(inside, name) for spec in specs for name in spec["by"]}
     statuses = [open_source(inside / f"{spec['name']}.csv").text("status").to_pylist() for spec in specs]
     tables = [
@@ -116,6 +118,7 @@ def read_statuses(folder: str | Path) -> dict[str, dict[str, str]]:
         specs = json.loads((inside / "certificate.json").read_text(encoding="utf-8"))["tables"]
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{str(folder)!r} is no output folder: internal/certificate.json cannot be read") from None
+    check_stored_names(folder, [name for spec in specs for name in (spec["name"], *spec["by"])])
     found = {}
     for spec in specs:
         source = open_source(inside / f"{spec['name']}.csv")

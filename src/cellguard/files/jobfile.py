@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from cellguard.errors import JobError, file_name
+from cellguard.files.names import collision_fault, dimension_fault
 from cellguard.files.perturbspec import PerturbSpec
 from cellguard.files.rulespec import rule_schema
 from cellguard.files.specs import AttackSpec, DimensionSpec, MicrodataSpec, OutputSpec, Spec, TableSpec
@@ -45,6 +46,18 @@ class Job(Spec):
             )
         if self.microdata and not made:
             raise ValueError("`microdata` is given, but every table has `cells`; leave one of them out")
+        return self
+
+    @model_validator(mode="after")
+    def _names_are_files(self) -> Job:
+        dimensions = dict.fromkeys([*self.dimensions, *(name for table in self.tables for name in table.by)])
+        faults = [
+            *map(dimension_fault, self.dimensions),
+            collision_fault("dimensions", dimensions),
+            collision_fault("tables", [table.name for table in self.tables]),
+        ]
+        if fault := next(filter(None, faults), None):
+            raise ValueError(fault)
         return self
 
     @model_validator(mode="after")
@@ -89,6 +102,11 @@ class Job(Spec):
     def formats(self) -> frozenset[str]:
         """The formats to write; CSV files are always among them, since the certificate speaks of them."""
         return frozenset({"csv", *(self.output or OutputSpec()).formats})
+
+    @property
+    def raw_codes(self) -> bool:
+        """Whether the release's CSV files have codes as they are, even those that a spreadsheet would run."""
+        return (self.output or OutputSpec()).raw_codes
 
     def path(self, name: str) -> Path:
         """Return the path of a file that the job names."""

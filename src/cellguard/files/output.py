@@ -23,7 +23,9 @@ from cellguard.attack.audit import Audit
 from cellguard.attack.certificate import Witnesses, witnesses
 from cellguard.errors import InputError
 from cellguard.files.formats import write_formats
+from cellguard.files.guard import written_codes
 from cellguard.files.jobfile import Job
+from cellguard.files.names import check_names
 from cellguard.files.rulespec import dump_rule
 from cellguard.files.world import stated_between, write_world
 from cellguard.files.write import csv_text, whole_folder
@@ -59,9 +61,10 @@ def write_output(folder: str | Path, outcome: Outcome, *, force: bool = False) -
     audit = outcome.audit
     if audit.verdict != "safe":
         raise InputError(f"nothing is released: the audit's verdict is {audit.verdict}")
+    check_names(audit.needs.tables.tables)
     with whole_folder(folder, force=force) as made:
         published = release(audit.pattern, audit.values)
-        _write_release(made / "release", published)
+        _write_release(made / "release", published, outcome.job.raw_codes)
         write_formats(made / "release", published, outcome.job.formats)
         _write_internal(made / "internal", outcome)
         for name, page in outcome.pages.items():
@@ -69,13 +72,14 @@ def write_output(folder: str | Path, outcome: Outcome, *, force: bool = False) -
         _write_certificate(made, outcome)
 
 
-def _write_release(folder: Path, published: Release) -> None:
+def _write_release(folder: Path, published: Release, raw_codes: bool) -> None:
     """Write the publishable half; it takes a `Release`, so there is no hidden value to let out."""
     folder.mkdir()
     about = {}
     for table in published.tables:
         flags = np.where(table.suppressed, "c", "")
-        rows = zip(*(c.tolist() for c in table.codes), table.value, flags.tolist(), strict=True)
+        codes, guarded = written_codes(table, raw=raw_codes)
+        rows = zip(*codes, table.value, flags.tolist(), strict=True)
         (folder / f"{table.name}.csv").write_text(csv_text([*table.by, "value", "flag"], rows), encoding="utf-8")
         about[table.name] = {
             "by": list(table.by),
@@ -84,6 +88,7 @@ def _write_release(folder: Path, published: Release) -> None:
             "decimals": table.decimals,
             "cells": len(table),
             "suppressed": int(table.suppressed.sum()),
+            **({"guarded": guarded} if guarded else {}),
         }
     _write_json(folder / "metadata.json", {"tables": about})
 

@@ -16,7 +16,9 @@ import numpy as np
 import yaml
 
 from cellguard.files.formats import write_formats
+from cellguard.files.guard import written_codes
 from cellguard.files.jobfile import Job
+from cellguard.files.names import check_names
 from cellguard.files.write import csv_text, whole_folder
 from cellguard.protect.perturb.replicate import Replication
 from cellguard.protect.perturb.saved import Saved, write_saved
@@ -48,6 +50,7 @@ class Perturbation:
 
 def write_perturbed(folder: str | Path, outcome: Perturbation, *, force: bool = False) -> None:
     """Write the folder, all or nothing; without a release and without multipliers if the check forbids it."""
+    check_names(here.table.table for here in outcome.check.tables)
     with whole_folder(folder, force=force) as made:
         if outcome.check.verdict != "unsafe":
             _write_release(made / "release", outcome)
@@ -80,7 +83,8 @@ def _write_release(folder: Path, outcome: Perturbation) -> None:
     folder.mkdir()
     published, about = release_of(outcome), {}
     for table in published.tables:
-        rows = zip(*(c.tolist() for c in table.codes), table.value, [""] * len(table), strict=True)
+        codes, guarded = written_codes(table, raw=outcome.job.raw_codes)
+        rows = zip(*codes, table.value, [""] * len(table), strict=True)
         (folder / f"{table.name}.csv").write_text(csv_text([*table.by, "value", "flag"], rows), encoding="utf-8")
         about[table.name] = {
             "by": list(table.by),
@@ -91,6 +95,7 @@ def _write_release(folder: Path, outcome: Perturbation) -> None:
             "suppressed": 0,
             "method": "perturb",
             "calibration": outcome.flags[table.name],
+            **({"guarded": guarded} if guarded else {}),
         }
     write_formats(folder, published, outcome.job.formats - {"html"})
     _write_json(folder / "metadata.json", {"method": "perturb", "tables": about})

@@ -12,7 +12,7 @@ from cellguard.files.specs import DimensionSpec, MicrodataSpec, TableSpec
 from cellguard.hierarchy.hierarchy import Edge, Hierarchy, grow
 from cellguard.microdata.check import Checked, check_codes, check_records
 from cellguard.microdata.grouped import COUNT
-from cellguard.microdata.rda import Metadata, read_code_list, read_rda
+from cellguard.microdata.rda import Metadata, OutsideFile, read_code_list, read_rda
 from cellguard.microdata.roles import MISSING_CODE, Missing, Roles
 from cellguard.microdata.sources import open_records
 
@@ -52,6 +52,8 @@ class JobRecords:
             return {}
         try:
             return read_code_list(self.metadata.file(listed, self.folder))
+        except OutsideFile:
+            raise
         except InputError:
             return {}
 
@@ -83,7 +85,7 @@ def read_records(job: Job) -> JobRecords | None:
     if spec is None:
         return None
     made = [table for table in job.tables if table.cells is None]
-    metadata = read_rda(job.path(spec.rda)) if spec.rda else None
+    metadata = read_rda(job.path(spec.rda), elsewhere=spec.files_elsewhere) if spec.rda else None
     opened = open_records(
         job.path(spec.source),
         query=spec.query,
@@ -116,7 +118,7 @@ def record_files(job: Job) -> dict[str, Path]:
     found = {spec.source: job.path(spec.source)}
     if spec.rda:
         found[spec.rda] = job.path(spec.rda)
-        metadata = read_rda(job.path(spec.rda))
+        metadata = read_rda(job.path(spec.rda), elsewhere=spec.files_elsewhere)
         for variable in metadata.variables:
             for name in (variable.hrc, variable.labels):
                 try:

@@ -14,11 +14,13 @@ from pydantic import (
     PlainSerializer,
     PlainValidator,
     WithJsonSchema,
+    field_validator,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
 from cellguard.errors import did_you_mean
+from cellguard.files.names import LONGEST, TABLE, dimension_fault, table_fault
 from cellguard.files.rulespec import dump_rule, parse_rule
 from cellguard.protect.suppress.costs import COSTS, parse_cost
 from cellguard.rules.rule import Rule
@@ -155,6 +157,9 @@ class MicrodataSpec(Spec):
     source: str = Field(min_length=1, description="CSV, Parquet or DuckDB file, or the text file of an .rda")
     query: str | None = Field(None, min_length=1, description="for a DuckDB file: a SELECT that returns the records")
     rda: str | None = Field(None, min_length=1, description="τ-ARGUS metadata: fixed-width or free text without header")
+    files_elsewhere: bool = Field(
+        False, description="the .rda may name code lists and hierarchies outside of its own folder"
+    )
     respondent: str | None = Field(None, description="who gave the record; counts once in each cell")
     holding: str | None = Field(None, description="the group that the respondent belongs to; counts once in each cell")
     weight: str | None = Field(None, description="the survey weight")
@@ -169,6 +174,8 @@ class MicrodataSpec(Spec):
     def _one_format(self) -> MicrodataSpec:
         if self.query and self.rda:
             raise ValueError("give one of query and rda, not both")
+        if self.files_elsewhere and not self.rda:
+            raise ValueError("`files_elsewhere` goes with `rda`")
         return self
 
 
@@ -188,6 +195,10 @@ class OutputSpec(Spec):
         ["csv", "html"], description="csv is always written; html is the report, for the officer and for the public"
     )
 
+    raw_codes: bool = Field(
+        False, description="write codes that a spreadsheet would run as a formula as they are, without an apostrophe"
+    )
+
     @model_validator(mode="after")
     def _once(self) -> OutputSpec:
         if len(set(self.formats)) < len(self.formats):
@@ -198,7 +209,10 @@ class OutputSpec(Spec):
 class TableSpec(Spec):
     """One table to publish. All tables of a job are protected as one linked set."""
 
-    name: str = Field(pattern=r"^[\w.-]+$", description="letters, digits, _ . and -, since files are named after it")
+    name: str = Field(
+        description="letters, digits, _ . and -, since files are named after it",
+        json_schema_extra={"pattern": TABLE, "maxLength": LONGEST},
+    )
     by: list[str] = Field(min_length=1)
     value: str = Field(description="the column of cell totals, or `count` for a frequency table")
     response: str | None = Field(None, description="what is summed (default: the value's name)")
@@ -215,6 +229,20 @@ class TableSpec(Spec):
     apriori: str | None = Field(None, description="statements about single cells: CSV, or τ-ARGUS .hst")
     rules: list[RuleSpec] = []
     protect: ProtectSpec = ProtectSpec()
+
+    @field_validator("name")
+    @classmethod
+    def _names_a_file(cls, name: str) -> str:
+        if fault := table_fault(name):
+            raise ValueError(f"files are named after a table, and {fault}")
+        return name
+
+    @field_validator("by")
+    @classmethod
+    def _name_files(cls, by: list[str]) -> list[str]:
+        if fault := next(filter(None, map(dimension_fault, by)), None):
+            raise ValueError(fault)
+        return by
 
     @model_validator(mode="after")
     def _whole(self) -> TableSpec:

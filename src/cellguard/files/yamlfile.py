@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,16 @@ from cellguard.errors import JobError, file_name
 Path_ = tuple[str | int, ...]
 Lines = dict[Path_, int]
 _DEEPEST = 40
+_MOST_REPEATED = 20_000  # entries that aliases may repeat; a few kilobytes of aliases can stand for billions
+_LARGEST = 10_000_000
 
 
 def read_yaml(path: str | Path) -> tuple[Any, Lines]:
     """Read a YAML file safely; a key given twice is an error, since one of the two would be lost."""
     name = file_name(path)
     try:
+        if Path(path).stat().st_size > _LARGEST:
+            raise JobError(f"{name}: too large for a job file; is it the data? `cellguard init DATA` writes a job")
         text = Path(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise JobError(f"no job file {str(path)!r}; `cellguard init DATA` writes one") from None
@@ -28,8 +33,10 @@ def read_yaml(path: str | Path) -> tuple[Any, Lines]:
         node = loader.get_single_node()
         if node is None:
             raise JobError(f"{name}: the file is empty; `cellguard init DATA` writes a job to start from")
-        lines: Lines = {}
-        return _plain(loader, node, (), lines, name), lines
+        found = _Reading(loader, name)
+        return found.plain(node, ()), found.lines
+    except RecursionError:
+        raise JobError(f"{name}: nested too deeply for a job") from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise JobError(f"{name} line {line}: not valid YAML ({error.problem}); check indentation and quotes") from None
@@ -37,32 +44,57 @@ def read_yaml(path: str | Path) -> tuple[Any, Lines]:
         raise JobError(f"{name}: not valid YAML; look for characters that are not text") from None
 
 
-def _plain(loader: yaml.SafeLoader, node: yaml.Node, path: Path_, lines: Lines, name: str) -> Any:  # noqa: ANN401
-    lines[path] = node.start_mark.line + 1
-    if len(path) > _DEEPEST:
-        raise JobError(f"{name} line {lines[path]}: nested too deeply; does an alias contain itself?")
-    if isinstance(node, yaml.MappingNode):
+@dataclass
+class _Reading:
+    """One file on the way to plain data: the lines so far, and how much of it is repeated by aliases."""
+
+    loader: yaml.SafeLoader
+    name: str
+    lines: Lines = field(default_factory=dict)
+    seen: set[int] = field(default_factory=set)
+    repeated: int = 0
+
+    def plain(self, node: yaml.Node, path: Path_) -> Any:  # noqa: ANN401
+        """Return a node as plain data, and note where each part of it stands."""
+        line = self.lines[path] = node.start_mark.line + 1
+        if len(path) > _DEEPEST:
+            raise JobError(f"{self.name} line {line}: nested too deeply; does an alias contain itself?")
+        self._count(node, line)
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.plain(item, (*path, i)) for i, item in enumerate(node.value)]
+        return self._scalar(node)
+
+    def _count(self, node: yaml.Node, line: int) -> None:
+        self.repeated += id(node) in self.seen
+        self.seen.add(id(node))
+        if self.repeated > _MOST_REPEATED:
+            raise JobError(
+                f"{self.name} line {line}: aliases (*) repeat more than {_MOST_REPEATED:,} entries; write out what is "
+                "meant, with fewer aliases inside aliases"
+            )
+
+    def _mapping(self, node: yaml.MappingNode, path: Path_) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if key_node.tag == "tag:yaml.org,2002:merge":
-                raise JobError(f"{name} line {line}: merge keys (<<) are not supported; write the keys out")
-            key = _scalar(loader, key_node, name)
+                raise JobError(f"{self.name} line {line}: merge keys (<<) are not supported; write the keys out")
+            key = self._scalar(key_node)
             if not isinstance(key, str):
-                raise JobError(f"{name} line {line}: the key {key!r} is not text; put it into quotes")
+                raise JobError(f"{self.name} line {line}: the key {key!r} is not text; put it into quotes")
             if key in found:
-                raise JobError(f"{name} line {line}: the key {key!r} comes twice; keep one")
-            found[key] = _plain(loader, value_node, (*path, key), lines, name)
-            lines[(*path, key)] = line
+                raise JobError(f"{self.name} line {line}: the key {key!r} comes twice; keep one")
+            found[key] = self.plain(value_node, (*path, key))
+            self.lines[(*path, key)] = line
         return found
-    if isinstance(node, yaml.SequenceNode):
-        return [_plain(loader, item, (*path, i), lines, name) for i, item in enumerate(node.value)]
-    return _scalar(loader, node, name)
 
-
-def _scalar(loader: yaml.SafeLoader, node: yaml.Node, name: str) -> Any:  # noqa: ANN401
-    try:
-        return loader.construct_object(node)
-    except (ValueError, OverflowError):
-        line = node.start_mark.line + 1
-        raise JobError(f"{name} line {line}: looks like a date or number, but is none; put it into quotes") from None
+    def _scalar(self, node: yaml.Node) -> Any:  # noqa: ANN401
+        try:
+            return self.loader.construct_object(node)
+        except (ValueError, OverflowError):
+            line = node.start_mark.line + 1
+            raise JobError(
+                f"{self.name} line {line}: looks like a date or number, but is none; put it into quotes"
+            ) from None

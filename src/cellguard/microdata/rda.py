@@ -18,6 +18,10 @@ from cellguard.microdata.sources import Layout
 _TOKEN = re.compile(r'"([^"]*)"|(<[^>]*>)|(\S+)')
 
 
+class OutsideFile(InputError):
+    """The metadata name a file outside of their own folder, which nobody allowed."""
+
+
 @dataclass(frozen=True)
 class Variable:
     """One variable of a ``.rda`` file. ``start`` is 0 in free format."""
@@ -40,12 +44,16 @@ class Variable:
 
 @dataclass(frozen=True)
 class Metadata:
-    """A ``.rda`` file: its variables in order, and for free format the delimiter."""
+    """A ``.rda`` file: its variables in order, and for free format the delimiter.
+
+    ``elsewhere`` allows it to name files outside of its own folder and that of the microdata.
+    """
 
     source: str
     delimiter: str | None
     variables: tuple[Variable, ...]
     folder: Path = field(default_factory=Path)
+    elsewhere: bool = False
 
     def variable(self, name: str) -> Variable:
         """Return a variable, or raise an error that names the nearest ones."""
@@ -74,23 +82,38 @@ class Metadata:
     def file(self, name: str, beside: Path) -> Path:
         """Return the path of a file that the metadata name: as given, or beside the metadata or the microdata.
 
-        These files come from systems that do not tell capitals from small letters, so neither does the search.
+        These files come from systems that do not tell capitals from small letters, so neither does the search. Metadata
+        may come from anywhere, so unless that is allowed they reach no other folder: not by an absolute path, by
+        ``..`` or through a link.
         """
-        given = Path(name)
+        steps = re.split(r"[\\/]+", name)
+        outside = Path(name).is_absolute() or ".." in steps
         for folder in (self.folder, beside):
-            if (folder / given).is_file():
-                return folder / given
-            plain = given.name.replace("\\", "/").rsplit("/", 1)[-1].lower()
+            if (self.elsewhere or not outside) and (folder / name).is_file():
+                return self._inside(folder / name, folder, name)
             for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-                if path.name.lower() == plain:
-                    return path
+                if path.name.lower() == steps[-1].lower():
+                    return self._inside(path, folder, name)
+        if outside and not self.elsewhere:
+            raise self._refusal(name)
         raise InputError(f"{self.source} names the file {name!r}, which is neither beside it nor beside the records")
 
+    def _inside(self, path: Path, folder: Path, name: str) -> Path:
+        if self.elsewhere or path.resolve().is_relative_to(folder.resolve()):
+            return path
+        raise self._refusal(name)
 
-def read_rda(path: str | Path) -> Metadata:
-    """Read the metadata of microdata."""
+    def _refusal(self, name: str) -> OutsideFile:
+        return OutsideFile(
+            f"{self.source} names the file {name!r}, which is outside of its folder; copy it beside the metadata, or, "
+            "if you trust them, say `microdata: {files_elsewhere: true}`"
+        )
+
+
+def read_rda(path: str | Path, *, elsewhere: bool = False) -> Metadata:
+    """Read the metadata of microdata; ``elsewhere`` allows them to name files in other folders."""
     found = parse_rda(read_text(path), source=file_name(path))
-    return replace(found, folder=Path(path).parent)
+    return replace(found, folder=Path(path).parent, elsewhere=elsewhere)
 
 
 def parse_rda(text: str, *, source: str = "the metadata") -> Metadata:

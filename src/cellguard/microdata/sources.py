@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ import pyarrow.parquet as pq
 from cellguard.errors import InputError, Place, did_you_mean, file_name
 from cellguard.microdata.text import (
     Dialect,
+    check_readable,
     find_encoding,
     from_mapping,
     line_at,
@@ -24,6 +24,7 @@ from cellguard.microdata.text import (
     read_header,
     recode_text,
 )
+from cellguard.scratch import Scratch, sweep
 
 _MEMORY = "2GiB"
 _DATABASE = {".duckdb", ".ddb", ".db"}
@@ -121,7 +122,7 @@ def open_records(
     try:
         if isinstance(data, (str, Path)):
             dialect = Dialect(delimiter, decimal, encoding or "")
-            opened = _open_path(connection, Path(data), scratch, query, layout, dialect)
+            opened = _open_path(connection, Path(data), scratch.path, query, layout, dialect)
         elif isinstance(data, Mapping):
             opened = _open_frame(connection, from_mapping(data), name)
         elif hasattr(data, "__arrow_c_stream__"):
@@ -131,28 +132,34 @@ def open_records(
                 f"cannot read {type(data).__name__}; give a path, a mapping of columns, or a frame that speaks Arrow"
             )
     except BaseException:
-        connection.close()
-        shutil.rmtree(scratch, ignore_errors=True)
+        _clean_up(connection, scratch)
         raise
     weakref.finalize(opened, _clean_up, connection, scratch)
     return opened
 
 
-def _connect() -> tuple[duckdb.DuckDBPyConnection, Path]:
+def _connect() -> tuple[duckdb.DuckDBPyConnection, Scratch]:
     """Return a database in memory that loads nothing from elsewhere; large sorts go to a private folder."""
-    scratch = Path(tempfile.mkdtemp(prefix="cellguard-"))
+    place = Path(tempfile.gettempdir())
+    sweep(place)
+    try:
+        scratch = Scratch(place)
+    except OSError as error:
+        raise InputError(f"cannot write to {str(place)!r} ({error.strerror}); name another folder in TMPDIR") from None
     settings: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": _MEMORY,
-        "temp_directory": str(scratch / "spill"),
+        "temp_directory": str(scratch.path / "spill"),
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
     }
-    return duckdb.connect(config=settings), scratch
+    connection = duckdb.connect(config=settings)
+    connection.execute("SET enable_progress_bar = false")  # which would go to stdout
+    return connection, scratch
 
 
-def _clean_up(connection: duckdb.DuckDBPyConnection, scratch: Path) -> None:
+def _clean_up(connection: duckdb.DuckDBPyConnection, scratch: Scratch) -> None:
     connection.close()
-    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.remove()
 
 
 def _open_path(
@@ -163,8 +170,7 @@ def _open_path(
     layout: Layout | None,
     dialect: Dialect,
 ) -> Opened:
-    if not path.is_file():
-        raise InputError(f"no file {str(path)!r}; check its name and its folder")
+    check_readable(path)
     suffix = path.suffix.lower()
     if query is not None:
         return _open_query(connection, path, query)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import shutil
 from collections.abc import Iterator, Mapping, Sized
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,20 @@ class Dialect:
             raise InputError("`delimiter` must be one character, such as ';' (a tab is written \"\\t\")")
         if self.decimal not in {".", ","}:
             raise InputError("`decimal` must be '.' or ','")
+
+
+def check_readable(path: Path) -> None:
+    """Refuse what is no file that can be read: not there, a folder, a link that leads nowhere, or forbidden."""
+    try:
+        if path.is_dir():
+            raise InputError(f"{str(path)!r} is a folder, not a file; name a file in it")
+        if path.is_symlink() and not path.exists():
+            raise InputError(f"{str(path)!r} is a link that leads nowhere; check where its file is")
+        if not path.is_file():
+            raise InputError(f"no file {str(path)!r}; check its name and its folder")
+        path.open("rb").close()
+    except OSError as error:
+        raise InputError(f"cannot read {str(path)!r}: {error.strerror}; check its permissions") from None
 
 
 def read_header(path: Path, dialect: Dialect) -> tuple[list[str], str]:
@@ -105,11 +120,23 @@ def recode_text(path: Path, encoding: str, target: Path) -> Path:
     if codecs.lookup(encoding).name == "utf-8":
         return path
     decode = codecs.getincrementaldecoder(encoding)()
-    with target.open("wb") as copy:
-        for part in _parts(path):
-            copy.write(decode.decode(part).encode())
-        copy.write(decode.decode(b"", final=True).encode())
+    if shutil.disk_usage(target.parent).free < path.stat().st_size:
+        raise _no_copy(name, target, "no room")
+    try:
+        with target.open("wb") as copy:
+            for part in _parts(path):
+                copy.write(decode.decode(part).encode())
+            copy.write(decode.decode(b"", final=True).encode())
+    except OSError as error:
+        raise _no_copy(name, target, str(error.strerror)) from None
     return target
+
+
+def _no_copy(name: str, target: Path, why: str) -> InputError:
+    return InputError(
+        f"{name}: its UTF-8 version cannot be written to {str(target.parent.parent)!r} ({why}); make room, name "
+        "another folder in TMPDIR, or give the file in UTF-8"
+    )
 
 
 def from_mapping(data: Mapping[str, object]) -> pa.Table:

@@ -15,7 +15,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from cellguard.errors import InputError, Place, did_you_mean, file_name
-from cellguard.microdata.text import Dialect, from_mapping, line_numbers, read_header
+from cellguard.microdata.text import Dialect, check_readable, from_mapping, line_numbers, read_header
 from cellguard.table.facts import BoolArray, FloatArray
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -169,13 +169,12 @@ def open_source(data: object, dialect: Dialect | None = None, *, name: str = "th
 
 
 def _open_file(path: Path, dialect: Dialect) -> Source:
-    if not path.is_file():
-        raise InputError(f"no file {str(path)!r}; check its name and its folder")
+    check_readable(path)
     if path.suffix.lower() in {".parquet", ".pq"}:
         try:
             return Source(pq.read_table(path), Place(file_name(path), unit="row"))
-        except pa.ArrowInvalid:
-            raise InputError(f"{file_name(path)}: not a Parquet file") from None
+        except (pa.ArrowException, OSError):
+            raise InputError(f"{file_name(path)}: not a Parquet file, or a damaged one") from None
     return _open_csv(path, dialect)
 
 

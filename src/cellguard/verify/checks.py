@@ -14,12 +14,11 @@ from cellguard.verify.facts import Facts
 from cellguard.verify.needs import Needs, units
 from cellguard.verify.numbers import Bools, Int64, bools, grains, rounded, scaled
 from cellguard.verify.read import Folder, read_bytes, read_json
+from cellguard.verify.released import METADATA, guarded_dimensions
 from cellguard.verify.rows import PRIMARY, PUBLISHED, SECONDARY, UNPUBLISHED, Published, Rows, blank
 from cellguard.verify.spec import Spec
 from cellguard.verify.stages import Refused
 from cellguard.verify.witnesses import Witnesses, reach, wide_enough
-
-METADATA = "release/metadata.json"
 
 
 def _refuse(wrong: Bools, cells: Cells, what: str, *, base: int = 0) -> None:
@@ -100,6 +99,8 @@ def check_metadata(folder: Folder, cells: Cells, release: Sequence[Published]) -
             "cells": int(published.shown.size),
             "suppressed": int(blank(published.value).sum()),
         }
+        guarded = guarded_dimensions(folder, table)
+        expected |= {"guarded": guarded} if guarded else {}
         if found[table.name] != expected:
             raise Refused(f"{METADATA} does not say of {table.name} what it should, and nothing else")
 

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cellguard.verify.numbers import bools, texts
-from cellguard.verify.read import Folder, read_bytes, read_csv, read_parquet
+from cellguard.verify.read import Folder, read_bytes, read_parquet
+from cellguard.verify.released import read_released
 from cellguard.verify.spec import WORKBOOK, Spec, TableSpec
 from cellguard.verify.stages import Refused, attempt
 
@@ -63,7 +64,7 @@ def check_parquet(folder: Folder, table: TableSpec) -> None:
     value = found.schema.field("value").type
     if not pa.types.is_decimal(value) or value.scale != table.decimals:
         raise Refused(f"{table.parquet}: value is not a decimal of {table.decimals} decimals")
-    for name, expected in zip(header, read_csv(folder, table.release, header), strict=True):
+    for name, expected in zip(header, read_released(folder, table), strict=True):
         column = found.column(name)
         if name != "value" and not pa.types.is_string(column.type):
             raise Refused(f"{table.parquet}: {name} is not text")
@@ -113,6 +114,7 @@ def _read_sheet(data: bytes) -> Cells:
         place, kind = _place(node.get("r", "")), node.get("t", "n")
         if inner == {"is"} and kind == "inlineStr":
             text = "".join(t.text or "" for t in node.iter(_SPACE + "t"))
+            text = re.sub("_x([0-9A-Fa-f]{4})_", lambda found: chr(int(found.group(1), 16)), text)
         elif inner == {"v"} and kind == "n":
             text = node.findtext(_SPACE + "v") or ""
         else:
@@ -134,8 +136,7 @@ def _place(reference: str) -> tuple[int, int]:
 
 
 def _check_sheet(folder: Folder, table: TableSpec, cells: Cells) -> None:
-    header = [*table.by, "value", "flag"]
-    columns = [column.to_pylist() for column in read_csv(folder, table.release, header)]
+    columns = [column.to_pylist() for column in read_released(folder, table)]
     expected = dict(_expected(table, columns))
     extra = sorted(set(cells) ^ set(expected))
     if extra:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from cellguard.verify.cells import Cells
 from cellguard.verify.numbers import SAFE, Bools, Int64, Ints, bools, grains, grains_or_zero
 from cellguard.verify.read import Folder, read_csv
+from cellguard.verify.released import read_released
 from cellguard.verify.spec import TableSpec
 from cellguard.verify.stages import Refused
 
@@ -103,7 +104,7 @@ def _statuses(column: pa.Array, table: TableSpec) -> Int64:
 def read_release(folder: Folder, cells: Cells, internal: dict[str, pa.Array], index: int) -> Published:
     """Read a release file and match it with the internal rows that are not unpublished, in the same order."""
     table = cells.spec.tables[index]
-    columns = read_csv(folder, table.release, [*table.by, "value", "flag"])
+    columns = read_released(folder, table)
     shown = np.flatnonzero(_statuses(internal["status"], table) != UNPUBLISHED)
     if len(columns[0]) != shown.size:
         raise Refused(f"{table.release} has {len(columns[0])} rows, but {table.internal} has {shown.size} to show")

@@ -149,6 +149,16 @@ def test_people_cannot_be_split():
 # Zeros.
 
 
+def test_a_bound_of_its_own_holds_although_it_is_close_to_the_percentage():
+    """a is a count of 3 with upper bound 3: a percentage of 50 would let it move up by 1, its own bound does not."""
+    table = line([14, 3, 11], is_count=True)
+    bound = np.array([np.nan, 3, np.nan])
+    table = replace(table, apriori=replace(table.apriori, upper=bound))
+    found = attack(table, ["a"], ["b"], knowledge=Knowledge(percent=50))
+    assert found.problem.up.tolist() == [0, 5] and found.problem.down.tolist() == [1, 5]
+    assert ends(found, "a") == (2, 3)
+
+
 def test_a_zero_can_be_protected_by_one_unit():
     found = attack(line([30, 0, 10, 20]), ["a"], ["b"])
     assert found.verdict == "safe"

@@ -8,6 +8,7 @@ import yaml
 from cellguard.cli.init import draft_job
 from cellguard.cli.words import counted
 from cellguard.errors import InputError
+from cellguard.files.jobfile import Job
 
 
 def drafted(folder, rows):
@@ -44,6 +45,17 @@ def test_of_a_table_a_year_is_not_the_value(tmp_path):
 def test_of_a_table_what_looks_like_codes_is_the_value_if_nothing_else_is(tmp_path):
     rows = [("region", "turnover"), ("Total", 8), *((f"r{i}", 1) for i in range(8))]
     assert drafted(tmp_path, rows)["value"] == "turnover"
+
+
+@pytest.mark.parametrize("records", [True, False])
+def test_columns_that_name_no_file_get_dimensions_with_plain_names(tmp_path, records):
+    rows = [("region/state", "../size", "turnover"), *((f"r{i % 3}", f"s{i % 2}", i) for i in range(12))]
+    totals = [] if records else [("Total", "Total", sum(range(12)))]
+    (tmp_path / "con.csv").write_text("\n".join(",".join(map(str, row)) for row in [*rows, *totals]) + "\n")
+    (tmp_path / "job.yaml").write_text(draft_job(tmp_path / "con.csv", tmp_path))
+    job = Job.load(tmp_path / "job.yaml")
+    assert job.tables[0].name == "con_" and job.tables[0].by == ["region_state", "size"]
+    assert [job.dimensions[name].column for name in job.tables[0].by] == ["region/state", "../size"]
 
 
 def test_a_file_that_is_not_there_is_told_without_a_job(tmp_path):

@@ -1,5 +1,7 @@
 """YAML with line numbers."""
 
+import time
+
 import pytest
 
 from cellguard.errors import JobError
@@ -31,6 +33,32 @@ def test_comments_and_a_byte_order_mark_do_no_harm(read):
 
 def test_an_anchor_may_be_used_again(read):
     assert read("a: &x [1, 2]\nb: *x\n")[0] == {"a": [1, 2], "b": [1, 2]}
+
+
+def test_a_rule_may_be_an_alias_in_every_table(read):
+    tables = "".join(f"  - {{name: t{i}, rules: *r}}\n" for i in range(500))
+    data, _ = read("rules: &r [{min_frequency: 3}, {p_percent: 10}]\ntables:\n" + tables)
+    assert data["tables"][499]["rules"] == [{"min_frequency": 3}, {"p_percent": 10}]
+
+
+def test_aliases_inside_aliases_are_refused_in_a_moment(read):
+    lines = ["version: 1", "a0: &a0 [x,x,x,x,x,x,x,x,x]"]
+    lines += [f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 9)]
+    start = time.perf_counter()
+    with pytest.raises(JobError, match=r"job.yaml line 2: aliases \(\*\) repeat more than 20,000 entries"):
+        read("\n".join(lines) + "\n")
+    assert time.perf_counter() - start < 2
+
+
+@pytest.mark.parametrize("text", ["a: &a [*a]\n", "a: &a {b: *a}\n", "a: " + "[" * 5_000])
+def test_endless_nesting_is_refused(read, text):
+    with pytest.raises(JobError, match="nested too deeply"):
+        read(text)
+
+
+def test_a_file_of_data_is_not_read_as_a_job(read):
+    with pytest.raises(JobError, match="too large for a job file; is it the data"):
+        read(b"region,turnover\n" * 700_000)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from cellguard.errors import InputError
-from cellguard.microdata.rda import parse_rda, read_code_list, read_rda
+from cellguard.microdata.rda import OutsideFile, parse_rda, read_code_list, read_rda
 
 FIXED = """Region 1 2 99
   <RECODEABLE>
@@ -72,6 +72,27 @@ def test_faults(text, words):
     with pytest.raises(InputError) as caught:
         parse_rda(text, source="m.rda")
     assert words in str(caught.value)
+
+
+def test_files_elsewhere_are_read_only_with_leave(tmp_path):
+    home = tmp_path / "home"
+    (home / "lists").mkdir(parents=True)
+    (home / "m.rda").write_text(FIXED)
+    secret = tmp_path / "secret.hrc"
+    secret.write_text("North\n")
+    (home / "lists/region.hrc").write_text("North\n")
+    (home / "link.hrc").symlink_to(secret)
+    (home / "up").symlink_to(tmp_path)
+    found, trusted = read_rda(home / "m.rda"), read_rda(home / "m.rda", elsewhere=True)
+    assert found.file("lists/region.hrc", home) == home / "lists/region.hrc"
+    for name in (str(secret), "../secret.hrc", "lists/../../secret.hrc", "link.hrc", "up/secret.hrc"):
+        with pytest.raises(OutsideFile, match=r"outside of its folder; copy it .*{files_elsewhere: true}"):
+            found.file(name, home)
+        assert trusted.file(name, home).resolve() == secret
+    with pytest.raises(OutsideFile):
+        found.file("..\\secret.hrc", home)
+    (home / "Secret.hrc").write_text("North\n")  # what is beside the metadata is never outside
+    assert found.file("../secret.hrc", home) == home / "Secret.hrc"
 
 
 def test_files_are_found_whatever_their_capitals(tmp_path):

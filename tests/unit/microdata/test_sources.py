@@ -189,6 +189,11 @@ def test_not_a_parquet_file(tmp_path):
         records(written(tmp_path, lines(), name="firms.parquet"), **ROLES)
 
 
+def test_progress_bars_do_not_go_to_stdout():
+    opened = open_records(FIRMS)
+    assert opened.connection.sql("SELECT current_setting('enable_progress_bar')").fetchall() == [(False,)]
+
+
 def test_nothing_is_left_behind(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
     (tmp_path / "scratch").mkdir()

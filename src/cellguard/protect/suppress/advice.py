@@ -32,14 +32,14 @@ def advice(system: System, cost: FloatArray, known: sp.csr_array | None, engine:
     try:
         solved = engine(replace(open_, cost=np.where(publish, open_.cost + _LITTLE, _LITTLE)))
     except Unprotectable as error:
-        name = _names(system, [error.target.cell])
+        name = _unsafe_name(system, error.target.cell)
         return f"{name} cannot be protected, whatever is hidden: what the attacker knows leaves it no room"
     except Impossible:
         return "the unsafe cells cannot be protected, whatever is hidden: what the attacker knows leaves them no room"
-    given_up = np.flatnonzero(solved.hidden & publish & ~open_.hidden).tolist()
+    given_up = np.flatnonzero(solved.hidden & publish & (~open_.hidden | _unsafe(open_))).tolist()
     unsafe, conflict = _conflict(system, open_, publish)
     return (
-        f"{_names(system, [unsafe])} cannot be protected while these cells must be published: "
+        f"{_unsafe_name(system, unsafe)} cannot be protected while these cells must be published: "
         f"{_names(system, conflict)}. The cheapest way out is to take must_publish away from "
         f"{_names(system, given_up, every=True)}"
     )
@@ -53,9 +53,10 @@ def _conflict(system: System, open_: System, publish: BoolArray) -> tuple[int, l
 
         def way_out(fixed: list[int], target: Target = target) -> list[int] | None:
             """Return the cells to give up if only the fixed ones must be published; None if there is no way out."""
+            if target.cell in fixed:
+                return None
             allowed = ~open_.never
             allowed[fixed] = False
-            allowed[target.cell] = target.cell not in fixed
             flow = repairer.flow(target, system.hidden, price, allowed=allowed)
             return None if flow is None else [int(c) for c in flow.cells if publish[c]]
 
@@ -129,6 +130,18 @@ def _names(system: System, merged: list[int], *, every: bool = False) -> str:
         said = members[wanted[members]].tolist() or members[:1].tolist()
         found += [tables.cell_name(int(c)) for c in (said if every else said[:1])]
     return ", ".join(found)
+
+
+def _unsafe(system: System) -> BoolArray:
+    """Tell which merged cells must be able to move."""
+    return (system.need_up > 0) | (system.need_down > 0)
+
+
+def _unsafe_name(system: System, merged: int) -> str:
+    """Return the name of a merged cell by a member that is unsafe, not by one that only equals it."""
+    members = np.flatnonzero(system.merged.merged == merged)
+    unsafe = members[system.needs.primary[members]]
+    return system.needs.tables.cell_name(int((unsafe if len(unsafe) else members)[0]))
 
 
 def _said(tables: TableSet) -> BoolArray:

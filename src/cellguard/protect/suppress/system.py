@@ -55,7 +55,9 @@ class System:
     def pattern(self, chosen: BoolArray) -> Pattern:
         """Return the pattern of all cells when the chosen merged cells are hidden: the way back."""
         tables = self.needs.tables
-        hide = chosen[self.merged.merged[: len(tables)]] & ~self.needs.world.ties.empty
+        # A cell that must be published may equal one that was said to be hidden, and so be merged with it.
+        must_publish, _ = _states(self.needs)
+        hide = chosen[self.merged.merged[: len(tables)]] & ~self.needs.world.ties.empty & ~must_publish
         free = Pattern(tables, self.needs.primary, np.zeros(len(tables), bool)).unpublished
         return Pattern(tables, self.needs.primary, hide & ~self.needs.primary & ~free)
 

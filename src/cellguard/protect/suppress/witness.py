@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellguard.errors import InternalError, Stopped
-from cellguard.protect.suppress.cuts import Target, deepen, relation_cuts, separate, unproven
+from cellguard.protect.suppress.cuts import Target, deepen, relation_cuts, separate, targets_of, unproven
 from cellguard.protect.suppress.master import Master
 from cellguard.protect.suppress.polish import Polisher
 from cellguard.protect.suppress.repair import Repairer
@@ -53,6 +53,7 @@ def witness(system: System, *, start: BoolArray | None = None, rounds: int = 8, 
     ``start`` is a pattern to begin with, say from an earlier run. If the search is stopped, by Ctrl-C or because `tell`
     raises `Stopped`, the best safe pattern so far is returned; without one the interruption goes on.
     """
+    _refuse_fixed(system)
     free = int((~system.hidden & ~system.never).sum())
     many = int((system.need_up > 0).sum() + (system.need_down > 0).sum())
     rounds = rounds if free <= _LARGE and many <= _CROWDED else 0
@@ -75,6 +76,13 @@ def mend(system: System, start: BoolArray, *, tell: Tell) -> BoolArray:
     """Return a pattern with as few cells more as repairs need to make it safe."""
     search = _Search(system, tell, crowded=False)
     return search.mend((start | system.hidden) & ~system.never, start.astype(float))
+
+
+def _refuse_fixed(system: System) -> None:
+    """Refuse an unsafe cell that must not be hidden, because it equals a cell that is published or known to be 0."""
+    for target in targets_of(system):
+        if system.never[target.cell]:
+            raise Unprotectable(target)
 
 
 def _improve(search: _Search, free: int, many: int, rounds: int) -> None:
