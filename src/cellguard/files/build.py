@@ -14,6 +14,7 @@ from cellguard.files.specs import AlsoSpec, CellsSpec, DimensionSpec, RecodeSpec
 from cellguard.hierarchy.build import TOTAL, by_digits, flat
 from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
 from cellguard.hierarchy.hrc import read_hrc
+from cellguard.hierarchy.order import in_code_order
 from cellguard.hierarchy.read import read_labels, read_levels, read_parents
 from cellguard.hierarchy.recode import cut, merge, to_level
 from cellguard.microdata.grouped import Grouped
@@ -118,8 +119,9 @@ def _flat(
 ) -> Hierarchy:
     """Return the codes side by side; ready-made cells must have the total among them, and records must not."""
     if sources:
-        return flat_dimension(name, codes, total=total, place=sources[0].place.name, column=column).main
-    return flat([code for code in codes if code != total], total=total, labels=labels)
+        place = sources[0].place.name
+        return flat_dimension(name, codes, total=total, place=place, column=column, labels=labels).main
+    return flat(in_code_order(set(codes) - {total}, labels), total=total, labels=labels)
 
 
 def _alternative(job: Job, name: str, also: AlsoSpec, main: Hierarchy, labels: Mapping[str, str]) -> Hierarchy:

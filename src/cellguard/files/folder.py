@@ -156,6 +156,11 @@ def _read_table(inside: Path, spec: dict[str, Any], dimensions: dict[str, Dimens
         spec["name"], spec["response"], spec["population"], spec["count"], spec["decimals"], "known", spec["tolerance"]
     )
     table = read_cells(source, {name: dimensions[name] for name in spec["by"]}, columns, about)
+    if (np.diff(table.rows) < 0).any():
+        raise InputError(
+            f"the rows of table {table.name!r} are not in the order of its hierarchies, which may disclose something; "
+            "protect it again"
+        )
     renamed = {name.removeprefix("mark:"): mark for name, mark in table.facts.marks.items()}
     # A cell is unpublished by its state, which is in the facts, or by a level of which no cell is shown.
     shown = {d.name: set(d.level[c[~unpublished]].tolist()) for d, c in zip(table.dimensions, table.codes, strict=True)}
