@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cellguard.errors import InputError, JobError, did_you_mean
+from cellguard.files.identity import check_identity
 from cellguard.files.jobfile import Job
 from cellguard.files.records import JobRecords, column_of, read_records, record_files
 from cellguard.files.specs import AlsoSpec, CellsSpec, DimensionSpec, RecodeSpec, TableSpec
@@ -44,6 +45,7 @@ def build_tables(job: Job) -> Built:
     """Read or make the tables of a job, with their dimensions, recodings and a-priori statements."""
     if len({spec.name for spec in job.tables}) < len(job.tables):
         raise JobError("two tables have the same name; give each a name of its own")
+    check_identity(job)
     sources = {spec.name: _open(job, spec, spec.cells) for spec in job.tables if spec.cells}
     records = read_records(job)
     dimensions = build_dimensions(job, sources, records)
