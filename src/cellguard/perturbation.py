@@ -317,3 +317,6 @@ def check_job(job: Job) -> None:
             f"table {bare[0]!r}: no rule says how much noise a cell needs (min_frequency does not); add dominance, "
             "p_percent or prior_posterior to its `rules`, as {dominance: {n: 3, k: 70}}"
         )
+    for table in job.tables:
+        if any(isinstance(rule, MinFrequency) and rule.hide == "small" for rule in table.rules):
+            raise JobError(f"table {table.name!r}: `hide: small` is for suppressed tables of counts; leave it out")

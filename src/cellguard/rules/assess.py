@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from cellguard.errors import InputError, did_you_mean
-from cellguard.rules.rule import Rule
+from cellguard.rules.rule import Rule, parts
+from cellguard.rules.simple import MinFrequency
 from cellguard.table.apriori import State
 from cellguard.table.facts import BoolArray, FloatArray, Mark
 from cellguard.table.table import Table
@@ -151,6 +152,11 @@ def _assess_table(table: Table, rules: tuple[Rule, ...]) -> TableFindings:
             raise InputError(f"table {table.name!r}: the rule {rule} needs {missing}")
         if rule.nonnegative:
             _refuse_negative(table, rule)
+        if not table.is_count and any(isinstance(p, MinFrequency) and p.hide == "small" for p in parts(rule)):
+            raise InputError(
+                f"table {table.name!r}: `hide: small` of {rule} is for tables of counts, which this one is not; leave "
+                "it out: sums are protected by a percentage of their value (`protection_percent`)"
+            )
     return TableFindings(
         table,
         rules,
