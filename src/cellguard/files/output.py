@@ -26,6 +26,7 @@ from cellguard.files.formats import write_formats
 from cellguard.files.jobfile import Job
 from cellguard.files.rulespec import dump_rule
 from cellguard.files.write import csv_text, whole_folder
+from cellguard.headline import headline
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.suppress.explain import Explanations
 from cellguard.rules.assess import Findings, TableFindings
@@ -200,11 +201,14 @@ def _write_certificate(folder: Path, outcome: Outcome) -> None:
     proof = witnesses(audit)
     _write_witnesses(folder / "internal" / "certificate.parquet", proof, audit)
     tables = [_table_spec(here, tuple(spec.rules)) for here, spec in zip(findings.by_table, job.tables, strict=True)]
+    head = headline(findings, audit)
     topics = {(t.response, t.population): t for t in audit.needs.tables.tables}
     grain = {t.name: int(audit.grains.decimals[c[0]]) for t, c in _first_cells(audit)}
     document: dict[str, Any] = {
         "format": 1,
         "claim": "outsider",
+        "headline": head.text,
+        "not_checked": [attack.key for attack in head.not_checked],
         "tables": tables,
         "equations": [str(e) for e in audit.needs.tables.equations],
         "attack": {

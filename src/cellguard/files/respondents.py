@@ -113,7 +113,9 @@ def _with_parts(job: Job, definitions: Definitions) -> Job:
     have = {_response(spec) for spec in job.tables}
     wanted = dict.fromkeys(name for total, parts in definitions.parts.items() for name in (total, *parts))
     by = job.tables[0].by
-    more = [TableSpec(name=f"part{i}", by=by, value=name) for i, name in enumerate(wanted) if name not in have]
+    more = [
+        TableSpec(name=f"part{i}", by=by, value=name, rules=[]) for i, name in enumerate(wanted) if name not in have
+    ]
     return job.model_copy(update={"tables": [*job.tables, *more]})
 
 

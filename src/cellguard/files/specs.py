@@ -213,7 +213,9 @@ class TableSpec(Spec):
     cells: CellsSpec | None = Field(None, description="ready-made cells; without them the table is made from records")
     survey: Survey | None = Field(None, description="with weights: which contributions the rules see")
     apriori: str | None = Field(None, description="statements about single cells: CSV, or τ-ARGUS .hst")
-    rules: list[RuleSpec] = []
+    rules: list[RuleSpec] = Field(
+        description="unsafe if any of them says so; [] applies none, and nothing is called safe"
+    )
     protect: ProtectSpec = ProtectSpec()
 
     @model_validator(mode="after")
