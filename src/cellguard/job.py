@@ -27,7 +27,7 @@ from cellguard.protect.suppress.explain import Explanations, explain_pattern
 from cellguard.protect.suppress.suppress import suppress
 from cellguard.protect.suppress.witness import witness
 from cellguard.protection import Requirements, require
-from cellguard.results import Assessment, Audited
+from cellguard.results import Assessment, Audited, rule_doubts
 from cellguard.rules.assess import assess
 from cellguard.solver.highs import watching
 from cellguard.table.apriori import State
@@ -196,7 +196,7 @@ def audit_folder(folder: str | Path, *, intervals: bool = False, threads: int = 
     known = _stored_known(folder, needs.tables)
     with _step("auditing", seconds, tell):
         found = _audit(needs, pattern, known, intervals, threads, tell)
-    return Audited(findings, found, seconds, known)
+    return Audited(findings, found, seconds, known, notes=tuple(rule_doubts(findings)))
 
 
 def _stored_known(folder: str | Path, tables: TableSet) -> Known | None:
@@ -204,13 +204,18 @@ def _stored_known(folder: str | Path, tables: TableSet) -> Known | None:
     return None if sums is None else Known(sums, np.full(sums.shape[0], np.nan))
 
 
-def release_job(done: Audited, folder: str | Path, *, force: bool = False, tell: Tell = silent) -> list[str]:
+def release_job(
+    done: Audited, folder: str | Path, *, force: bool = False, accept_no_rules: bool = False, tell: Tell = silent
+) -> list[str]:
     """Write the output folder of a safe audit: the release, the internal files and the certificate.
 
-    Returns what a person should know of it: that a report was left out because its extra is not installed, say.
+    A table without rules is released only if that is accepted; then every summary and report says so. Returns what a
+    person should know of it: that a report was left out because its extra is not installed, say.
     """
     if done.job is None:
         raise InputError("only the audit of a job can be released")
+    if done.findings.without_rules and not accept_no_rules:
+        raise NotProtected(f"{done.headline.text}; give every table `rules`, or say that you accept it without")
     check_formats(done.job)
     tell("explaining")
     known = None if done.known is None else done.known.sums
@@ -265,7 +270,7 @@ def assess_job(job: Job, *, tell: Tell = silent) -> Assessment:
         findings = assess(linked, {spec.name: spec.rules for spec in job.tables})
     with _step("setting protection levels", seconds, tell):
         attack = job.attack
-        needs = require(findings, Knowledge(attack.lower, attack.upper, attack.percent))
+        needs = require(findings, Knowledge(attack.lower, attack.upper, attack.percent, attack.crossing == "checked"))
     return Assessment(job, findings, needs, seconds, built.notes, built.counts)
 
 

@@ -34,6 +34,7 @@ from cellguard.protect.perturb.saved import Saved, read_saved
 from cellguard.protect.perturb.workflow import Check, check_tables
 from cellguard.protect.perturb.zes import Zes
 from cellguard.randomness import fresh_seed
+from cellguard.rules.doubts import doubts
 from cellguard.rules.simple import MinFrequency
 
 Tell = Callable[[str], None]
@@ -185,7 +186,7 @@ def perturb_job(
         tell=tell,
     )
     seconds["checking"] = time.perf_counter() - start - sum(seconds.values())
-    notes = [*data.notes]
+    notes = [*data.notes, *(text for table in job.tables for text in doubts(table.name, table.rules))]
     if unseen and checked:
         notes.append(
             f"combinations with earlier tables were not checked: add {listing(unseen)} to the job to check them too"
@@ -317,3 +318,6 @@ def check_job(job: Job) -> None:
             f"table {bare[0]!r}: no rule says how much noise a cell needs (min_frequency does not); add dominance, "
             "p_percent or prior_posterior to its `rules`, as {dominance: {n: 3, k: 70}}"
         )
+    for table in job.tables:
+        if any(isinstance(rule, MinFrequency) and rule.hide == "small" for rule in table.rules):
+            raise JobError(f"table {table.name!r}: `hide: small` is for suppressed tables of counts; leave it out")

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cellguard.rules.assess import Findings, TableFindings
-from cellguard.rules.rule import PROTECTION_PERCENT, All, Rule
+from cellguard.rules.rule import PROTECTION_PERCENT, Rule, parts
+from cellguard.rules.simple import MinFrequency
 from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.propagate import tighten
 from cellguard.table.table import Table
@@ -47,9 +48,10 @@ def require(findings: Findings, knowledge: Knowledge | None = None) -> Requireme
     """Return the protection that the unsafe cells need, capped by what the attacker knows anyway.
 
     The upper level is the rule's formula, or ``protection_percent`` of the value where it has none; a frequency
-    instead needs an interval one wide. The lower level equals the upper one unless given. Several rules or tables on a
-    cell: the maximum of each. A cell that would end with less than one unit of its last decimal on every side (a value
-    of 0, say) needs an interval one unit wide.
+    instead needs an interval one wide, and one that reaches a sufficient count where a rule hides that it is small.
+    The lower level equals the upper one (but for that), unless given. Several rules or tables on a cell: the maximum
+    of each. A cell that would end with less than one unit of its last decimal on every side (a value of 0, say) needs
+    an interval one unit wide.
 
     >>> from cellguard.rules.assess import assess
     >>> from cellguard.rules.linear import PPercent
@@ -84,24 +86,21 @@ def _needs(findings: TableFindings, primary: BoolArray) -> tuple[FloatArray, Flo
     """Return the lower, upper and sliding needs of one table's cells, before any cap; ``primary`` in the whole set."""
     table = findings.table
     said = table.apriori
-    upper = np.zeros(len(table))
+    level, reach = np.zeros(len(table)), np.zeros(len(table))
     plain = findings.primary.copy()  # unsafe by no rule: must_suppress
     for rule, unsafe in zip(findings.rules, findings.unsafe, strict=True):
-        for part in _parts(rule):
-            upper = np.where(unsafe, np.maximum(upper, _level(part, table)), upper)
+        for part in parts(rule):
+            level = np.where(unsafe, np.maximum(level, _level(part, table)), level)
+            reach = np.where(unsafe, np.maximum(reach, _reach(part, table)), reach)
         plain &= ~unsafe
     if not table.is_count:
-        upper = np.where(plain, PROTECTION_PERCENT / 100 * np.abs(table.value), upper)
-    upper = np.where(findings.primary, upper, 0.0)
-    upper = np.where(np.isnan(said.need_upper), upper, said.need_upper)
-    lower = np.where(np.isnan(said.need_lower), upper, said.need_lower)
+        level = np.where(plain, PROTECTION_PERCENT / 100 * np.abs(table.value), level)
+    level, reach = (np.where(findings.primary, x, 0.0) for x in (level, reach))
+    upper = np.where(np.isnan(said.need_upper), np.maximum(level, reach), said.need_upper)
+    lower = np.where(np.isnan(said.need_upper), level, said.need_upper)
+    lower = np.where(np.isnan(said.need_lower), lower, said.need_lower)
     sliding = np.full(len(table), 1.0 if table.is_count else 0.0)
     return np.where(primary, lower, 0.0), np.where(primary, upper, 0.0), np.where(primary, sliding, 0.0)
-
-
-def _parts(rule: Rule) -> list[Rule]:
-    """Return a rule, or the rules that an `all` is made of."""
-    return [part for inner in rule.rules for part in _parts(inner)] if isinstance(rule, All) else [rule]
 
 
 def _level(rule: Rule, table: Table) -> FloatArray:
@@ -109,3 +108,10 @@ def _level(rule: Rule, table: Table) -> FloatArray:
     stand_in = 0.0 if table.is_count else rule.protection_percent / 100 * np.abs(table.value)
     formula = rule.upper(table.facts)
     return np.where(np.isnan(formula), stand_in, formula)
+
+
+def _reach(rule: Rule, table: Table) -> FloatArray:
+    """Return how far above the value an interval must reach, whatever it does below: so that a count may be enough."""
+    if isinstance(rule, MinFrequency) and rule.hide == "small":
+        return np.maximum(rule.enough - table.value, 0.0)
+    return np.zeros(len(table))

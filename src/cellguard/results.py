@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
@@ -15,10 +16,12 @@ from cellguard.attack.known import Known
 from cellguard.errors import listing
 from cellguard.files.build import input_digests
 from cellguard.files.jobfile import Job
+from cellguard.headline import Headline, headline, no_rule
 from cellguard.hierarchy.twins import twin_note
 from cellguard.protect.suppress.suppress import Suppression
 from cellguard.protection import Requirements
 from cellguard.rules.assess import Findings
+from cellguard.rules.doubts import doubts, small_percent
 from cellguard.table.pattern import STATUS
 from cellguard.table.tableset import TableSet
 
@@ -44,7 +47,9 @@ class Assessment:
 
     def warnings(self) -> list[str]:
         """Return what a statistician should know before going on."""
-        found = list(self.notes)
+        found = [*self.notes, *rule_doubts(self.findings)]
+        if self.job.attack.percent is not None and self.job.attack.percent < 1:
+            found.append(f"attack: {small_percent('percent', self.job.attack.percent)}")
         for dimension in {d.name: d for t in self.tables.tables for d in t.dimensions}.values():
             pairs = [f"{a} and {b}" for a, b in dimension.overlaps()]
             if pairs:
@@ -70,6 +75,16 @@ class Assessment:
             )
         return found
 
+    @property
+    def headline(self) -> str:
+        """What was found in one line: how many cells are unsafe, or that no rule was applied."""
+        without = no_rule(self.findings.without_rules, len(self.tables.tables))
+        if without:
+            return f"{without}, so nothing is known to be safe"
+        many = int(self.findings.primary.sum())
+        cells = "1 unsafe cell" if many == 1 else f"{many:,} unsafe cells"
+        return f"{cells} of {len(self.tables):,}; nothing is protected yet"
+
     def expected_seconds(self) -> float:
         """Return a rough guess of how long protection takes, from tables measured on one core."""
         cells, unsafe = len(self.tables), int(self.findings.primary.sum())
@@ -80,6 +95,7 @@ class Assessment:
         return {
             "cellguard": version("cellguard"),
             "step": "assess",
+            "headline": self.headline,
             **({"microdata": dict(self.counts)} if self.counts else {}),
             "tables": {t.table.name: self._count(i) for i, t in enumerate(self.findings.by_table)},
             "set": {
@@ -119,13 +135,23 @@ class Audited:
     def __repr__(self) -> str:
         return f"<Audited: {self.audit!r}>"
 
+    @cached_property
+    def headline(self) -> Headline:
+        """What is proven, and what was not checked."""
+        return headline(self.findings, self.audit)
+
+    def may_be_released(self, *, accept_no_rules: bool = False) -> bool:
+        """Whether every need is proven, and every table has rules unless it is accepted that some have none."""
+        return self.audit.verdict == "safe" and (accept_no_rules or not self.findings.without_rules)
+
     def summary(self) -> dict[str, Any]:
         """Return verdict, counts and what gives cells away; no hidden value, but what an attacker would find."""
         found, tables = self.audit, self.audit.needs.tables
         return {
             "cellguard": version("cellguard"),
             "step": "audit" if self.suppression is None else "protect",
-            "verdict": found.verdict,
+            "verdict": self.headline.kind,
+            **self.headline.plain(),
             **({"microdata": dict(self.counts)} if self.counts else {}),
             "tables": {t.name: self._count(i) for i, t in enumerate(tables.tables)},
             "set": {
@@ -185,6 +211,11 @@ class Audited:
             "failing": int(self.audit.failing[cells].sum()),
             "suppressed_value": float(self.audit.needs.tables.value[cells][hidden].sum()),
         }
+
+
+def rule_doubts(findings: Findings) -> list[str]:
+    """Return the questions about the parameters of all rules."""
+    return [text for here in findings.by_table for text in doubts(here.table.name, here.rules)]
 
 
 def _finite(number: float) -> float | None:

@@ -71,15 +71,18 @@ def unsafe(folder):
 def test_a_safe_job_is_released_and_verified(run, tmp_path, job):
     done = run("audit", job, "--out", "out")
     assert done.returncode == 0 and done.stderr == ""
-    assert done.stdout.startswith("SAFE: every unsafe cell is proven")
-    assert "Insiders not checked." in done.stdout and "Written: release and certificate: out" in done.stdout
+    assert done.stdout.startswith("Safe against outsiders only; insiders not checked: ")
+    assert "Written: release and certificate: out" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith(
+        "Insiders not checked; sums of suppressed cells (unions) not checked"
+    )
     assert stat.S_IMODE((tmp_path / "out" / "internal").stat().st_mode) == 0o700
     for target in ("out", "out/internal/certificate.json"):
         checked = run("verify", target)
         assert checked.returncode == 0 and checked.stdout.count("ok  ") == 9
         assert "Valid." in checked.stdout and "not a signature" in checked.stdout
     again = run("audit", "out")
-    assert again.returncode == 0 and again.stdout.startswith("SAFE")
+    assert again.returncode == 0 and again.stdout.startswith("Safe against outsiders only")
 
 
 def test_an_unsafe_job_writes_nothing_and_says_why(run, tmp_path, job):
@@ -241,7 +244,7 @@ def test_protection_is_judged_where_the_true_values_are_known(run, tmp_path, per
     words = ("--value", "shown", "--flag", "mark", "--true", "turnover", "--primary", "P", "--percent", percent)
     done = run("audit", "--table", "t.csv", "--dim", "region", *words)
     assert done.returncode == code, done.stderr
-    assert done.stdout.startswith("SAFE" if code == 0 else "UNSAFE")
+    assert done.stdout.startswith("Safe against outsiders only" if code == 0 else "UNSAFE")
 
 
 def test_without_primary_every_flagged_cell_is_one(run, tmp_path):

@@ -224,3 +224,45 @@ def test_an_audit_attacks_what_the_release_shows(with_known):
     path.write_text(path.read_text().replace("a,p,,c", "a,p,10,"))
     done = run("audit", "out", cwd=with_known)
     assert done.returncode == 1 and "UNSAFE" in done.stdout and "t: a/p" in done.stdout
+
+
+def without_rules(demo):
+    text = (demo / "job.yaml").read_text()
+    (demo / "none.yaml").write_text(text.replace("rules: [{min_frequency: 3}, {p_percent: 10}]", "rules: []"))
+    return "none.yaml"
+
+
+@pytest.mark.parametrize("words", [("assess",), ("protect", "--dry-run"), ("protect", "--out", "nothing")])
+def test_a_table_without_rules_is_never_green(demo, words):
+    command, *options = words
+    done = run(command, without_rules(demo), *options, cwd=demo)
+    assert done.returncode == 1 and done.stderr == ""
+    assert "No rule was applied to 'industry_size', so nothing is known to be safe" in done.stdout
+    assert "Give every table `rules`, or accept this with --accept-no-rules." in done.stdout
+    assert "Safe against" not in done.stdout and not (demo / "nothing").exists()
+
+
+def test_no_rules_may_be_accepted_and_are_said_all_the_same(demo):
+    job = without_rules(demo)
+    assert run("assess", job, "--accept-no-rules", cwd=demo).returncode == 0
+    done = run("protect", job, "--out", "accepted", "--accept-no-rules", cwd=demo)
+    assert done.returncode == 0 and done.stdout.startswith("No rule was applied to 'industry_size'")
+    assert "accepted/release (no rule was applied)" in done.stdout and "may be published" not in done.stdout
+    assert json.loads((demo / "accepted/internal/summary.json").read_text())["verdict"] == "no rule"
+    assert run("audit", "accepted", cwd=demo).returncode == 1
+    assert run("audit", "accepted", "--accept-no-rules", cwd=demo).returncode == 0
+
+
+def test_a_job_without_the_word_rules_is_refused(demo):
+    text = (demo / "job.yaml").read_text()
+    (demo / "bare.yaml").write_text(text.replace("    rules: [{min_frequency: 3}, {p_percent: 10}]\n", ""))
+    done = run("assess", "bare.yaml", cwd=demo)
+    assert done.returncode == 2 and "tables[1].rules: this key is missing; every table needs rules" in done.stderr
+
+
+def test_a_small_percentage_is_asked_about(demo):
+    text = (demo / "job.yaml").read_text()
+    (demo / "small.yaml").write_text(text.replace("{p_percent: 10}]", "{p_percent: 0.1}]"))
+    done = run("assess", "small.yaml", cwd=demo)
+    said = "Warning: table 'industry_size': the rule p_percent 0.1: p is 0.1 %; did you mean 10 %?"
+    assert done.returncode == 0 and said in done.stdout

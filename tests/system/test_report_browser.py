@@ -102,9 +102,9 @@ def test_a_page_opens_without_errors_and_does_not_scroll_sideways(visit, name, s
 
 def test_the_first_screen_tells_the_verdict(visit):
     page = visit("internal")
-    box = page.get_by_text("Proven safe against outsiders").bounding_box()
+    box = page.get_by_text("Safe against outsiders only").bounding_box()
     assert box["y"] + box["height"] < 400
-    assert "Not safe" in visit("unsafe").locator(".verdict").inner_text()
+    assert "UNSAFE" in visit("unsafe").locator(".verdict").inner_text()
 
 
 def row(page, code, grid=1):

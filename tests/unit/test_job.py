@@ -282,6 +282,7 @@ TWO = (
     by: [industry, region]
     value: domestic
     cells: {source: domestic.csv}
+    rules: []
   - name: export
     by: [industry, region]
     value: export

@@ -38,12 +38,16 @@ def folder(tmp_path):
     return tmp_path
 
 
+def plain(value):
+    return {"name": "b", "by": ["region"], "value": value, "rules": [{"min_frequency": 3}]}
+
+
 @pytest.mark.parametrize(
     ("tables", "more", "words"),
     [
-        ([table("a", ["size"]), {"name": "b", "by": ["region"], "value": "turnover"}], {}, "conflict: table 'a'"),
-        ([table("a", ["size"]), {"name": "b", "by": ["region"], "value": "home"}], {}, "put them into two jobs"),
-        ([{"name": "b", "by": ["region"], "value": "home"}], {}, "no table says `protect: {method: perturb}`"),
+        ([table("a", ["size"]), plain("turnover")], {}, "conflict: table 'a'"),
+        ([table("a", ["size"]), plain("home")], {}, "put them into two jobs"),
+        ([plain("home")], {}, "no table says `protect: {method: perturb}`"),
         ([table("a", ["size"], zeros="known")], {}, "`zeros` does not go with perturbation"),
         ([table("a", ["size"])], {"known": "x.csv"}, "`known` is not looked at"),
         ([table("a", ["size"])], {"perturb": {"mo": 0.1}}, "unknown key 'mo'"),
@@ -275,3 +279,8 @@ def test_a_dry_run_counts_cells_that_need_noise_and_speaks_of_no_suppression(fol
     assert "suppress" not in said and "hid" not in said
     with pytest.raises(InputError, match="no rule says"):
         run_dry(job(folder, table("t", ["region"]) | {"rules": []}))
+
+
+def test_a_percentage_below_one_is_asked_about(folder):
+    found = perturb_job(job(folder, table("t", ["region"], rules=[{"p_percent": 0.1}])))
+    assert "table 't': the rule p_percent 0.1: p is 0.1 %; did you mean 10 %?" in found.summary()["warnings"]

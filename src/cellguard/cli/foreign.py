@@ -14,6 +14,7 @@ from cellguard.attack.explain import explain
 from cellguard.attack.foreign import Intervals, hidden_cells, infer, inner_table, read_protected
 from cellguard.attack.known import read_known
 from cellguard.errors import InputError, InternalError, did_you_mean, listing
+from cellguard.headline import foreign
 from cellguard.hierarchy.build import TOTAL, by_digits
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.hierarchy.hrc import read_hrc
@@ -117,6 +118,7 @@ def _summary(found: Intervals) -> dict[str, Any]:
     return {
         "step": "audit",
         "verdict": "unsafe" if disclosed else "not exactly disclosed",
+        "headline": foreign(len(disclosed)),
         "set": {"cells": len(tables), "suppressed": int(found.unknown.sum()), "disclosed": len(disclosed)},
         "failing": [
             {"cell": tables.cell_name(c), "lower": float(found.lower[c]), "upper": float(found.upper[c]), "how": words}

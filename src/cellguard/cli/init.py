@@ -99,7 +99,8 @@ def _rules(guess: _Guess) -> list[str]:
     elif guess.top:
         rules.append("      - {dominance: {n: 1, k: 85}}")
     if not rules:
-        rules.append("      []   # no rule fits these columns: name `count`, `top`, or a yes/no column for `given`")
+        rules.append("      []   # no rule fits these columns: name `count`, `top`, or a yes/no column for `given`;")
+        rules.append("      # while no rule is applied, nothing is called safe")
     return rules
 
 

@@ -22,6 +22,12 @@ _AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the summa
 _QUIET = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_ACCEPT = click.option(
+    "--accept-no-rules",
+    is_flag=True,
+    help="Accept tables to which no rule is applied; nothing is called safe all the same.",
+)
+_CURE = "Give every table `rules`, or accept this with --accept-no-rules."
 _FORCE = click.option("--force", is_flag=True, help="Replace what is there already.")
 
 
@@ -52,20 +58,25 @@ def cli() -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write each unsafe cell with its reasons and protection levels to this CSV file. Confidential.",
 )
+@_ACCEPT
 @_FORCE
 @_AS_JSON
 @_QUIET
-def assess(job: Path, listed: Path | None, force: bool, as_json: bool, quiet: bool) -> None:
+def assess(job: Path, listed: Path | None, accept_no_rules: bool, force: bool, as_json: bool, quiet: bool) -> None:
     """Find the unsafe cells of the tables in JOB, and why they are unsafe.
 
     Reads the tables, checks that they add up and agree with each other, applies each table's rules and works out how
-    far each unsafe cell must be protected. Exits with 0 when done, however many cells are unsafe.
+    far each unsafe cell must be protected. Exits with 0 when done, however many cells are unsafe, but with 1 if no rule
+    was applied to some table.
     """
     if listed:
         from cellguard.files.write import check_file
 
         check_file(listed, force=force)
-    _report(_assess(job, as_json or quiet), listed=listed, force=force, as_json=as_json, quiet=quiet)
+    found = _assess(job, as_json or quiet)
+    accepted = accept_no_rules or not found.findings.without_rules
+    _report(found, listed=listed, force=force, as_json=as_json, quiet=quiet, cure="" if accepted else _CURE)
+    sys.exit(0 if accepted else 1)
 
 
 @cli.command()
@@ -75,6 +86,7 @@ def assess(job: Path, listed: Path | None, force: bool, as_json: bool, quiet: bo
 @click.option("--warm", type=click.Path(path_type=Path), help="Start from the pattern of this earlier output folder.")
 @click.option("--time-limit", type=float, help="Search for so many seconds, and take the best safe pattern found.")
 @click.option("--threads", default=1, show_default=True, type=click.IntRange(1, 64), help="Solve in so many threads.")
+@_ACCEPT
 @_FORCE
 @_AS_JSON
 @_QUIET
@@ -85,6 +97,7 @@ def protect(
     warm: Path | None,
     time_limit: float | None,
     threads: int,
+    accept_no_rules: bool,
     force: bool,
     as_json: bool,
     quiet: bool,
@@ -115,12 +128,13 @@ def protect(
         return
     if dry_run:
         assessment = _assess(job, as_json or quiet)
-        _report(assessment, listed=None, force=False, as_json=as_json, quiet=quiet)
+        accepted = accept_no_rules or not assessment.findings.without_rules
+        _report(assessment, listed=None, force=False, as_json=as_json, quiet=quiet, cure="" if accepted else _CURE)
         if not (as_json or quiet):
             click.echo(
                 f"Protecting them may take some {assessment.expected_seconds():,.0f} s; --time-limit ends it earlier."
             )
-        return
+        sys.exit(0 if accepted else 1)
     spec = Job.load(job)
     if spec.is_perturbed:
         if warm or time_limit is not None:
@@ -134,14 +148,16 @@ def protect(
     check_folder(folder, force=force)
     with progress(as_json or quiet) as tell:
         done = protect_job(spec, folder=folder, warm=warm, seconds_allowed=time_limit, threads=threads, tell=tell)
-        safe = done.audit.verdict == "safe"
-        notes = release_job(done, folder, force=force, tell=tell) if safe else []
+        safe = done.may_be_released(accept_no_rules=accept_no_rules)
+        notes = []
+        if safe:
+            notes = release_job(done, folder, force=force, accept_no_rules=accept_no_rules, tell=tell)
     if as_json:
         click.echo(json.dumps(done.summary(), indent=2))
     elif not quiet:
-        show_audit(
-            done.summary(), [f"{folder}/release (may be published), {folder}/internal (confidential)"] if safe else []
-        )
+        allowed = "no rule was applied" if done.findings.without_rules else "may be published"
+        written = [f"{folder}/release ({allowed}), {folder}/internal (confidential)"] if safe else []
+        show_audit(done.summary(), written, cure=_CURE if done.headline.kind == "no rule" and not safe else "")
         show_notes(notes, folder)
     sys.exit(0 if safe else 1)
 
@@ -264,6 +280,7 @@ def diff(first: Path, second: Path, as_json: bool) -> None:
 @click.option("--intervals", type=_FILE, help="Write the exact interval of each suppressed cell to this CSV file.")
 @click.option("--out", type=click.Path(path_type=Path), help="With a job: if safe, write release and certificate here.")
 @click.option("--threads", default=1, show_default=True, type=click.IntRange(1, 64), help="Solve in so many threads.")
+@_ACCEPT
 @_FORCE
 @_AS_JSON
 @_QUIET
@@ -287,7 +304,8 @@ def audit(path: Path | None, as_json: bool, quiet: bool, **options: Any) -> None
     elif not quiet:
         from cellguard.cli.show import show_audit
 
-        show_audit(outcome.summary, outcome.written)
+        no_rule = outcome.summary["verdict"] == "no rule"
+        show_audit(outcome.summary, outcome.written, cure=_CURE if no_rule and not outcome.safe else "")
     sys.exit(0 if outcome.safe else 1)
 
 
@@ -409,7 +427,7 @@ def _assess(job: Path, silent: bool) -> Assessment:
         return assess_job(Job.load(job), tell=tell)
 
 
-def _report(assessment: Assessment, *, listed: Path | None, force: bool, as_json: bool, quiet: bool) -> None:
+def _report(assessment: Assessment, *, listed: Path | None, force: bool, as_json: bool, quiet: bool, cure: str) -> None:
     from cellguard.cli.show import show_assessment
     from cellguard.files.findings import findings_csv
     from cellguard.files.write import write_text
@@ -419,7 +437,7 @@ def _report(assessment: Assessment, *, listed: Path | None, force: bool, as_json
     if as_json:
         click.echo(json.dumps(assessment.summary(), indent=2))
     elif not quiet:
-        show_assessment(assessment.summary())
+        show_assessment(assessment.summary(), cure=cure)
         if listed:
             click.echo(f"Unsafe cells with reasons: {listed} (confidential)")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cellguard.verify.verify import Verification
 
 
-def show_assessment(summary: Mapping[str, Any]) -> None:
+def show_assessment(summary: Mapping[str, Any], *, cure: str = "") -> None:
     """Print what was found: one line a table, then the set, warnings and what was not checked."""
     rows = []
     for name, table in summary["tables"].items():
@@ -30,7 +30,9 @@ def show_assessment(summary: Mapping[str, Any]) -> None:
     )
     for warning in summary["warnings"]:
         click.echo(f"Warning: {warning}")
-    click.echo("Insiders not checked. Nothing is protected yet: these tables must not be published as they are.")
+    click.echo(f"{summary['headline']}: these tables must not be published as they are. Insiders not checked.")
+    if cure:
+        click.echo(cure)
 
 
 def show_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> None:
@@ -61,16 +63,10 @@ def nothing_shared(found: Mapping[str, Sequence[tuple[str, str, str]]]) -> bool:
     return all(cells and any({c[side] for c in cells} == {"absent"} for side in (1, 2)) for cells in found.values())
 
 
-def show_audit(summary: Mapping[str, Any], written: Sequence[str]) -> None:
-    """Print the verdict first, then the cells that are given away and how, then what was written."""
+def show_audit(summary: Mapping[str, Any], written: Sequence[str], *, cure: str = "") -> None:
+    """Print the verdict first, then the cells that are given away and how, what was written, what was not checked."""
     both = summary["set"]
-    words = {
-        "safe": "SAFE: every unsafe cell is proven to be protected against outsiders.",
-        "unsafe": "UNSAFE: an outsider comes too near to the cells below.",
-        "undecided": "NOT PROVEN: some cells could not be decided; do not publish.",
-        "not exactly disclosed": "No suppressed cell is disclosed exactly. (How near one may come is in --intervals.)",
-    }
-    click.echo(words[summary["verdict"]])
+    click.echo(f"{summary['headline'].rstrip('.')}.")
     if "tables" in summary:
         header = ["table", "cells", "published", "primary", "secondary", "not protected"]
         keys = ("cells", "published", "primary", "secondary", "failing")
@@ -99,10 +95,11 @@ def show_audit(summary: Mapping[str, Any], written: Sequence[str]) -> None:
         )
     for warning in summary.get("warnings", ()):
         click.echo(f"Warning: {warning}")
-    if "insiders" in summary:
-        click.echo("Insiders not checked.")
     for line in written:
         click.echo(f"Written: {line}")
+    for line in (cure, summary.get("caveat", "")):
+        if line:
+            click.echo(line)
 
 
 def show_notes(notes: Sequence[str], folder: Path) -> None:

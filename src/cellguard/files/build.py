@@ -8,12 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cellguard.errors import InputError, JobError, did_you_mean
+from cellguard.files.identity import check_identity
 from cellguard.files.jobfile import Job
 from cellguard.files.records import JobRecords, column_of, read_records, record_files
 from cellguard.files.specs import AlsoSpec, CellsSpec, DimensionSpec, RecodeSpec, TableSpec
 from cellguard.hierarchy.build import TOTAL, by_digits, flat
 from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
 from cellguard.hierarchy.hrc import read_hrc
+from cellguard.hierarchy.order import in_code_order
 from cellguard.hierarchy.read import read_labels, read_levels, read_parents
 from cellguard.hierarchy.recode import cut, merge, to_level
 from cellguard.microdata.grouped import Grouped
@@ -43,6 +45,7 @@ def build_tables(job: Job) -> Built:
     """Read or make the tables of a job, with their dimensions, recodings and a-priori statements."""
     if len({spec.name for spec in job.tables}) < len(job.tables):
         raise JobError("two tables have the same name; give each a name of its own")
+    check_identity(job)
     sources = {spec.name: _open(job, spec, spec.cells) for spec in job.tables if spec.cells}
     records = read_records(job)
     dimensions = build_dimensions(job, sources, records)
@@ -118,8 +121,9 @@ def _flat(
 ) -> Hierarchy:
     """Return the codes side by side; ready-made cells must have the total among them, and records must not."""
     if sources:
-        return flat_dimension(name, codes, total=total, place=sources[0].place.name, column=column).main
-    return flat([code for code in codes if code != total], total=total, labels=labels)
+        place = sources[0].place.name
+        return flat_dimension(name, codes, total=total, place=place, column=column, labels=labels).main
+    return flat(in_code_order(set(codes) - {total}, labels), total=total, labels=labels)
 
 
 def _alternative(job: Job, name: str, also: AlsoSpec, main: Hierarchy, labels: Mapping[str, str]) -> Hierarchy:

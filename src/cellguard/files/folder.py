@@ -76,7 +76,7 @@ def _rebuild(inside: Path, about: dict[str, Any]) -> tuple[Findings, Requirement
     linked = link(tables, equations)
     rules = {spec["name"]: [parse_rule(rule) for rule in spec["rules"]] for spec in specs}
     findings = assess(linked, rules)
-    needs = require(findings, _knowledge(attack))
+    needs = require(findings, replace(_knowledge(attack), crossing=about["crossing"] == "checked"))
     hidden, seen = np.zeros(len(linked), bool), np.zeros(len(linked), bool)
     for spec, status, cells in zip(specs, statuses, linked.cells_of, strict=True):
         hidden[cells] |= np.isin(status, ["primary", "secondary"])
@@ -160,6 +160,11 @@ def _read_table(inside: Path, spec: dict[str, Any], dimensions: dict[str, Dimens
         spec["name"], spec["response"], spec["population"], spec["count"], spec["decimals"], "known", spec["tolerance"]
     )
     table = read_cells(source, {name: dimensions[name] for name in spec["by"]}, columns, about)
+    if (np.diff(table.rows) < 0).any():
+        raise InputError(
+            f"the rows of table {table.name!r} are not in the order of its hierarchies, which may disclose something; "
+            "protect it again"
+        )
     renamed = {name.removeprefix("mark:"): mark for name, mark in table.facts.marks.items()}
     # A cell is unpublished by its state, which is in the facts, or by a level of which no cell is shown.
     shown = {d.name: set(d.level[c[~unpublished]].tolist()) for d, c in zip(table.dimensions, table.codes, strict=True)}

@@ -149,12 +149,18 @@ def _fault(error: Mapping[str, Any], source: str, lines: Lines) -> str:
     return f"{where}: {named + ': ' if named else ''}{_words(error)}"
 
 
+_CURES = {
+    "rules": "; every table needs rules, as `rules: [{min_frequency: 3}, {p_percent: 10}]`. `rules: []` applies none "
+    "on purpose, and then nothing is called safe"
+}
+
+
 def _words(error: Mapping[str, Any]) -> str:
     kind, context = error["type"], error.get("ctx", {})
     if kind in {"unknown_key", "later"}:
         return str(error["msg"])
     if kind == "missing":
-        return "this key is missing"
+        return "this key is missing" + _CURES.get(error["loc"][-1], "")
     if kind == "value_error":
         return str(context["error"])
     if kind == "string_type":

@@ -29,6 +29,7 @@ from cellguard.files.names import check_names
 from cellguard.files.rulespec import dump_rule
 from cellguard.files.world import stated_between, write_world
 from cellguard.files.write import csv_text, whole_folder
+from cellguard.headline import headline
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.suppress.explain import Explanations
 from cellguard.rules.assess import Findings, TableFindings
@@ -208,11 +209,14 @@ def _write_certificate(folder: Path, outcome: Outcome) -> None:
     _write_witnesses(folder / "internal" / "certificate.parquet", proof, audit)
     world = write_world(folder / "internal", audit)
     tables = [_table_spec(here, tuple(spec.rules)) for here, spec in zip(findings.by_table, job.tables, strict=True)]
+    head = headline(findings, audit)
     topics = {(t.response, t.population): t for t in audit.needs.tables.tables}
     grain = {t.name: int(audit.grains.decimals[c[0]]) for t, c in _first_cells(audit)}
     document: dict[str, Any] = {
         "format": 2,
         "claim": "outsider",
+        "headline": head.text,
+        "not_checked": [attack.key for attack in head.not_checked],
         "tables": tables,
         "equations": [str(e) for e in audit.needs.tables.equations],
         "attack": {

@@ -10,6 +10,7 @@ from cellguard.errors import InputError
 from cellguard.files.jobfile import Job
 from cellguard.files.specs import DimensionSpec, MicrodataSpec, TableSpec
 from cellguard.hierarchy.hierarchy import Edge, Hierarchy, grow
+from cellguard.hierarchy.order import in_code_order
 from cellguard.microdata.check import Checked, check_codes, check_records
 from cellguard.microdata.grouped import COUNT
 from cellguard.microdata.rda import Metadata, OutsideFile, read_code_list, read_rda
@@ -72,7 +73,7 @@ class JobRecords:
         if self.spec.missing.code != "category":
             return hierarchy
         absent = {MISSING_CODE, *(self.metadata.absent.get(column, ()) if self.metadata else ())}
-        extra = [c for c in self.codes(column) if c.strip() in absent and c not in hierarchy.position]
+        extra = in_code_order(c for c in self.codes(column) if c.strip() in absent and c not in hierarchy.position)
         if not extra:
             return hierarchy
         edges = [Edge(code, hierarchy.parent_of(code) or "") for code in hierarchy.codes]

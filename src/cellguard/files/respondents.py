@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from cellguard.errors import InputError, JobError
 from cellguard.files.build import build_dimensions, input_digests
+from cellguard.files.identity import check_identity
 from cellguard.files.jobfile import Job
 from cellguard.files.records import JobRecords, column_of, read_records
 from cellguard.files.specs import TableSpec
@@ -45,6 +46,7 @@ def read_calibration(job: Job, *, drawing: bool = True) -> Calibration:
 
     With ``drawing`` False, for later tables from saved multipliers, strata are not looked at.
     """
+    check_identity(job)
     definitions = define(job.equations)
     whole = _with_parts(job, definitions)
     read = read_records(whole)
@@ -111,7 +113,9 @@ def _with_parts(job: Job, definitions: Definitions) -> Job:
     have = {_response(spec) for spec in job.tables}
     wanted = dict.fromkeys(name for total, parts in definitions.parts.items() for name in (total, *parts))
     by = job.tables[0].by
-    more = [TableSpec(name=f"part{i}", by=by, value=name) for i, name in enumerate(wanted) if name not in have]
+    more = [
+        TableSpec(name=f"part{i}", by=by, value=name, rules=[]) for i, name in enumerate(wanted) if name not in have
+    ]
     return job.model_copy(update={"tables": [*job.tables, *more]})
 
 
@@ -123,9 +127,6 @@ def _respondents(job: Job, read: JobRecords) -> Respondents:
     units = read_units(read.checked)
     keys, unit = _keys(read)
     columns = {_response(spec): spec.value for spec in job.tables}
-    for spec in job.tables:
-        if columns[_response(spec)] != spec.value:
-            raise JobError(f"two tables call {spec.value!r} and another column the response {_response(spec)!r}")
     values: dict[str, FloatArray] = {}
     for response, column in columns.items():
         values[response] = np.ones(len(units)) if column == COUNT else units.values[column]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, asdict, fields
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from cellguard.errors import InputError, did_you_mean
 from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
@@ -95,10 +95,18 @@ def _checked(what: str, value: object, kind: type[Any]) -> object:
         return value
     if kind is int and number and not isinstance(value, float):
         return value
-    if kind not in _KINDS and isinstance(value, list):
+    if get_origin(kind) is Literal and value in get_args(kind):
+        return value
+    if kind not in _KINDS and get_origin(kind) is not Literal and isinstance(value, list):
         return tuple(_checked(what, item, float) for item in value)
-    wanted, _ = _KINDS.get(kind, _NUMBERS)
-    raise InputError(f"{what} must be {wanted}")
+    raise InputError(f"{what} must be {_kind(kind)[0]}")
+
+
+def _kind(kind: type[Any]) -> tuple[str, dict[str, Any]]:
+    """Return a parameter's kind in words and as a JSON schema."""
+    if get_origin(kind) is Literal:
+        return " or ".join(get_args(kind)), {"enum": list(get_args(kind))}
+    return _KINDS.get(kind, _NUMBERS)
 
 
 def _required(field: Field[Any]) -> bool:
@@ -111,7 +119,7 @@ def _one_key(name: str, schema: dict[str, Any]) -> dict[str, Any]:
 
 def _parameters_schema(rule: type[Any]) -> dict[str, Any]:
     hints = get_type_hints(rule)
-    kinds = {f.name: _KINDS.get(hints[f.name], _NUMBERS)[1] for f in fields(rule)}
+    kinds = {f.name: _kind(hints[f.name])[1] for f in fields(rule)}
     needed = [f.name for f in fields(rule) if _required(f)]
     spelled = {"type": "object", "properties": kinds, "required": needed, "additionalProperties": False}
     doc = (rule.__doc__ or "").split("\n")[0]

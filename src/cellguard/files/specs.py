@@ -227,7 +227,9 @@ class TableSpec(Spec):
     cells: CellsSpec | None = Field(None, description="ready-made cells; without them the table is made from records")
     survey: Survey | None = Field(None, description="with weights: which contributions the rules see")
     apriori: str | None = Field(None, description="statements about single cells: CSV, or τ-ARGUS .hst")
-    rules: list[RuleSpec] = []
+    rules: list[RuleSpec] = Field(
+        description="unsafe if any of them says so; [] applies none, and nothing is called safe"
+    )
     protect: ProtectSpec = ProtectSpec()
 
     @field_validator("name")
@@ -264,6 +266,9 @@ class AttackSpec(Spec):
     upper: Upper = Field("unbounded", validate_default=True)
     percent: float | None = Field(None, gt=0, allow_inf_nan=False)
     insiders: bool = False
+    crossing: Literal["checked", "not_checked"] = Field(
+        "checked", description="whether one table without negative cells must lie behind tables that form a cycle"
+    )
 
     @model_validator(mode="after")
     def _sensible(self) -> AttackSpec:

@@ -12,7 +12,7 @@ TOTAL = "Total"
 
 
 def flat(codes: Iterable[str], *, total: str = TOTAL, labels: Mapping[str, str] = NOTHING) -> Hierarchy:
-    """Return the codes side by side under a total.
+    """Return the codes side by side under a total, in the order given, in which rows will be released.
 
     >>> flat(["small", "large"]).codes
     ('Total', 'small', 'large')
@@ -64,9 +64,10 @@ def by_digits(
 ) -> Hierarchy:
     """Return the hierarchy that the digits of the codes spell: each level adds so many characters.
 
-    ``name`` is the dimension that errors name.
+    Codes stand in the order of ``labels``, or else of their characters: as they come from data, their own order is not
+    kept. ``name`` is the dimension that errors name.
 
-    >>> h = by_digits(["1011", "1012", "2"], [1, 1, 2])
+    >>> h = by_digits(["2", "1012", "1011"], [1, 1, 2])
     >>> h.codes
     ('Total', '1', '10', '1011', '1012', '2')
     """
@@ -84,6 +85,8 @@ def by_digits(
                 f"{', '.join(map(str, ends))}"
             )
         rows.append([code[:end] for end in ends if end <= len(code)])
+    place = {code: i for i, code in enumerate(labels)}
+    rows.sort(key=lambda row: [(place.get(code, len(place)), code) for code in row])
     return from_levels(rows, total=total, labels=labels)
 
 

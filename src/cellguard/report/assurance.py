@@ -15,14 +15,7 @@ def verdict(case: Case) -> dict[str, Any]:
     """Return the verdict in one line, one sentence and a few figures."""
     audit, tables = case.audit, case.audit.needs.tables
     primary, secondary = int(audit.needs.primary.sum()), int(audit.pattern.secondary.sum())
-    failing = int(audit.failing.sum())
-    open_ = int(audit.undecided.sum())
-    lines = {
-        "safe": ("Proven safe against outsiders", _all_protected(primary)),
-        "unsafe": ("Not safe", f"An outsider comes too near to {many(failing, 'unsafe cell')}. Do not publish."),
-        "undecided": ("Not proven", f"{many(open_, 'unsafe cell')} could not be decided. Do not publish."),
-    }
-    headline, sentence = lines[audit.verdict]
+    head = case.headline
     shown = ~audit.pattern.unpublished
     hidden = audit.pattern.hidden & shown
     figures = [
@@ -31,8 +24,9 @@ def verdict(case: Case) -> dict[str, Any]:
         (f"{secondary:,}", "hidden to protect them", share(secondary, len(tables)) + " of the cells"),
         (f"{int((shown & ~hidden).sum()):,}", "published", share(int((shown & ~hidden).sum()), int(shown.sum()))),
     ]
-    sentence += f" Insiders: {case.summary.get('insiders', 'not checked')}."
-    return {"kind": audit.verdict, "headline": headline, "sentence": sentence, "figures": figures}
+    sentence = f"{_all_protected(primary)} {head.caveat}" if head.kind == "safe" else head.caveat
+    kind = "undecided" if head.kind == "no rule" else head.kind
+    return {"kind": kind, "headline": f"{head.text}.", "sentence": sentence, "figures": figures}
 
 
 def _all_protected(primary: int) -> str:
@@ -53,7 +47,7 @@ def checked(case: Case) -> Section:
         bounds.append("that no value is negative" if knows.lower == 0 else "a lower bound of every value")
     if np.isfinite(knows.upper):
         bounds.append("an upper bound of every value")
-    proven = {"safe": "proven", "unsafe": "fails", "undecided": "not proven"}[case.audit.verdict]
+    proven = {"safe": "proven", "unsafe": "fails", "undecided": "not proven", "no rule": "no rule"}[case.headline.kind]
     told = "; and " + ", ".join(bounds) if bounds else ""
     several = f"all {len(tables.tables)} tables" if len(tables.tables) > 1 else "the whole table"
     rows = [("Outsiders", proven, f"Somebody who sees {several} and knows how the cells add up{told}.")]
@@ -72,17 +66,10 @@ def checked(case: Case) -> Section:
             "Figures that an attacker has from other sources (`known` in the job).",
         )
     )
-    inside = str(case.summary.get("insiders", "not checked"))
     rows += [
-        ("Insiders", inside, "A respondent who subtracts its own contribution, alone or with others."),
-        ("Earlier releases", "not checked", "Somebody who compares with tables that were published before."),
-        (
-            "Tables outside this set",
-            "not checked",
-            "Other tables about the same respondents; put them into the same job.",
-        ),
+        (attack.name[:1].upper() + attack.name[1:], "not checked", attack.who) for attack in case.headline.not_checked
     ]
-    kinds = {"proven": "yes", "fails": "no", "not proven": "no"}
+    kinds = {"proven": "yes", "fails": "no", "not proven": "no", "no rule": "no"}
     return attacks([(*r, kinds.get(r[1], "open")) for r in rows])
 
 

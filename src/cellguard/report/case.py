@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from cellguard.attack.audit import Audit
+from cellguard.headline import Headline, headline
 from cellguard.protect.suppress.explain import Explanations
 from cellguard.report.edge import Intervals, exact_intervals
 from cellguard.rules.assess import Findings
@@ -28,6 +29,11 @@ class Case:
     explained: Explanations | None = None
     known: int = 0
     made: str = ""
+
+    @cached_property
+    def headline(self) -> Headline:
+        """What is proven, and what was not checked."""
+        return headline(self.findings, self.audit)
 
     @cached_property
     def intervals(self) -> Intervals | None:

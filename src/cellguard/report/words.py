@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from cellguard.rules.linear import Dominance, PPercent, PriorPosterior
-from cellguard.rules.rule import All, Rule
+from cellguard.rules.rule import All, Rule, parts
 from cellguard.rules.simple import Given, MaxShare, MinFrequency, Request
 
 
@@ -96,3 +98,15 @@ def rule_in_words(rule: Rule) -> str:
             return f"marked in the column {column}"
         case _:
             return str(rule)
+
+
+def promise_of_counts(rules: Iterable[Rule]) -> str:
+    """Say what an attacker cannot find out about the unsafe counts of a table.
+
+    >>> promise_of_counts([MinFrequency(3, hide="small")])
+    'nobody can tell that an unsafe count is below 3'
+    """
+    enough = [p.enough for rule in rules for p in parts(rule) if isinstance(p, MinFrequency) and p.hide == "small"]
+    if enough:
+        return f"nobody can tell that an unsafe count is below {max(enough)}"
+    return "nobody can tell an unsafe count exactly; that it is small, 1 or 2, may show (hide: small hides that too)"

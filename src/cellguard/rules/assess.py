@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from cellguard.errors import InputError, did_you_mean
-from cellguard.rules.rule import Rule
+from cellguard.rules.rule import Rule, parts
+from cellguard.rules.simple import MinFrequency
 from cellguard.table.apriori import State
 from cellguard.table.facts import BoolArray, FloatArray, Mark
 from cellguard.table.table import Table
@@ -72,13 +73,19 @@ class Findings:
 
     def __repr__(self) -> str:
         names = ", ".join(f.table.name for f in self.by_table)
-        return f"<Findings {names}: {int(self.primary.sum())} unsafe of {len(self.tables)} distinct cells>"
+        none = f"; no rule was applied to {', '.join(self.without_rules)}" if self.without_rules else ""
+        return f"<Findings {names}: {int(self.primary.sum())} unsafe of {len(self.tables)} distinct cells{none}>"
 
     def __getitem__(self, name: str) -> TableFindings:
         names = [f.table.name for f in self.by_table]
         if name not in names:
             raise InputError(f"no table {name!r}{did_you_mean(name, names)}")
         return self.by_table[names.index(name)]
+
+    @property
+    def without_rules(self) -> tuple[str, ...]:
+        """The tables to which no rule was applied: of their cells nobody knows whether they are safe."""
+        return tuple(findings.table.name for findings in self.by_table if not findings.rules)
 
     @cached_property
     def primary(self) -> BoolArray:
@@ -118,7 +125,10 @@ def assess(tables: Table | TableSet, rules: Rule | Sequence[Rule] | Mapping[str,
     chosen = rules if isinstance(rules, Mapping) else {t.name: rules for t in linked.tables}
     for name in chosen:
         linked[name]
-    findings = Findings(linked, tuple(_assess_table(t, _listed(chosen.get(t.name, ()))) for t in linked.tables))
+    for table in linked.tables:
+        if table.name not in chosen:
+            raise InputError(f"table {table.name!r} has no rules; give it some, or [] to apply none on purpose")
+    findings = Findings(linked, tuple(_assess_table(t, _listed(chosen[t.name])) for t in linked.tables))
     _refuse_contradiction(findings)
     return findings
 
@@ -151,6 +161,11 @@ def _assess_table(table: Table, rules: tuple[Rule, ...]) -> TableFindings:
             raise InputError(f"table {table.name!r}: the rule {rule} needs {missing}")
         if rule.nonnegative:
             _refuse_negative(table, rule)
+        if not table.is_count and any(isinstance(p, MinFrequency) and p.hide == "small" for p in parts(rule)):
+            raise InputError(
+                f"table {table.name!r}: `hide: small` of {rule} is for tables of counts, which this one is not; leave "
+                "it out: sums are protected by a percentage of their value (`protection_percent`)"
+            )
     return TableFindings(
         table,
         rules,

@@ -111,6 +111,11 @@ class All:
         return np.fmax.reduce([rule.upper(cells) for rule in self.rules])
 
 
+def parts(rule: Rule) -> list[Rule]:
+    """Return a rule, or the rules that an `all` is made of."""
+    return [part for inner in rule.rules for part in parts(inner)] if isinstance(rule, All) else [rule]
+
+
 def percent(value: float) -> str:
     """Write a parameter as people do: 10, not 10.0."""
     return f"{value:g}"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
 from cellguard.errors import InputError
 from cellguard.rules.rule import PROTECTION_PERCENT, above, check_whole, occupied, options, percent
 from cellguard.table.facts import BoolArray, Count, Fact, Facts, FloatArray, Mark, Requested, Top, Total
+
+Hide = Literal["exact", "small"]
 
 
 class _NoFormula:
@@ -25,6 +28,9 @@ class _NoFormula:
 class MinFrequency(_NoFormula):
     """Unsafe if a cell has respondents, but fewer than ``n`` of them (``n`` or fewer, if inclusive).
 
+    ``hide`` says what an attacker must not find out about an unsafe frequency: its ``exact`` count (he may find out
+    that it is 1 or 2), or that it is ``small``, so that his interval must reach `enough`. Sums have no such choice.
+
     >>> from cellguard.table.facts import contributions
     >>> MinFrequency(3).unsafe(contributions([5, 4], [5, 4, 3], [])).tolist()
     [True, False, False]
@@ -33,14 +39,22 @@ class MinFrequency(_NoFormula):
     n: int
     inclusive: bool = False
     protection_percent: float = PROTECTION_PERCENT
+    hide: Hide = "exact"
     nonnegative = False
 
     def __post_init__(self) -> None:
         check_whole("min_frequency", "n", self.n, 1)
         _check_percent("min_frequency", self.protection_percent)
+        if self.hide not in get_args(Hide):
+            raise InputError(f"min_frequency: hide must be {' or '.join(get_args(Hide))}")
 
     def __str__(self) -> str:
-        return f"min_frequency {self.n}" + options(self.inclusive)
+        return f"min_frequency {self.n}" + options(self.inclusive) + (", hide small" if self.hide == "small" else "")
+
+    @property
+    def enough(self) -> int:
+        """The smallest number of respondents that is not too small."""
+        return self.n + self.inclusive
 
     @property
     def facts(self) -> tuple[Fact, ...]:

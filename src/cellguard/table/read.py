@@ -10,12 +10,14 @@ import numpy.typing as npt
 
 from cellguard.errors import InputError, did_you_mean
 from cellguard.hierarchy.build import TOTAL, flat
-from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
+from cellguard.hierarchy.hierarchy import NOTHING, Dimension, Hierarchy
+from cellguard.hierarchy.order import in_code_order
 from cellguard.table.apriori import NUMBERS, STATES, Apriori, State
 from cellguard.table.check import check_facts
 from cellguard.table.codes import find_columns, read_codes
 from cellguard.table.facts import Facts, FloatArray
 from cellguard.table.keys import combine, first_repeat
+from cellguard.table.order import in_hierarchy_order
 from cellguard.table.source import Source, open_source
 from cellguard.table.table import Levels, Origin, Table, Zeros
 from cellguard.table.zeros import fill_zeros
@@ -128,15 +130,24 @@ def bind(by: By, source: Source) -> Mapping[str, Dimension]:
 
 
 def flat_dimension(
-    name: str, codes: Sequence[str], *, total: str = TOTAL, place: str = "", column: str = ""
+    name: str,
+    codes: Sequence[str],
+    *,
+    total: str = TOTAL,
+    place: str = "",
+    column: str = "",
+    labels: Mapping[str, str] = NOTHING,
 ) -> Dimension:
-    """Return the dimension of codes side by side under a total, which must be among them."""
+    """Return the dimension of codes side by side under a total, which must be among them.
+
+    The codes are in the order of ``labels`` or else in natural order, whatever the order of the data.
+    """
     if total not in codes:
         raise InputError(
             f"{place}: no row has the total {total!r} in column {column or name!r}{did_you_mean(total, codes)}. Name "
             "its code with `total`, or give the dimension a hierarchy"
         )
-    return Dimension(name, flat([code for code in codes if code != total], total=total))
+    return Dimension(name, flat(in_code_order(set(codes) - {total}, labels), total=total, labels=labels))
 
 
 def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns, about: About) -> Table:
@@ -173,12 +184,12 @@ def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns
 
 
 def finish_table(table: Table, about: About, by: Mapping[str, Dimension]) -> Table:
-    """Settle the decimals, add the empty cells that may be hidden, and check the levels shown."""
+    """Settle the decimals, add the empty cells that may be hidden, order the cells, and check the levels shown."""
     table = replace(table, decimals=_decimals(table.value) if about.decimals is None else about.decimals)
     if table.zeros == "possible":
         table = fill_zeros(table, about.impossible, by)
     _check_levels(table)
-    return table
+    return in_hierarchy_order(table)
 
 
 def _read_facts(source: Source, columns: CellColumns) -> Facts:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from cellguard.verify import facts as said
-from cellguard.verify.cells import Cells
+from cellguard.verify.cells import Cells, combine
 from cellguard.verify.facts import Facts
 from cellguard.verify.needs import Needs, units
 from cellguard.verify.numbers import Bools, Int64, bools, grains, rounded, scaled
@@ -34,6 +34,15 @@ def check_once(cells: Cells) -> None:
         first = np.zeros(cell.size, dtype=bool)
         first[np.unique(cell, return_index=True)[1]] = True
         _refuse(~first, cells, f"is a cell that {table.internal} already has", base=int(cells.offsets[i]))
+
+
+def check_order(cells: Cells) -> None:
+    """Refuse rows that are not in the order of the hierarchies: any other order tells something about the values."""
+    for i, table in enumerate(cells.spec.tables):
+        axes, rows = cells.axes(table), cells.row_codes[cells.rows(i)]
+        key = combine([rows[:, a] for a in axes], [len(cells.dimensions[a].codes) for a in axes], len(rows))
+        late = np.concatenate([[False], key[1:] < key[:-1]])
+        _refuse(late, cells, "is not in the order of the hierarchies", base=int(cells.offsets[i]))
 
 
 def check_copies(cells: Cells, rows: Rows) -> None:

@@ -120,20 +120,22 @@ def _table_needs(
         facts = replace(facts, count=np.where(np.isnan(facts.count), facts.total, facts.count))
     size = facts.total.size
     unsafe, missing = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
-    upper, noise = np.zeros(size), np.zeros(size)
+    upper, noise, further = np.zeros(size), np.zeros(size), np.zeros(size)
     for rule in rules:
         verdict = rule.judge(facts)
         missing |= verdict.missing
         unsafe |= verdict.unsafe
         upper = np.where(verdict.unsafe, np.maximum(upper, verdict.upper), upper)
         noise = np.where(verdict.unsafe, np.maximum(noise, verdict.noise), noise)
+        further = np.where(verdict.unsafe, np.maximum(further, verdict.further), further)
     missing &= facts.state != WAIVED
     if missing.any():
         raise Refused(f"{table.facts} row {int(np.argmax(missing))} lacks a fact that a rule needs")
     alone = (facts.state == MUST_SUPPRESS) & ~unsafe
     upper = np.where(alone & (not table.count), DEFAULT_PERCENT / 100 * np.abs(facts.total), upper)
-    upper = np.where(np.isnan(facts.need_upper), upper, facts.need_upper)
-    lower = np.where(np.isnan(facts.need_lower), upper, facts.need_lower)
+    lower = np.where(np.isnan(facts.need_upper), upper, facts.need_upper)
+    lower = np.where(np.isnan(facts.need_lower), lower, facts.need_lower)
+    upper = np.where(np.isnan(facts.need_upper), np.maximum(upper, further), facts.need_upper)
     noise = np.maximum(noise, NOISE * upper)
     here = (unsafe | (facts.state == MUST_SUPPRESS)) & (facts.state != WAIVED)
     return here, (_grains_up(lower, noise, decimals), _grains_up(upper, noise, decimals))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -27,27 +27,35 @@ NOISE = 2e-15
 class Verdict:
     """What a rule says of each cell; ``upper`` is the level above the value, ``noise`` how far rounding may be off.
 
-    ``missing`` marks cells whose facts the rule lacks.
+    ``missing`` marks cells whose facts the rule lacks. ``further`` is how far above the value an interval must reach
+    besides, without the lower level following.
     """
 
     unsafe: Bools
     upper: Floats
     noise: Floats
     missing: Bools
+    further: Floats | float = 0.0
 
 
 @dataclass(frozen=True)
 class Frequency:
-    """Unsafe if 0 < count < n (or = n, if inclusive)."""
+    """Unsafe if 0 < count < n (or = n, if inclusive); ``small``: nobody may find out that a frequency is below that."""
 
     n: int
     inclusive: bool
     percent: float
+    small: bool = False
 
     def judge(self, facts: Facts) -> Verdict:
         """Return the verdict on each cell."""
         few = facts.count <= self.n if self.inclusive else facts.count < self.n
-        return _flat((facts.count > 0) & few, self.percent, facts, np.isnan(facts.count))
+        found = _flat((facts.count > 0) & few, self.percent, facts, np.isnan(facts.count))
+        if not self.small:
+            return found
+        if not facts.frequency:
+            raise Refused("rule min_frequency: hide is small, but the table has no frequencies")
+        return replace(found, further=np.maximum(self.n + self.inclusive - facts.total, 0))
 
 
 @dataclass(frozen=True)
@@ -130,6 +138,7 @@ class Every:
             np.max([v.upper for v in found], axis=0),
             np.max([v.noise for v in found], axis=0),
             np.any([v.missing for v in found], axis=0),
+            np.max(np.broadcast_arrays(*(v.further for v in found)), axis=0),
         )
 
 
@@ -268,7 +277,10 @@ def _weighted(
 
 
 def _min_frequency(words: _Parameters) -> Rule:
-    return words.finish(Frequency(words.whole("n"), words.flag("inclusive"), words.percent()))
+    n, inclusive, percent, hide = words.whole("n"), words.flag("inclusive"), words.percent(), words.take("hide")
+    if hide not in (None, "exact", "small"):
+        raise Refused("rule min_frequency: hide is neither exact nor small")
+    return words.finish(Frequency(n, inclusive, percent, hide == "small"))
 
 
 def _dominance(words: _Parameters) -> Rule:

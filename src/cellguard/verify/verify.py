@@ -130,6 +130,7 @@ class _Work:
     def _check_rows(self) -> str:
         cells, rows = self.cells.get(), self.rows.get()
         checks.check_once(cells)
+        checks.check_order(cells)
         self.release.get()
         checks.check_copies(cells, rows)
         checks.check_facts(cells, rows, self.facts.get())

@@ -72,9 +72,10 @@ class Ties:
     """The cells between and what ties them to the listed ones.
 
     Cells are numbered on from the listed ones. ``topic`` is the number of each between-cell's response and population;
-    ``least`` is what every reader knows of a cell at least, ``crossing`` marks between-cells that belong to no single
-    table. ``empty`` marks listed cells of which readers know that they are 0. ``open`` says in words what could not
-    be tied, and so is not part of any proof.
+    ``crossing`` marks between-cells that belong to no single
+    table. ``empty`` marks listed cells of which readers know that they are 0, ``occupied`` those that they know to be
+    not empty. ``open`` says in words what could not be tied, and so is not part of any proof; ``accepted`` the same of
+    what the user does not want to be looked at.
     """
 
     tables: TableSet
@@ -85,6 +86,7 @@ class Ties:
     occupied: BoolArray
     houses: tuple[House, ...]
     open: tuple[str, ...] = ()
+    accepted: tuple[str, ...] = ()
 
     def extend(self, listed: npt.NDArray[T], between: npt.NDArray[T] | bool | float) -> npt.NDArray[T]:
         """Return one array over all cells from one over the listed ones and a filling for those between."""
@@ -168,6 +170,7 @@ def tie_tables(tables: TableSet, *, crossing: bool = True, most: int = MOST) -> 
             names = [t.name for t in tables.tables if (t.response, t.population) == topic]
             open_.append(f"the tables {', '.join(names)} cross in more than {most:,} combinations, too many to look at")
     open_ += _open_equations(tables, houses)
+    open_ += [] if crossing else _crossings(tables, houses)
     return Ties(
         tables,
         builder.relations(tables.relations),
@@ -176,7 +179,8 @@ def tie_tables(tables: TableSet, *, crossing: bool = True, most: int = MOST) -> 
         empty,
         np.concatenate([occupied, np.array(builder.occupied_between, bool)]),
         tuple(houses),
-        tuple(open_),
+        tuple(open_) if crossing else (),
+        () if crossing else tuple(open_),
     )
 
 
@@ -499,6 +503,12 @@ def _open_equations(tables: TableSet, houses: Sequence[House]) -> list[str]:
             if not same or (signed and len(shapes.get(topics[0]) or ()) > 1):
                 found.append(f"the equation {equation} ties tables that are not of one shape")
     return found
+
+
+def _crossings(tables: TableSet, houses: Sequence[House]) -> list[str]:
+    """Name the tables that form cycles."""
+    rooms = [room for house in houses for room in house.rooms if room.crossing]
+    return [f"the tables {', '.join(tables.tables[i].name for i in room.tables)} cross each other" for room in rooms]
 
 
 def _shape(tables: TableSet, house: House) -> frozenset[tuple[str, ...]] | None:

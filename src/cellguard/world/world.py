@@ -86,6 +86,12 @@ class World:
         """What is not part of any proof, in words."""
         return self.ties.open
 
+    @property
+    def topic_counts(self) -> tuple[bool, ...]:
+        """Which responses, in the order of the topics, are frequencies."""
+        kinds = {(t.response, t.population): t.is_count for t in self.tables.tables}
+        return tuple(kinds[topic] for topic in self.tables.topics)
+
     @cached_property
     def is_count(self) -> BoolArray:
         """Which cells are frequencies."""

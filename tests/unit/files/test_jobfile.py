@@ -79,6 +79,7 @@ tables:
   - name: t
     by: [r]
     value: x
+    rules: []
     cells: {source: t.csv}
 """
 
@@ -122,6 +123,14 @@ def test_defaults(load):
     job = load(SMALL)
     assert (job.attack.lower, job.attack.upper, job.attack.insiders) == (0, np.inf, False)
     assert (job.tables[0].population, job.tables[0].zeros, job.tables[0].rules) == ("all", None, [])
+
+
+def test_rules_are_mandatory_and_the_cure_is_told(load):
+    message = faults(load, SMALL.replace("    rules: []\n", ""))
+    assert message.startswith(
+        "job.yaml line 3: tables[0].rules: this key is missing; every table needs rules, as `rules:"
+    )
+    assert "`rules: []` applies none on purpose, and then nothing is called safe" in message
 
 
 @pytest.mark.parametrize("text", [WHOLE, SMALL], ids=["whole", "small"])
@@ -186,7 +195,7 @@ def test_a_wrong_rule_is_told_with_its_line(load, rule, said):
 @pytest.mark.parametrize(
     ("more", "line", "place"),
     [
-        ("previous: [{folder: last}]\n", 7, "previous"),
+        ("previous: [{folder: last}]\n", 8, "previous"),
     ],
 )
 def test_what_is_not_there_yet_is_refused_in_plain_words(load, more, line, place):
@@ -196,7 +205,7 @@ def test_what_is_not_there_yet_is_refused_in_plain_words(load, more, line, place
 
 def test_insiders_are_refused_until_they_are_there(load):
     message = faults(load, SMALL + "attack:\n  insiders: true\n")
-    assert message.startswith("job.yaml line 7: attack: insiders: true is not there yet")
+    assert message.startswith("job.yaml line 8: attack: insiders: true is not there yet")
     assert load(SMALL + "attack: {insiders: false}\n").attack.insiders is False
 
 
@@ -211,15 +220,15 @@ def test_a_table_has_cells_or_is_made_from_records(load):
 @pytest.mark.parametrize(
     ("more", "line", "place"),
     [
-        ("dimensions:\n  r:\n    total: 01\n", 9, "dimensions.r.total"),
-        ("dimensions:\n  r:\n    total: no\n", 9, "dimensions.r.total"),
-        ("dimensions:\n  r:\n    recode:\n      cut: [yes]\n", 10, "dimensions.r.recode.cut[0]"),
+        ("dimensions:\n  r:\n    total: 01\n", 10, "dimensions.r.total"),
+        ("dimensions:\n  r:\n    total: no\n", 10, "dimensions.r.total"),
+        ("dimensions:\n  r:\n    recode:\n      cut: [yes]\n", 11, "dimensions.r.recode.cut[0]"),
         (
             "dimensions:\n  r:\n    recode:\n      merge:\n        a:\n          - 01\n",
-            12,
+            13,
             "dimensions.r.recode.merge.a[0]",
         ),
-        ("dimensions:\n  r:\n    total: 2024-01-01\n", 9, "dimensions.r.total"),
+        ("dimensions:\n  r:\n    total: 2024-01-01\n", 10, "dimensions.r.total"),
     ],
 )
 def test_a_code_that_yaml_takes_for_something_else_must_be_quoted(load, more, line, place):
@@ -228,7 +237,7 @@ def test_a_code_that_yaml_takes_for_something_else_must_be_quoted(load, more, li
 
 def test_a_number_as_a_key_of_codes_must_be_quoted(load):
     message = faults(load, SMALL + "dimensions:\n  r:\n    recode:\n      merge:\n        01: [a]\n")
-    assert message == "job.yaml line 11: the key 1 is not text; put it into quotes"
+    assert message == "job.yaml line 12: the key 1 is not text; put it into quotes"
 
 
 def test_quoted_codes_stay_as_they_are(load):
@@ -277,9 +286,9 @@ def test_wrong_values_are_told_with_their_place(load, old, new, said):
 def test_all_faults_are_told_at_once(load):
     message = faults(load, SMALL.replace("value: x", "valu: x") + "attack: {percent: 0}\ndimensions: {r: {lvels: a}}\n")
     assert [line.split(":")[0] for line in message.splitlines()] == [
-        "job.yaml line 8",
+        "job.yaml line 9",
         "job.yaml line 5",
-        "job.yaml line 7",
+        "job.yaml line 8",
     ]
 
 

@@ -53,8 +53,8 @@ def text_of(page):
 
 def test_the_verdict_comes_before_everything_else(page):
     text = text_of(page)
-    assert text.index("Proven safe against outsiders") < text.index("What was protected")
-    assert "Insiders: not checked" in text and "Confidential" in text
+    assert text.index("Safe against outsiders only; insiders not checked") < text.index("What was protected")
+    assert "sums of suppressed cells (unions) not checked" in text and "Confidential" in text
 
 
 def test_all_parts_are_there_and_linked(page):
@@ -118,7 +118,7 @@ def test_exact_intervals_are_only_promised_where_they_are(monkeypatch, most, wor
 def test_an_unsafe_verdict_is_said_first_and_in_full():
     case = cases.unsafe_case()
     page = text_of(internal_page(case))
-    assert "Not safe" in page and "Do not publish" in page and "✕ fails" in page
+    assert "UNSAFE: an outsider comes too near" in page and "do not publish" in page and "✕ fails" in page
     assert f"{int(case.audit.failing.sum())} unsafe cell" in page
     assert "too large to explain" in page
 

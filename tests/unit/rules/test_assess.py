@@ -7,6 +7,8 @@ import pytest
 
 import cellguard as cg
 from cellguard.errors import InputError
+from cellguard.hierarchy.build import flat
+from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.rules.assess import assess
 from cellguard.rules.linear import Dominance, PPercent
 from cellguard.rules.rule import All
@@ -15,6 +17,7 @@ from cellguard.table.apriori import State
 from cellguard.table.read import cells
 from cellguard.table.tableset import link
 
+REGION = Dimension("region", flat(["North", "East", "South"]))
 # North has one large contributor, East has few respondents, South is safe.
 REGIONS = {
     "region": ["Total", "North", "East", "South"],
@@ -29,7 +32,7 @@ REGIONS = {
 def regions(name="regions", **changes):
     return cells(
         REGIONS | changes,
-        by=["region"],
+        by=[REGION],
         value="turnover",
         count="firms",
         top=["x1", "x2"],
@@ -59,13 +62,23 @@ def test_all_means_every_one_of_them():
     assert unsafe(assess(regions(), [All((MinFrequency(3), PPercent(10)))])) == ["East"]
 
 
-def test_without_rules_nothing_is_unsafe():
-    assert unsafe(assess(regions(), [])) == []
+def test_without_rules_nothing_is_unsafe_and_the_findings_say_so():
+    findings = assess(regions(), [])
+    assert unsafe(findings) == [] and findings.without_rules == ("regions",)
+    assert repr(findings) == "<Findings regions: 0 unsafe of 4 distinct cells; no rule was applied to regions>"
+    assert assess(regions(), [MinFrequency(3)]).without_rules == ()
+
+
+def test_rules_are_mandatory_for_every_table():
+    linked = link([regions("a"), regions("b")])
+    with pytest.raises(InputError, match=r"table 'a' has no rules; give it some, or \[\] to apply none on purpose"):
+        assess(linked, {"b": [MinFrequency(3)]})
+    assert assess(linked, {"a": [], "b": [MinFrequency(3)]}).without_rules == ("a",)
 
 
 def test_rules_may_be_given_by_table():
     linked = link([regions("a"), regions("b", turnover=[300, 100, 80, 120])])
-    findings = assess(linked, {"b": [MinFrequency(3)]})
+    findings = assess(linked, {"a": [], "b": [MinFrequency(3)]})
     assert findings["a"].primary.tolist() == [False] * 4
     assert findings["b"].primary.tolist() == [False, False, True, False]
 
@@ -139,16 +152,16 @@ def two_tables(**states):
         "turnover": [300, 100, 80, 120] * 2,
         "firms": [17, 5, 2, 10] * 2,
     }
-    first = says(cells(by_size, by=["region", "size"], value="turnover", count="firms", name="by_size"), **states)
+    first = says(cells(by_size, by=[REGION, "size"], value="turnover", count="firms", name="by_size"), **states)
     return first, regions("regions")
 
 
 def test_a_cell_unsafe_in_one_table_is_unsafe_in_all_that_show_it():
-    findings = assess(link(two_tables()), {"regions": [PPercent(10)]})
+    findings = assess(link(two_tables()), {"by_size": [], "regions": [PPercent(10)]})
     assert findings["by_size"].primary.sum() == 0
     by_size, own = findings.shown_primary("by_size"), findings.shown_primary("regions")
     assert own.tolist() == [False, True, True, False]
-    assert by_size.tolist() == [False, True, True, False] + [False] * 4
+    assert by_size.tolist() == [False, False, True, False, True, False, False, False]
     assert findings.primary.sum() == 2
 
 
@@ -157,7 +170,7 @@ def test_a_contradiction_is_found_through_a_linked_table():
     with pytest.raises(
         InputError, match=r"North/Total must be published, but is unsafe \(in another table of the set\)"
     ):
-        assess(link(tables), {"regions": [PPercent(10)]})
+        assess(link(tables), {"by_size": [], "regions": [PPercent(10)]})
 
 
 def test_a_waiver_in_one_table_does_not_make_the_cell_safe_in_another():
@@ -165,7 +178,7 @@ def test_a_waiver_in_one_table_does_not_make_the_cell_safe_in_another():
     findings = assess(link(tables), {"by_size": [MinFrequency(6)], "regions": [PPercent(10)]})
     assert findings["by_size"].why("North/Total") == []
     assert findings["regions"].why("North") == ["p_percent 10"]
-    assert findings.shown_primary("by_size")[1]
+    assert findings.shown_primary("by_size")[2]
 
 
 def test_why_looks_in_the_first_table_that_has_the_cell():

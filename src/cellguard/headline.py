@@ -1,0 +1,200 @@
+"""The headline of a result: what is proven, what is not, and what nobody looked at. Every face takes it from here.
+
+Nothing is called safe without saying against whom, and nothing at all where no rule was applied. Confidential: the
+number of single-respondent cells does not belong into a release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from cellguard.attack.audit import Audit
+from cellguard.errors import listing
+from cellguard.rules.assess import Findings
+from cellguard.world.world import World
+
+Kind = Literal["safe", "unsafe", "undecided", "no rule"]
+
+
+@dataclass(frozen=True, slots=True)
+class NotChecked:
+    """An attack that was not checked: a key for programs, its name, and who is meant."""
+
+    key: str
+    name: str
+    who: str
+
+    def __str__(self) -> str:
+        return f"{self.name} not checked"
+
+
+@dataclass(frozen=True, slots=True)
+class Singles:
+    """How many hidden cells with exactly one respondent share a sum with another hidden cell.
+
+    Whoever is alone in such a cell knows its value, so that the sum tells more about the others. ``unknown`` are tables
+    that do not tell how many respondents their hidden cells have, so that there may be more.
+    """
+
+    cells: int
+    unknown: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.unknown:
+            which = f"{'tables' if len(self.unknown) > 1 else 'table'} {listing(self.unknown)}"
+            more = f"at least {self.cells:,}, but " if self.cells else ""
+            return (
+                f"{more}it is not known how many single-respondent cells are hidden in the same sums as others, since "
+                f"{which} {'do' if len(self.unknown) > 1 else 'does'} not tell the number of respondents"
+            )
+        cells = "1 single-respondent cell is" if self.cells == 1 else f"{self.cells:,} single-respondent cells are"
+        return f"{cells} hidden in the same sums as others"
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """One line about a result, what was not checked, and how many single-respondent cells insiders could start from."""
+
+    kind: Kind
+    text: str
+    not_checked: tuple[NotChecked, ...]
+    singles: Singles
+
+    @property
+    def caveat(self) -> str:
+        """The second line: all that was not checked."""
+        line = "; ".join(map(str, self.not_checked))
+        return f"{line[:1].upper()}{line[1:]}."
+
+    def plain(self) -> dict[str, Any]:
+        """Return what a summary holds of it."""
+        return {
+            "headline": self.text,
+            "caveat": self.caveat,
+            "not_checked": [attack.key for attack in self.not_checked],
+            "single_respondent_cells": None if self.singles.unknown else self.singles.cells,
+        }
+
+
+def headline(findings: Findings, audit: Audit) -> Headline:
+    """Return the headline of an audit.
+
+    >>> from cellguard.attack.audit import audit
+    >>> from cellguard.protection import require
+    >>> from cellguard.rules.assess import assess
+    >>> from cellguard.rules.simple import MinFrequency
+    >>> from cellguard.table.pattern import Pattern
+    >>> from cellguard.table.read import cells
+    >>> table = cells({"r": ["Total", "N", "S", "W"], "x": [10, 2, 5, 3], "n": [9, 1, 4, 4]},
+    ...               by=["r"], value="x", count="n")
+    >>> found = assess(table, [MinFrequency(3)])
+    >>> needs = require(found)
+    >>> pattern = Pattern(needs.tables, needs.primary, np.array([False, False, False, True]))
+    >>> headline(found, audit(needs, pattern)).text
+    'Safe against outsiders only; insiders not checked: 1 single-respondent cell is hidden in the same sums as others'
+    """
+    singles = single_respondent_cells(audit)
+    kind, text = _verdict(findings, audit, singles)
+    return Headline(kind, text, (*_open_ties(audit.needs.world), *_open_attacks(singles)), singles)
+
+
+def _verdict(findings: Findings, audit: Audit, singles: Singles) -> tuple[Kind, str]:
+    unruled = no_rule(findings.without_rules, len(findings.by_table))
+    more = f". {unruled}" if unruled else ""
+    if audit.verdict == "unsafe":
+        return "unsafe", f"UNSAFE: an outsider comes too near to {_cells(audit.failing)}; do not publish{more}"
+    if audit.verdict == "undecided":
+        why = f"{_cells(audit.undecided)} could not be decided"
+        if audit.needs.world.open:
+            cure = "accept this with `attack: {crossing: not_checked}`, or publish less in one job"
+            why = f"{'; '.join(audit.needs.world.open)} ({cure})"
+        return "undecided", f"NOT PROVEN: {why}; do not publish{more}"
+    if unruled:
+        return "no rule", f"{unruled}, so nothing is known to be safe"
+    only = "outsiders who do not use that tables cross" if audit.needs.world.ties.accepted else "outsiders"
+    return "safe", f"Safe against {only} only; insiders not checked: {singles}"
+
+
+def _open_ties(world: World) -> tuple[NotChecked, ...]:
+    """Return what could tie cells together, but is not part of the proof: see docs/threat-model.md."""
+    found = []
+    if world.ties.accepted:
+        who = f"Somebody who uses that one table lies behind several: {'; '.join(world.ties.accepted)}."
+        found.append(NotChecked("crossing", "crossing tables", who))
+    kinds = {(p, c) for (_, p), c in zip(world.tables.topics, world.topic_counts, strict=True)}
+    several = any(len(house.rooms) > 1 for house in world.ties.houses)
+    if several and any((p, not c) in kinds for p, c in kinds):
+        who = "Somebody who uses that the counts and the values of several tables come from the same respondents."
+        found.append(NotChecked("counts_and_values", "counts and values of several tables together", who))
+    return tuple(found)
+
+
+def _open_attacks(singles: Singles) -> tuple[NotChecked, ...]:
+    """Return the attacks that no audit looks at yet; a new entry shows in every face."""
+    return (
+        NotChecked(
+            "insiders",
+            "insiders",
+            f"A respondent who subtracts its own contribution, alone or with others: {singles}.",
+        ),
+        NotChecked(
+            "unions",
+            "sums of suppressed cells (unions)",
+            "Somebody who works out a sum of suppressed cells, which may be one respondent or holding alone.",
+        ),
+        NotChecked(
+            "earlier_releases",
+            "earlier releases",
+            "Somebody who compares with tables that were published before.",
+        ),
+        NotChecked(
+            "other_tables",
+            "tables outside this set",
+            "Other tables about the same respondents; put them into the same job.",
+        ),
+    )
+
+
+def no_rule(without: Sequence[str], tables: int) -> str:
+    """Say to which tables no rule was applied; '' if there is none.
+
+    >>> no_rule(["a"], 2), no_rule(["a"], 1)
+    ("No rule was applied to 'a'", 'No rule was applied')
+    """
+    if not without:
+        return ""
+    return "No rule was applied" + (f" to {listing(without)}" if len(without) < tables else "")
+
+
+def foreign(disclosed: int) -> str:
+    """Return the headline about tables made elsewhere, of which only what is disclosed exactly can be told."""
+    if disclosed:
+        cells = "1 suppressed cell" if disclosed == 1 else f"{disclosed:,} suppressed cells"
+        return f"UNSAFE: an outsider can work out {cells} exactly; do not publish"
+    return "No suppressed cell is disclosed exactly. (How near one may come is in --intervals.)"
+
+
+def single_respondent_cells(audit: Audit) -> Singles:
+    """Count the hidden cells with exactly one respondent that share a relation with another hidden cell."""
+    world = audit.needs.world
+    tables = world.tables
+    hidden = audit.pattern.hidden & ~world.ties.empty
+    single, told = np.zeros(len(tables), bool), np.zeros(len(tables), bool)
+    for table, cells in zip(tables.tables, tables.cells_of, strict=True):
+        if table.facts.count is not None:
+            told[cells] = True
+            single[cells[table.facts.count == 1]] = True
+    relations = abs(world.relations[:, : len(tables)])
+    beside = relations.T @ (relations @ hidden.astype(float) > 1).astype(float) > 0
+    silent = hidden & ~told
+    names = [t.name for t, cells in zip(tables.tables, tables.cells_of, strict=True) if silent[cells].any()]
+    return Singles(int((single & hidden & beside).sum()), tuple(names))
+
+
+def _cells(which: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
+    many = int(which.sum())
+    return "1 unsafe cell" if many == 1 else f"{many:,} unsafe cells"
