@@ -49,7 +49,7 @@ def read_view(folder: Path, table: str | None, *, internal: bool) -> View:
     by, checked = tuple(about[name]["by"]), about[name]["checked"]
     rows = _rows(folder / ("internal" if internal else "release") / f"{name}.csv")
     try:
-        codes = tuple(tuple(row[d] for d in by) for row in rows)
+        codes = _codes(rows, by)
         if perturbed and internal:
             shown = _released(folder / "release" / f"{name}.csv", by)
             status = tuple(_perturbed_status(row, c, shown, checked) for row, c in zip(rows, codes, strict=True))
@@ -101,7 +101,13 @@ def _unreleased(folder: Path, internal: bool) -> dict[str, Any]:
 
 def _released(path: Path, by: Sequence[str]) -> set[tuple[str, ...]] | None:
     """Return the codes of the cells that were released; None if nothing was."""
-    return {tuple(row[d] for d in by) for row in _rows(path)} if path.exists() else None
+    return set(_codes(_rows(path), by)) if path.exists() else None
+
+
+def _codes(rows: Sequence[Mapping[str, str]], by: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the codes of each row: the first columns are those of the dimensions, whatever they are called."""
+    columns = list(rows[0])[: len(by)] if rows else []
+    return tuple(tuple(row[c] for c in columns) for row in rows)
 
 
 def _perturbed_status(

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.errors import CellguardError, InputError
+from cellguard.files import layout
 from cellguard.files.rulespec import parse_rule
 from cellguard.hierarchy.build import from_parents
 from cellguard.hierarchy.hierarchy import Dimension
@@ -118,7 +119,8 @@ def read_statuses(folder: str | Path) -> dict[str, dict[str, str]]:
     found = {}
     for spec in specs:
         source = open_source(inside / f"{spec['name']}.csv")
-        codes = zip(*(source.text(name).to_pylist() for name in spec["by"]), strict=True)
+        columns = layout.cells(spec["by"])[: len(spec["by"])]
+        codes = zip(*(source.text(name).to_pylist() for name in columns), strict=True)
         statuses = source.text("status").to_pylist()
         found[spec["name"]] = dict(zip(map("/".join, codes), statuses, strict=True))
     return found
@@ -136,6 +138,7 @@ def _read_dimension(inside: Path, name: str) -> Dimension:
 
 def _read_table(inside: Path, spec: dict[str, Any], dimensions: dict[str, Dimension], unpublished: BoolArray) -> Table:
     source = open_source(inside / "facts" / f"{spec['name']}.parquet")
+    codes = layout.facts(spec["by"])
     tops = sorted((n for n in source.names if n.startswith("top")), key=lambda n: int(n.removeprefix("top")))
     counted = source.column("count").null_count < len(source)
     marks = tuple(n for n in source.names if n.startswith("mark:"))
@@ -155,7 +158,7 @@ def _read_table(inside: Path, spec: dict[str, Any], dimensions: dict[str, Dimens
     about = About(
         spec["name"], spec["response"], spec["population"], spec["count"], spec["decimals"], "known", spec["tolerance"]
     )
-    table = read_cells(source, {name: dimensions[name] for name in spec["by"]}, columns, about)
+    table = read_cells(source, {c: dimensions[name] for c, name in zip(codes, spec["by"], strict=True)}, columns, about)
     renamed = {name.removeprefix("mark:"): mark for name, mark in table.facts.marks.items()}
     # A cell is unpublished by its state, which is in the facts, or by a level of which no cell is shown.
     shown = {d.name: set(d.level[c[~unpublished]].tolist()) for d, c in zip(table.dimensions, table.codes, strict=True)}

@@ -22,6 +22,7 @@ import yaml
 from cellguard.attack.audit import Audit
 from cellguard.attack.certificate import Witnesses, witnesses
 from cellguard.errors import InputError
+from cellguard.files import layout
 from cellguard.files.formats import write_formats
 from cellguard.files.jobfile import Job
 from cellguard.files.rulespec import dump_rule
@@ -75,7 +76,7 @@ def _write_release(folder: Path, published: Release) -> None:
     for table in published.tables:
         flags = np.where(table.suppressed, "c", "")
         rows = zip(*(c.tolist() for c in table.codes), table.value, flags.tolist(), strict=True)
-        (folder / f"{table.name}.csv").write_text(csv_text([*table.by, "value", "flag"], rows), encoding="utf-8")
+        (folder / f"{table.name}.csv").write_text(csv_text(layout.released(table.by), rows), encoding="utf-8")
         about[table.name] = {
             "by": list(table.by),
             "response": table.response,
@@ -113,9 +114,6 @@ def _on_cells(audit: Audit, amounts: Any) -> Any:  # noqa: ANN401
     return found
 
 
-_INTERNAL = ("value", "count", "status", "reasons", "cost", "need_lower", "need_upper", "need_sliding")
-
-
 def _write_cells(
     folder: Path, number: int, here: TableFindings, outcome: Outcome, needs: Sequence[Sequence[Decimal]]
 ) -> None:
@@ -134,7 +132,7 @@ def _write_cells(
     columns += [
         [_number(ends[c]) if hidden[c] else "" for c in at] for ends in (audit.lower.tolist(), audit.upper.tolist())
     ]
-    header = [*(d.name for d in table.dimensions), *_INTERNAL, "interval_lower", "interval_upper"]
+    header = layout.cells([d.name for d in table.dimensions])
     text = csv_text(header, zip(*columns, strict=True))
     (folder / f"{table.name}.csv").write_text(text, encoding="utf-8")
 
@@ -153,8 +151,8 @@ def _reasons(here: TableFindings, cells: Any, outcome: Outcome) -> list[str]:  #
 
 def _write_facts(folder: Path, number: int, table: Table, audit: Audit) -> None:
     cells = audit.needs.tables.cells_of[number]
-    codes = zip(table.dimensions, table.codes, strict=True)
-    columns: dict[str, pa.Array] = {d.name: pa.array(np.array(d.codes, object)[c].tolist()) for d, c in codes}
+    codes = zip(layout.facts([d.name for d in table.dimensions]), table.dimensions, table.codes, strict=True)
+    columns: dict[str, pa.Array] = {name: pa.array(np.array(d.codes, object)[c].tolist()) for name, d, c in codes}
     columns["total"] = pa.array([float(audit.values[c]) for c in cells.tolist()])
     facts = table.facts
     many = pa.nulls(len(table), pa.int64()) if facts.count is None else pa.array(facts.count.astype(np.int64))

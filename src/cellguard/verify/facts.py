@@ -68,7 +68,8 @@ def read_facts(folder: Folder, table: TableSpec, codes: list[pa.Array]) -> Facts
     marks = [n for n in names if n.startswith("mark:")]
     excess = [n for n in names if re.fullmatch(r"excess[1-9][0-9]*", n)]
     optional = [n for n in RECORDS if n in names]
-    if set(names) - set(marks) != {*table.by, "total", "count", *tops, *excess, *optional, *SAID}:
+    dimensions = [f"by:{d}" for d in table.by]
+    if set(names) - set(marks) != {*dimensions, "total", "count", *tops, *excess, *optional, *SAID}:
         raise Refused(f"{table.facts} does not have exactly the columns that facts have")
     ranks = range(1, len(tops) + 1)
     if tops != [f"top{i}" for i in ranks] or (excess and excess != [f"excess{i}" for i in ranks]):
@@ -107,7 +108,7 @@ def read_facts(folder: Folder, table: TableSpec, codes: list[pa.Array]) -> Facts
 def _same_rows(found: pa.Table, table: TableSpec, codes: list[pa.Array]) -> None:
     if found.num_rows != len(codes[0]):
         raise Refused(f"{table.facts} has {found.num_rows} rows, but {table.internal} has {len(codes[0])}")
-    for name, column in zip(table.by, codes, strict=True):
+    for name, column in zip((f"by:{d}" for d in table.by), codes, strict=True):
         stored = found.column(name)
         if not _is_text(stored.type) or stored.null_count:
             raise Refused(f"{table.facts}: column {name} is not text without gaps")

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from cellguard.verify.numbers import bools, texts
 from cellguard.verify.read import Folder, read_bytes, read_csv, read_parquet
+from cellguard.verify.rows import RELEASED
 from cellguard.verify.spec import WORKBOOK, Spec, TableSpec
 from cellguard.verify.stages import Refused, attempt
 
@@ -54,7 +55,7 @@ def check_formats(folder: Folder, spec: Spec, document: Mapping[str, Any]) -> No
 
 def check_parquet(folder: Folder, table: TableSpec) -> None:
     """Compare a Parquet file with the CSV file of the same table: text of codes, exact values, flags."""
-    header = [*table.by, "value", "flag"]
+    header = table.headed(RELEASED)
     found = read_parquet(folder, table.parquet)
     if found.schema.names != header:
         raise Refused(f"{table.parquet} does not have exactly the columns {', '.join(header)}")
@@ -134,7 +135,7 @@ def _place(reference: str) -> tuple[int, int]:
 
 
 def _check_sheet(folder: Folder, table: TableSpec, cells: Cells) -> None:
-    header = [*table.by, "value", "flag"]
+    header = table.headed(RELEASED)
     columns = [column.to_pylist() for column in read_csv(folder, table.release, header)]
     expected = dict(_expected(table, columns))
     extra = sorted(set(cells) ^ set(expected))

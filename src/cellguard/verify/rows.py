@@ -29,6 +29,8 @@ FACTS_OF_ROW = (
     "interval_upper",
 )
 
+RELEASED = ("value", "flag")
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -53,7 +55,7 @@ class Published:
 
 def read_internal(folder: Folder, table: TableSpec) -> dict[str, pa.Array]:
     """Return the columns of an internal table as text; dimensions come first and keep their names."""
-    columns = read_csv(folder, table.internal, [*table.by, *FACTS_OF_ROW])
+    columns = read_csv(folder, table.internal, table.headed(FACTS_OF_ROW))
     names = [f"by:{d}" for d in table.by] + list(FACTS_OF_ROW)
     return dict(zip(names, columns, strict=True))
 
@@ -103,7 +105,7 @@ def _statuses(column: pa.Array, table: TableSpec) -> Int64:
 def read_release(folder: Folder, cells: Cells, internal: dict[str, pa.Array], index: int) -> Published:
     """Read a release file and match it with the internal rows that are not unpublished, in the same order."""
     table = cells.spec.tables[index]
-    columns = read_csv(folder, table.release, [*table.by, "value", "flag"])
+    columns = read_csv(folder, table.release, table.headed(RELEASED))
     shown = np.flatnonzero(_statuses(internal["status"], table) != UNPUBLISHED)
     if len(columns[0]) != shown.size:
         raise Refused(f"{table.release} has {len(columns[0])} rows, but {table.internal} has {shown.size} to show")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -41,6 +41,13 @@ class TableSpec:
     def group(self) -> Group:
         """Response and population: tables of one group may share cells."""
         return self.response, self.population
+
+    def headed(self, fixed: Sequence[str]) -> list[str]:
+        """Return the header of a file with these columns behind those of the dimensions.
+
+        A dimension that is called like one of them, or begins with ``by:``, has ``by:`` in front of its name.
+        """
+        return [f"by:{d}" if d in fixed or d.startswith("by:") else d for d in self.by] + list(fixed)
 
     @property
     def internal(self) -> str:

@@ -84,7 +84,7 @@ def _write_table(folder, about, rows):
             shown = r["status"] == "published"
             release.append([*r["codes"], r.get("shown", r["value"]) if shown else "", "" if shown else "c"])
     write_csv(folder / f"release/{name}.csv", release)
-    columns = {d: [r["codes"][i] for r in rows] for i, d in enumerate(by)}
+    columns = {f"by:{d}": [r["codes"][i] for r in rows] for i, d in enumerate(by)}
     columns["total"] = [float(r["facts"].get("total", r["value"])) for r in rows]
     columns["count"] = [int(r["count"]) if r["count"] else None for r in rows]
     tops = sorted({k for r in rows for k in r["facts"] if k.startswith("top")})

@@ -71,7 +71,7 @@ def _write_cells(folder, codes, sums, status):
         out.writerow(["a", "b", "value", "flag"])
         out.writerows([a[k], b[k], value[k] if shown[k] else "", "" if shown[k] else "c"] for k in range(n * n))
     # One contribution makes a cell unsafe; what it needs was said beforehand.
-    facts = {"a": a, "b": b, "total": value.astype(float), "count": np.full(n * n, 9)}
+    facts = {"by:a": a, "by:b": b, "total": value.astype(float), "count": np.full(n * n, 9)}
     facts |= {"top1": np.where(unsafe, value, value / 9), "top2": np.where(unsafe, 0.0, value / 9)}
     nothing = pa.nulls(n * n, pa.float64())
     facts |= {"state": pa.nulls(n * n, pa.string())} | dict.fromkeys(folders.SAID[1:], nothing)

@@ -148,7 +148,7 @@ def test_linked_copies_that_differ(tmp_path):
     assert tampered(tmp_path, "linked", change) == [2]
 
 
-@pytest.mark.parametrize("column", ["industry", "total", "count"])
+@pytest.mark.parametrize("column", ["by:industry", "total", "count"])
 def test_facts_of_other_rows(tmp_path, column):
     certificate = write(tmp_path / "out", folders.square())
     path = tmp_path / "out/internal/facts/turnover.parquet"
