@@ -16,6 +16,7 @@ from cellguard.attack.known import Known
 from cellguard.errors import listing
 from cellguard.files.build import input_digests
 from cellguard.files.jobfile import Job
+from cellguard.files.rulespec import taken_on_trust
 from cellguard.hierarchy.twins import twin_note
 from cellguard.protect.suppress.suppress import Suppression
 from cellguard.protection import Requirements
@@ -141,6 +142,7 @@ class Audited:
             **self._cost(),
             "failing": self.failures(),
             "insiders": "not checked",
+            "trusted": taken_on_trust(rule for here in self.findings.by_table for rule in here.rules),
             "warnings": list(self.notes),
             "settings": {} if self.job is None else self.job.model_dump(),
             "inputs": {} if self.job is None else input_digests(self.job),

@@ -101,6 +101,8 @@ def show_audit(summary: Mapping[str, Any], written: Sequence[str]) -> None:
         click.echo(f"Warning: {warning}")
     if "insiders" in summary:
         click.echo("Insiders not checked.")
+    for rule in summary.get("trusted", ()):
+        click.echo(f"Taken on trust: the rule {rule}, which `cellguard verify` cannot recompute.")
     for line in written:
         click.echo(f"Written: {line}")
 

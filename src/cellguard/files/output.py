@@ -25,7 +25,7 @@ from cellguard.errors import InputError
 from cellguard.files import layout
 from cellguard.files.formats import write_formats
 from cellguard.files.jobfile import Job
-from cellguard.files.rulespec import dump_rule
+from cellguard.files.rulespec import dump_rule, taken_on_trust
 from cellguard.files.write import csv_text, whole_folder
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.suppress.explain import Explanations
@@ -214,7 +214,7 @@ def _write_certificate(folder: Path, outcome: Outcome) -> None:
         "grains": [{"response": r, "population": p, "decimals": grain[t.name]} for (r, p), t in topics.items()],
         "witnesses": proof.many,
         "insiders": [],
-        "trusted": [],
+        "trusted": taken_on_trust(rule for spec in job.tables for rule in spec.rules),
         "files": {
             path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
             for path in sorted(folder.rglob("*"))

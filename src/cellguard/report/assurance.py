@@ -32,6 +32,8 @@ def verdict(case: Case) -> dict[str, Any]:
         (f"{int((shown & ~hidden).sum()):,}", "published", share(int((shown & ~hidden).sum()), int(shown.sum()))),
     ]
     sentence += f" Insiders: {case.summary.get('insiders', 'not checked')}."
+    if case.summary.get("trusted"):
+        sentence += f" Taken on trust, since `verify` cannot recompute it: {', '.join(case.summary['trusted'])}."
     return {"kind": audit.verdict, "headline": headline, "sentence": sentence, "figures": figures}
 
 
