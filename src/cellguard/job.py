@@ -16,7 +16,7 @@ import numpy as np
 from cellguard.attack.audit import Audit, audit
 from cellguard.attack.known import Known, read_known
 from cellguard.errors import InputError, NotProtected, Stopped, did_you_mean, listing
-from cellguard.files.build import build_tables
+from cellguard.files.build import build_tables, refuse_changed
 from cellguard.files.excel import check_excel
 from cellguard.files.folder import read_folder, read_known_sums, read_statuses
 from cellguard.files.jobfile import Job
@@ -51,12 +51,19 @@ def audit_job(job: Job, *, intervals: bool = False, threads: int = 1, tell: Tell
     for table, cells in zip(linked.tables, linked.cells_of, strict=True):
         hidden[cells] |= table.apriori.has(State.secondary)
     pattern = Pattern(linked, assessment.needs.primary, hidden & ~assessment.needs.primary)
-    known = read_known(job.path(job.known), linked) if job.known else None
+    known = _known(assessment)
     seconds = dict(assessment.seconds)
     with _step("auditing", seconds, tell):
         found = _audit(assessment.needs, pattern, known, intervals, threads, tell)
     return Audited(
-        assessment.findings, found, seconds, known, job, notes=tuple(assessment.warnings()), counts=assessment.counts
+        assessment.findings,
+        found,
+        seconds,
+        known,
+        job,
+        notes=tuple(assessment.warnings()),
+        counts=assessment.counts,
+        inputs=assessment.inputs,
     )
 
 
@@ -76,7 +83,7 @@ def protect_job(
     _refuse_perturbed(job)
     assessment = assess_job(job, tell=tell)
     seconds = dict(assessment.seconds)
-    known = read_known(job.path(job.known), assessment.tables) if job.known else None
+    known = _known(assessment)
     if assessment.needs.unprotectable.any():
         raise NotProtected(assessment.warnings()[-1])
     with _step("choosing the cells to hide", seconds, tell):
@@ -104,7 +111,18 @@ def protect_job(
         chosen,
         notes=tuple(assessment.warnings()),
         counts=assessment.counts,
+        inputs=assessment.inputs,
     )
+
+
+def _known(assessment: Assessment) -> Known | None:
+    """Read the totals that the attacker has, if the job names any."""
+    job = assessment.job
+    if not job.known:
+        return None
+    known = read_known(job.path(job.known), assessment.tables)
+    refuse_changed(job, {job.known: assessment.inputs.get(job.known, "")})
+    return known
 
 
 def _refuse_perturbed(job: Job) -> None:
@@ -260,7 +278,7 @@ def assess_job(job: Job, *, tell: Tell = silent) -> Assessment:
     with _step("setting protection levels", seconds, tell):
         attack = job.attack
         needs = require(findings, Knowledge(attack.lower, attack.upper, attack.percent))
-    return Assessment(job, findings, needs, seconds, built.notes, built.counts)
+    return Assessment(job, findings, needs, seconds, built.notes, built.counts, built.inputs)
 
 
 @contextmanager

@@ -14,7 +14,6 @@ from cellguard.attack.audit import Audit
 from cellguard.attack.explain import explain
 from cellguard.attack.known import Known
 from cellguard.errors import listing
-from cellguard.files.build import input_digests
 from cellguard.files.jobfile import Job
 from cellguard.files.rulespec import taken_on_trust
 from cellguard.hierarchy.twins import twin_note
@@ -35,6 +34,7 @@ class Assessment:
     seconds: Mapping[str, float]
     notes: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Assessment: {self.findings!r}>"
@@ -107,7 +107,10 @@ class Assessment:
 
 @dataclass(frozen=True, eq=False)
 class Audited:
-    """An audit with what it was made from; ``job`` is None for a folder."""
+    """An audit with what it was made from; ``job`` is None for a folder.
+
+    ``inputs`` are the digests of the files as they were when they were read.
+    """
 
     findings: Findings
     audit: Audit
@@ -117,6 +120,7 @@ class Audited:
     suppression: Suppression | None = None
     notes: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Audited: {self.audit!r}>"
@@ -145,7 +149,7 @@ class Audited:
             "trusted": taken_on_trust(rule for here in self.findings.by_table for rule in here.rules),
             "warnings": list(self.notes),
             "settings": {} if self.job is None else self.job.model_dump(),
-            "inputs": {} if self.job is None else input_digests(self.job),
+            "inputs": dict(self.inputs),
             "versions": {name: version(name) for name in ("cellguard", "highspy", "numba", "numpy", "scipy")},
             "seed": None if self.suppression is None else "fixed",
             "seconds": {step: round(s, 3) for step, s in self.seconds.items()},

@@ -1,4 +1,4 @@
-"""A rule that the verifier has no twin of is named as taken on trust wherever a reader looks, and release and proof hold."""
+"""A rule that the verifier has no twin of is named as taken on trust wherever a reader looks."""
 
 import json
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def registered(monkeypatch):
 
 
 def test_every_rule_of_ours_has_a_twin():
-    written = {name: 3 for name in ("min_frequency", "p_percent", "max_share", "request")}
+    written = dict.fromkeys(("min_frequency", "p_percent", "max_share", "request"), 3)
     written |= {"dominance": {"n": 1, "k": 75}, "prior_posterior": {"p": 10, "q": 50}, "given": "x"}
     written |= {"linear": {"weights": [1, 0], "rest": -1}}
     assert set(written) == set(rulespec.RULES)
