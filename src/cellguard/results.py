@@ -138,7 +138,7 @@ class Audited:
                 "cells": len(tables),
                 "relations": int(tables.relations.shape[0]),
                 "primary": int(found.needs.primary.sum()),
-                "secondary": int(found.pattern.secondary.sum()),
+                "secondary": int((found.pattern.secondary & ~found.pattern.unpublished).sum()),
                 "failing": int(found.failing.sum()),
                 "undecided": int(found.undecided.sum()),
                 "witnesses": len(found.found.moves),
@@ -184,7 +184,7 @@ class Audited:
         status = self.audit.pattern.status(number)
         cells = self.audit.needs.tables.cells_of[number]
         counts = {word: int((status == word).sum()) for word in STATUS}
-        hidden = self.audit.pattern.hidden[cells]
+        hidden = np.isin(status, STATUS[1:3])
         return {
             "cells": len(status),
             **counts,

@@ -294,7 +294,7 @@ def audit(path: Path | None, as_json: bool, quiet: bool, **options: Any) -> None
 def verify(certificate: Path, release: Path | None, internal: Path | None, as_json: bool, quiet: bool) -> None:
     """Check a CERTIFICATE (or an output folder) in exact arithmetic, without a solver.
 
-    Nine checks with code of their own: cells, relations, published values, needs and witnesses are all worked out again
+    Ten checks with code of their own: cells, relations, published values, needs and witnesses are all worked out again
     from the stored files. It is a checksum of a proof, not a signature. Exit status 1 if any check fails.
     """
     from cellguard.cli.show import show_verification
@@ -309,6 +309,7 @@ def verify(certificate: Path, release: Path | None, internal: Path | None, as_js
     if as_json:
         checks = [{"number": c.number, "name": c.name, "passed": c.passed, "detail": c.detail} for c in found.checks]
         summary = {"valid": found.valid, "checks": checks, "warnings": found.warnings, "trusted": found.trusted}
+        summary["said"] = dict(found.said)
         click.echo(json.dumps(summary, indent=2))
     elif not quiet:
         show_verification(found)

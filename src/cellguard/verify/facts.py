@@ -47,11 +47,19 @@ class Facts:
     excess: tuple[Floats, ...] = ()
     unwaived: Floats | None = None
     requested: Floats | None = None
+    cost: Floats | None = None
 
     @property
     def basis(self) -> Floats:
         """The total that contributions relate to."""
         return self.total if self.base is None else self.base
+
+    @property
+    def said(self) -> tuple[Bools, ...]:
+        """For which rows something was said beforehand: a state, a cost, a bound below and above, a need of either."""
+        cost = np.zeros(self.total.size, dtype=bool) if self.cost is None else ~np.isnan(self.cost)
+        bounds = (bools(pc.is_valid(bound)) for bound in (self.lower, self.upper))
+        return self.state >= 0, cost, *bounds, ~np.isnan(self.need_lower), ~np.isnan(self.need_upper)
 
     @property
     def scale(self) -> Floats:
@@ -94,8 +102,8 @@ def read_facts(folder: Folder, table: TableSpec, codes: list[pa.Array]) -> Facts
         excess=tuple(numbers(name) for name in excess),
         unwaived=numbers("unwaived1") if "unwaived1" in optional else None,
         requested=_marks(found, "requested", table) if "requested" in optional else None,
+        cost=numbers("cost"),
     )
-    numbers("cost")
     if any(np.isnan(column).any() for column in (facts.basis, *facts.excess)):
         raise Refused(f"{table.facts} misses a base or an excess")
     if any((column < 0).any() for column in facts.excess):

@@ -35,6 +35,7 @@ class TableSpec:
     decimals: int
     count: bool
     zeros: str
+    tolerance: Fraction
     rules: tuple[Mapping[str, Any], ...]
 
     @property
@@ -135,8 +136,6 @@ def _table(found: object, position: int) -> TableSpec:
         raise Refused(f"{CERTIFICATE}: {where}.by is empty or names a dimension twice")
     if not isinstance(table["count"], bool) or table["zeros"] not in ("known", "possible"):
         raise Refused(f"{CERTIFICATE}: {where} has a wrong count or zeros")
-    if isinstance(table["tolerance"], bool | list | dict):
-        raise Refused(f"{CERTIFICATE}: {where}.tolerance is wrong")
     rules = _list(table["rules"], f"{where}.rules")
     if not all(isinstance(rule, dict) and len(rule) == 1 for rule in rules):
         raise Refused(f"{CERTIFICATE}: {where}.rules is not a list of rules")
@@ -148,8 +147,18 @@ def _table(found: object, position: int) -> TableSpec:
         decimals=_whole(table["decimals"], f"{where}.decimals", MOST_DECIMALS),
         count=table["count"],
         zeros=table["zeros"],
+        tolerance=_tolerance(table["tolerance"], f"{where}.tolerance"),
         rules=tuple(rules),
     )
+
+
+def _tolerance(found: object, where: str) -> Fraction:
+    """Return how far a relation may be off, 0 if nothing is said."""
+    if found is None:
+        return Fraction(0)
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < float("inf"):
+        raise Refused(f"{CERTIFICATE}: {where} is not a number from 0")
+    return Fraction(str(found))
 
 
 def _attack(found: object) -> Attack:

@@ -21,7 +21,7 @@ from unit.verify.folders import read_csv, seal, sign, write_csv
 
 NAMES = list(made_folders.ALL)
 # What a reader may like to see, but no proof needs.
-IDLE = {"reasons", "cost", "interval_lower", "interval_upper", "label", "tolerance"}
+IDLE = {"reasons", "cost", "interval_lower", "interval_upper"}
 NEEDS = {"need_lower", "need_upper", "need_sliding"}
 
 

@@ -1,11 +1,13 @@
 """A large folder is verified in seconds: no step goes through cells or moves one by one."""
 
 import csv
+import json
 import time
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import yaml
 
 from cellguard.verify.verify import verify
 from unit.verify import folders
@@ -80,6 +82,20 @@ def _write_cells(folder, codes, sums, status):
     hidden = int((~shown).sum())
     about = {"by": ["a", "b"], "response": "turnover", "population": "all", "decimals": 0}
     folders.write_json(folder / "release/metadata.json", {"big": about | {"cells": n * n, "suppressed": hidden}})
+    _write_summary(folder, status, value[~shown].sum())
+
+
+def _write_summary(folder, status, hidden):
+    counts = {word: int((status == word).sum()) for word in ("published", "primary", "secondary", "unpublished")}
+    path = folder / "internal/summary.json"
+    found = json.loads(path.read_text())
+    found["tables"]["big"] |= {"cells": status.size, **counts, "suppressed_value": float(hidden)}
+    found["set"] |= {"cells": status.size, "primary": counts["primary"], "secondary": counts["secondary"]}
+    found["set"]["witnesses"] = 16
+    folders.write_json(path, found)
+    job = yaml.safe_load((folder / "internal/job.yaml").read_text())
+    job["tables"][0]["apriori"] = "said.csv"
+    folders.write_job(folder, job)
 
 
 def test_twenty_thousand_cells_in_seconds(tmp_path):
