@@ -17,6 +17,7 @@ from cellguard.attack.audit import Audit, audit
 from cellguard.attack.known import Known, read_known
 from cellguard.errors import InputError, NotProtected, Stopped, did_you_mean, listing
 from cellguard.files.build import build_tables, refuse_changed
+from cellguard.files.compare import Again, compare
 from cellguard.files.excel import check_excel
 from cellguard.files.folder import read_folder, read_known_sums, read_statuses
 from cellguard.files.jobfile import Job
@@ -33,6 +34,7 @@ from cellguard.table.apriori import State
 from cellguard.table.facts import BoolArray
 from cellguard.table.pattern import Pattern, release
 from cellguard.table.tableset import TableSet, link
+from cellguard.verify.verify import CHECKS, Check
 
 Tell = Callable[[str], None]
 _UNTIL_STOPPED = 10_000
@@ -209,6 +211,22 @@ def audit_folder(folder: str | Path, *, intervals: bool = False, threads: int = 
     with _step("auditing", seconds, tell):
         found = _audit(needs, pattern, known, intervals, threads, tell)
     return Audited(findings, found, seconds, known)
+
+
+def verify_inputs(inside: str | Path, job: Job, *, tell: Tell = silent) -> tuple[Check, ...]:
+    """Check that the internal half of an output folder is what a job gives: its words, its files, and their facts.
+
+    These checks go beyond those of `cellguard.verify`, which has the folder alone and takes its facts as given.
+    """
+    _refuse_perturbed(job)
+    assessment = assess_job(job, tell=tell)
+    known = _known(assessment)
+    again = Again(job, assessment.inputs, assessment.findings, None if known is None else known.sums)
+    found = compare(Path(inside), again)
+    return tuple(
+        Check(number, f"{name} again", wrong is None, wrong or "as stored")
+        for number, (name, wrong) in enumerate(found.items(), start=CHECKS + 1)
+    )
 
 
 def _stored_known(folder: str | Path, tables: TableSet) -> Known | None:

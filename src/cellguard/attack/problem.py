@@ -7,6 +7,7 @@ nothing about a verdict hangs on rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -35,6 +36,10 @@ class Grains:
     def size(self) -> FloatArray:
         """Return the size of each cell's grain."""
         return 10.0 ** -self.decimals.astype(float)
+
+    def exact(self) -> list[Decimal]:
+        """Return the values as exact decimals."""
+        return [Decimal(v).scaleb(-d) for v, d in zip(self.value.tolist(), self.decimals.tolist(), strict=True)]
 
 
 @dataclass(frozen=True, eq=False)

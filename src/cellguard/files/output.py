@@ -21,6 +21,7 @@ import yaml
 
 from cellguard.attack.audit import Audit
 from cellguard.attack.certificate import Witnesses, witnesses
+from cellguard.attack.problem import Grains
 from cellguard.errors import InputError
 from cellguard.files import layout
 from cellguard.files.formats import write_formats
@@ -34,6 +35,7 @@ from cellguard.table.apriori import NUMBERS, State
 from cellguard.table.facts import Facts, FloatArray
 from cellguard.table.pattern import Release, release
 from cellguard.table.table import Table
+from cellguard.table.tableset import TableSet
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,9 +98,12 @@ def _write_internal(folder: Path, outcome: Outcome) -> None:
     needs = [audit.in_grains(_on_cells(audit, amounts)) for amounts in _needs(audit)]
     for number, here in enumerate(outcome.findings.by_table):
         _write_cells(folder, number, here, outcome, needs)
-        _write_facts(folder, number, here.table, audit)
+        cells = audit.needs.tables.cells_of[number]
+        facts = facts_of(here.table, [audit.values[c] for c in cells.tolist()])
+        pq.write_table(facts, folder / "facts" / f"{here.table.name}.parquet")
     for dimension in {d.name: d for t in audit.needs.tables.tables for d in t.dimensions}.values():
-        _write_hierarchies(folder, dimension)
+        path = folder / "hierarchies" / f"{dimension.name}.csv"
+        path.write_text(hierarchies_text(dimension), encoding="utf-8")
     resolved = yaml.safe_dump(outcome.job.model_dump(), sort_keys=False, allow_unicode=True)
     (folder / "job.yaml").write_text(resolved, encoding="utf-8")
     _write_json(folder / "summary.json", outcome.summary)
@@ -149,11 +154,11 @@ def _reasons(here: TableFindings, cells: Any, outcome: Outcome) -> list[str]:  #
     return reasons
 
 
-def _write_facts(folder: Path, number: int, table: Table, audit: Audit) -> None:
-    cells = audit.needs.tables.cells_of[number]
+def facts_of(table: Table, values: Sequence[Decimal]) -> pa.Table:
+    """Return what is stored of a table's facts; ``values`` are the exact values of its cells."""
     codes = zip(layout.facts([d.name for d in table.dimensions]), table.dimensions, table.codes, strict=True)
     columns: dict[str, pa.Array] = {name: pa.array(np.array(d.codes, object)[c].tolist()) for name, d, c in codes}
-    columns["total"] = pa.array([float(audit.values[c]) for c in cells.tolist()])
+    columns["total"] = pa.array([float(value) for value in values], pa.float64())
     facts = table.facts
     many = pa.nulls(len(table), pa.int64()) if facts.count is None else pa.array(facts.count.astype(np.int64))
     columns["count"] = many
@@ -167,7 +172,7 @@ def _write_facts(folder: Path, number: int, table: Table, audit: Audit) -> None:
     for name in NUMBERS:
         said = getattr(table.apriori, name)
         columns[name] = pa.array(said, pa.float64(), mask=np.isnan(said))
-    pq.write_table(pa.table(columns), folder / "facts" / f"{table.name}.parquet")
+    return pa.table(columns)
 
 
 def _facts_of_records(facts: Facts) -> dict[str, pa.Array]:
@@ -183,35 +188,24 @@ def _facts_of_records(facts: Facts) -> dict[str, pa.Array]:
     return columns
 
 
-def _write_hierarchies(folder: Path, dimension: Dimension) -> None:
+def hierarchies_text(dimension: Dimension) -> str:
+    """Return what is stored of a dimension."""
     rows = [
         (number, code, h.parent_of(code) or "", dimension.labels.get(code, ""))
         for number, h in enumerate(dimension.hierarchies)
         for code in h.codes
     ]
-    text = csv_text(("hierarchy", "code", "parent", "label"), rows)
-    (folder / "hierarchies" / f"{dimension.name}.csv").write_text(text, encoding="utf-8")
+    return csv_text(("hierarchy", "code", "parent", "label"), rows)
 
 
 def _write_certificate(folder: Path, outcome: Outcome) -> None:
-    job, findings, audit = outcome.job, outcome.findings, outcome.audit
+    job, audit = outcome.job, outcome.audit
     proof = witnesses(audit)
     _write_witnesses(folder / "internal" / "certificate.parquet", proof, audit)
-    tables = [_table_spec(here, tuple(spec.rules)) for here, spec in zip(findings.by_table, job.tables, strict=True)]
-    topics = {(t.response, t.population): t for t in audit.needs.tables.tables}
-    grain = {t.name: int(audit.grains.decimals[c[0]]) for t, c in _first_cells(audit)}
     document: dict[str, Any] = {
         "format": 1,
         "claim": "outsider",
-        "tables": tables,
-        "equations": [str(e) for e in audit.needs.tables.equations],
-        "attack": {
-            "lower": _bound(job.attack.lower),
-            "upper": _bound(job.attack.upper),
-            "percent": None if job.attack.percent is None else _number(job.attack.percent),
-        },
-        "known": _known(outcome),
-        "grains": [{"response": r, "population": p, "decimals": grain[t.name]} for (r, p), t in topics.items()],
+        **about_inputs(job, outcome.findings, audit.grains, outcome.known),
         "witnesses": proof.many,
         "insiders": [],
         "trusted": taken_on_trust(rule for spec in job.tables for rule in spec.rules),
@@ -226,20 +220,33 @@ def _write_certificate(folder: Path, outcome: Outcome) -> None:
     _write_json(folder / "internal" / "certificate.json", document)
 
 
-def _known(outcome: Outcome) -> list[list[tuple[int, int]]]:
+def about_inputs(job: Job, findings: Findings, grains: Grains, known: sp.csr_array | None) -> dict[str, Any]:
+    """Return the part of a certificate that follows from the inputs alone, whatever is hidden."""
+    linked = findings.tables
+    topics = {(t.response, t.population): c for t, c in zip(linked.tables, linked.cells_of, strict=True)}
+    rules = [tuple(spec.rules) for spec in job.tables]
+    return {
+        "tables": [_table_spec(here, own) for here, own in zip(findings.by_table, rules, strict=True)],
+        "equations": [str(e) for e in linked.equations],
+        "attack": {
+            "lower": _bound(job.attack.lower),
+            "upper": _bound(job.attack.upper),
+            "percent": None if job.attack.percent is None else _number(job.attack.percent),
+        },
+        "known": [] if known is None else _known(linked, known),
+        "grains": [
+            {"response": r, "population": p, "decimals": int(grains.decimals[cells[0]])}
+            for (r, p), cells in topics.items()
+        ],
+    }
+
+
+def _known(tables: TableSet, known: sp.csr_array) -> list[list[list[int]]]:
     """Return each sum that the attacker knows as cells: the position of a table, and a row in it."""
-    if outcome.known is None:
-        return []
-    table, row = outcome.audit.needs.tables.first
+    table, row = tables.first
     return [
-        list(zip(table[cells].tolist(), row[cells].tolist(), strict=True))
-        for cells in np.split(outcome.known.indices, outcome.known.indptr[1:-1])
+        np.column_stack([table[cells], row[cells]]).tolist() for cells in np.split(known.indices, known.indptr[1:-1])
     ]
-
-
-def _first_cells(audit: Audit) -> list[tuple[Table, Any]]:
-    tables = audit.needs.tables
-    return list(zip(tables.tables, tables.cells_of, strict=True))
 
 
 def _write_witnesses(path: Path, proof: Witnesses, audit: Audit) -> None:

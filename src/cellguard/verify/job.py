@@ -54,7 +54,7 @@ class Job:
 def read_job(folder: Folder) -> Job:
     """Read the stored job; a key that is not there is refused, since a default would be a guess."""
     words = attempt(NAME, lambda: yaml.safe_load(read_bytes(folder, NAME)))
-    _has_keys(words, KEYS, "it")
+    _has_keys(words, KEYS, "")
     _has_keys(words["attack"], ATTACK_KEYS, "attack")
     if words["microdata"] is not None:
         _has_keys(words["microdata"], RECORDS_KEYS, "microdata")
@@ -71,10 +71,11 @@ def read_job(folder: Folder) -> Job:
 
 def _has_keys(found: object, keys: Sequence[str], where: str) -> None:
     if not isinstance(found, dict):
-        raise Refused(f"{NAME} is not a job: {where} is not a mapping")
+        raise Refused(f"{NAME} is not a job: {where or 'it'} is not a mapping")
     for key in keys:
         if key not in found:
-            raise Refused(f"{NAME}: {where} has no key {key}, and what the certificate claims depends on it")
+            place = f"{where}.{key}".lstrip(".")
+            raise Refused(f"{NAME} does not have {place}, and what the certificate claims depends on it")
 
 
 def check_job(job: Job, spec: Spec) -> None:
@@ -149,8 +150,8 @@ def check_origins(job: Job, spec: Spec, facts: Sequence[Facts]) -> None:
         for key, said in zip(SAID, here.said, strict=True):
             if said.any() and not found["apriori"] and not columns.get(key):
                 raise Refused(
-                    f"{table.facts} row {int(np.argmax(said))} has a {key} of its own, but {NAME} names neither an "
-                    f"a-priori file nor a column of the cells that could have said it"
+                    f"{table.facts} row {int(np.argmax(said))}: {key} was said of it, but {NAME} names neither an "
+                    "a-priori file nor a column of the cells that could have said it"
                 )
         records = job.records(found)
         if records is None and (here.unwaived is not None or here.requested is not None):

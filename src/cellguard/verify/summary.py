@@ -27,12 +27,12 @@ def check_summary(folder: Folder, job: Job, cells: Cells, rows: Rows) -> None:
     found = read_json(read_bytes(folder, NAME), NAME)
     said = {"verdict": "safe", "failing": [], "trusted": list(cells.spec.trusted), "settings": job.words}
     for key, expected in said.items():
-        _same(found, key, expected, "it")
-    if _get(found, "step", "it") not in STEPS:
+        _same(found, key, expected)
+    if _get(found, "step") not in STEPS:
         raise Refused(f"{NAME}: step is none of {', '.join(STEPS)}")
-    if not str(_get(found, "insiders", "it")).startswith("not checked"):
+    if not str(_get(found, "insiders")).startswith("not checked"):
         raise Refused(f"{NAME} says of insiders what the certificate does not")
-    _check_inputs(_get(found, "inputs", "it"))
+    _check_inputs(_get(found, "inputs"))
     _check_set(_mapping(found, "set"), cells, rows)
     tables = _mapping(found, "tables")
     if list(tables) != [table.name for table in cells.spec.tables]:
@@ -60,7 +60,7 @@ def _check_set(found: Mapping[str, Any], cells: Cells, rows: Rows) -> None:
         "witnesses": cells.spec.witnesses,
     }
     for key, count in expected.items():
-        _same(found, key, count, "set")
+        _same(found, key, count, "set.")
 
 
 def _distinct(cells: Cells, chosen: Bools) -> int:
@@ -69,7 +69,7 @@ def _distinct(cells: Cells, chosen: Bools) -> int:
 
 def _check_table(number: int, tables: Mapping[str, Any], cells: Cells, rows: Rows) -> None:
     table = cells.spec.tables[number]
-    found, where = _mapping(tables, table.name), f"tables.{table.name}"
+    found, where = _mapping(tables, table.name), f"tables.{table.name}."
     status = rows.status[cells.rows(number)]
     expected = {"cells": status.size, "failing": 0}
     expected |= {word: int((status == i).sum()) for i, word in enumerate(STATUSES)}
@@ -80,26 +80,26 @@ def _check_table(number: int, tables: Mapping[str, Any], cells: Cells, rows: Row
     grain = 10.0 ** -cells.spec.grains[table.group]
     slack = DUST * float(np.abs(hidden).sum()) * grain + hidden.size * grain
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise Refused(f"{NAME}: {where}.suppressed_value is not a number")
+        raise Refused(f"{NAME}: {where}suppressed_value is not a number")
     if abs(value - float(hidden.sum()) * grain) > slack:
-        raise Refused(f"{NAME}: {where}.suppressed_value is not the sum of the suppressed values")
+        raise Refused(f"{NAME}: {where}suppressed_value is not the sum of the suppressed values")
 
 
-def _get(found: Mapping[str, Any], key: str, where: str) -> Any:  # noqa: ANN401
+def _get(found: Mapping[str, Any], key: str, where: str = "") -> Any:  # noqa: ANN401
     if key not in found:
-        raise Refused(f"{NAME}: {where} has no {key}")
+        raise Refused(f"{NAME} has no {where}{key}")
     return found[key]
 
 
 def _mapping(found: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    inner = _get(found, key, "it")
+    inner = _get(found, key)
     if not isinstance(inner, dict):
         raise Refused(f"{NAME}: {key} is not a mapping")
     return inner
 
 
-def _same(found: Mapping[str, Any], key: str, expected: object, where: str) -> None:
+def _same(found: Mapping[str, Any], key: str, expected: object, where: str = "") -> None:
     """Refuse another value than the expected one; true and 1 are not the same."""
     value = _get(found, key, where)
     if value != expected or isinstance(value, bool) != isinstance(expected, bool):
-        raise Refused(f"{NAME}: {where}'s {key} is not what the other files say")
+        raise Refused(f"{NAME}: {where}{key} is not what the other files say")

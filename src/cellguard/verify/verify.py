@@ -27,6 +27,8 @@ from cellguard.verify.summary import check_summary
 from cellguard.verify.sums import check_sums
 from cellguard.verify.witnesses import check_moves, check_relations, read_witnesses
 
+CHECKS = 10
+
 
 @dataclass(frozen=True)
 class Check:
