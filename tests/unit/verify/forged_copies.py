@@ -95,6 +95,21 @@ def shown_in_workbook(f):
     f.later.append(later)
 
 
+def in_notes(f):
+    def later(out):
+        path = out / "release/tables.xlsx"
+        with zipfile.ZipFile(path) as book:
+            parts = {name: book.read(name) for name in book.namelist()}
+        notes = "xl/worksheets/sheet1.xml"
+        assert b"Some cells" in parts[notes]
+        parts[notes] = parts[notes].replace(b"Some cells", b"W/small has 2; some cells")
+        with zipfile.ZipFile(path, "w") as book:
+            for name, content in parts.items():
+                book.writestr(name, content)
+
+    f.later.append(later)
+
+
 def on_page(change):
     return lambda f: f.later.append(page(change))
 

@@ -103,6 +103,7 @@ FORGERIES = [
     Forgery("a hidden value in the CSV file", copies.shown_in_csv, FOLDER),
     Forgery("a hidden value in the Parquet file", copies.shown_in_parquet, FOLDER),
     Forgery("a hidden value in the workbook", copies.shown_in_workbook, FOLDER),
+    Forgery("a hidden value in the notes of the workbook", copies.in_notes, FOLDER),
     Forgery("a hidden value in the data of the page", copies.on_page(copies.show_first), FOLDER),
     Forgery("notes in the data of the page", copies.on_page(copies.extra_notes), FOLDER),
     Forgery("a hidden value in the text of the page", copies.in_page("</main>", "<p>W/small: 2.0</p></main>"), FOLDER),
