@@ -16,7 +16,8 @@ import numpy as np
 from cellguard.attack.audit import Audit, audit
 from cellguard.attack.known import Known, read_known
 from cellguard.errors import InputError, NotProtected, Stopped, did_you_mean, listing
-from cellguard.files.build import build_tables
+from cellguard.files.build import build_tables, refuse_changed
+from cellguard.files.compare import Again, compare
 from cellguard.files.excel import check_excel
 from cellguard.files.folder import read_folder, read_known_sums, read_statuses
 from cellguard.files.jobfile import Job
@@ -34,6 +35,7 @@ from cellguard.table.apriori import State
 from cellguard.table.facts import BoolArray
 from cellguard.table.pattern import Pattern, release
 from cellguard.table.tableset import TableSet, link
+from cellguard.verify.verify import CHECKS, Check
 from cellguard.world.knowledge import Knowledge
 
 Tell = Callable[[str], None]
@@ -53,12 +55,19 @@ def audit_job(job: Job, *, intervals: bool = False, threads: int = 1, tell: Tell
     for table, cells in zip(linked.tables, linked.cells_of, strict=True):
         hidden[cells] |= table.apriori.has(State.secondary)
     pattern = Pattern(linked, assessment.needs.primary, hidden & ~assessment.needs.primary)
-    known = read_known(job.path(job.known), linked) if job.known else None
+    known = _known(assessment)
     seconds = dict(assessment.seconds)
     with _step("auditing", seconds, tell):
         found = _audit(assessment.needs, pattern, known, intervals, threads, tell)
     return Audited(
-        assessment.findings, found, seconds, known, job, notes=tuple(assessment.warnings()), counts=assessment.counts
+        assessment.findings,
+        found,
+        seconds,
+        known,
+        job,
+        notes=tuple(assessment.warnings()),
+        counts=assessment.counts,
+        inputs=assessment.inputs,
     )
 
 
@@ -82,7 +91,7 @@ def protect_job(
     if folder is not None:
         check_room(folder, sum(len(table) for table in assessment.tables.tables))
     seconds = dict(assessment.seconds)
-    known = read_known(job.path(job.known), assessment.tables) if job.known else None
+    known = _known(assessment)
     if assessment.needs.unprotectable.any():
         raise NotProtected(assessment.warnings()[-1])
     with _step("choosing the cells to hide", seconds, tell):
@@ -110,7 +119,18 @@ def protect_job(
         chosen,
         notes=tuple(assessment.warnings()),
         counts=assessment.counts,
+        inputs=assessment.inputs,
     )
+
+
+def _known(assessment: Assessment) -> Known | None:
+    """Read the totals that the attacker has, if the job names any."""
+    job = assessment.job
+    if not job.known:
+        return None
+    known = read_known(job.path(job.known), assessment.tables)
+    refuse_changed(job, {job.known: assessment.inputs.get(job.known, "")})
+    return known
 
 
 def _refuse_perturbed(job: Job) -> None:
@@ -199,6 +219,22 @@ def audit_folder(folder: str | Path, *, intervals: bool = False, threads: int = 
     return Audited(findings, found, seconds, known, notes=tuple(rule_doubts(findings)))
 
 
+def verify_inputs(inside: str | Path, job: Job, *, tell: Tell = silent) -> tuple[Check, ...]:
+    """Check that the internal half of an output folder is what a job gives: its words, its files, and their facts.
+
+    These checks go beyond those of `cellguard.verify`, which has the folder alone and takes its facts as given.
+    """
+    _refuse_perturbed(job)
+    assessment = assess_job(job, tell=tell)
+    known = _known(assessment)
+    again = Again(job, assessment.inputs, assessment.findings, None if known is None else known.sums)
+    found = compare(Path(inside), again)
+    return tuple(
+        Check(number, f"{name} again", wrong is None, wrong or "as stored")
+        for number, (name, wrong) in enumerate(found.items(), start=CHECKS + 1)
+    )
+
+
 def _stored_known(folder: str | Path, tables: TableSet) -> Known | None:
     sums = read_known_sums(folder, tables)
     return None if sums is None else Known(sums, np.full(sums.shape[0], np.nan))
@@ -271,7 +307,7 @@ def assess_job(job: Job, *, tell: Tell = silent) -> Assessment:
     with _step("setting protection levels", seconds, tell):
         attack = job.attack
         needs = require(findings, Knowledge(attack.lower, attack.upper, attack.percent, attack.crossing == "checked"))
-    return Assessment(job, findings, needs, seconds, built.notes, built.counts)
+    return Assessment(job, findings, needs, seconds, built.notes, built.counts, built.inputs)
 
 
 @contextmanager

@@ -14,8 +14,8 @@ from cellguard.attack.audit import Audit
 from cellguard.attack.explain import explain
 from cellguard.attack.known import Known
 from cellguard.errors import listing
-from cellguard.files.build import input_digests
 from cellguard.files.jobfile import Job
+from cellguard.files.rulespec import taken_on_trust
 from cellguard.headline import Headline, headline, no_rule
 from cellguard.hierarchy.twins import twin_note
 from cellguard.protect.suppress.suppress import Suppression
@@ -36,6 +36,7 @@ class Assessment:
     seconds: Mapping[str, float]
     notes: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Assessment: {self.findings!r}>"
@@ -121,7 +122,10 @@ class Assessment:
 
 @dataclass(frozen=True, eq=False)
 class Audited:
-    """An audit with what it was made from; ``job`` is None for a folder."""
+    """An audit with what it was made from; ``job`` is None for a folder.
+
+    ``inputs`` are the digests of the files as they were when they were read.
+    """
 
     findings: Findings
     audit: Audit
@@ -131,6 +135,7 @@ class Audited:
     suppression: Suppression | None = None
     notes: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Audited: {self.audit!r}>"
@@ -158,7 +163,7 @@ class Audited:
                 "cells": len(tables),
                 "relations": int(tables.relations.shape[0]),
                 "primary": int(found.needs.primary.sum()),
-                "secondary": int(found.pattern.secondary.sum()),
+                "secondary": int((found.pattern.secondary & ~found.pattern.unpublished).sum()),
                 "failing": int(found.failing.sum()),
                 "undecided": int(found.undecided.sum()),
                 "witnesses": len(found.found.moves),
@@ -166,9 +171,10 @@ class Audited:
             **self._cost(),
             "failing": self.failures(),
             "insiders": "not checked",
+            "trusted": taken_on_trust(rule for here in self.findings.by_table for rule in here.rules),
             "warnings": list(self.notes),
             "settings": {} if self.job is None else self.job.model_dump(),
-            "inputs": {} if self.job is None else input_digests(self.job),
+            "inputs": dict(self.inputs),
             "versions": {name: version(name) for name in ("cellguard", "highspy", "numba", "numpy", "scipy")},
             "seed": None if self.suppression is None else "fixed",
             "seconds": {step: round(s, 3) for step, s in self.seconds.items()},
@@ -204,7 +210,7 @@ class Audited:
         status = self.audit.pattern.status(number)
         cells = self.audit.needs.tables.cells_of[number]
         counts = {word: int((status == word).sum()) for word in STATUS}
-        hidden = self.audit.pattern.hidden[cells]
+        hidden = np.isin(status, STATUS[1:3])
         return {
             "cells": len(status),
             **counts,

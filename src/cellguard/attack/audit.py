@@ -58,8 +58,7 @@ class Audit:
     @cached_property
     def values(self) -> list[Decimal]:
         """The exact values of the cells of the world, as counted in grains; the distinct cells come first."""
-        grains = self.grains
-        return [Decimal(v).scaleb(-d) for v, d in zip(grains.value.tolist(), grains.decimals.tolist(), strict=True)]
+        return self.grains.exact()
 
     def in_grains(self, amounts: npt.NDArray[np.int64]) -> list[Decimal]:
         """Return whole numbers of grains, one a distinct cell, as exact decimals."""

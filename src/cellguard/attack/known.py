@@ -12,11 +12,14 @@ import scipy.sparse as sp
 from cellguard.errors import InputError, did_you_mean
 from cellguard.hierarchy.hierarchy import IntArray
 from cellguard.table.codes import find_columns, read_codes
+from cellguard.table.columns import all_headed
 from cellguard.table.facts import FloatArray
 from cellguard.table.relations import effective_parents
 from cellguard.table.source import open_source
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
+
+_FIXED = ("table", "value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +33,12 @@ class Known:
 def read_known(path: str | Path | object, tables: TableSet) -> Known:
     """Read totals that an attacker has: dimension columns, and any of ``table``, ``value``.
 
+    The column of a dimension that is itself called ``table`` or ``value`` is called ``by:table`` or ``by:value``.
     Each row is a cell of a table (the first with these dimensions, unless ``table`` names one). If the table has that
     cell, its value is known; if not, the sum of the table's finest cells below it is.
     """
     source = open_source(path, name="known")
-    about = [n for n in source.names if n not in {"table", "value"}]
+    about = [n for n in source.names if n not in _FIXED]
     value = source.numbers("value", blank_is_nan=True) if "value" in source.names else np.full(len(source), np.nan)
     if "table" in source.names:
         wanted = source.text("table").to_pylist()
@@ -44,7 +48,7 @@ def read_known(path: str | Path | object, tables: TableSet) -> Known:
     for name in dict.fromkeys(wanted):
         table = tables[str(name)]
         number = [t.name for t in tables.tables].index(table.name)
-        by = find_columns(source, {d.name: d for d in table.dimensions})
+        by = find_columns(source, {d.name: d for d in table.dimensions}, fixed=_FIXED)
         codes, keep = read_codes(source, by)
         for row in [i for i, n in enumerate(wanted) if n == name and keep[i]]:
             cells = _below(table, [int(c[row]) for c in codes])
@@ -60,9 +64,9 @@ def read_known(path: str | Path | object, tables: TableSet) -> Known:
 
 def _with_dimensions(tables: TableSet, names: list[str]) -> str:
     for table in tables.tables:
-        if {d.name for d in table.dimensions} == set(names):
+        if set(all_headed((d.name for d in table.dimensions), _FIXED)) == set(names):
             return table.name
-    known = [", ".join(d.name for d in t.dimensions) for t in tables.tables]
+    known = [", ".join(all_headed((d.name for d in t.dimensions), _FIXED)) for t in tables.tables]
     raise InputError(
         f"known: no table has exactly the dimensions {', '.join(names)}{did_you_mean(', '.join(names), known)}"
     )

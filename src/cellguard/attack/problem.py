@@ -7,6 +7,7 @@ nothing about a verdict hangs on rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -37,6 +38,10 @@ class Grains:
         """Return the size of each cell's grain."""
         return 10.0 ** -self.decimals.astype(float)
 
+    def exact(self) -> list[Decimal]:
+        """Return the values as exact decimals."""
+        return [Decimal(v).scaleb(-d) for v, d in zip(self.value.tolist(), self.decimals.tolist(), strict=True)]
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -58,8 +63,16 @@ class Problem:
 
 def grains_of(world: World) -> Grains:
     """Choose the grains: counts are whole; magnitudes get a few decimals more than published, as far as exact."""
-    tables = world.tables
-    decimals = np.zeros(len(world), np.int64)
+    return _grains(world.tables, world.is_count, world.value)
+
+
+def listed_grains(tables: TableSet) -> Grains:
+    """Return the grains of the distinct cells alone."""
+    return _grains(tables, tables.is_count, tables.value)
+
+
+def _grains(tables: TableSet, is_count: BoolArray, values: FloatArray) -> Grains:
+    decimals = np.zeros(len(values), np.int64)
     sums = [t for t in tables.tables if not t.is_count]
     if sums:
         largest = max(float(np.abs(t.value).max(initial=0)) for t in sums)
@@ -71,9 +84,8 @@ def grains_of(world: World) -> Grains:
                 "thousands or millions"
             )
         given = max((_given_decimals(t.rounding) for t in sums), default=0)
-        decimals[~world.is_count] = min(room, max(published, given) + _SPARE, 15)
-    value = np.rint(world.value * 10.0**decimals).astype(np.int64)
-    return Grains(decimals, value)
+        decimals[~is_count] = min(room, max(published, given) + _SPARE, 15)
+    return Grains(decimals, np.rint(values * 10.0**decimals).astype(np.int64))
 
 
 def _given_decimals(rounding: float) -> int:

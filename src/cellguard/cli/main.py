@@ -313,14 +313,22 @@ def audit(path: Path | None, as_json: bool, quiet: bool, **options: Any) -> None
 @click.argument("certificate", type=click.Path(path_type=Path))
 @click.option("--release", type=click.Path(path_type=Path), help="The release folder, if it is not beside internal/.")
 @click.option("--internal", type=click.Path(path_type=Path), help="The internal folder, if not the certificate's own.")
+@click.option("--job", type=click.Path(path_type=Path), help="Also read this job's inputs again, and compare.")
 @_AS_JSON
 @_QUIET
-def verify(certificate: Path, release: Path | None, internal: Path | None, as_json: bool, quiet: bool) -> None:
+def verify(
+    certificate: Path, release: Path | None, internal: Path | None, job: Path | None, as_json: bool, quiet: bool
+) -> None:
     """Check a CERTIFICATE (or an output folder) in exact arithmetic, without a solver.
 
-    Nine checks with code of their own: cells, relations, published values, needs and witnesses are all worked out again
+    Ten checks with code of their own: cells, relations, published values, needs and witnesses are all worked out again
     from the stored files. It is a checksum of a proof, not a signature. Exit status 1 if any check fails.
+
+    The folder alone cannot tell whether its facts are those of the data. With --job the inputs are read and the facts
+    worked out again, and job, digests of the inputs and facts are compared with the stored ones.
     """
+    from dataclasses import replace
+
     from cellguard.cli.show import show_verification
     from cellguard.verify.verify import verify as check
 
@@ -330,9 +338,17 @@ def verify(certificate: Path, release: Path | None, internal: Path | None, as_js
 
         refuse_perturbed(path.parent.parent)
     found = check(path, release=release, internal=internal)
+    if job:
+        from cellguard.files.jobfile import Job
+        from cellguard.job import verify_inputs
+
+        with progress(as_json or quiet) as tell:
+            more = verify_inputs(internal or path.resolve().parent, Job.load(job), tell=tell)
+        found = replace(found, checks=found.checks + more)
     if as_json:
         checks = [{"number": c.number, "name": c.name, "passed": c.passed, "detail": c.detail} for c in found.checks]
         summary = {"valid": found.valid, "checks": checks, "warnings": found.warnings, "trusted": found.trusted}
+        summary["said"] = dict(found.said)
         click.echo(json.dumps(summary, indent=2))
     elif not quiet:
         show_verification(found)

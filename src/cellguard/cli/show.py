@@ -95,6 +95,8 @@ def show_audit(summary: Mapping[str, Any], written: Sequence[str], *, cure: str 
         )
     for warning in summary.get("warnings", ()):
         click.echo(f"Warning: {warning}")
+    for rule in summary.get("trusted", ()):
+        click.echo(f"Taken on trust: the rule {rule}, which `cellguard verify` cannot recompute.")
     for line in written:
         click.echo(f"Written: {line}")
     for line in (cure, summary.get("caveat", "")):
@@ -110,6 +112,7 @@ def show_notes(notes: Sequence[str], folder: Path) -> None:
 
 
 _SHOWN = 20
+_SAID = {"cost": "with a cost of their own", "bounds": "with bounds of their own", "needs": "with needs of their own"}
 
 
 def _interval(failure: Mapping[str, Any]) -> str:
@@ -123,9 +126,11 @@ def _interval(failure: Mapping[str, Any]) -> str:
 
 
 def show_verification(found: Verification) -> None:
-    """Print the nine checks, warnings and what is taken on trust."""
+    """Print the checks, what was said of single cells, warnings and what is taken on trust."""
     for check in found.checks:
         click.echo(f"{'ok  ' if check.passed else 'FAIL'} {check.number}. {check.name}: {check.detail}")
+    said = ", ".join(f"{many:,} {_SAID.get(word, word)}" for word, many in found.said.items())
+    click.echo(f"Said of single cells beforehand: {said or 'nothing'}.")
     for warning in found.warnings:
         click.echo(f"Warning: {warning}")
     for rule in found.trusted:

@@ -53,7 +53,7 @@ def read_view(folder: Path, table: str | None, *, internal: bool) -> View:
     guarded = set(about[name]["guarded"])
     rows = _rows(folder / ("internal" if internal else "release") / f"{name}.csv", set() if internal else guarded)
     try:
-        codes = tuple(tuple(row[d] for d in by) for row in rows)
+        codes = _codes(rows, by)
         if perturbed and internal:
             shown = _released(folder / "release" / f"{name}.csv", by, guarded)
             status = tuple(_perturbed_status(row, c, shown, checked) for row, c in zip(rows, codes, strict=True))
@@ -109,7 +109,13 @@ def _unreleased(folder: Path, internal: bool) -> dict[str, Any]:
 
 def _released(path: Path, by: Sequence[str], guarded: Collection[str]) -> set[tuple[str, ...]] | None:
     """Return the codes of the cells that were released; None if nothing was."""
-    return {tuple(row[d] for d in by) for row in _rows(path, guarded)} if path.exists() else None
+    return set(_codes(_rows(path, guarded), by)) if path.exists() else None
+
+
+def _codes(rows: Sequence[Mapping[str, str]], by: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the codes of each row: the first columns are those of the dimensions, whatever they are called."""
+    columns = list(rows[0])[: len(by)] if rows else []
+    return tuple(tuple(row[c] for c in columns) for row in rows)
 
 
 def _perturbed_status(

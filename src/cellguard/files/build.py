@@ -34,15 +34,29 @@ from cellguard.table.tabulate import Wanted, tabulate
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """The tables of a job; what was noticed on the way; and how many records, if any, they were made from."""
+    """The tables of a job; what was noticed on the way; how many records, if any, they were made from.
+
+    ``inputs`` are the digests of the files that were read, by the name that the job gives them.
+    """
 
     tables: list[Table]
     notes: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
 
 def build_tables(job: Job) -> Built:
-    """Read or make the tables of a job, with their dimensions, recodings and a-priori statements."""
+    """Read or make the tables of a job, with their dimensions, recodings and a-priori statements.
+
+    The digests of the files are taken before and after, so that they are those of what was read.
+    """
+    inputs = input_digests(job)
+    built = _build_tables(job)
+    refuse_changed(job, inputs)
+    return replace(built, inputs=inputs)
+
+
+def _build_tables(job: Job) -> Built:
     if len({spec.name for spec in job.tables}) < len(job.tables):
         raise JobError("two tables have the same name; give each a name of its own")
     check_identity(job)
@@ -62,19 +76,34 @@ def build_tables(job: Job) -> Built:
 
 def input_digests(job: Job) -> dict[str, str]:
     """Return the sha-256 of every file that a job reads, by the name that the job gives it."""
+    return {name: _digest(path) for name, path in _input_files(job).items() if path.is_file()}
+
+
+def refuse_changed(job: Job, inputs: Mapping[str, str]) -> None:
+    """Refuse to go on if a file of a job is no longer the one whose digest was taken."""
+    files = _input_files(job)
+    for name, digest in inputs.items():
+        path = files.get(name, job.path(name))
+        if not path.is_file() or _digest(path) != digest:
+            raise InputError(f"the file {name!r} changed while it was read; run again when nobody writes to it")
+
+
+def _input_files(job: Job) -> dict[str, Path]:
     names = [t.cells.source for t in job.tables if t.cells]
     names += [name for t in job.tables for name in (t.apriori, t.impossible) if name]
     for spec in job.dimensions.values():
         names += [name for name in (spec.levels, spec.parents, spec.hrc, spec.labels) if name]
         names += [name for also in spec.also for name in (also.levels, also.parents, also.hrc) if name]
     names += [job.known] if job.known else []
-    found = record_files(job) | {name: job.path(name) for name in dict.fromkeys(names)}
-    return {name: _digest(path) for name, path in found.items() if path.is_file()}
+    return record_files(job) | {name: job.path(name) for name in dict.fromkeys(names)}
 
 
 def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot read {str(path)!r}: {error.strerror}") from None
 
 
 def build_dimensions(job: Job, sources: Mapping[str, Source], records: JobRecords | None) -> dict[str, Dimension]:

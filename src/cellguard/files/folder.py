@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.errors import CellguardError, InputError
+from cellguard.files import layout
 from cellguard.files.names import check_stored_names
 from cellguard.files.rulespec import parse_rule
 from cellguard.hierarchy.build import from_parents
@@ -122,7 +123,8 @@ def read_statuses(folder: str | Path) -> dict[str, dict[str, str]]:
     found = {}
     for spec in specs:
         source = open_source(inside / f"{spec['name']}.csv")
-        codes = zip(*(source.text(name).to_pylist() for name in spec["by"]), strict=True)
+        columns = layout.cells(spec["by"])[: len(spec["by"])]
+        codes = zip(*(source.text(name).to_pylist() for name in columns), strict=True)
         statuses = source.text("status").to_pylist()
         found[spec["name"]] = dict(zip(map("/".join, codes), statuses, strict=True))
     return found
@@ -140,6 +142,7 @@ def _read_dimension(inside: Path, name: str) -> Dimension:
 
 def _read_table(inside: Path, spec: dict[str, Any], dimensions: dict[str, Dimension], unpublished: BoolArray) -> Table:
     source = open_source(inside / "facts" / f"{spec['name']}.parquet")
+    codes = layout.facts(spec["by"])
     tops = sorted((n for n in source.names if n.startswith("top")), key=lambda n: int(n.removeprefix("top")))
     counted = source.column("count").null_count < len(source)
     marks = tuple(n for n in source.names if n.startswith("mark:"))
@@ -159,7 +162,7 @@ def _read_table(inside: Path, spec: dict[str, Any], dimensions: dict[str, Dimens
     about = About(
         spec["name"], spec["response"], spec["population"], spec["count"], spec["decimals"], "known", spec["tolerance"]
     )
-    table = read_cells(source, {name: dimensions[name] for name in spec["by"]}, columns, about)
+    table = read_cells(source, {c: dimensions[name] for c, name in zip(codes, spec["by"], strict=True)}, columns, about)
     if (np.diff(table.rows) < 0).any():
         raise InputError(
             f"the rows of table {table.name!r} are not in the order of its hierarchies, which may disclose something; "

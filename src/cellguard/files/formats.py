@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cellguard.errors import InputError
+from cellguard.files import layout
 from cellguard.files.excel import write_workbook
 from cellguard.table.pattern import Release, ReleasedTable
 
@@ -34,8 +35,8 @@ def released_columns(table: ReleasedTable) -> pa.Table:
             f"table {table.name!r}: Parquet holds numbers of up to {_MOST_DIGITS} digits, and this table has longer "
             "ones; publish fewer decimals, or leave parquet out of `formats`"
         )
-    columns = {name: pa.array(codes.tolist(), pa.string()) for name, codes in zip(table.by, table.codes, strict=True)}
+    columns = [pa.array(codes.tolist(), pa.string()) for codes in table.codes]
     values = [Decimal(text) if text else None for text in table.value]
-    columns["value"] = pa.array(values, pa.decimal128(max(digits, table.decimals + 1, 18), table.decimals))
-    columns["flag"] = pa.array(np.where(table.suppressed, "c", "").tolist(), pa.string())
-    return pa.table(columns)
+    columns.append(pa.array(values, pa.decimal128(max(digits, table.decimals + 1, 18), table.decimals)))
+    columns.append(pa.array(np.where(table.suppressed, "c", "").tolist(), pa.string()))
+    return pa.table(columns, names=layout.released(table.by))

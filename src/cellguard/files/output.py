@@ -21,12 +21,14 @@ import yaml
 
 from cellguard.attack.audit import Audit
 from cellguard.attack.certificate import Witnesses, witnesses
+from cellguard.attack.problem import Grains
 from cellguard.errors import InputError
+from cellguard.files import layout
 from cellguard.files.formats import write_formats
 from cellguard.files.guard import written_codes
 from cellguard.files.jobfile import Job
 from cellguard.files.names import check_names
-from cellguard.files.rulespec import dump_rule
+from cellguard.files.rulespec import dump_rule, taken_on_trust
 from cellguard.files.world import stated_between, write_world
 from cellguard.files.write import csv_text, whole_folder
 from cellguard.headline import headline
@@ -37,6 +39,7 @@ from cellguard.table.apriori import NUMBERS, State
 from cellguard.table.facts import Facts, FloatArray
 from cellguard.table.pattern import Release, release
 from cellguard.table.table import Table
+from cellguard.table.tableset import TableSet
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +84,7 @@ def _write_release(folder: Path, published: Release, raw_codes: bool) -> None:
         flags = np.where(table.suppressed, "c", "")
         codes, guarded = written_codes(table, raw=raw_codes)
         rows = zip(*codes, table.value, flags.tolist(), strict=True)
-        (folder / f"{table.name}.csv").write_text(csv_text([*table.by, "value", "flag"], rows), encoding="utf-8")
+        (folder / f"{table.name}.csv").write_text(csv_text(layout.released(table.by), rows), encoding="utf-8")
         about[table.name] = {
             "by": list(table.by),
             "response": table.response,
@@ -102,9 +105,12 @@ def _write_internal(folder: Path, outcome: Outcome) -> None:
     needs = [audit.in_grains(_on_cells(audit, amounts)) for amounts in _needs(audit)]
     for number, here in enumerate(outcome.findings.by_table):
         _write_cells(folder, number, here, outcome, needs)
-        _write_facts(folder, number, here.table, audit)
+        cells = audit.needs.tables.cells_of[number]
+        facts = facts_of(here.table, [audit.values[c] for c in cells.tolist()])
+        pq.write_table(facts, folder / "facts" / f"{here.table.name}.parquet")
     for dimension in {d.name: d for t in audit.needs.tables.tables for d in t.dimensions}.values():
-        _write_hierarchies(folder, dimension)
+        path = folder / "hierarchies" / f"{dimension.name}.csv"
+        path.write_text(hierarchies_text(dimension), encoding="utf-8")
     resolved = yaml.safe_dump(outcome.job.model_dump(), sort_keys=False, allow_unicode=True)
     (folder / "job.yaml").write_text(resolved, encoding="utf-8")
     _write_json(folder / "summary.json", outcome.summary)
@@ -119,9 +125,6 @@ def _on_cells(audit: Audit, amounts: Any) -> Any:  # noqa: ANN401
     found = np.zeros(len(audit.needs.world), np.int64)
     found[audit.problem.cells] = amounts
     return found[: len(audit.needs.tables)]
-
-
-_INTERNAL = ("value", "count", "status", "reasons", "cost", "need_lower", "need_upper", "need_sliding")
 
 
 def _write_cells(
@@ -142,7 +145,7 @@ def _write_cells(
     columns += [
         [_number(ends[c]) if hidden[c] else "" for c in at] for ends in (audit.lower.tolist(), audit.upper.tolist())
     ]
-    header = [*(d.name for d in table.dimensions), *_INTERNAL, "interval_lower", "interval_upper"]
+    header = layout.cells([d.name for d in table.dimensions])
     text = csv_text(header, zip(*columns, strict=True))
     (folder / f"{table.name}.csv").write_text(text, encoding="utf-8")
 
@@ -159,11 +162,11 @@ def _reasons(here: TableFindings, cells: Any, outcome: Outcome) -> list[str]:  #
     return reasons
 
 
-def _write_facts(folder: Path, number: int, table: Table, audit: Audit) -> None:
-    cells = audit.needs.tables.cells_of[number]
-    codes = zip(table.dimensions, table.codes, strict=True)
-    columns: dict[str, pa.Array] = {d.name: pa.array(np.array(d.codes, object)[c].tolist()) for d, c in codes}
-    columns["total"] = pa.array([float(audit.values[c]) for c in cells.tolist()])
+def facts_of(table: Table, values: Sequence[Decimal]) -> pa.Table:
+    """Return what is stored of a table's facts; ``values`` are the exact values of its cells."""
+    codes = zip(layout.facts([d.name for d in table.dimensions]), table.dimensions, table.codes, strict=True)
+    columns: dict[str, pa.Array] = {name: pa.array(np.array(d.codes, object)[c].tolist()) for name, d, c in codes}
+    columns["total"] = pa.array([float(value) for value in values], pa.float64())
     facts = table.facts
     many = pa.nulls(len(table), pa.int64()) if facts.count is None else pa.array(facts.count.astype(np.int64))
     columns["count"] = many
@@ -177,7 +180,7 @@ def _write_facts(folder: Path, number: int, table: Table, audit: Audit) -> None:
     for name in NUMBERS:
         said = getattr(table.apriori, name)
         columns[name] = pa.array(said, pa.float64(), mask=np.isnan(said))
-    pq.write_table(pa.table(columns), folder / "facts" / f"{table.name}.parquet")
+    return pa.table(columns)
 
 
 def _facts_of_records(facts: Facts) -> dict[str, pa.Array]:
@@ -193,44 +196,32 @@ def _facts_of_records(facts: Facts) -> dict[str, pa.Array]:
     return columns
 
 
-def _write_hierarchies(folder: Path, dimension: Dimension) -> None:
+def hierarchies_text(dimension: Dimension) -> str:
+    """Return what is stored of a dimension."""
     rows = [
         (number, code, h.parent_of(code) or "", dimension.labels.get(code, ""))
         for number, h in enumerate(dimension.hierarchies)
         for code in h.codes
     ]
-    text = csv_text(("hierarchy", "code", "parent", "label"), rows)
-    (folder / "hierarchies" / f"{dimension.name}.csv").write_text(text, encoding="utf-8")
+    return csv_text(("hierarchy", "code", "parent", "label"), rows)
 
 
 def _write_certificate(folder: Path, outcome: Outcome) -> None:
-    job, findings, audit = outcome.job, outcome.findings, outcome.audit
+    job, audit = outcome.job, outcome.audit
     proof = witnesses(audit)
     _write_witnesses(folder / "internal" / "certificate.parquet", proof, audit)
     world = write_world(folder / "internal", audit)
-    tables = [_table_spec(here, tuple(spec.rules)) for here, spec in zip(findings.by_table, job.tables, strict=True)]
-    head = headline(findings, audit)
-    topics = {(t.response, t.population): t for t in audit.needs.tables.tables}
-    grain = {t.name: int(audit.grains.decimals[c[0]]) for t, c in _first_cells(audit)}
+    head = headline(outcome.findings, audit)
     document: dict[str, Any] = {
         "format": 2,
         "claim": "outsider",
         "headline": head.text,
         "not_checked": [attack.key for attack in head.not_checked],
-        "tables": tables,
-        "equations": [str(e) for e in audit.needs.tables.equations],
-        "attack": {
-            "lower": _bound(job.attack.lower),
-            "upper": _bound(job.attack.upper),
-            "percent": None if job.attack.percent is None else _number(job.attack.percent),
-        },
-        "known": _known(outcome),
+        **about_inputs(job, outcome.findings, audit.grains, outcome.known),
         "world": world,
-        "crossing": "checked" if audit.needs.knowledge.crossing else "not_checked",
-        "grains": [{"response": r, "population": p, "decimals": grain[t.name]} for (r, p), t in topics.items()],
         "witnesses": proof.many,
         "insiders": [],
-        "trusted": [],
+        "trusted": taken_on_trust(rule for spec in job.tables for rule in spec.rules),
         "files": {
             path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
             for path in sorted(folder.rglob("*"))
@@ -242,20 +233,34 @@ def _write_certificate(folder: Path, outcome: Outcome) -> None:
     _write_json(folder / "internal" / "certificate.json", document)
 
 
-def _known(outcome: Outcome) -> list[list[tuple[int, int]]]:
+def about_inputs(job: Job, findings: Findings, grains: Grains, known: sp.csr_array | None) -> dict[str, Any]:
+    """Return the part of a certificate that follows from the inputs alone, whatever is hidden."""
+    linked = findings.tables
+    topics = {(t.response, t.population): c for t, c in zip(linked.tables, linked.cells_of, strict=True)}
+    rules = [tuple(spec.rules) for spec in job.tables]
+    return {
+        "tables": [_table_spec(here, own) for here, own in zip(findings.by_table, rules, strict=True)],
+        "equations": [str(e) for e in linked.equations],
+        "attack": {
+            "lower": _bound(job.attack.lower),
+            "upper": _bound(job.attack.upper),
+            "percent": None if job.attack.percent is None else _number(job.attack.percent),
+        },
+        "crossing": job.attack.crossing,
+        "known": [] if known is None else _known(linked, known),
+        "grains": [
+            {"response": r, "population": p, "decimals": int(grains.decimals[cells[0]])}
+            for (r, p), cells in topics.items()
+        ],
+    }
+
+
+def _known(tables: TableSet, known: sp.csr_array) -> list[list[list[int]]]:
     """Return each sum that the attacker knows as cells: the position of a table, and a row in it."""
-    if outcome.known is None:
-        return []
-    table, row = outcome.audit.needs.tables.first
+    table, row = tables.first
     return [
-        list(zip(table[cells].tolist(), row[cells].tolist(), strict=True))
-        for cells in np.split(outcome.known.indices, outcome.known.indptr[1:-1])
+        np.column_stack([table[cells], row[cells]]).tolist() for cells in np.split(known.indices, known.indptr[1:-1])
     ]
-
-
-def _first_cells(audit: Audit) -> list[tuple[Table, Any]]:
-    tables = audit.needs.tables
-    return list(zip(tables.tables, tables.cells_of, strict=True))
 
 
 def _write_witnesses(path: Path, proof: Witnesses, audit: Audit) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from cellguard.files import layout
 from cellguard.files.formats import write_formats
 from cellguard.files.guard import written_codes
 from cellguard.files.jobfile import Job
@@ -23,6 +24,7 @@ from cellguard.files.write import csv_text, whole_folder
 from cellguard.protect.perturb.replicate import Replication
 from cellguard.protect.perturb.saved import Saved, write_saved
 from cellguard.protect.perturb.workflow import Check, Perturbed
+from cellguard.table.columns import all_headed
 from cellguard.table.facts import FloatArray
 from cellguard.table.pattern import Release, ReleasedTable
 
@@ -85,7 +87,7 @@ def _write_release(folder: Path, outcome: Perturbation) -> None:
     for table in published.tables:
         codes, guarded = written_codes(table, raw=outcome.job.raw_codes)
         rows = zip(*codes, table.value, [""] * len(table), strict=True)
-        (folder / f"{table.name}.csv").write_text(csv_text([*table.by, "value", "flag"], rows), encoding="utf-8")
+        (folder / f"{table.name}.csv").write_text(csv_text(layout.released(table.by), rows), encoding="utf-8")
         about[table.name] = {
             "by": list(table.by),
             "response": table.response,
@@ -105,7 +107,7 @@ def _write_internal(folder: Path, outcome: Perturbation) -> None:
     folder.mkdir(mode=0o700)
     for number, here in enumerate(outcome.check.tables):
         columns = {**_cells(here, outcome.check), **_studied(outcome.study, number)}
-        names = [d.name for d in here.table.table.dimensions] + list(columns)
+        names = [*all_headed([d.name for d in here.table.table.dimensions], columns), *columns]
         rows = zip(*_codes(here), *columns.values(), strict=True)
         (folder / f"{here.table.name}.csv").write_text(csv_text(names, rows), encoding="utf-8")
     resolved = yaml.safe_dump(outcome.job.model_dump(), sort_keys=False, allow_unicode=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, asdict, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -10,6 +10,8 @@ from cellguard.errors import InputError, did_you_mean
 from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
 from cellguard.rules.rule import All, Rule
 from cellguard.rules.simple import Given, MaxShare, MinFrequency, Request
+from cellguard.verify.rules import parse_rule as twin
+from cellguard.verify.rules import unknown_names
 
 RULES: Mapping[str, type[Any]] = {
     "min_frequency": MinFrequency,
@@ -52,12 +54,26 @@ def parse_rule(data: object) -> Rule:
 
 
 def dump_rule(rule: Rule) -> dict[str, Any]:
-    """Return a rule as a job file writes it, every parameter spelled out."""
-    if isinstance(rule, All):
+    """Return a rule as a job file writes it, every parameter spelled out.
+
+    A rule of a kind that is not registered is refused, even if it derives from one that is: what is saved would be read
+    back as another rule.
+    """
+    if type(rule) is All:
         return {"all": [dump_rule(r) for r in rule.rules]}
-    name = next(name for name, kind in RULES.items() if isinstance(rule, kind))
+    name = next((name for name, kind in RULES.items() if type(rule) is kind), None)
+    if name is None:
+        raise InputError(
+            f"the rule {rule} is of the kind {type(rule).__name__}, which no job file can name, so it cannot be saved; "
+            f"use one of {', '.join([*RULES, 'all'])}"
+        )
     values = asdict(rule)  # type: ignore[call-overload]
     return {name: {key: list(v) if isinstance(v, tuple) else v for key, v in values.items()}}
+
+
+def taken_on_trust(rules: Iterable[Rule]) -> list[str]:
+    """Return the names of the rules that the independent verifier cannot recompute, as it says itself."""
+    return sorted(unknown_names(twin(dump_rule(rule)) for rule in rules))
 
 
 def rule_schema() -> dict[str, Any]:

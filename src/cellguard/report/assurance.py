@@ -25,6 +25,8 @@ def verdict(case: Case) -> dict[str, Any]:
         (f"{int((shown & ~hidden).sum()):,}", "published", share(int((shown & ~hidden).sum()), int(shown.sum()))),
     ]
     sentence = f"{_all_protected(primary)} {head.caveat}" if head.kind == "safe" else head.caveat
+    if case.summary.get("trusted"):
+        sentence += f" Taken on trust, since `verify` cannot recompute it: {', '.join(case.summary['trusted'])}."
     kind = "undecided" if head.kind == "no rule" else head.kind
     return {"kind": kind, "headline": f"{head.text}.", "sentence": sentence, "figures": figures}
 

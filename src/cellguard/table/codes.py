@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from cellguard.errors import UnknownCode, did_you_mean
+from cellguard.errors import InputError, UnknownCode, did_you_mean
 from cellguard.hierarchy.hierarchy import Dimension, IntArray
+from cellguard.table.columns import MARK, headed
 from cellguard.table.source import Source
 
 _CUT, _UNKNOWN = -1, -2
@@ -37,12 +38,22 @@ def read_codes(source: Source, by: Mapping[str, Dimension]) -> tuple[list[IntArr
     return columns, keep
 
 
-def find_columns(source: Source, by: Mapping[str, Dimension]) -> dict[str, Dimension]:
-    """Return the columns that a source has for the dimensions: named as said, or after the dimension itself."""
-    return {
-        wanted if wanted in source.names or dimension.name not in source.names else dimension.name: dimension
-        for wanted, dimension in by.items()
-    }
+def find_columns(source: Source, by: Mapping[str, Dimension], *, fixed: Collection[str] = ()) -> dict[str, Dimension]:
+    """Return the columns that a source has for the dimensions: named as said, or after the dimension itself.
+
+    In a file with columns of its own, ``fixed``, the column of a dimension of such a name has ``by:`` in front.
+    """
+    found = {}
+    for wanted, dimension in by.items():
+        column, own = (headed(name, fixed) if fixed else name for name in (wanted, dimension.name))
+        column = column if column in source.names or own not in source.names else own
+        if column not in source.names and column.removeprefix(MARK) in fixed:
+            raise InputError(
+                f"{source.place.name}: no column {column!r}. Such a file has a column {column.removeprefix(MARK)!r} of "
+                f"its own, so the codes of dimension {dimension.name!r} are in {column!r}"
+            )
+        found[column] = dimension
+    return found
 
 
 def _positions(dimension: Dimension, codes: Sequence[str]) -> IntArray:

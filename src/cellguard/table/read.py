@@ -153,10 +153,7 @@ def flat_dimension(
 def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns, about: About) -> Table:
     """Read the cells of one table from an opened source, check every field, and apply recodings and zeros."""
     by = find_columns(source, by)
-    taken = [columns.value, *columns.top, *(c for c in (columns.count, columns.holdings) if c)]
-    clash = [c for c in taken if c in by]
-    if clash:
-        raise InputError(f"{source.place.name}: column {clash[0]!r} is both a dimension and a figure")
+    _refuse_clash(source, by, columns)
     codes, keep = read_codes(source, by)
     _refuse_repeats(source, list(by))
     facts = _read_facts(source, columns)
@@ -181,6 +178,16 @@ def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns
         origin=columns.origin,
     )
     return finish_table(_merge_recoded(table), about, by)
+
+
+def _refuse_clash(source: Source, by: Mapping[str, Dimension], columns: CellColumns) -> None:
+    """Refuse a column that is said to hold both the codes of a dimension and something else."""
+    figures = [columns.value, *columns.top, columns.count, columns.holdings]
+    said = [columns.status, *(getattr(columns, name) for name in NUMBERS)]
+    for kind, taken in (("figure", figures), ("statement about cells", said)):
+        clash = [c for c in taken if c in by]
+        if clash:
+            raise InputError(f"{source.place.name}: column {clash[0]!r} is both a dimension and a {kind}")
 
 
 def finish_table(table: Table, about: About, by: Mapping[str, Dimension]) -> Table:

@@ -14,6 +14,7 @@ from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.hierarchy.read import read_text
 from cellguard.table.apriori import NUMBERS, Apriori, State
 from cellguard.table.codes import find_columns, read_codes
+from cellguard.table.columns import all_headed
 from cellguard.table.keys import combine, find, first_repeat
 from cellguard.table.read import read_statements
 from cellguard.table.source import Source, open_source
@@ -26,22 +27,23 @@ def read_apriori(table: Table, path: str | Path, columns: Sequence[str] = ()) ->
     """Return the table with the statements of an a-priori file: CSV, or ``.hst`` as τ-ARGUS reads it.
 
     A CSV file has the dimension columns and any of status, cost, lower, upper, need_lower, need_upper; blank means
-    that nothing is said. What the file says replaces what the cells' own columns said.
+    that nothing is said. The column of a dimension that is called like one of these is called ``by:status``, say. What
+    the file says replaces what the cells' own columns said.
     """
     by = dict(zip(columns or [d.name for d in table.dimensions], table.dimensions, strict=True))
     if Path(path).suffix.lower() == ".hst":
-        source = _read_hst(Path(path), list(by))
+        source = _read_hst(Path(path), all_headed(by, _SAID))
     else:
         source = open_source(path)
     return _apply(table, source, by)
 
 
 def _apply(table: Table, source: Source, by: Mapping[str, Dimension]) -> Table:
-    known = {*by, *(d.name for d in by.values()), *_SAID}
+    known = {*all_headed(by, _SAID), *all_headed((d.name for d in by.values()), _SAID), *_SAID}
     for name in source.names:
         if name not in known:
             raise InputError(f"{source.place.name}: unknown column {name!r}{did_you_mean(name, known)}")
-    codes, keep = read_codes(source, find_columns(source, by))
+    codes, keep = read_codes(source, find_columns(source, by, fixed=_SAID))
     said = read_statements(
         source, "status" if "status" in source.names else None, {n: n for n in NUMBERS if n in source.names}
     )

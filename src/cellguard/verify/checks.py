@@ -69,6 +69,13 @@ def check_facts(cells: Cells, rows: Rows, facts: Sequence[Facts]) -> None:
         _refuse(differs, cells, f"does not have the count of {table.facts}", base=int(cells.offsets[i]))
 
 
+def check_shown(cells: Cells, rows: Rows, not_shown: Bools) -> None:
+    """Refuse a row whose status does not tell whether it is to be in the release."""
+    unpublished = rows.status == UNPUBLISHED
+    _refuse(unpublished & ~not_shown, cells, "is unpublished, but neither its state nor the job's levels say so")
+    _refuse(~unpublished & not_shown, cells, "is not to be published, but its status says otherwise")
+
+
 def check_published(cells: Cells, rows: Rows, release: Sequence[Published]) -> None:
     """Refuse a published value that is not the rounded one, and a suppressed row that is not empty and flagged."""
     for i, (table, published) in enumerate(zip(cells.spec.tables, release, strict=True)):
@@ -186,7 +193,10 @@ def known_cells(cells: Cells, rows: Rows) -> Bools:
 
 
 def check_trust(spec: Spec, unknown: set[str]) -> None:
-    """Refuse a list of trusted rules that is not exactly that of the rules that cannot be recomputed."""
+    """Refuse a table without rules, and trust in other rules than exactly those that cannot be recomputed."""
+    for table in spec.tables:
+        if not table.rules:
+            raise Refused(f"no rule was applied to {table.name}, so nothing is claimed of it")
     for name in sorted(unknown - set(spec.trusted)):
         raise Refused(f"rule {name} cannot be recomputed, and the certificate does not name it as taken on trust")
     for name in sorted(set(spec.trusted) - unknown):
@@ -208,13 +218,21 @@ def warnings(cells: Cells, rows: Rows, facts: Sequence[Facts], witnesses: Witnes
     state = np.concatenate([f.state for f in facts])
     odd = {
         "must_publish": (state == said.MUST_PUBLISH) & (rows.status != PUBLISHED),
-        "unpublished": (state == said.UNPUBLISHED) & (rows.status == PUBLISHED),
         "secondary": (state == said.SECONDARY) & (rows.status == PUBLISHED),
     }
     for word, where in odd.items():
         if where.any():
             found.append(f"{int(where.sum())} rows were said to be {word} and are not: first {_name(cells, where)}")
     return found
+
+
+def count_said(cells: Cells, facts: Sequence[Facts]) -> dict[str, int]:
+    """Return of how many distinct cells each state, a cost, a bound or a need was said beforehand."""
+    state = np.concatenate([f.state for f in facts])
+    found = {word: state == number for number, word in enumerate(said.STATES)}
+    columns = [np.concatenate(column) for column in zip(*(f.said for f in facts), strict=True)]
+    found |= {"cost": columns[1], "bounds": columns[2] | columns[3], "needs": columns[4] | columns[5]}
+    return {word: int(np.unique(cells.cell[rows]).size) for word, rows in found.items() if rows.any()}
 
 
 def _name(cells: Cells, where: Bools) -> str:

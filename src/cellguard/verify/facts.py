@@ -47,11 +47,19 @@ class Facts:
     excess: tuple[Floats, ...] = ()
     unwaived: Floats | None = None
     requested: Floats | None = None
+    cost: Floats | None = None
 
     @property
     def basis(self) -> Floats:
         """The total that contributions relate to."""
         return self.total if self.base is None else self.base
+
+    @property
+    def said(self) -> tuple[Bools, ...]:
+        """For which rows something was said beforehand: a state, a cost, a bound below and above, a need of either."""
+        cost = np.zeros(self.total.size, dtype=bool) if self.cost is None else ~np.isnan(self.cost)
+        bounds = (bools(pc.is_valid(bound)) for bound in (self.lower, self.upper))
+        return self.state >= 0, cost, *bounds, ~np.isnan(self.need_lower), ~np.isnan(self.need_upper)
 
     @property
     def scale(self) -> Floats:
@@ -68,7 +76,8 @@ def read_facts(folder: Folder, table: TableSpec, codes: list[pa.Array]) -> Facts
     marks = [n for n in names if n.startswith("mark:")]
     excess = [n for n in names if re.fullmatch(r"excess[1-9][0-9]*", n)]
     optional = [n for n in RECORDS if n in names]
-    if set(names) - set(marks) != {*table.by, "total", "count", *tops, *excess, *optional, *SAID}:
+    dimensions = [f"by:{d}" for d in table.by]
+    if set(names) - set(marks) != {*dimensions, "total", "count", *tops, *excess, *optional, *SAID}:
         raise Refused(f"{table.facts} does not have exactly the columns that facts have")
     ranks = range(1, len(tops) + 1)
     if tops != [f"top{i}" for i in ranks] or (excess and excess != [f"excess{i}" for i in ranks]):
@@ -93,8 +102,8 @@ def read_facts(folder: Folder, table: TableSpec, codes: list[pa.Array]) -> Facts
         excess=tuple(numbers(name) for name in excess),
         unwaived=numbers("unwaived1") if "unwaived1" in optional else None,
         requested=_marks(found, "requested", table) if "requested" in optional else None,
+        cost=numbers("cost"),
     )
-    numbers("cost")
     if any(np.isnan(column).any() for column in (facts.basis, *facts.excess)):
         raise Refused(f"{table.facts} misses a base or an excess")
     if any((column < 0).any() for column in facts.excess):
@@ -107,7 +116,7 @@ def read_facts(folder: Folder, table: TableSpec, codes: list[pa.Array]) -> Facts
 def _same_rows(found: pa.Table, table: TableSpec, codes: list[pa.Array]) -> None:
     if found.num_rows != len(codes[0]):
         raise Refused(f"{table.facts} has {found.num_rows} rows, but {table.internal} has {len(codes[0])}")
-    for name, column in zip(table.by, codes, strict=True):
+    for name, column in zip((f"by:{d}" for d in table.by), codes, strict=True):
         stored = found.column(name)
         if not _is_text(stored.type) or stored.null_count:
             raise Refused(f"{table.facts}: column {name} is not text without gaps")

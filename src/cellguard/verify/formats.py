@@ -15,11 +15,12 @@ import pyarrow.compute as pc
 
 from cellguard.verify.numbers import bools, texts
 from cellguard.verify.read import Folder, read_bytes, read_parquet
-from cellguard.verify.released import read_released
+from cellguard.verify.released import RELEASED, read_released
 from cellguard.verify.spec import WORKBOOK, Spec, TableSpec
 from cellguard.verify.stages import Refused, attempt
 
 MOST_COLUMNS = 200
+FIRST_NOTE = 5  # the row of the notes, from 0, that is about the first table
 _SHEET = "xl/worksheets/sheet{}.xml"
 _SPACE = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _FIXED_PARTS = frozenset(
@@ -55,7 +56,7 @@ def check_formats(folder: Folder, spec: Spec, document: Mapping[str, Any]) -> No
 
 def check_parquet(folder: Folder, table: TableSpec) -> None:
     """Compare a Parquet file with the CSV file of the same table: text of codes, exact values, flags."""
-    header = [*table.by, "value", "flag"]
+    header = table.headed(RELEASED)
     found = read_parquet(folder, table.parquet)
     if found.schema.names != header:
         raise Refused(f"{table.parquet} does not have exactly the columns {', '.join(header)}")
@@ -78,7 +79,7 @@ def check_parquet(folder: Folder, table: TableSpec) -> None:
 
 
 def check_workbook(folder: Folder, spec: Spec) -> None:
-    """Compare each sheet of the workbook with the CSV file of its table; the first sheet holds notes."""
+    """Compare each sheet of the workbook with the CSV file of its table, and the first with the facts about them."""
     data = read_bytes(folder, WORKBOOK)
     with attempt(WORKBOOK, lambda: zipfile.ZipFile(io.BytesIO(data))) as book:
         sheets = [_SHEET.format(number) for number in range(1, len(spec.tables) + 2)]
@@ -86,6 +87,8 @@ def check_workbook(folder: Folder, spec: Spec) -> None:
         if len(set(names)) != len(names) or set(names) != _FIXED_PARTS | set(sheets):
             raise Refused(f"{WORKBOOK} does not have exactly one sheet a table and one of notes")
         attempt(WORKBOOK, lambda: _check_surroundings(book))
+        notes = attempt(WORKBOOK, lambda: _read_sheet(book.read(sheets[0])))
+        _check_notes(folder, spec, notes)
         for table, sheet in zip(spec.tables, sheets[1:], strict=True):
             cells = attempt(WORKBOOK, lambda sheet=sheet: _read_sheet(book.read(sheet)))  # type: ignore[misc]
             _check_sheet(folder, table, cells)
@@ -144,6 +147,26 @@ def _check_sheet(folder: Folder, table: TableSpec, cells: Cells) -> None:
     for place, text in expected.items():
         if not _same(cells[place], text, value=place[0] > 0 and _is_value(place, table, columns)):
             raise Refused(f"{WORKBOOK}, {table.name}: row {place[0] + 1} is not what {table.release} has")
+
+
+def _check_notes(folder: Folder, spec: Spec, cells: Cells) -> None:
+    """Refuse notes that say more of a table than what it is about, and a number anywhere else."""
+    for row, table in enumerate(spec.tables, start=FIRST_NOTE):
+        value = read_released(folder, table)[-2].to_pylist()
+        words = (table.name, ", ".join(table.by), table.response, table.population)
+        counts = (table.decimals, len(value), value.count(""))
+        expected = [("inlineStr", text) for text in words] + [("n", str(count)) for count in counts]
+        sheet, *about = (cells.pop((row, column), ("", "")) for column in range(1 + len(expected)))
+        if about != expected or not _is_sheet_of(sheet[1], table.name):
+            raise Refused(f"{WORKBOOK}: the notes on {table.name} are not what the other files say")
+    if any(kind != "inlineStr" or re.search("[0-9]", text) for kind, text in cells.values()):
+        raise Refused(f"{WORKBOOK}: the notes hold a number that is no public fact about the tables")
+
+
+def _is_sheet_of(sheet: str, table: str) -> bool:
+    """Tell whether a sheet's name is that of a table, cut, with a number behind it where two would be alike."""
+    plain = "".join("_" if c in "[]:*?/\\'" or not c.isprintable() else c for c in table) or "_"
+    return bool(sheet) and plain.startswith(re.sub("~[0-9]+$", "", sheet))
 
 
 def _is_value(place: tuple[int, int], table: TableSpec, columns: Sequence[list[str]]) -> bool:

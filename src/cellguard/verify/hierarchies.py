@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -31,11 +31,12 @@ class Tree:
 
 @dataclass(frozen=True)
 class Dimension:
-    """All codes of a dimension (position 0 is the total) and its hierarchies, the main one first."""
+    """All codes of a dimension (position 0 is the total), its hierarchies, the main one first, and labels of codes."""
 
     name: str
     codes: tuple[str, ...]
     trees: tuple[Tree, ...]
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def encode(self, column: pa.Array, where: str) -> Int64:
         """Return the position of each code; refuse a code that no hierarchy has."""
@@ -58,6 +59,21 @@ class Dimension:
                 found.append(_upper(tree, occurs))
         return found
 
+    def first_parents(self) -> Int64:
+        """Return the position of each code's parent in the first hierarchy that has it; -1 for the total."""
+        found = np.full(len(self.codes), -1, dtype=np.int64)
+        for tree in reversed(self.trees):
+            found[list(tree.codes)] = tree.parents
+        return found
+
+    def levels(self) -> Int64:
+        """Return the depth of each code in the first hierarchy that has it; the total has 0."""
+        found = np.zeros(len(self.codes), dtype=np.int64)
+        for tree in reversed(self.trees):
+            for code, parent in zip(tree.codes, tree.parents, strict=True):
+                found[code] = found[parent] + 1 if parent >= 0 else 0
+        return found
+
 
 def _upper(tree: Tree, occurs: Bools) -> Int64:
     above = np.full(occurs.size, -1, dtype=np.int64)
@@ -75,7 +91,7 @@ def read_dimensions(folder: Folder, names: Sequence[str]) -> Mapping[str, Dimens
 
 def _read_dimension(folder: Folder, name: str) -> Dimension:
     where = f"internal/hierarchies/{name}.csv"
-    numbers, codes, parents, _ = (c.to_pylist() for c in read_csv(folder, where, COLUMNS))
+    numbers, codes, parents, words = (c.to_pylist() for c in read_csv(folder, where, COLUMNS))
     rows: dict[str, list[tuple[str, str]]] = {}
     for number, code, parent in zip(numbers, codes, parents, strict=True):
         rows.setdefault(number, []).append((code, parent))
@@ -87,7 +103,8 @@ def _read_dimension(folder: Folder, name: str) -> Dimension:
         raise Refused(f"{where} has hierarchies with different totals")
     if any(tree.leaves != trees[0].leaves for tree in trees):
         raise Refused(f"{where} has groupings of different leaves")
-    return Dimension(name, tuple(positions), trees)
+    labels = {code: word for code, word in zip(codes, words, strict=True) if word}
+    return Dimension(name, tuple(positions), trees, labels)
 
 
 def _tree(pairs: Sequence[tuple[str, str]], positions: Mapping[str, int], where: str) -> Tree:

@@ -1,95 +1,189 @@
-"""Whether the certificate speaks of the job that is stored beside it: same tables, rules, equations and attacker."""
+"""The job that is stored beside the certificate, and whether both speak of the same tables, rules and attacker."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import yaml
 
-from cellguard.verify.facts import Facts
+from cellguard.verify.cells import Cells
+from cellguard.verify.facts import UNPUBLISHED, Facts
+from cellguard.verify.numbers import Bools
 from cellguard.verify.read import Folder, read_bytes
+from cellguard.verify.relations import parse_equation
+from cellguard.verify.rows import Rows
 from cellguard.verify.rules import parse_rule
 from cellguard.verify.spec import Spec, TableSpec
 from cellguard.verify.stages import Refused, attempt
 
 NAME = "internal/job.yaml"
+KEYS = ("version", "microdata", "dimensions", "equations", "tables", "attack", "known")
+ATTACK_KEYS = ("lower", "upper", "percent", "insiders")
+TABLE_KEYS = (
+    "name", "by", "value", "response", "population", "decimals", "zeros", "impossible", "publish", "tolerance", "cells",
+    "survey", "apriori", "rules",
+)  # fmt: skip
+SAID = ("status", "cost", "lower", "upper", "need_lower", "need_upper")
+CELLS_KEYS = ("source", "count", "holdings", "top", *SAID)
+RECORDS_KEYS = ("source", "rda", "weight", "waiver", "request")
 _WEIGHTED_TOTAL = ("virtual", "handbook", "published_weights")
 
 
-def check_job(folder: Folder, spec: Spec) -> None:
-    """Compare what the stored job says with the certificate; what the job leaves out is not compared."""
-    job = attempt(NAME, lambda: yaml.safe_load(read_bytes(folder, NAME)))
-    if not isinstance(job, dict) or not isinstance(job.get("tables"), list):
-        raise Refused(f"{NAME} is not a job")
-    if [t.get("name") if isinstance(t, dict) else None for t in job["tables"]] != [t.name for t in spec.tables]:
+@dataclass(frozen=True)
+class Job:
+    """The stored job, all of whose keys that the claim depends on are there; ``words`` is all that it says."""
+
+    words: Mapping[str, Any]
+
+    @property
+    def tables(self) -> list[Mapping[str, Any]]:
+        """What it says of each table."""
+        return list(self.words["tables"])
+
+    def records(self, table: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return what it says of the records that a table is made from, None for a table of ready-made cells."""
+        records: Mapping[str, Any] | None = None if table["cells"] else self.words["microdata"]
+        return records
+
+
+def read_job(folder: Folder) -> Job:
+    """Read the stored job; a key that is not there is refused, since a default would be a guess."""
+    words = attempt(NAME, lambda: yaml.safe_load(read_bytes(folder, NAME)))
+    _has_keys(words, KEYS, "")
+    _has_keys(words["attack"], ATTACK_KEYS, "attack")
+    if words["microdata"] is not None:
+        _has_keys(words["microdata"], RECORDS_KEYS, "microdata")
+    if not isinstance(words["tables"], list):
+        raise Refused(f"{NAME} has no list of tables")
+    for number, table in enumerate(words["tables"]):
+        _has_keys(table, TABLE_KEYS, f"tables[{number}]")
+        if table["cells"] is not None:
+            _has_keys(table["cells"], CELLS_KEYS, f"tables[{number}].cells")
+        elif words["microdata"] is None:
+            raise Refused(f"{NAME}: tables[{number}] has neither cells nor records")
+    return Job(words)
+
+
+def _has_keys(found: object, keys: Sequence[str], where: str) -> None:
+    if not isinstance(found, dict):
+        raise Refused(f"{NAME} is not a job: {where or 'it'} is not a mapping")
+    for key in keys:
+        if key not in found:
+            place = f"{where}.{key}".lstrip(".")
+            raise Refused(f"{NAME} does not have {place}, and what the certificate claims depends on it")
+
+
+def check_job(job: Job, spec: Spec) -> None:
+    """Refuse a certificate that does not say what the stored job says."""
+    if [table["name"] for table in job.tables] != [table.name for table in spec.tables]:
         raise Refused(f"{NAME} does not have the tables of the certificate")
-    records = job.get("microdata") if isinstance(job.get("microdata"), dict) else None
-    for found, table in zip(job["tables"], spec.tables, strict=True):
-        attempt(NAME, lambda found=found, table=table: _check_table(found, table, records))  # type: ignore[misc]
-    if "equations" in job and list(job["equations"] or []) != list(spec.equations):
+    for found, table in zip(job.tables, spec.tables, strict=True):
+        attempt(NAME, lambda found=found, table=table: _check_table(found, table, job.records(found)))  # type: ignore[misc]
+    if attempt(NAME, lambda: _equations(job.words["equations"], spec)) != _equations(spec.equations, spec):
         raise Refused(f"{NAME} does not have the equations of the certificate")
-    if job.get("known") and not spec.known:
-        raise Refused(f"{NAME} speaks of totals known from elsewhere, but the certificate does not")
-    if job.get("attack") is not None:
-        attempt(NAME, lambda: _check_attack(job["attack"], spec))
+    if bool(job.words["known"]) != bool(spec.known):
+        raise Refused(f"{NAME} and the certificate differ on whether totals are known from elsewhere")
+    attempt(NAME, lambda: _check_attack(job.words["attack"], spec))
 
 
-def check_origins(folder: Folder, spec: Spec, facts: Sequence[Facts]) -> None:
-    """Refuse facts that a table cannot have: only tables from records have some, only weighted ones have a base."""
-    job = attempt(NAME, lambda: yaml.safe_load(read_bytes(folder, NAME)))
-    if not isinstance(job, dict) or not isinstance(job.get("tables"), list) or len(job["tables"]) != len(facts):
-        return  # which the check of the job itself refuses
-    records = job.get("microdata") if isinstance(job.get("microdata"), dict) else None
-    for found, table, here in zip(job["tables"], spec.tables, facts, strict=True):
-        from_records = bool(records) and not found.get("cells")
-        weighted = from_records and bool(records and (records.get("weight") or records.get("rda")))
-        if not from_records and (here.unwaived is not None or here.requested is not None):
-            raise Refused(f"{table.facts} has facts that only tables from records have")
-        if not weighted and (here.base is not None or here.excess):
-            raise Refused(f"{table.facts} has facts that only weighted tables have")
-        if here.base is not None and (found.get("survey") or "virtual") in _WEIGHTED_TOTAL:
-            apart = np.abs(here.base - here.total) > 1e-9 * np.abs(here.total) + 10.0 ** -spec.grains[table.group]
-            if apart.any():
-                raise Refused(f"{table.facts} row {int(np.argmax(apart))}: base is not the total of the survey mode")
+def _equations(texts: Sequence[str], spec: Spec) -> list[dict[str, int]]:
+    return [parse_equation(text, sorted({t.response for t in spec.tables})) for text in texts]
 
 
 def _check_table(found: Mapping[str, Any], table: TableSpec, records: Mapping[str, Any] | None) -> None:
-    where = f"{NAME}, table {table.name},"
-    said: dict[str, object] = {"by": list(table.by), "population": table.population, "response": table.response}
-    said |= {"decimals": table.decimals, "zeros": table.zeros}
-    for key, value in said.items():
-        if found.get(key) is not None and found[key] != value:
-            raise Refused(f"{where} does not have the certificate's {key}")
-    if "value" in found and table.count not in _frequencies(found, records):
-        raise Refused(f"{where} and the certificate differ on whether it has frequencies")
-    if "rules" in found:
-        rules = [parse_rule(rule) for rule in found["rules"] or []]
-        if rules != [parse_rule(rule) for rule in table.rules]:
-            raise Refused(f"{where} does not have the certificate's rules")
+    zeros = "possible" if found["impossible"] else found["zeros"] or ("possible" if table.count else "known")
+    decimals = table.decimals if found["decimals"] is None else found["decimals"]
+    said = {
+        "by": (found["by"], list(table.by)),
+        "response": (found["response"] or found["value"], table.response),
+        "population": (found["population"], table.population),
+        "decimals": (decimals, table.decimals),
+        "zeros": (zeros, table.zeros),
+        "tolerance": (_number(found["tolerance"] or 0), table.tolerance),
+        "rules": ([parse_rule(rule) for rule in found["rules"]], [parse_rule(rule) for rule in table.rules]),
+    }
+    for key, (here, there) in said.items():
+        if here != there or isinstance(here, bool):
+            raise Refused(f"{NAME}, table {table.name}, does not have the certificate's {key}")
+    if table.count not in _frequencies(found, records):
+        raise Refused(f"{NAME}, table {table.name}, and the certificate differ on whether it has frequencies")
 
 
 def _frequencies(found: Mapping[str, Any], records: Mapping[str, Any] | None) -> tuple[bool, ...]:
     """Return whether a table may have frequencies, or not: weighted counts are estimates, and need not be whole."""
     if found["value"] != "count":
         return (False,)
-    if records is None or found.get("cells"):
+    if records is None:
         return (True,)
-    if records.get("weight"):
+    if records["weight"]:
         return (False,)
-    return (True, False) if records.get("rda") else (True,)
+    return (True, False) if records["rda"] else (True,)
 
 
 def _check_attack(found: Mapping[str, Any], spec: Spec) -> None:
     for key in ("lower", "upper", "percent"):
-        if key in found and _number(found[key]) != getattr(spec.attack, key):
+        if _number(found[key]) != getattr(spec.attack, key):
             raise Refused(f"{NAME} does not have the certificate's attack.{key}")
+    if found["insiders"] is not False:
+        raise Refused(f"{NAME} speaks of insiders, but the certificate does not")
 
 
 def _number(found: object) -> Fraction | None:
     if found is None or found == "unbounded" or (isinstance(found, float) and math.isinf(found)):
         return None
     return Fraction(str(found))
+
+
+def check_origins(job: Job, spec: Spec, facts: Sequence[Facts]) -> None:
+    """Refuse facts that a table cannot have.
+
+    What was said of single cells must come from an a-priori file or a column of the cells; only tables from records
+    have contributions without a waiver and requests, and only weighted ones a base.
+    """
+    for found, table, here in zip(job.tables, spec.tables, facts, strict=True):
+        columns = found["cells"] or {}
+        for key, said in zip(SAID, here.said, strict=True):
+            if said.any() and not found["apriori"] and not columns.get(key):
+                raise Refused(
+                    f"{table.facts} row {int(np.argmax(said))}: {key} was said of it, but {NAME} names neither an "
+                    "a-priori file nor a column of the cells that could have said it"
+                )
+        records = job.records(found)
+        if records is None and (here.unwaived is not None or here.requested is not None):
+            raise Refused(f"{table.facts} has facts that only tables from records have")
+        weighted = records is not None and bool(records["weight"] or records["rda"])
+        if not weighted and (here.base is not None or here.excess):
+            raise Refused(f"{table.facts} has facts that only weighted tables have")
+        if here.base is not None and (found["survey"] or "virtual") in _WEIGHTED_TOTAL:
+            apart = np.abs(here.base - here.total) > 1e-9 * np.abs(here.total) + 10.0 ** -spec.grains[table.group]
+            if apart.any():
+                raise Refused(f"{table.facts} row {int(np.argmax(apart))}: base is not the total of the survey mode")
+
+
+def check_decimals(job: Job, cells: Cells, rows: Rows) -> None:
+    """Refuse published decimals that nobody asked for: without a word of the job, values that are not whole have 2."""
+    for number, (found, table) in enumerate(zip(job.tables, cells.spec.tables, strict=True)):
+        records = job.records(found)
+        if found["decimals"] is not None or (records is not None and records["rda"]):
+            continue
+        whole = not (rows.value[number] % 10 ** cells.spec.grains[table.group]).any()
+        if table.decimals not in ((0, 2) if whole else (2,)):
+            raise Refused(f"{table.name} is published with {table.decimals} decimals, which {NAME} does not ask for")
+
+
+def not_shown(job: Job, cells: Cells, facts: Sequence[Facts]) -> Bools:
+    """Return the rows that are not to be published: said to be so, or of a level that the job does not show."""
+    found = [here.state == UNPUBLISHED for here in facts]
+    for number, (said, table) in enumerate(zip(job.tables, cells.spec.tables, strict=True)):
+        for name, levels in (said["publish"] or {}).items():
+            if name not in table.by:
+                raise Refused(f"{NAME} speaks of levels of a dimension that {table.name} does not have")
+            axis = cells.spec.dimensions.index(name)
+            level = cells.dimensions[axis].levels()[cells.row_codes[cells.rows(number), axis]]
+            found[number] = found[number] | ~np.isin(level, list(levels))
+    return np.concatenate(found)

@@ -13,12 +13,13 @@ from cellguard.verify.spec import TableSpec
 from cellguard.verify.stages import Refused
 
 METADATA = "release/metadata.json"
+RELEASED = ("value", "flag")
 _FORMULA = "^'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"
 
 
 def read_released(folder: Folder, table: TableSpec) -> list[pa.Array]:
     """Return the columns of a release file: the codes themselves, then value and flag as they stand there."""
-    columns = read_csv(folder, table.release, [*table.by, "value", "flag"])
+    columns = read_csv(folder, table.release, table.headed(RELEASED))
     guarded = guarded_dimensions(folder, table)
     for i, name in enumerate(table.by):
         if name in guarded:

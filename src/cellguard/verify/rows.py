@@ -54,7 +54,7 @@ class Published:
 
 def read_internal(folder: Folder, table: TableSpec) -> dict[str, pa.Array]:
     """Return the columns of an internal table as text; dimensions come first and keep their names."""
-    columns = read_csv(folder, table.internal, [*table.by, *FACTS_OF_ROW])
+    columns = read_csv(folder, table.internal, table.headed(FACTS_OF_ROW))
     names = [f"by:{d}" for d in table.by] + list(FACTS_OF_ROW)
     return dict(zip(names, columns, strict=True))
 

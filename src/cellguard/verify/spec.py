@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -37,12 +37,20 @@ class TableSpec:
     decimals: int
     count: bool
     zeros: str
+    tolerance: Fraction
     rules: tuple[Mapping[str, Any], ...]
 
     @property
     def group(self) -> Group:
         """Response and population: tables of one group may share cells."""
         return self.response, self.population
+
+    def headed(self, fixed: Sequence[str]) -> list[str]:
+        """Return the header of a file with these columns behind those of the dimensions.
+
+        A dimension that is called like one of them, or begins with ``by:``, has ``by:`` in front of its name.
+        """
+        return [f"by:{d}" if d in fixed or d.startswith("by:") else d for d in self.by] + list(fixed)
 
     @property
     def internal(self) -> str:
@@ -130,8 +138,6 @@ def _table(found: object, position: int) -> TableSpec:
         raise Refused(f"{CERTIFICATE}: {where}.by is empty or names a dimension twice")
     if not isinstance(table["count"], bool) or table["zeros"] not in ("known", "possible"):
         raise Refused(f"{CERTIFICATE}: {where} has a wrong count or zeros")
-    if isinstance(table["tolerance"], bool | list | dict):
-        raise Refused(f"{CERTIFICATE}: {where}.tolerance is wrong")
     rules = _list(table["rules"], f"{where}.rules")
     if not all(isinstance(rule, dict) and len(rule) == 1 for rule in rules):
         raise Refused(f"{CERTIFICATE}: {where}.rules is not a list of rules")
@@ -143,8 +149,18 @@ def _table(found: object, position: int) -> TableSpec:
         decimals=_whole(table["decimals"], f"{where}.decimals", MOST_DECIMALS),
         count=table["count"],
         zeros=table["zeros"],
+        tolerance=_tolerance(table["tolerance"], f"{where}.tolerance"),
         rules=tuple(rules),
     )
+
+
+def _tolerance(found: object, where: str) -> Fraction:
+    """Return how far a relation may be off, 0 if nothing is said."""
+    if found is None:
+        return Fraction(0)
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < float("inf"):
+        raise Refused(f"{CERTIFICATE}: {where} is not a number from 0")
+    return Fraction(str(found))
 
 
 def _attack(found: object) -> Attack:

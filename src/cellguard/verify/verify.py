@@ -1,4 +1,4 @@
-"""Check an output folder against its certificate: nine checks, each passed or failed with a reason."""
+"""Check an output folder against its certificate: ten checks, each passed or failed with a reason."""
 
 from __future__ import annotations
 
@@ -14,20 +14,25 @@ from cellguard.verify.digests import check_digests, check_names
 from cellguard.verify.facts import read_facts
 from cellguard.verify.formats import check_formats
 from cellguard.verify.hierarchies import read_dimensions
-from cellguard.verify.job import check_job, check_origins
+from cellguard.verify.job import check_decimals, check_job, check_origins, not_shown, read_job
 from cellguard.verify.needs import capacities, needs
+from cellguard.verify.page import check_page
 from cellguard.verify.read import Folder, read_json
 from cellguard.verify.relations import build, with_known
 from cellguard.verify.rows import read_internal, read_release, read_rows
 from cellguard.verify.rules import parse_rule, unknown_names
 from cellguard.verify.spec import read_spec
 from cellguard.verify.stages import Refused, Stage, attempt
+from cellguard.verify.summary import check_summary
+from cellguard.verify.sums import check_sums
 from cellguard.verify.witnesses import check_moves, check_relations, read_witnesses
+
+CHECKS = 10
 
 
 @dataclass(frozen=True)
 class Check:
-    """One of the nine checks: what it is, whether it passed, and what was seen or what is wrong."""
+    """One of the checks: what it is, whether it passed, and what was seen or what is wrong."""
 
     number: int
     name: str
@@ -37,11 +42,15 @@ class Check:
 
 @dataclass(frozen=True)
 class Verification:
-    """All checks of a certificate, things worth knowing, and the rules that had to be taken on trust."""
+    """All checks of a certificate, things worth knowing, and the rules that had to be taken on trust.
+
+    ``said`` counts the distinct cells of which something was said beforehand, by what was said.
+    """
 
     checks: tuple[Check, ...]
     warnings: tuple[str, ...]
     trusted: tuple[str, ...]
+    said: Mapping[str, int]
 
     @property
     def valid(self) -> bool:
@@ -64,7 +73,7 @@ def verify(
     outer = Path(release) if release is not None else inner.resolve().parent / "release"
     work = _Work(path, Folder(outer.resolve(), inner.resolve()))
     found = tuple(_run(number, name, method) for number, (name, method) in enumerate(work.checks, start=1))
-    return Verification(found, work.warnings(), work.trusted())
+    return Verification(found, work.warnings(), work.trusted(), work.said())
 
 
 def _run(number: int, name: str, method: Callable[[], str]) -> Check:
@@ -81,6 +90,7 @@ class _Work:
         self._path, self._folder = path, folder
         self.document = Stage("certificate.json", self._read_document)
         self.spec = Stage("certificate.json", lambda: read_spec(self.document.get()))
+        self.job = Stage("the job", lambda: read_job(self._folder))
         self.internal = Stage("an internal table", self._read_internal)
         self.cells = Stage("the cells", self._identify)
         self.relations = Stage("the relations", lambda: build(self.cells.get()))
@@ -99,6 +109,7 @@ class _Work:
             ("needs are reached", self._check_reached),
             ("insiders", self._check_insiders),
             ("digests", self._check_digests),
+            ("summary", self._check_summary),
         )
 
     def _read_document(self) -> Mapping[str, Any]:
@@ -124,7 +135,7 @@ class _Work:
     def _check_relations(self) -> str:
         cells = self.cells.get()
         relations = self.relations.get()
-        check_job(self._folder, self.spec.get())
+        check_job(self.job.get(), self.spec.get())
         return f"{cells.count} distinct cells and {relations.shape[0]} relations"
 
     def _check_rows(self) -> str:
@@ -134,13 +145,17 @@ class _Work:
         self.release.get()
         checks.check_copies(cells, rows)
         checks.check_facts(cells, rows, self.facts.get())
+        checks.check_shown(cells, rows, not_shown(self.job.get(), cells, self.facts.get()))
+        check_sums(cells, rows, self.relations.get())
         return f"{cells.cell.size} rows in {len(cells.spec.tables)} tables"
 
     def _check_published(self) -> str:
         cells, release = self.cells.get(), self.release.get()
         checks.check_published(cells, self.rows.get(), release)
         checks.check_metadata(self._folder, cells, release)
+        check_decimals(self.job.get(), cells, self.rows.get())
         check_formats(self._folder, cells.spec, self.document.get())
+        check_page(self._folder, cells, release, self.document.get()["files"])
         return f"{sum(part.shown.size for part in release)} released rows"
 
     def _check_hidden(self) -> str:
@@ -151,7 +166,7 @@ class _Work:
         cells = self.cells.get()
         rules = [[parse_rule(rule) for rule in table.rules] for table in cells.spec.tables]
         checks.check_trust(cells.spec, unknown_names(rule for part in rules for rule in part))
-        check_origins(self._folder, cells.spec, self.facts.get())
+        check_origins(self.job.get(), cells.spec, self.facts.get())
         asked = needs(cells, self.facts.get(), rules, self.limits.get())
         checks.check_needs(cells, self.rows.get(), asked)
         trusted = ", ".join(cells.spec.trusted)
@@ -179,6 +194,10 @@ class _Work:
         check_names(self.spec.get(), document)
         return f"{count} files"
 
+    def _check_summary(self) -> str:
+        check_summary(self._folder, self.job.get(), self.cells.get(), self.rows.get())
+        return "counts, settings and verdict"
+
     def warnings(self) -> tuple[str, ...]:
         """Return the warnings, as far as the files can be read."""
         try:
@@ -186,6 +205,14 @@ class _Work:
             return tuple(attempt("warnings", lambda: checks.warnings(*parts)))
         except Refused:
             return ()
+
+    def said(self) -> Mapping[str, int]:
+        """Return how many cells something was said of beforehand, as far as the files can be read."""
+        try:
+            cells, facts = self.cells.get(), self.facts.get()
+            return attempt("what was said", lambda: checks.count_said(cells, facts))
+        except Refused:
+            return {}
 
     def trusted(self) -> tuple[str, ...]:
         """Return the rules that the certificate asks to take on trust."""

@@ -21,7 +21,7 @@ from unit.verify.folders import read_csv, seal, sign, write_csv
 
 NAMES = list(made_folders.ALL)
 # What a reader may like to see, but no proof needs.
-IDLE = {"reasons", "cost", "interval_lower", "interval_upper", "label", "tolerance"}
+IDLE = {"reasons", "cost", "interval_lower", "interval_upper"}
 NEEDS = {"need_lower", "need_upper", "need_sliding"}
 
 
@@ -261,7 +261,7 @@ def test_a_contribution_that_makes_a_published_cell_unsafe(folders, tmp_path):
     out = shutil.copytree(folders["all_of"], tmp_path / "out")
     path = out / "internal" / "facts" / "t.parquet"
     table = pq.read_table(path)
-    at = next(i for i, r in enumerate(table.to_pylist()) if r["region"] == "N" and r["size"] == "Total")
+    at = next(i for i, r in enumerate(table.to_pylist()) if r["by:region"] == "N" and r["by:size"] == "Total")
     for name, value in (("count", 2), ("top1", table["total"][at].as_py())):
         values = table[name].to_pylist()
         column = pa.array([*values[:at], value, *values[at + 1 :]], table.schema.field(name).type)

@@ -53,6 +53,9 @@ def write(folder, content):
         (folder / part).mkdir(parents=True, exist_ok=True)
     metadata = {}
     for about, rows in content["tables"]:
+        for r in rows:
+            if r["status"] == "unpublished":
+                r["facts"].setdefault("state", "unpublished")
         _write_table(folder, about, rows)
         shown = [r for r in rows if r["status"] != "unpublished"]
         hidden = [r for r in shown if r["status"] != "published"]
@@ -61,15 +64,60 @@ def write(folder, content):
     write_json(folder / "release/metadata.json", metadata)
     for name, lines in content["hierarchies"].items():
         write_csv(folder / f"internal/hierarchies/{name}.csv", [["hierarchy", "code", "parent", "label"], *lines])
-    job = [{"name": t["name"], "by": t["by"], "rules": t["rules"], "count": t["count"]} for t, _ in content["tables"]]
-    (folder / "internal/job.yaml").write_text(yaml.safe_dump({"version": 1, "tables": job}))
-    write_json(folder / "internal/summary.json", {"verdict": "safe"})
     write_witnesses(folder, content["witnesses"])
+    write_json(folder / "internal/summary.json", summary(content))
+    write_job(folder, job(content))
     keys = ("equations", "attack", "known", "grains", "insiders", "trusted")
     document = {"format": 1, "claim": "outsider", "tables": [t for t, _ in content["tables"]]}
     document |= {key: content[key] for key in keys} | {"witnesses": len(content["witnesses"])}
     write_json(folder / "internal/certificate.json", document)
     return seal(folder)
+
+
+CELLS = dict.fromkeys(["count", "holdings", "status", "cost", "need_lower", "need_upper", "lower", "upper"])
+TABLE = dict.fromkeys(["impossible", "publish", "survey", "cells"])
+
+
+def job(content):
+    """The job behind a plan; statements about cells come from an a-priori file, if there are any."""
+    attack = {k: None if v is None else v if v == "unbounded" else float(v) for k, v in content["attack"].items()}
+    tables = []
+    for about, rows in content["tables"]:
+        said = any(r["facts"].get(key) is not None for r in rows for key in SAID)
+        table = {k: v for k, v in about.items() if k not in ("count",)} | TABLE
+        table |= {"value": "count" if about["count"] else "x", "apriori": "said.csv" if said else None}
+        tables.append(table | {"cells": {"source": "t.csv", "top": ["x1"], **CELLS}})
+    found = {"version": 1, "microdata": None, "dimensions": {}, "equations": content["equations"], "tables": tables}
+    return found | {"attack": attack | {"insiders": False}, "known": "known.csv" if content["known"] else None}
+
+
+def write_job(folder, found):
+    """Write a job, and the summary with it as its settings."""
+    (folder / "internal/job.yaml").write_text(yaml.safe_dump(found), encoding="utf-8")
+    about = json.loads((folder / "internal/summary.json").read_text(encoding="utf-8"))
+    write_json(folder / "internal/summary.json", about | {"settings": yaml.safe_load(yaml.safe_dump(found))})
+
+
+def summary(content):
+    """What a run would say of a plan."""
+    tables, cells, primary, secondary = {}, set(), set(), set()
+    for about, rows in content["tables"]:
+        status = [r["status"] for r in rows]
+        words = {word: status.count(word) for word in ("published", "primary", "secondary", "unpublished")}
+        hidden = [float(r["value"]) for r in rows if r["status"] in ("primary", "secondary")]
+        tables[about["name"]] = {"cells": len(rows), **words, "failing": 0, "suppressed_value": sum(hidden)}
+        for r in rows:
+            codes = frozenset((d, c) for d, c in zip(about["by"], r["codes"], strict=True) if c != "Total")
+            cell = about["response"], about["population"], codes
+            cells.add(cell)
+            if r["status"] == "primary" or any(n not in ("", "0") for n in r["needs"]):
+                primary.add(cell)
+            if r["status"] == "secondary":
+                secondary.add(cell)
+    both = {"cells": len(cells), "primary": len(primary), "secondary": len(secondary), "failing": 0, "undecided": 0}
+    found = {"step": "protect", "verdict": "safe", "tables": tables, "failing": [], "insiders": "not checked"}
+    found |= {"set": both | {"witnesses": len(content["witnesses"])}, "trusted": content["trusted"]}
+    return found | {"inputs": {"t.csv": "0" * 64}}
 
 
 def _write_table(folder, about, rows):
@@ -84,7 +132,7 @@ def _write_table(folder, about, rows):
             shown = r["status"] == "published"
             release.append([*r["codes"], r.get("shown", r["value"]) if shown else "", "" if shown else "c"])
     write_csv(folder / f"release/{name}.csv", release)
-    columns = {d: [r["codes"][i] for r in rows] for i, d in enumerate(by)}
+    columns = {f"by:{d}": [r["codes"][i] for r in rows] for i, d in enumerate(by)}
     columns["total"] = [float(r["facts"].get("total", r["value"])) for r in rows]
     columns["count"] = [int(r["count"]) if r["count"] else None for r in rows]
     tops = sorted({k for r in rows for k in r["facts"] if k.startswith("top")})

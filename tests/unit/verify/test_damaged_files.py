@@ -33,7 +33,7 @@ def folder(tmp_path_factory):
 
 def refused(folder):
     found = verify(folder / "internal/certificate.json")
-    assert len(found.checks) == 9 and not found.valid
+    assert len(found.checks) == 10 and not found.valid
     return not found.checks[8].passed
 
 
@@ -147,7 +147,7 @@ def test_random_bytes_never_raise(folder, name, seed, count, sealed):
         path.write_bytes(data)
         if sealed and path != certificate:
             folders.seal(folder)
-            assert len(verify(certificate).checks) == 9
+            assert len(verify(certificate).checks) == 10
         elif bytes(data) != before:
             found = verify(certificate)
             # Blanks between the words of a JSON object are not part of what it says.
@@ -176,6 +176,6 @@ def test_random_certificates_never_raise(folder, data):
             folders.sign(path, content)
         except UnicodeEncodeError:
             return
-        assert len(verify(path).checks) == 9
+        assert len(verify(path).checks) == 10
     finally:
         path.write_bytes(before)

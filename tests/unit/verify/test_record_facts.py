@@ -90,7 +90,10 @@ def with_columns(folder, microdata=WEIGHTED, survey="sample", **columns):
     path = write(folder, folders.square())
     job = yaml.safe_load((folder / "internal/job.yaml").read_text())
     job["tables"][0]["survey"] = survey
-    (folder / "internal/job.yaml").write_text(yaml.safe_dump(job | ({"microdata": microdata} if microdata else {})))
+    if microdata:
+        job["tables"][0]["cells"] = None
+        job["microdata"] = dict.fromkeys(("rda", "weight", "waiver", "request")) | microdata
+    folders.write_job(folder, job)
     facts = folder / "internal/facts/turnover.parquet"
     table = pq.read_table(facts)
     for name, column in columns.items():
@@ -133,7 +136,7 @@ def test_a_weighted_magnitude_is_no_frequency(tmp_path):
     for value, count, wrong in (("x", False, False), ("x", True, True), ("count", True, True), ("count", False, False)):
         job["tables"][0]["value"] = value
         certificate["tables"][0]["count"] = count
-        (folder / "internal/job.yaml").write_text(yaml.safe_dump(job))
+        folders.write_job(folder, job)
         (folder / "internal/certificate.json").write_text(json.dumps(certificate))
         assert ("differ on whether it has frequencies" in details(seal(folder))) == wrong
     assert path

@@ -1,11 +1,13 @@
 """A large folder is verified in seconds: no step goes through cells or moves one by one."""
 
 import csv
+import json
 import time
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import yaml
 
 from cellguard.verify.verify import verify
 from unit.verify import folders
@@ -71,7 +73,7 @@ def _write_cells(folder, codes, sums, status):
         out.writerow(["a", "b", "value", "flag"])
         out.writerows([a[k], b[k], value[k] if shown[k] else "", "" if shown[k] else "c"] for k in range(n * n))
     # One contribution makes a cell unsafe; what it needs was said beforehand.
-    facts = {"a": a, "b": b, "total": value.astype(float), "count": np.full(n * n, 9)}
+    facts = {"by:a": a, "by:b": b, "total": value.astype(float), "count": np.full(n * n, 9)}
     facts |= {"top1": np.where(unsafe, value, value / 9), "top2": np.where(unsafe, 0.0, value / 9)}
     nothing = pa.nulls(n * n, pa.float64())
     facts |= {"state": pa.nulls(n * n, pa.string())} | dict.fromkeys(folders.SAID[1:], nothing)
@@ -80,6 +82,20 @@ def _write_cells(folder, codes, sums, status):
     hidden = int((~shown).sum())
     about = {"by": ["a", "b"], "response": "turnover", "population": "all", "decimals": 0}
     folders.write_json(folder / "release/metadata.json", {"big": about | {"cells": n * n, "suppressed": hidden}})
+    _write_summary(folder, status, value[~shown].sum())
+
+
+def _write_summary(folder, status, hidden):
+    counts = {word: int((status == word).sum()) for word in ("published", "primary", "secondary", "unpublished")}
+    path = folder / "internal/summary.json"
+    found = json.loads(path.read_text())
+    found["tables"]["big"] |= {"cells": status.size, **counts, "suppressed_value": float(hidden)}
+    found["set"] |= {"cells": status.size, "primary": counts["primary"], "secondary": counts["secondary"]}
+    found["set"]["witnesses"] = 16
+    folders.write_json(path, found)
+    job = yaml.safe_load((folder / "internal/job.yaml").read_text())
+    job["tables"][0]["apriori"] = "said.csv"
+    folders.write_job(folder, job)
 
 
 def test_twenty_thousand_cells_in_seconds(tmp_path):

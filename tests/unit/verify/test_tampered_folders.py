@@ -83,12 +83,11 @@ def test_certificate_of_another_job(tmp_path, key):
     other = {"rules": [{"p_percent": 20}], "by": ["region"], "value": "count"}
     if key in other:
         job["tables"][0][key] = other[key]
-    job |= {"attack": {"attack": {"lower": 1}}, "equations": {"equations": ["a = b"]}, "tables": {"tables": []}}.get(
-        key, {}
-    )
-    path.write_text(yaml.safe_dump(job))
+    job |= {"attack": {"attack": job["attack"] | {"lower": 1}}, "equations": {"equations": ["a = b"]}}.get(key, {})
+    folders.write_job(tmp_path / "out", job | ({"tables": []} if key == "tables" else {}))
     seal(tmp_path / "out")
-    assert failed(certificate) == [1]
+    assert failed(certificate)[0] == 1
+    assert key == "tables" or failed(certificate) == [1]
 
 
 def test_job_in_other_words_is_the_same_job(tmp_path):
@@ -96,8 +95,8 @@ def test_job_in_other_words_is_the_same_job(tmp_path):
     path = tmp_path / "out/internal/job.yaml"
     job = yaml.safe_load(path.read_text())
     job["tables"][0] |= {"rules": [{"p_percent": 10}], "value": "x", "decimals": 0, "population": "all"}
-    job["attack"] = {"lower": 0.0, "upper": float("inf"), "percent": None, "insiders": False}
-    path.write_text(yaml.safe_dump(job))
+    job["attack"] = {"lower": 0, "upper": "unbounded", "percent": None, "insiders": False}
+    folders.write_job(tmp_path / "out", job)
     seal(tmp_path / "out")
     assert failed(certificate) == []
 
@@ -148,7 +147,7 @@ def test_linked_copies_that_differ(tmp_path):
     assert tampered(tmp_path, "linked", change) == [2]
 
 
-@pytest.mark.parametrize("column", ["industry", "total", "count"])
+@pytest.mark.parametrize("column", ["by:industry", "total", "count"])
 def test_facts_of_other_rows(tmp_path, column):
     certificate = write(tmp_path / "out", folders.square())
     path = tmp_path / "out/internal/facts/turnover.parquet"
@@ -184,6 +183,7 @@ def test_release_shows_something_else(tmp_path, line, column, value):
 def test_halves_go_to_even(tmp_path, true, shown, right):
     def change(content):
         rows_of(content)[0] |= {"value": true, "shown": shown}
+        rows_of(content)[3] |= {"value": str(float(true) - 52.5), "shown": str(int(float(true) - 52.5))}
 
     assert tampered(tmp_path, "tenths", change) == ([] if right else [3])
 
@@ -424,7 +424,7 @@ def test_empty_cell_that_another_table_shows_is_known(tmp_path):
         row("S s", "60", "secondary"),
     ]
     rows += [row("W Total", "100", "unpublished", state="unpublished"), row("W s", "100", "secondary")]
-    other = folders.spec("sizes", ["region", "size"], rules=[])
+    other = folders.spec("sizes", ["region", "size"])
     content["tables"].append((other, rows))
     content["hierarchies"]["size"] = folders.SIZE
     # N is shown nowhere in the second table, so nothing is known of it.
@@ -549,7 +549,7 @@ def test_repeated_key_and_infinite_number(tmp_path):
     text = certificate.read_text()
     for other in (text.replace("{", '{"format": 1,', 1), text.replace('"format": 1', '"format": Infinity'), "{" + text):
         certificate.write_text(other)
-        assert failed(certificate) == list(range(1, 10))
+        assert failed(certificate) == list(range(1, 11))
 
 
 def test_messages_hold_no_value(tmp_path):

@@ -14,7 +14,7 @@ def test_correct_folder_passes(tmp_path, name):
     found = verify(folders.write(tmp_path / "out", folders.ALL[name]()))
     assert [c.detail for c in found.checks if not c.passed] == []
     assert found.valid and found.warnings == () and found.trusted == ()
-    assert [c.number for c in found.checks] == list(range(1, 10))
+    assert [c.number for c in found.checks] == list(range(1, 11))
 
 
 def test_text_path_and_moved_halves(tmp_path):
@@ -65,9 +65,14 @@ def test_unknown_rule_is_named_as_trusted(tmp_path):
 
 def test_values_beyond_int64(tmp_path):
     content = folders.square()
-    rows = content["tables"][0][1]
-    rows[0]["value"] = "1" + "0" * 25
-    assert verify(folders.write(tmp_path / "out", content)).valid
+    for row in content["tables"][0][1]:
+        if row["status"] == "published":
+            row["value"] += "0" * 25
+    assert folders.failed(folders.write(tmp_path / "a", content)) == [2]
+    content = folders.square()
+    for row in content["tables"][0][1]:
+        row["value"] += "0" * 25
+    assert verify(folders.write(tmp_path / "b", content)).valid
 
 
 def test_half_grains_add_up_to_a_width(tmp_path):

@@ -1,0 +1,168 @@
+"""A dimension may be called like any column of our own files: every face must still tell the two apart."""
+
+import csv
+import json
+from itertools import product
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from cellguard.cli.main import cli
+from cellguard.errors import InputError
+from cellguard.files.jobfile import Job
+from cellguard.job import assess_job, audit_folder, protect_job, release_job
+from cellguard.verify.verify import verify
+
+NAMES = [
+    "value", "flag", "count", "status", "reasons", "cost", "need_lower", "need_upper", "need_sliding", "interval_lower",
+    "interval_upper", "total", "top1", "topic", "base", "excess1", "unwaived1", "requested", "state", "lower", "upper",
+    "mark:x", "by:value", "by:by:value", "table", "witness", "row", "move", "hierarchy", "code", "parent", "label",
+]  # fmt: skip
+SIZES = ("a", "b", "c")
+
+
+def records():
+    """One record a firm: one size is small in the North, and gets company there."""
+    for (region, size), firms in zip(product("NS", SIZES), (2, 6, 5, 7, 4, 9), strict=True):
+        for i in range(firms):
+            yield region, size, 10 + i * 7
+
+
+def write_records(folder, name):
+    rows = [(region, size, x, "no") for region, size, x in records()]
+    with (folder / "firms.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("region", name, "turnover", "secret"), *rows])
+
+
+def run(*words):
+    """Run a command; return what it prints, after it ended well."""
+    done = CliRunner().invoke(cli, [str(word) for word in words])
+    assert done.exit_code == 0, (words, done.output, done.exception)
+    return done.output
+
+
+def protect(folder, job):
+    path = folder / "job.yaml"
+    path.write_text(yaml.safe_dump({"version": 1, **job}), encoding="utf-8")
+    release_job(protect_job(Job.load(path)), folder / "out", force=True)
+    return folder / "out"
+
+
+def rows_of(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tables_from_records(tmp_path, name):
+    write_records(tmp_path, name)
+    rules = [{"min_frequency": 3}, {"p_percent": 5}]
+    table = {"name": "t", "by": ["region", name], "value": "turnover", "rules": rules}
+    people = {"name": "people", "by": [name], "value": "count", "rules": [{"min_frequency": 3}]}
+    job = {"microdata": {"source": "firms.csv"}, "tables": [table, people]}
+    job["output"] = {"formats": ["csv", "parquet", "html", "xlsx"]}
+    out = protect(tmp_path, job)
+    found = verify(out / "internal/certificate.json")
+    assert [c.detail for c in found.checks if not c.passed] == []
+    check_files(out, name)
+    check_commands(out, name)
+
+
+def check_files(out, name):
+    """Every header is without repeats, and the dimension's codes are where they should be."""
+    clash = name in {"value", "flag"} or name.startswith("by:")
+    head = [f"by:{name}" if clash else name, "value", "flag"]
+    released = rows_of(out / "release/t.csv")
+    assert list(released[0]) == ["region", *head]
+    assert {row[head[0]] for row in released} == {"Total", *SIZES}
+    assert {row["flag"] for row in released} == {"", "c"}
+    typed = pq.read_table(out / "release/t.parquet")
+    assert typed.schema.names == ["region", *head] and typed[head[0]].to_pylist() == [row[head[0]] for row in released]
+    internal = rows_of(out / "internal/t.csv")
+    assert {row["status"] for row in internal} == {"published", "primary", "secondary"}
+    assert len(internal[0]) == 2 + 10 and list(internal[0])[1] in (name, f"by:{name}")
+    assert {row[list(row)[1]] for row in internal} == {"Total", *SIZES}
+    facts = pq.read_table(out / "internal/facts/t.parquet")
+    assert set(facts[f"by:{name}"].to_pylist()) == {"Total", *SIZES}
+    assert json.loads((out / "release/metadata.json").read_text())["tables"]["t"]["by"] == ["region", name]
+    assert name in (out / "release/report.html").read_text(encoding="utf-8")
+
+
+def check_commands(out, name):
+    assert audit_folder(out).audit.verdict == "safe"
+    assert "Valid." in run("verify", out)
+    assert "SAFE" in run("audit", out)
+    assert "N/a is primary: min_frequency 3" in run("explain", out, "N/a", "--table", "t")
+    shown = run("show", out, "t", "--where", f"{name}=a", "--internal")
+    assert "●" in shown and f"{name} = a" in shown
+    assert f"region \\ {name}" in run("show", out, "t")
+    assert "0 cells differ" in run("diff", out, out)
+
+
+@pytest.mark.parametrize("name", ["value", "status", "cost", "lower", "total", "top1", "mark:x", "by:value", "table"])
+def test_ready_made_cells_with_everything_said_of_them(tmp_path, name):
+    """The columns of the cells are named by the job; the a-priori file and the known totals have names of their own."""
+    write_cells(tmp_path, name)
+    said = {"status", "cost", "lower", "upper", "need_lower", "need_upper"}
+    column = f"by:{name}" if name in said or name.startswith("by:") else name
+    (tmp_path / "said.csv").write_text(f"region,{column},status,cost\nS,a,,3\nS,c,waived,\n", encoding="utf-8")
+    column = f"by:{name}" if name in {"table", "value"} or name.startswith("by:") else name
+    (tmp_path / "known.csv").write_text(f"region,{column},value\nTotal,a,\n", encoding="utf-8")
+    cells = {"source": "t.csv", "count": "N", "top": ["X1"], "upper": "MOST"}
+    table = {"name": "t", "by": ["region", name], "value": "X", "cells": cells, "apriori": "said.csv"}
+    table["rules"] = [{"given": "SECRET"}, {"max_share": 95}]
+    out = protect(tmp_path, {"tables": [table], "known": "known.csv"})
+    found = verify(out / "internal/certificate.json")
+    assert [c.detail for c in found.checks if not c.passed] == []
+    stored = pq.read_table(out / "internal/facts/t.parquet").to_pylist()
+    assert {(r["by:region"], r[f"by:{name}"]): r["cost"] for r in stored}["S", "a"] == 3
+    assert audit_folder(out).audit.verdict == "safe"
+    assert "is primary: given SECRET" in run("explain", out, "N/a")
+
+
+def write_cells(folder, name):
+    totals = {}
+    for region, size, x in records():
+        for cell in ((region, size), (region, "Total"), ("Total", size), ("Total", "Total")):
+            totals.setdefault(cell, []).append(x)
+    lines = [["region", name, "X", "N", "X1", "MOST", "SECRET"]]
+    for cell, xs in totals.items():
+        secret = "yes" if cell == ("N", "a") else ""
+        lines.append([*cell, sum(xs), len(xs), max(xs), 3 * sum(xs), secret])
+    with (folder / "t.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(lines)
+
+
+def test_the_clash_of_an_apriori_file_is_told_with_its_cure(tmp_path):
+    write_cells(tmp_path, "status")
+    (tmp_path / "said.csv").write_text("region,status,cost\nS,a,3\n", encoding="utf-8")
+    table = {"name": "t", "by": ["region", "status"], "value": "X", "cells": {"source": "t.csv"}, "apriori": "said.csv"}
+    job = {"version": 1, "tables": [table | {"rules": [{"given": "SECRET"}]}]}
+    with pytest.raises(InputError, match=r"said\.csv: no column 'by:status'.* dimension 'status' are in 'by:status'"):
+        assess_job(Job.parse(job, folder=tmp_path))
+    (tmp_path / "said.hst").write_text("S,a,c,3\n", encoding="utf-8")
+    job["tables"][0]["apriori"] = "said.hst"
+    assert assess_job(Job.parse(job, folder=tmp_path)).tables["t"].apriori.cost.tolist().count(3.0) == 1
+
+
+def test_a_column_cannot_be_a_dimension_and_a_statement(tmp_path):
+    write_cells(tmp_path, "status")
+    cells = {"source": "t.csv", "status": "status"}
+    table = {"name": "t", "by": ["region", "status"], "value": "X", "cells": cells, "rules": [{"given": "SECRET"}]}
+    with pytest.raises(InputError, match="'status' is both a dimension and a statement about cells"):
+        assess_job(Job.parse({"version": 1, "tables": [table]}, folder=tmp_path))
+
+
+@pytest.mark.parametrize("name", ["value", "status", "noise", "need", "S_N", "flag"])
+def test_perturbed_tables(tmp_path, name):
+    write_records(tmp_path, name)
+    table = {"name": "t", "by": ["region", name], "value": "turnover", "rules": [{"p_percent": 5}]}
+    job = {"version": 1, "microdata": {"source": "firms.csv"}, "perturb": {"seed": 7}}
+    job["tables"] = [table | {"protect": {"method": "perturb"}}]
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job), encoding="utf-8")
+    done = CliRunner().invoke(cli, ["perturb", str(tmp_path / "job.yaml"), "--out", str(tmp_path / "out")])
+    assert done.exit_code in (0, 1), done.output
+    assert f"region \\ {name}" in run("show", tmp_path / "out", "t", "--internal")
+    assert len(set(rows_of(tmp_path / "out/internal/t.csv")[0])) == 2 + 8
