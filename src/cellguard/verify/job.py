@@ -34,6 +34,7 @@ def check_job(folder: Folder, spec: Spec) -> None:
         raise Refused(f"{NAME} does not have the equations of the certificate")
     if job.get("known") and not spec.known:
         raise Refused(f"{NAME} speaks of totals known from elsewhere, but the certificate does not")
+    _check_crossing(job.get("attack"), spec)
     if job.get("attack") is not None:
         attempt(NAME, lambda: _check_attack(job["attack"], spec))
 
@@ -81,6 +82,13 @@ def _frequencies(found: Mapping[str, Any], records: Mapping[str, Any] | None) ->
     if records.get("weight"):
         return (False,)
     return (True, False) if records.get("rda") else (True,)
+
+
+def _check_crossing(attack: object, spec: Spec) -> None:
+    """Only a job that says so itself may leave crossing tables unchecked."""
+    said = attack.get("crossing") or "checked" if isinstance(attack, dict) else "checked"
+    if said != ("checked" if spec.crossing else "not_checked"):
+        raise Refused(f"{NAME} does not have the certificate's crossing")
 
 
 def _check_attack(found: Mapping[str, Any], spec: Spec) -> None:
