@@ -29,9 +29,9 @@ def counts(spec: Spec, group: Group) -> bool:
 
 
 def nobody(cells: Cells, rows: Rows, table: int) -> Bools:
-    """Return which rows of a table count 0."""
-    found = rows.count[cells.rows(table)] == 0
-    return found | (rows.value[table] == 0) if cells.spec.tables[table].count else found
+    """Return the rows that say that there is nobody: those of a table of counts whose value is 0."""
+    value = rows.value[table]
+    return np.asarray(value == 0, dtype=bool) & cells.spec.tables[table].count
 
 
 def empty_atoms(cells: Cells, rows: Rows, pieces: Pieces, atoms: Sequence[Sequence[Atoms]], group: int) -> Int64:
@@ -40,7 +40,7 @@ def empty_atoms(cells: Cells, rows: Rows, pieces: Pieces, atoms: Sequence[Sequen
     told = [t for t in others(cells.spec, pieces.groups[group]) if _has_gap(cells, rows, pieces.views[t], t)]
     full = _full(cells, pieces, group) if told else None
     if full is not None:
-        found.append(cells.cell[cells.rows(full)][nobody(cells, rows, full)])
+        found.append(cells.cell[cells.rows(full)][rows.count[cells.rows(full)] == 0])
     for table in told:
         found.append(_covered_gaps(cells, rows, table, cells.spec.groups.index(pieces.groups[group])))
         if full is None:
@@ -152,7 +152,7 @@ def somebody(cells: Cells, rows: Rows, pieces: Pieces, atoms: Sequence[Sequence[
 def _listed_rows(cells: Cells, rows: Rows, table: int, spec: TableSpec, group: int) -> Bools:
     """Return the rows of a table that say that somebody is there, and that are no cells of the response itself."""
     part = cells.rows(table)
-    listed = (rows.status[part] != UNPUBLISHED) & ~nobody(cells, rows, table)
+    listed = (rows.status[part] != UNPUBLISHED) & ~nobody(cells, rows, table) & (rows.count[part] != 0)
     return listed & (cells.find(group, cells.combination[cells.cell[part]]) < 0) & (spec.zeros == "known")
 
 
