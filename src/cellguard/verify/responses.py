@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import product
 
 import numpy as np
@@ -14,7 +14,7 @@ from cellguard.verify.leaves import REST, TableViews, View, common
 from cellguard.verify.numbers import Bools, Int64
 from cellguard.verify.relations import Terms, tied_groups
 from cellguard.verify.rows import UNPUBLISHED, Rows
-from cellguard.verify.spec import Group, Spec, TableSpec
+from cellguard.verify.spec import Group, Spec
 from cellguard.verify.stages import Refused
 
 
@@ -119,27 +119,39 @@ def _in_gaps(cells: Cells, rows: Rows, views: TableViews, table: int, piece: Pie
     return np.concatenate(found)
 
 
+def _somebody(cells: Cells, rows: Rows, table: int) -> Bools:
+    """Return the rows of a table, listed in the release, that say of other responses that somebody is there.
+
+    Where zeros are known every row does; else one with a value does.
+    """
+    part = cells.rows(table)
+    listed = (rows.status[part] != UNPUBLISHED) & ~nobody(cells, rows, table) & (rows.count[part] != 0)
+    if cells.spec.tables[table].zeros == "known":
+        return listed
+    return listed & np.asarray(rows.value[table] != 0, dtype=bool)
+
+
 def listed_counts(cells: Cells, rows: Rows) -> Bools:
-    """Return the distinct cells that count 1 or more and that a table with zeros known lists in the release."""
+    """Return the distinct cells that count 1 or more and of which a table says that somebody is there."""
     found = np.zeros(cells.count, dtype=bool)
     for i, table in enumerate(cells.spec.tables):
-        if table.zeros == "known":
-            shown = rows.status[cells.rows(i)] != UNPUBLISHED
-            listed = cells.combination[cells.cell[cells.rows(i)][shown]]
-            for g, group in enumerate(cells.spec.groups):
-                if group[1] == table.population and counts(cells.spec, group):
-                    at = cells.find(g, listed)
-                    found[at[at >= 0]] = True
+        listed = cells.combination[cells.cell[cells.rows(i)][_somebody(cells, rows, i)]]
+        for g, group in enumerate(cells.spec.groups):
+            own = group == table.group
+            if group[1] == table.population and counts(cells.spec, group) and (table.zeros == "known" or not own):
+                at = cells.find(g, listed)
+                found[at[at >= 0]] = True
     value = np.concatenate(rows.value)[cells.first_row()]
     return found & np.asarray(value > 0, dtype=bool)
 
 
 def somebody(cells: Cells, rows: Rows, pieces: Pieces, atoms: Sequence[Sequence[Atoms]], group: int) -> list[Terms]:
-    """Return sums of a count's atoms that must be 1 or more: those in rows that tables with zeros known list."""
+    """Return sums of a count's atoms that must be 1 or more, since a table of another response lists their row."""
     found: list[Terms] = []
     name = pieces.groups[group]
     for table in others(cells.spec, name) if counts(cells.spec, name) else ():
-        targets = _listed_rows(cells, rows, table, cells.spec.tables[table], cells.spec.groups.index(name))
+        own = cells.find(cells.spec.groups.index(name), cells.combination[cells.cell[cells.rows(table)]])
+        targets = _somebody(cells, rows, table) & (own < 0)
         if targets.any():
             at = _dividing(cells, pieces, group, table)
             piece = pieces.clusters[group][at]
@@ -147,13 +159,6 @@ def somebody(cells: Cells, rows: Rows, pieces: Pieces, atoms: Sequence[Sequence[
                 hidden = (rows.status[cells.rows(table)] == UNPUBLISHED).any()
                 found += _sums(cells, pieces.views[table], table, piece, atoms[group][at], targets, climb=bool(hidden))
     return found
-
-
-def _listed_rows(cells: Cells, rows: Rows, table: int, spec: TableSpec, group: int) -> Bools:
-    """Return the rows of a table that say that somebody is there, and that are no cells of the response itself."""
-    part = cells.rows(table)
-    listed = (rows.status[part] != UNPUBLISHED) & ~nobody(cells, rows, table) & (rows.count[part] != 0)
-    return listed & (cells.find(group, cells.combination[cells.cell[part]]) < 0) & (spec.zeros == "known")
 
 
 def _sums(
@@ -195,12 +200,14 @@ def _climbs(label: Int64, choice: Sequence[View]) -> list[Int64]:
     return [np.column_stack(levels) for levels in product(*chains)]
 
 
-def equations(cells: Cells, pieces: Pieces, atoms: Sequence[Sequence[Atoms]]) -> list[tuple[Terms, list[Group]]]:
+def equations(cells: Cells, pieces: Pieces, atoms: Sequence[Sequence[Atoms]], moved: Collection[int]) -> list[Terms]:
     """Return what equations ask of sums of atoms; refuse one between responses whose clusters are not of one shape."""
     found = []
     for equation in cells.spec.equations:
         for factors in tied_groups(cells.spec, equation):
             groups = [pieces.groups.index(cells.spec.groups[g]) for g in factors]
+            if not set(groups) & set(moved):
+                continue
             shapes = [_largest(pieces.clusters[g]) for g in groups]
             minus = sum(factor > 0 for factor in factors.values()) > 1
             if any(shape != shapes[0] for shape in shapes) or (minus and len(shapes[0]) > 1):
@@ -216,7 +223,7 @@ def equations(cells: Cells, pieces: Pieces, atoms: Sequence[Sequence[Atoms]]) ->
                 ]
                 for sides in product(*alike):
                     shared = {axis: common([piece.parts[axis] for piece, _, _ in sides]) for axis in sorted(shape)}
-                    found.append((summed(cells, sides, shared), [pieces.groups[g] for g in groups]))
+                    found.append(summed(cells, sides, shared))
     return found
 
 

@@ -35,6 +35,7 @@ class TableSpec:
     decimals: int
     count: bool
     zeros: str
+    tolerance: Fraction
     rules: tuple[Mapping[str, Any], ...]
 
     @property
@@ -143,7 +144,7 @@ def _table(found: object, position: int) -> TableSpec:
         raise Refused(f"{CERTIFICATE}: {where}.by is empty or names a dimension twice")
     if not isinstance(table["count"], bool) or table["zeros"] not in ("known", "possible"):
         raise Refused(f"{CERTIFICATE}: {where} has a wrong count or zeros")
-    if isinstance(table["tolerance"], bool | list | dict):
+    if isinstance(table["tolerance"], bool) or not isinstance(table["tolerance"] or 0, int | float):
         raise Refused(f"{CERTIFICATE}: {where}.tolerance is wrong")
     rules = _list(table["rules"], f"{where}.rules")
     if not all(isinstance(rule, dict) and len(rule) == 1 for rule in rules):
@@ -156,6 +157,7 @@ def _table(found: object, position: int) -> TableSpec:
         decimals=_whole(table["decimals"], f"{where}.decimals", MOST_DECIMALS),
         count=table["count"],
         zeros=table["zeros"],
+        tolerance=abs(Fraction(str(table["tolerance"] or 0))),
         rules=tuple(rules),
     )
 

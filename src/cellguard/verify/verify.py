@@ -9,7 +9,9 @@ from typing import Any
 
 from cellguard.errors import InputError, file_name
 from cellguard.verify import checks
+from cellguard.verify.atoms import read_between
 from cellguard.verify.cells import Cells, identify
+from cellguard.verify.clusters import read_pieces
 from cellguard.verify.digests import check_digests, check_names
 from cellguard.verify.facts import read_facts
 from cellguard.verify.formats import check_formats
@@ -23,7 +25,7 @@ from cellguard.verify.rules import parse_rule, unknown_names
 from cellguard.verify.spec import read_spec
 from cellguard.verify.stages import Refused, Stage, attempt
 from cellguard.verify.witnesses import Witnesses, check_moves, check_relations, read_witnesses
-from cellguard.verify.world import NOT_CHECKED, check_base, check_worlds, read_world, with_listed
+from cellguard.verify.world import NOT_CHECKED, World, build_world, check_base, check_worlds, moved_groups, with_listed
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,8 @@ class _Work:
         self.release = Stage("a release table", self._read_release)
         self.facts = Stage("the facts", self._read_facts)
         self.limits = Stage("the bounds", self._limits)
-        self.world = Stage("the world", lambda: read_world(self._folder, self.cells.get(), self.rows.get()))
+        self.pieces = Stage("the world", lambda: read_pieces(self._folder, self.cells.get()))
+        self.between = Stage("the world", lambda: read_between(self._folder, self.cells.get(), self.pieces.get()))
         self.moves = Stage("the witnesses", self._read_moves)
         self.witnesses = Stage("the witnesses", lambda: self.moves.get().listed(self.cells.get().count))
         self.checks: tuple[tuple[str, Callable[[], str]], ...] = (
@@ -129,8 +132,12 @@ class _Work:
         return with_listed(capacities(cells, rows, self.facts.get()), cells, rows)
 
     def _read_moves(self) -> Witnesses:
-        cells = self.cells.get()
-        return read_witnesses(self._folder, cells, self.world.get().value.size - cells.count)
+        return read_witnesses(self._folder, self.cells.get(), self.between.get().value.size)
+
+    def _build_world(self) -> World:
+        cells, pieces, between = self.cells.get(), self.pieces.get(), self.between.get()
+        moved = moved_groups(self.moves.get(), cells, pieces, between)
+        return build_world(cells, self.rows.get(), pieces, between, moved)
 
     def _check_relations(self) -> str:
         cells = self.cells.get()
@@ -171,7 +178,7 @@ class _Work:
         cells, found = self.cells.get(), self.witnesses.get()
         check_moves(found, cells, checks.known_cells(cells, self.rows.get()), self.limits.get())
         check_relations(found, with_known(self.relations.get(), cells), cells)
-        world = self.world.get()
+        world = self._build_world()
         check_base(world)
         check_worlds(self.moves.get(), world)
         known = f", which keep {len(cells.spec.known)} totals known from elsewhere" if cells.spec.known else ""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
-from cellguard.verify.atoms import Between, find_atoms, neighbours_agree, read_between, rows_are_sums
+from cellguard.verify.atoms import Between, find_atoms, neighbours_agree, rows_are_sums
 from cellguard.verify.cells import Cells
-from cellguard.verify.clusters import Pieces, read_pieces
+from cellguard.verify.clusters import Pieces
 from cellguard.verify.needs import Capacities
 from cellguard.verify.numbers import LARGEST, Bools, Int64, Ints, narrow
-from cellguard.verify.read import Folder
 from cellguard.verify.relations import Matrix, Terms, stacked
 from cellguard.verify.responses import counts, empty_atoms, equations, listed_counts, somebody
 from cellguard.verify.rows import Rows
@@ -35,7 +35,7 @@ class World:
     cells: Cells
     value: Ints
     relations: Matrix
-    slack: Int64
+    slack: Ints
     empty: Bools
     occupied: Matrix
     counted: Bools
@@ -48,67 +48,85 @@ class World:
         return f"internal/world.parquet row {column - self.cells.count}"
 
 
-def read_world(folder: Folder, cells: Cells, rows: Rows) -> World:
-    """Read clusters, partitions and cells between, and refuse clusters that are none of the tables'."""
-    pieces = read_pieces(folder, cells)
-    between = read_between(folder, cells, pieces)
-    return build_world(cells, rows, pieces, between)
+def moved_groups(found: Witnesses, cells: Cells, pieces: Pieces, between: Between) -> set[int]:
+    """Return the responses, by position in the certificate's world, that some witness changes."""
+    listed = np.unique(cells.group[found.cell[found.cell < cells.count]])
+    hidden = between.group[found.cell[found.cell >= cells.count] - cells.count]
+    return {pieces.groups.index(cells.spec.groups[g]) for g in listed} | set(hidden.tolist())
 
 
-def build_world(cells: Cells, rows: Rows, pieces: Pieces, between: Between) -> World:
-    """Gather everything that a world must keep."""
+def build_world(cells: Cells, rows: Rows, pieces: Pieces, between: Between, moved: Collection[int]) -> World:
+    """Gather everything that a world must keep.
+
+    ``moved`` are the responses (by position in the certificate's world) that a witness changes. The others stay as they
+    truly are, so what tables of other responses say of them holds anyway.
+    """
     width = cells.count + between.value.size
     atoms = [
         [find_atoms(cells, pieces, between, g, c) for c in range(len(clusters))]
         for g, clusters in enumerate(pieces.clusters)
     ]
-    sums: list[tuple[Terms, Int64]] = []
-    empty, occupied = np.zeros(width, dtype=bool), []
+    sums, agreed, occupied = list[Terms](), list[Terms](), list[Terms]()
+    empty = np.zeros(width, dtype=bool)
     for g, clusters in enumerate(pieces.clusters):
-        for c, piece in enumerate(clusters):
-            here = atoms[g][c]
+        for piece, here in zip(clusters, atoms[g], strict=True):
             for table in () if piece.open else piece.tables:
                 if cells.spec.tables[table].group == pieces.groups[g]:
                     found, gone = rows_are_sums(cells, pieces.views[table], table, piece, here)
-                    sums += [(terms, np.full(_many(terms), _unit(cells.spec, [table]))) for terms in found]
+                    sums += found
                     empty[gone] = True
             if piece.parent is not None and not piece.open and not clusters[piece.parent].open:
-                terms = neighbours_agree(cells, (piece, here), (clusters[piece.parent], atoms[g][piece.parent]))
-                sums.append((terms, _loose(terms, cells.spec, [pieces.groups[g]])))
-        empty[empty_atoms(cells, rows, pieces, atoms, g)] = True
-        occupied += somebody(cells, rows, pieces, atoms, g)
-    for terms, groups in equations(cells, pieces, atoms):
-        sums.append((terms, _loose(terms, cells.spec, groups)))
-    value = np.concatenate(rows.value)[cells.first_row()]
-    counted = np.array([counts(cells.spec, group) for group in pieces.groups], dtype=bool)
+                agreed.append(neighbours_agree(cells, (piece, here), (clusters[piece.parent], atoms[g][piece.parent])))
+        if g in moved:
+            empty[empty_atoms(cells, rows, pieces, atoms, g)] = True
+            occupied += somebody(cells, rows, pieces, atoms, g)
+    _spread(agreed, empty)
+    relations = stacked([*sums, *agreed, *equations(cells, pieces, atoms, moved)], width)
+    value = np.concatenate([np.concatenate(rows.value)[cells.first_row()], between.value])
+    order = [pieces.groups.index(group) for group in cells.spec.groups]
+    group = np.concatenate([np.array(order)[cells.group], between.group])
     lower = cells.spec.attack.lower
     return World(
         cells=cells,
-        value=np.concatenate([value, between.value]),
-        relations=stacked([terms for terms, _ in sums], width),
-        slack=np.concatenate([np.zeros(0, dtype=np.int64), *(slack for _, slack in sums)]),
+        value=value,
+        relations=relations,
+        slack=_slack(cells.spec, pieces.groups, relations, group, value),
         empty=empty,
         occupied=stacked(occupied, width),
-        counted=counted[between.group],
+        counted=np.array([counts(cells.spec, g) for g in pieces.groups])[between.group],
         lowest=None if lower is None or lower < 0 else 0,
     )
 
 
-def _many(terms: Terms) -> int:
-    return int(terms.relation.max(initial=-1)) + 1
+def _spread(agreed: Sequence[Terms], empty: Bools) -> None:
+    """Mark as empty what one of two neighbours has where the other has nothing at all, until nothing is left to mark.
+
+    If values may be negative, equal sums alone do not say that.
+    """
+    marked = -1
+    while marked != int(empty.sum()):
+        marked = int(empty.sum())
+        for terms in agreed:
+            there = ~empty[terms.cell]
+            sides = [
+                np.bincount(terms.relation[there & side]) for side in (terms.coefficient > 0, terms.coefficient < 0)
+            ]
+            many = int(terms.relation.max(initial=-1)) + 1
+            left, right = (np.pad(side, (0, many - side.size)) for side in sides)
+            empty[terms.cell[((left == 0) | (right == 0))[terms.relation]]] = True
 
 
-def _unit(spec: Spec, tables: Sequence[int]) -> int:
-    """Return one unit of the last decimal in grains, the largest of the given tables."""
-    return 10 ** min(max(0, *(spec.grains[spec.tables[i].group] - spec.tables[i].decimals for i in tables)), 15)
-
-
-def _loose(terms: Terms, spec: Spec, groups: Sequence[Group]) -> Int64:
-    """Return how far sums of atoms may be apart: magnitudes by less than one unit a term, counts not at all."""
-    if all(counts(spec, group) for group in groups):
-        return np.ones(_many(terms), dtype=np.int64)
-    unit = _unit(spec, [i for i, t in enumerate(spec.tables) if t.group in groups])
-    return np.bincount(terms.relation, weights=np.abs(terms.coefficient)).astype(np.int64) * unit
+def _slack(spec: Spec, groups: Sequence[Group], relations: Matrix, group: Int64, value: Ints) -> Ints:
+    """Return how far each sum may miss: counts not at all, magnitudes a unit, the tolerance and a billionth a term."""
+    each = []
+    for name in groups:
+        tables = [t for t in spec.tables if t.group == name]
+        unit = 10 ** max(0, spec.grains[name] - min(t.decimals for t in tables))
+        loose = unit + math.ceil(max(t.tolerance for t in tables) * 10 ** spec.grains[name])
+        each.append(0 if counts(spec, name) else loose)
+    own = np.array(each, dtype=object)[group]
+    own = own + np.where(own > 0, np.abs(value) // 10**9, 0)
+    return np.maximum(_times(sparse.csr_array(abs(relations)), own), 1)
 
 
 def check_base(world: World) -> None:

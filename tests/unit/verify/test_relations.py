@@ -132,10 +132,9 @@ def test_equation_between_different_grains():
     content = folders.equation()
     content["grains"][0]["decimals"] = 2
     document = {"format": 2, "claim": "outsider", "tables": [t for t, _ in content["tables"]], "witnesses": 0}
-    document |= {k: content[k] for k in ("equations", "attack", "known", "grains", "trusted", "insiders")} | {
-        "files": {},
-        "digest": "",
-    }
+    keys = ("equations", "attack", "known", "grains", "trusted", "insiders", "crossing")
+    document |= {k: content[k] for k in keys} | {"files": {}, "digest": ""}
+    document["world"] = folders.clusters_of(document["tables"], {})
     spec = read_spec(document)
     region = Dimension("region", ("Total", "N"), (Tree((0, 1), (-1, 0)),))
     cells = identify(spec, {"region": region}, [[pa.array(["N"])]] * 3)
