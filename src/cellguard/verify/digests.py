@@ -38,6 +38,7 @@ def check_digests(folder: Folder, document: Mapping[str, Any]) -> int:
 def check_names(spec: Spec, document: Mapping[str, Any]) -> None:
     """Refuse a list of files that lacks one of the format, or has one that the format does not know."""
     needed = {"release/metadata.json", "internal/job.yaml", "internal/summary.json", "internal/certificate.parquet"}
+    needed |= {"internal/world.parquet", *(f"internal/parts/{name}.csv" for name in spec.dimensions)}
     for table in spec.tables:
         needed |= {table.internal, table.release, table.facts}
     needed |= {f"internal/hierarchies/{name}.csv" for name in spec.dimensions}

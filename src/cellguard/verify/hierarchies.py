@@ -52,12 +52,13 @@ class Dimension:
         Only codes that occur count, and -1 means that there is none. A further grouping says nothing if no code
         occurs that it alone has: it would add up leaves that the table need not show.
         """
+        return [upper(tree, occurs) for tree in self.used(occurs)]
+
+    def used(self, occurs: Bools) -> list[Tree]:
+        """Return the hierarchies that say something of a table: the main one, and each with a code of its own in it."""
         main = set(self.trees[0].codes)
-        found = []
-        for number, tree in enumerate(self.trees):
-            if number == 0 or any(occurs[code] for code in tree.codes if code not in main):
-                found.append(_upper(tree, occurs))
-        return found
+        others = (tree for tree in self.trees[1:] if any(occurs[c] for c in tree.codes if c not in main))
+        return [self.trees[0], *others]
 
     def first_parents(self) -> Int64:
         """Return the position of each code's parent in the first hierarchy that has it; -1 for the total."""
@@ -75,7 +76,8 @@ class Dimension:
         return found
 
 
-def _upper(tree: Tree, occurs: Bools) -> Int64:
+def upper(tree: Tree, occurs: Bools) -> Int64:
+    """Return, for each code that occurs, the next code above it that does; -1 if there is none."""
     above = np.full(occurs.size, -1, dtype=np.int64)
     for code, parent in zip(tree.codes, tree.parents, strict=True):
         if parent >= 0:

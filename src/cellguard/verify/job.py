@@ -89,6 +89,7 @@ def check_job(job: Job, spec: Spec) -> None:
     if bool(job.words["known"]) != bool(spec.known):
         raise Refused(f"{NAME} and the certificate differ on whether totals are known from elsewhere")
     attempt(NAME, lambda: _check_attack(job.words["attack"], spec))
+    _check_crossing(job.words["attack"], spec)
 
 
 def _equations(texts: Sequence[str], spec: Spec) -> list[dict[str, int]]:
@@ -123,6 +124,13 @@ def _frequencies(found: Mapping[str, Any], records: Mapping[str, Any] | None) ->
     if records["weight"]:
         return (False,)
     return (True, False) if records["rda"] else (True,)
+
+
+def _check_crossing(attack: object, spec: Spec) -> None:
+    """Only a job that says so itself may leave crossing tables unchecked."""
+    said = attack.get("crossing") or "checked" if isinstance(attack, dict) else "checked"
+    if said != ("checked" if spec.crossing else "not_checked"):
+        raise Refused(f"{NAME} does not have the certificate's crossing")
 
 
 def _check_attack(found: Mapping[str, Any], spec: Spec) -> None:

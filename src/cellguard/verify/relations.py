@@ -12,6 +12,7 @@ from scipy import sparse
 
 from cellguard.verify.cells import Cells, combine, occurring
 from cellguard.verify.numbers import Int64
+from cellguard.verify.spec import Spec
 from cellguard.verify.stages import Refused
 
 Matrix: TypeAlias = "sparse.csr_array[np.int64, tuple[int, int]]"
@@ -33,6 +34,11 @@ def build(cells: Cells) -> Matrix:
     """
     parts = [part for table in range(len(cells.spec.tables)) for part in _table_terms(cells, table)]
     parts += [part for equation in cells.spec.equations for part in _equation_terms(cells, equation)]
+    return stacked(parts, cells.count)
+
+
+def stacked(parts: Sequence[Terms], count: int) -> Matrix:
+    """Return the relations of all parts, one below the other, as a matrix with ``count`` columns."""
     rows, base = [np.zeros(0, dtype=np.int64)], 0
     for part in parts:
         rows.append(part.relation + base)
@@ -40,7 +46,7 @@ def build(cells: Cells) -> Matrix:
     empty = [np.zeros(0, dtype=np.int64)]
     columns = np.concatenate(empty + [p.cell for p in parts])
     values = np.concatenate(empty + [p.coefficient for p in parts])
-    matrix = sparse.coo_array((values, (np.concatenate(rows), columns)), shape=(base, cells.count), dtype=np.int64)
+    matrix = sparse.coo_array((values, (np.concatenate(rows), columns)), shape=(base, count), dtype=np.int64)
     return matrix.tocsr()
 
 
@@ -112,18 +118,23 @@ def parse_equation(text: str, responses: Sequence[str]) -> dict[str, int]:
 
 
 def _equation_terms(cells: Cells, equation: str) -> list[Terms]:
-    spec = cells.spec
+    return [_tied(cells, factors) for factors in tied_groups(cells.spec, equation)]
+
+
+def tied_groups(spec: Spec, equation: str) -> list[dict[int, int]]:
+    """Return, for each population that has all its responses, an equation's groups and their factors in grains."""
     factors = parse_equation(equation, sorted({t.response for t in spec.tables}))
-    found = []
+    found: list[dict[int, int]] = []
     for population in dict.fromkeys(t.population for t in spec.tables):
         groups = {name: (name, population) for name in factors}
         if all(group in spec.groups for group in groups.values()):
             finest = max(spec.grains[group] for group in groups.values())
-            scaled = {
-                spec.groups.index(groups[name]): factor * 10 ** (finest - spec.grains[groups[name]])
-                for name, factor in factors.items()
-            }
-            found.append(_tied(cells, scaled))
+            found.append(
+                {
+                    spec.groups.index(groups[name]): factor * 10 ** (finest - spec.grains[groups[name]])
+                    for name, factor in factors.items()
+                }
+            )
     return found
 
 

@@ -15,7 +15,7 @@ CERTIFICATE = "certificate.json"
 WORKBOOK = "release/tables.xlsx"
 REPORTS = frozenset({"release/report.html", "internal/report.html"})
 KEYS = frozenset(
-    "format claim tables equations attack known grains witnesses insiders trusted files digest".split()  # noqa: SIM905
+    "format claim tables equations attack known world crossing grains witnesses insiders trusted files digest".split()  # noqa: SIM905
 )
 # Words for people, which prove nothing.
 WORDS = frozenset({"headline", "not_checked"})
@@ -83,6 +83,15 @@ class Attack:
 
 
 @dataclass(frozen=True)
+class Cluster:
+    """Tables (by position) that one piece of the world lies behind, its partitions and the cluster that it hangs on."""
+
+    tables: tuple[int, ...]
+    parts: Mapping[str, int]
+    parent: int | None
+
+
+@dataclass(frozen=True)
 class Spec:
     """A certificate whose form is right."""
 
@@ -90,6 +99,8 @@ class Spec:
     equations: tuple[str, ...]
     attack: Attack
     known: tuple[Sum, ...]
+    world: Mapping[Group, tuple[Cluster, ...]]
+    crossing: bool
     grains: Mapping[Group, int]
     witnesses: int
     trusted: tuple[str, ...]
@@ -108,10 +119,12 @@ class Spec:
 def read_spec(document: Mapping[str, Any]) -> Spec:
     """Check the form of a certificate and return what it says."""
     _same_keys({key: value for key, value in document.items() if key not in WORDS}, KEYS, CERTIFICATE)
-    if not _is_int(document["format"]) or document["format"] != 1:
-        raise Refused(f"{CERTIFICATE}: format is not 1, the only one known")
+    if not _is_int(document["format"]) or document["format"] != 2:
+        raise Refused(f"{CERTIFICATE}: format is not 2, the only one known")
     if document["claim"] != "outsider":
         raise Refused(f"{CERTIFICATE}: claim is not 'outsider', the only one known")
+    if document["crossing"] not in ("checked", "not_checked"):
+        raise Refused(f"{CERTIFICATE}: crossing is neither 'checked' nor 'not_checked'")
     tables = tuple(_table(t, i) for i, t in enumerate(_list(document["tables"], "tables")))
     names = [t.name for t in tables]
     if not names or len(set(names)) != len(names):
@@ -121,6 +134,8 @@ def read_spec(document: Mapping[str, Any]) -> Spec:
         equations=_words(document["equations"], "equations"),
         attack=_attack(document["attack"]),
         known=tuple(_sum(found, i) for i, found in enumerate(_list(document["known"], "known"))),
+        world=_world(document["world"], tables),
+        crossing=document["crossing"] == "checked",
         grains=_grains(document["grains"], tables),
         witnesses=_whole(document["witnesses"], "witnesses", 2**31),
         trusted=_words(document["trusted"], "trusted"),
@@ -181,6 +196,41 @@ def _sum(found: object, position: int) -> Sum:
     if not terms or any(len(term) != 2 for term in terms):
         raise Refused(f"{CERTIFICATE}: {where} is not a list of [table, row]")
     return tuple((_whole(table, where, most), _whole(row, where, most)) for table, row in terms)
+
+
+def _world(found: object, tables: tuple[TableSpec, ...]) -> dict[Group, tuple[Cluster, ...]]:
+    """Read the clusters of every response; each table of a response is in exactly one of them."""
+    world: dict[Group, tuple[Cluster, ...]] = {}
+    for i, entry in enumerate(_list(found, "world")):
+        where = f"world[{i}]"
+        part = _same_keys(entry, frozenset({"response", "population", "clusters"}), where)
+        group = _word(part["response"], where), _word(part["population"], where)
+        entries = _list(part["clusters"], f"{where}.clusters")
+        clusters = tuple(_cluster(c, j, len(entries), group, tables) for j, c in enumerate(entries))
+        own = sorted(t for cluster in clusters for t in cluster.tables if tables[t].group == group)
+        if group in world or own != [t for t, table in enumerate(tables) if table.group == group] or not own:
+            raise Refused(f"{CERTIFICATE}: {where} does not have each table of its response in exactly one cluster")
+        world[group] = clusters
+    if set(world) != {t.group for t in tables}:
+        raise Refused(f"{CERTIFICATE}: world does not have exactly the responses and populations of the tables")
+    return world
+
+
+def _cluster(found: object, position: int, count: int, group: Group, tables: tuple[TableSpec, ...]) -> Cluster:
+    where = f"a cluster of {group[0]}"
+    cluster = _same_keys(found, frozenset({"tables", "parts", "parent"}), where)
+    names = _words(cluster["tables"], where)
+    own = [i for i, table in enumerate(tables) if table.name in names]
+    if len(own) != len(names) or any(tables[i].population != group[1] for i in own):
+        raise Refused(f"{CERTIFICATE}: {where} names a table twice, or one that its population does not have")
+    parts, dimensions = cluster["parts"], {d for table in tables for d in table.by}
+    if not isinstance(parts, dict) or not set(parts) <= dimensions:
+        raise Refused(f"{CERTIFICATE}: {where} divides a dimension that no table has")
+    last = position == count - 1
+    parent = None if last else _whole(cluster["parent"], f"{where}, parent,", count - 1)
+    if (last and cluster["parent"] is not None) or (parent is not None and parent <= position):
+        raise Refused(f"{CERTIFICATE}: {where} does not come before the one that it hangs on")
+    return Cluster(tuple(own), {d: _whole(n, where, 2**31) for d, n in parts.items()}, parent)
 
 
 def _grains(found: object, tables: tuple[TableSpec, ...]) -> dict[Group, int]:

@@ -9,13 +9,15 @@ from typing import Any
 
 from cellguard.errors import InputError, file_name
 from cellguard.verify import checks
+from cellguard.verify.atoms import read_between
 from cellguard.verify.cells import Cells, identify
+from cellguard.verify.clusters import read_pieces
 from cellguard.verify.digests import check_digests, check_names
 from cellguard.verify.facts import read_facts
 from cellguard.verify.formats import check_formats
 from cellguard.verify.hierarchies import read_dimensions
 from cellguard.verify.job import check_decimals, check_job, check_origins, not_shown, read_job
-from cellguard.verify.needs import capacities, needs
+from cellguard.verify.needs import Capacities, capacities, needs
 from cellguard.verify.page import check_page
 from cellguard.verify.read import Folder, read_json
 from cellguard.verify.relations import build, with_known
@@ -25,7 +27,8 @@ from cellguard.verify.spec import read_spec
 from cellguard.verify.stages import Refused, Stage, attempt
 from cellguard.verify.summary import check_summary
 from cellguard.verify.sums import check_sums
-from cellguard.verify.witnesses import check_moves, check_relations, read_witnesses
+from cellguard.verify.witnesses import Witnesses, check_moves, check_relations, read_witnesses
+from cellguard.verify.world import NOT_CHECKED, World, build_world, check_base, check_worlds, moved_groups, with_listed
 
 CHECKS = 10
 
@@ -97,8 +100,11 @@ class _Work:
         self.rows = Stage("an internal table", lambda: read_rows(self.cells.get(), self.internal.get()))
         self.release = Stage("a release table", self._read_release)
         self.facts = Stage("the facts", self._read_facts)
-        self.limits = Stage("the bounds", lambda: capacities(self.cells.get(), self.rows.get(), self.facts.get()))
-        self.witnesses = Stage("the witnesses", lambda: read_witnesses(self._folder, self.cells.get()))
+        self.limits = Stage("the bounds", self._limits)
+        self.pieces = Stage("the world", lambda: read_pieces(self._folder, self.cells.get()))
+        self.between = Stage("the world", lambda: read_between(self._folder, self.cells.get(), self.pieces.get()))
+        self.moves = Stage("the witnesses", self._read_moves)
+        self.witnesses = Stage("the witnesses", lambda: self.moves.get().listed(self.cells.get().count))
         self.checks: tuple[tuple[str, Callable[[], str]], ...] = (
             ("cells and relations", self._check_relations),
             ("rows", self._check_rows),
@@ -131,6 +137,18 @@ class _Work:
     def _read_facts(self) -> tuple[Any, ...]:
         tables = zip(self.spec.get().tables, self.internal.get(), strict=True)
         return tuple(read_facts(self._folder, t, [part[f"by:{d}"] for d in t.by]) for t, part in tables)
+
+    def _limits(self) -> Capacities:
+        cells, rows = self.cells.get(), self.rows.get()
+        return with_listed(capacities(cells, rows, self.facts.get()), cells, rows)
+
+    def _read_moves(self) -> Witnesses:
+        return read_witnesses(self._folder, self.cells.get(), self.between.get().value.size)
+
+    def _build_world(self) -> World:
+        cells, pieces, between = self.cells.get(), self.pieces.get(), self.between.get()
+        moved = moved_groups(self.moves.get(), cells, pieces, between)
+        return build_world(cells, self.rows.get(), pieces, between, moved)
 
     def _check_relations(self) -> str:
         cells = self.cells.get()
@@ -176,8 +194,12 @@ class _Work:
         cells, found = self.cells.get(), self.witnesses.get()
         check_moves(found, cells, checks.known_cells(cells, self.rows.get()), self.limits.get())
         check_relations(found, with_known(self.relations.get(), cells), cells)
+        world = self._build_world()
+        check_base(world)
+        check_worlds(self.moves.get(), world)
         known = f", which keep {len(cells.spec.known)} totals known from elsewhere" if cells.spec.known else ""
-        return f"{cells.spec.witnesses} witnesses with {found.move.size} moves{known}"
+        crossing = "" if cells.spec.crossing else f"; {NOT_CHECKED}"
+        return f"{cells.spec.witnesses} witnesses with {self.moves.get().move.size} moves{known}{crossing}"
 
     def _check_reached(self) -> str:
         count = checks.check_reached(self.cells.get(), self.rows.get(), self.witnesses.get())
@@ -200,11 +222,13 @@ class _Work:
 
     def warnings(self) -> tuple[str, ...]:
         """Return the warnings, as far as the files can be read."""
+        found: tuple[str, ...] = ()
         try:
+            found = () if self.spec.get().crossing else (NOT_CHECKED,)
             parts = self.cells.get(), self.rows.get(), self.facts.get(), self.witnesses.get()
-            return tuple(attempt("warnings", lambda: checks.warnings(*parts)))
+            return (*found, *attempt("warnings", lambda: checks.warnings(*parts)))
         except Refused:
-            return ()
+            return found
 
     def said(self) -> Mapping[str, int]:
         """Return how many cells something was said of beforehand, as far as the files can be read."""

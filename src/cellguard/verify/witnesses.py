@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -26,6 +26,7 @@ KINDS = {
     "denominator": pa.int64(),
 }
 CHUNK = 500_000
+BETWEEN = -1
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,12 @@ class Witnesses:
     denominator: Int64
     starts: Int64
 
+    def listed(self, count: int) -> Witnesses:
+        """Return the moves of the distinct cells, without those of the cells between."""
+        here = self.cell < count
+        starts = np.concatenate([[0], np.cumsum(here)])[self.starts]
+        return Witnesses(self.witness[here], self.cell[here], self.move[here], self.denominator[here], starts)
+
 
 @dataclass(frozen=True)
 class Reach:
@@ -50,17 +57,21 @@ class Reach:
     up: Int64
 
 
-def read_witnesses(folder: Folder, cells: Cells) -> Witnesses:
-    """Read the witnesses; refuse wrong types, rows that do not exist and a cell that a witness names twice."""
+def read_witnesses(folder: Folder, cells: Cells, between: int) -> Witnesses:
+    """Read the witnesses; refuse wrong types, rows that do not exist and a cell that a witness names twice.
+
+    The cells between (so many) are numbered after the distinct cells.
+    """
     columns = _columns(folder)
     witness, table, row, move, denominator = (columns[name] for name in KINDS)
     count = cells.spec.witnesses
     starts_at = np.unique(witness)
     if starts_at.size != count or (count and (starts_at[0] != 0 or starts_at[-1] != count - 1)):
         raise Refused(f"{NAME} does not hold the witnesses 0, 1, ... that certificate.json counts")
-    if ((table < 0) | (table >= len(cells.spec.tables))).any():
+    if ((table < BETWEEN) | (table >= len(cells.spec.tables))).any():
         raise Refused(f"{NAME} names a table that does not exist")
-    if ((row < 0) | (row >= np.diff(cells.offsets)[table])).any():
+    # The number of cells between stands last, so that table -1 finds it.
+    if ((row < 0) | (row >= np.append(np.diff(cells.offsets), between)[table])).any():
         raise Refused(f"{NAME} names a row that does not exist")
     if (denominator <= 0).any():
         raise Refused(f"{NAME} has a denominator that is not above 0")
@@ -68,11 +79,12 @@ def read_witnesses(folder: Folder, cells: Cells) -> Witnesses:
         raise Refused(f"{NAME} has a move of 0 or one that is too large")
     order = np.argsort(witness, kind="stable")
     witness, denominator = witness[order], denominator[order]
-    cell = cells.cell[cells.offsets[table] + row][order]
+    among = table == BETWEEN
+    cell = np.where(among, cells.count + row, cells.cell[np.where(among, 0, cells.offsets[table] + row)])[order]
     starts = np.searchsorted(witness, np.arange(count + 1))
     if (denominator != denominator[starts[witness]]).any():
         raise Refused(f"{NAME} has a witness with two denominators")
-    pairs = np.sort(witness * cells.count + cell)
+    pairs = np.sort(witness * (cells.count + between) + cell)
     if (pairs[1:] == pairs[:-1]).any():
         raise Refused(f"{NAME} has a witness that names a cell twice")
     return Witnesses(witness, cell, move[order], denominator, starts)
@@ -113,7 +125,9 @@ def _none(wrong: Bools, found: Witnesses, cells: Cells, what: str) -> None:
         raise Refused(f"witness {int(found.witness[entry])} {what} {cells.cell_name(int(found.cell[entry]))}")
 
 
-def check_relations(found: Witnesses, relations: Matrix, cells: Cells) -> None:
+def check_relations(
+    found: Witnesses, relations: Matrix, cells: Cells, naming: Callable[[int], str] | None = None
+) -> None:
     """Refuse a witness with M d != 0, in exact whole numbers."""
     turned = sparse.csr_array(relations.T.tocsr())
     longest = int(np.abs(relations.data).max(initial=0)) * int(np.diff(relations.indptr).max(initial=0))
@@ -127,7 +141,7 @@ def check_relations(found: Witnesses, relations: Matrix, cells: Cells) -> None:
             broken = _long_product(found, turned, begin, end)
         if broken is not None:
             terms = relations.indices[relations.indptr[broken[1]] : relations.indptr[broken[1] + 1]]
-            name = cells.cell_name(int(terms[0]))
+            name = (naming or cells.cell_name)(int(terms.min()))
             raise Refused(f"witness {broken[0]} does not keep a relation of {name}")
 
 

@@ -210,7 +210,7 @@ def parquet_changes(path, columns=None, step=1):
             column = pa.array([*values[:i], new, *values[i + 1 :]], kind)
             pq.write_table(table.set_column(table.column_names.index(name), name, column), path)
             yield path.name, i, name
-    for first, last in ((1, table.num_rows), (0, table.num_rows - 1)):
+    for first, last in ((1, table.num_rows), (0, table.num_rows - 1)) if table.num_rows else ():
         pq.write_table(table.slice(first, last - first), path)
         yield path.name, first, "left out"
     pq.write_table(table, path)

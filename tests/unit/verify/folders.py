@@ -34,12 +34,21 @@ def row(codes, value, status="published", needs=("", "", ""), count="9", **facts
 
 
 def plan(tables, hierarchies, witnesses, **more):
-    """A whole folder: tables are (spec, rows), witnesses are (denominator, [(table, row, move), ...])."""
+    """A whole folder: tables are (spec, rows), witnesses are (denominator, [(table, row, move), ...]).
+
+    The world is one cluster a table, each hanging on the last of its response, of single leaves; unless ``clusters``
+    says otherwise, {response: [cluster, ...]}. ``parts`` are further partitions, {dimension: [{leaf: part}, ...]}, and
+    ``between`` the cells between, [(group, cluster, {dimension: part}, value), ...].
+    """
     usual = {
         "equations": [],
         "attack": {"lower": "0", "upper": "unbounded", "percent": None},
         "trusted": [],
         "known": [],
+        "crossing": "checked",
+        "clusters": {},
+        "parts": {},
+        "between": [],
     }
     groups = dict.fromkeys((t["response"], t["population"]) for t, _ in tables)
     usual["grains"] = [{"response": r, "population": p, "decimals": 0} for r, p in groups]
@@ -49,7 +58,7 @@ def plan(tables, hierarchies, witnesses, **more):
 def write(folder, content):
     """Write a folder and return the path of its certificate."""
     content = copy.deepcopy(content)
-    for part in ("release", "internal/hierarchies", "internal/facts"):
+    for part in ("release", "internal/hierarchies", "internal/facts", "internal/parts"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     metadata = {}
     for about, rows in content["tables"]:
@@ -67,8 +76,9 @@ def write(folder, content):
     write_witnesses(folder, content["witnesses"])
     write_json(folder / "internal/summary.json", summary(content))
     write_job(folder, job(content))
-    keys = ("equations", "attack", "known", "grains", "insiders", "trusted")
-    document = {"format": 1, "claim": "outsider", "tables": [t for t, _ in content["tables"]]}
+    keys = ("equations", "attack", "known", "grains", "insiders", "trusted", "crossing")
+    document = {"format": 2, "claim": "outsider", "tables": [t for t, _ in content["tables"]]}
+    document["world"] = write_world(folder, content)
     document |= {key: content[key] for key in keys} | {"witnesses": len(content["witnesses"])}
     write_json(folder / "internal/certificate.json", document)
     return seal(folder)
@@ -143,6 +153,39 @@ def _write_table(folder, about, rows):
     kinds = {"state": pa.string()} | {k: pa.float64() for k in SAID[1:]} | {"count": pa.int64()}
     arrays = {k: pa.array(v, kinds.get(k)) for k, v in columns.items()}
     pq.write_table(pa.table(arrays), folder / f"internal/facts/{name}.parquet")
+
+
+def write_world(folder, content):
+    """Write partitions and cells between; return the clusters of each response."""
+    tables = [about for about, _ in content["tables"]]
+    used = list(dict.fromkeys(d for t in tables for d in t["by"]))
+    for name in used:
+        main = [line for line in content["hierarchies"][name] if line[0] == "0"]
+        leaves = [code for _, code, _, _ in main if code not in {parent for _, _, parent, _ in main}]
+        partitions = [{leaf: i for i, leaf in enumerate(leaves)}, *content["parts"].get(name, [])]
+        lines = [[leaf, *(part[leaf] for part in partitions)] for leaf in leaves]
+        write_csv(folder / f"internal/parts/{name}.csv", [["leaf", *range(len(partitions))], *lines])
+    write_between(folder, used, content["between"])
+    return clusters_of(tables, content["clusters"])
+
+
+def clusters_of(tables, own):
+    """One cluster a table, each hanging on the last of its response, but for responses with clusters of their own."""
+    found = []
+    for response, population in dict.fromkeys((t["response"], t["population"]) for t in tables):
+        mine = [t for t in tables if (t["response"], t["population"]) == (response, population)]
+        usual = [{"tables": [t["name"]], "parts": dict.fromkeys(t["by"], 0), "parent": len(mine) - 1} for t in mine]
+        usual[-1]["parent"] = None
+        found.append({"response": response, "population": population, "clusters": own.get(response, usual)})
+    return found
+
+
+def write_between(folder, dimensions, between):
+    columns = {"group": [line[0] for line in between], "cluster": [line[1] for line in between]}
+    columns |= {f"part:{d}": [line[2].get(d, -1) for line in between] for d in dimensions}
+    arrays = {name: pa.array(column, pa.int32()) for name, column in columns.items()}
+    arrays["value"] = pa.array([line[3] for line in between], pa.int64())
+    pq.write_table(pa.table(arrays), folder / "internal/world.parquet")
 
 
 def write_witnesses(folder, witnesses):

@@ -34,12 +34,14 @@ def made(tables, equations=()):
     """Cells of tables given as (by, response, list of code tuples)."""
     specs = [folders.spec(f"t{i}", list(by), response=response) for i, (by, response, _) in enumerate(tables)]
     groups = dict.fromkeys(response for _, response, _ in tables)
-    document = {"format": 1, "claim": "outsider", "tables": specs, "equations": list(equations), "witnesses": 0}
+    document = {"format": 2, "claim": "outsider", "tables": specs, "equations": list(equations), "witnesses": 0}
     document |= {"grains": [{"response": r, "population": "all", "decimals": 0} for r in groups], "insiders": []}
     document |= {
         "attack": {"lower": "0", "upper": "unbounded", "percent": None},
         "trusted": [],
         "known": [],
+        "world": folders.clusters_of(specs, {}),
+        "crossing": "checked",
         "files": {},
         "digest": "",
     }
@@ -129,11 +131,10 @@ def test_equations_by_the_definition(whole, left, right, more):
 def test_equation_between_different_grains():
     content = folders.equation()
     content["grains"][0]["decimals"] = 2
-    document = {"format": 1, "claim": "outsider", "tables": [t for t, _ in content["tables"]], "witnesses": 0}
-    document |= {k: content[k] for k in ("equations", "attack", "known", "grains", "trusted", "insiders")} | {
-        "files": {},
-        "digest": "",
-    }
+    document = {"format": 2, "claim": "outsider", "tables": [t for t, _ in content["tables"]], "witnesses": 0}
+    keys = ("equations", "attack", "known", "grains", "trusted", "insiders", "crossing")
+    document |= {k: content[k] for k in keys} | {"files": {}, "digest": ""}
+    document["world"] = folders.clusters_of(document["tables"], {})
     spec = read_spec(document)
     region = Dimension("region", ("Total", "N"), (Tree((0, 1), (-1, 0)),))
     cells = identify(spec, {"region": region}, [[pa.array(["N"])]] * 3)

@@ -1,0 +1,214 @@
+"""The world behind the tables: whether base values and every witness are tables that one set of records has."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from cellguard.verify.atoms import Between, find_atoms, neighbours_agree, rows_are_sums
+from cellguard.verify.cells import Cells
+from cellguard.verify.clusters import Pieces
+from cellguard.verify.needs import Capacities
+from cellguard.verify.numbers import LARGEST, Bools, Int64, Ints, narrow
+from cellguard.verify.relations import Matrix, Terms, stacked
+from cellguard.verify.responses import counts, empty_atoms, equations, listed_counts, somebody
+from cellguard.verify.rows import Rows
+from cellguard.verify.spec import Group, Spec
+from cellguard.verify.stages import Refused
+from cellguard.verify.witnesses import Witnesses, check_relations
+
+NOT_CHECKED = "tables that cross were not checked: nothing is claimed about the crossing tables behind them"
+
+
+@dataclass(frozen=True)
+class World:
+    """What binds the distinct cells and, after these, the cells between.
+
+    ``relations`` are sums that witnesses keep; the values themselves may miss them by less than ``slack``. ``empty``
+    columns are 0 and stay so; each sum in ``occupied`` is 1 or more; ``lowest`` is the bound of the cells between.
+    """
+
+    cells: Cells
+    value: Ints
+    relations: Matrix
+    slack: Ints
+    empty: Bools
+    occupied: Matrix
+    counted: Bools
+    lowest: int | None
+
+    def name(self, column: int) -> str:
+        """Name a cell or a cell between."""
+        if column < self.cells.count:
+            return self.cells.cell_name(column)
+        return f"internal/world.parquet row {column - self.cells.count}"
+
+
+def moved_groups(found: Witnesses, cells: Cells, pieces: Pieces, between: Between) -> set[int]:
+    """Return the responses, by position in the certificate's world, that some witness changes."""
+    listed = np.unique(cells.group[found.cell[found.cell < cells.count]])
+    hidden = between.group[found.cell[found.cell >= cells.count] - cells.count]
+    return {pieces.groups.index(cells.spec.groups[g]) for g in listed} | set(hidden.tolist())
+
+
+def build_world(cells: Cells, rows: Rows, pieces: Pieces, between: Between, moved: Collection[int]) -> World:
+    """Gather everything that a world must keep.
+
+    ``moved`` are the responses (by position in the certificate's world) that a witness changes. The others stay as they
+    truly are, so what tables of other responses say of them holds anyway.
+    """
+    width = cells.count + between.value.size
+    atoms = [
+        [find_atoms(cells, pieces, between, g, c) for c in range(len(clusters))]
+        for g, clusters in enumerate(pieces.clusters)
+    ]
+    sums, agreed, occupied = list[Terms](), list[Terms](), list[Terms]()
+    empty = np.zeros(width, dtype=bool)
+    for g, clusters in enumerate(pieces.clusters):
+        for piece, here in zip(clusters, atoms[g], strict=True):
+            for table in () if piece.open else piece.tables:
+                if cells.spec.tables[table].group == pieces.groups[g]:
+                    found, gone = rows_are_sums(cells, pieces.views[table], table, piece, here)
+                    sums += found
+                    empty[gone] = True
+            if piece.parent is not None and not piece.open and not clusters[piece.parent].open:
+                agreed.append(neighbours_agree(cells, (piece, here), (clusters[piece.parent], atoms[g][piece.parent])))
+        if g in moved:
+            empty[empty_atoms(cells, rows, pieces, atoms, g)] = True
+            occupied += somebody(cells, rows, pieces, atoms, g)
+    _spread(agreed, empty)
+    relations = stacked([*sums, *agreed, *equations(cells, pieces, atoms, moved)], width)
+    value = np.concatenate([np.concatenate(rows.value)[cells.first_row()], between.value])
+    order = [pieces.groups.index(group) for group in cells.spec.groups]
+    group = np.concatenate([np.array(order)[cells.group], between.group])
+    lower = cells.spec.attack.lower
+    return World(
+        cells=cells,
+        value=value,
+        relations=relations,
+        slack=_slack(cells.spec, pieces.groups, relations, group, value),
+        empty=empty,
+        occupied=stacked(occupied, width),
+        counted=np.array([counts(cells.spec, g) for g in pieces.groups])[between.group],
+        lowest=None if lower is None or lower < 0 else 0,
+    )
+
+
+def _spread(agreed: Sequence[Terms], empty: Bools) -> None:
+    """Mark as empty what one of two neighbours has where the other has nothing at all, until nothing is left to mark.
+
+    If values may be negative, equal sums alone do not say that.
+    """
+    marked = -1
+    while marked != int(empty.sum()):
+        marked = int(empty.sum())
+        for terms in agreed:
+            there = ~empty[terms.cell]
+            sides = [
+                np.bincount(terms.relation[there & side]) for side in (terms.coefficient > 0, terms.coefficient < 0)
+            ]
+            many = int(terms.relation.max(initial=-1)) + 1
+            left, right = (np.pad(side, (0, many - side.size)) for side in sides)
+            empty[terms.cell[((left == 0) | (right == 0))[terms.relation]]] = True
+
+
+def _slack(spec: Spec, groups: Sequence[Group], relations: Matrix, group: Int64, value: Ints) -> Ints:
+    """Return how far each sum may miss: counts not at all, magnitudes a unit, the tolerance and a billionth a term."""
+    each = []
+    for name in groups:
+        tables = [t for t in spec.tables if t.group == name]
+        unit = 10 ** max(0, spec.grains[name] - min(t.decimals for t in tables))
+        loose = unit + math.ceil(max(t.tolerance for t in tables) * 10 ** spec.grains[name])
+        each.append(0 if counts(spec, name) else loose)
+    own = np.array(each, dtype=object)[group]
+    own = own + np.where(own > 0, np.abs(value) // 10**9, 0)
+    return np.maximum(_times(sparse.csr_array(abs(relations)), own), 1)
+
+
+def check_base(world: World) -> None:
+    """Refuse values that are no world themselves: sums of atoms beyond rounding, and what is negative or not empty."""
+    apart = np.abs(_times(world.relations, world.value)) >= world.slack
+    if apart.any():
+        raise Refused(f"the values behind {_first(world, world.relations, apart)} do not add up in the world")
+    held = world.empty & (world.value != 0)
+    if held.any():
+        raise Refused(f"{world.name(int(np.argmax(held)))} is not 0, but a table says that nobody is there")
+    between = world.value[world.cells.count :]
+    if world.lowest is not None and (between < world.lowest).any():
+        raise Refused(f"{world.name(world.cells.count + int(np.argmax(between < world.lowest)))} is negative")
+    deserted = _times(world.occupied, world.value) < 1
+    if deserted.any():
+        raise Refused(f"the world has nobody behind {_first(world, world.occupied, deserted)}, where a row is listed")
+
+
+def check_worlds(found: Witnesses, world: World) -> None:
+    """Refuse a witness that is no world: it fills what is empty, empties what is not, or breaks a sum of atoms."""
+    _none(world.empty[found.cell], found, world, "moves a cell where a table says that nobody is:")
+    start = world.cells.count
+    at = np.flatnonzero(found.cell >= start)
+    between = found.cell[at] - start
+    wrong = np.zeros(found.cell.size, dtype=bool)
+    wrong[at] = world.counted[between] & (found.denominator[at] != 1)
+    _none(wrong, found, world, "does not move in whole numbers the count")
+    if world.lowest is not None:
+        down = narrow(world.value[start:] - world.lowest)[between]
+        wrong[at] = found.move[at] // found.denominator[at] < -down
+        _none(wrong, found, world, "takes below 0 the cell between")
+    check_relations(found, world.relations, world.cells, world.name)
+    _check_occupied(found, world)
+
+
+def _check_occupied(found: Witnesses, world: World) -> None:
+    counted = np.zeros(world.value.size, dtype=bool)
+    counted[world.occupied.indices] = True
+    at = np.flatnonzero(counted[found.cell])
+    longest = int(np.diff(world.occupied.indptr).max(initial=0))
+    if longest * int(np.abs(found.move[at]).max(initial=0)) > LARGEST:
+        raise Refused("a witness moves counts too far")
+    shape = (found.starts.size - 1, world.value.size)
+    moves = sparse.csr_array((found.move[at], (found.witness[at], found.cell[at])), shape=shape)
+    sums = (moves @ sparse.csr_array(world.occupied.T)).tocoo()
+    base = narrow(_times(world.occupied, world.value))
+    # Counts move in whole numbers, so moves are not to be divided.
+    wrong = sums.data < 1 - base[sums.coords[1]]
+    if wrong.any():
+        entry = int(np.argmax(wrong))
+        rows = np.zeros(world.occupied.shape[0], dtype=bool)
+        rows[sums.coords[1][entry]] = True
+        name = _first(world, world.occupied, rows)
+        raise Refused(f"witness {int(sums.coords[0][entry])} leaves nobody behind {name}, where a row is listed")
+
+
+def with_listed(limits: Capacities, cells: Cells, rows: Rows) -> Capacities:
+    """Return the capacities, where a count that is listed as not empty stays 1 or more."""
+    listed = listed_counts(cells, rows)
+    value = np.concatenate(rows.value)[cells.first_row()]
+    one = np.array([10 ** cells.spec.grains[group] for group in cells.spec.groups], dtype=object)[cells.group]
+    return Capacities(np.where(listed, np.minimum(limits.down, narrow(value - one)), limits.down), limits.up)
+
+
+def _times(matrix: Matrix, value: Ints) -> Ints:
+    """Return matrix @ value exactly."""
+    longest = int(np.abs(matrix.data).max(initial=0)) * int(np.diff(matrix.indptr).max(initial=0))
+    if value.dtype != object and int(np.abs(value).max(initial=0)) * longest <= LARGEST:
+        return np.asarray(matrix @ value)
+    terms = matrix.tocoo()
+    found = np.zeros(matrix.shape[0], dtype=object)
+    np.add.at(found, terms.coords[0], terms.data.astype(object) * value.astype(object)[terms.coords[1]])
+    return found
+
+
+def _first(world: World, matrix: Matrix, wrong: Bools) -> str:
+    """Name a cell of the first relation that is wrong."""
+    row = int(np.argmax(wrong))
+    return world.name(int(matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].min()))
+
+
+def _none(wrong: Bools, found: Witnesses, world: World, what: str) -> None:
+    if wrong.any():
+        entry = int(np.argmax(wrong))
+        raise Refused(f"witness {int(found.witness[entry])} {what} {world.name(int(found.cell[entry]))}")
