@@ -203,28 +203,50 @@ def _climbs(label: Int64, choice: Sequence[View]) -> list[Int64]:
 def equations(cells: Cells, pieces: Pieces, atoms: Sequence[Sequence[Atoms]], moved: Collection[int]) -> list[Terms]:
     """Return what equations ask of sums of atoms; refuse one between responses whose clusters are not of one shape."""
     found = []
+    parts: set[int] = set()
     for equation in cells.spec.equations:
         for factors in tied_groups(cells.spec, equation):
             groups = [pieces.groups.index(cells.spec.groups[g]) for g in factors]
             if not set(groups) & set(moved):
                 continue
             shapes = [_largest(pieces.clusters[g]) for g in groups]
-            minus = sum(factor > 0 for factor in factors.values()) > 1
-            if any(shape != shapes[0] for shape in shapes) or (minus and len(shapes[0]) > 1):
-                raise Refused("an equation ties responses whose clusters do not divide the same dimensions")
-            for shape in shapes[0]:
+            repeated = [g for g, factor in zip(groups, factors.values(), strict=True) if factor < 0 and g in parts]
+            parts |= {g for g, factor in zip(groups, factors.values(), strict=True) if factor < 0}
+            for shape in _tied_shapes(shapes, list(factors.values()), bool(repeated)):
                 alike = [
-                    [
-                        (piece, atoms[g][i], factor)
-                        for i, piece in enumerate(pieces.clusters[g])
-                        if frozenset(piece.parts) == shape and not piece.open
-                    ]
+                    _alike(shape, pieces.clusters[g], atoms[g], factor)
                     for g, factor in zip(groups, factors.values(), strict=True)
                 ]
                 for sides in product(*alike):
                     shared = {axis: common([piece.parts[axis] for piece, _, _ in sides]) for axis in sorted(shape)}
                     found.append(summed(cells, sides, shared))
     return found
+
+
+def _tied_shapes(
+    shapes: Sequence[set[frozenset[int]]], factors: Sequence[int], repeated: bool
+) -> Collection[frozenset[int]]:
+    """Return the sets of dimensions over which an equation is asked for; refuse one that may tie more than these."""
+    whole = next((shape for shape, factor in zip(shapes, factors, strict=True) if factor > 0), set())
+    parts = [shape for shape, factor in zip(shapes, factors, strict=True) if factor < 0]
+    if all(shape == whole for shape in shapes) and len(whole) == 1:
+        return whole
+    if sum(factor > 0 for factor in factors) == 1 and not repeated:
+        if all(shape == whole for shape in parts):
+            return whole
+        one = parts[0]
+        if all(shape == one for shape in parts) and len(one) == 1 and any(next(iter(one)) <= other for other in whole):
+            return one
+    raise Refused("an equation ties responses whose clusters do not divide the same dimensions")
+
+
+def _alike(
+    shape: frozenset[int], clusters: Sequence[Piece], atoms: Sequence[Atoms], factor: int
+) -> list[tuple[Piece, Atoms, int]]:
+    """Return the clusters that divide just these dimensions, or, if there is none, one that divides more."""
+    wide = [i for i, piece in enumerate(clusters) if shape <= frozenset(piece.parts) and not piece.open]
+    just = [i for i in wide if shape == frozenset(clusters[i].parts)]
+    return [(clusters[i], atoms[i], factor) for i in just or wide[:1]]
 
 
 def _largest(clusters: Sequence[Piece]) -> set[frozenset[int]]:

@@ -34,7 +34,7 @@ from cellguard.world.atoms import (
     table_atoms,
 )
 from cellguard.world.hypergraph import Attributes, Cluster, Detail, align, join_tree
-from cellguard.world.views import Labels, view
+from cellguard.world.views import Labels, coarsest, view
 
 T = TypeVar("T", bound=np.generic)
 MOST = 2_000_000  # atoms of a cluster that are looked at
@@ -169,7 +169,10 @@ def tie_tables(tables: TableSet, *, crossing: bool = True, most: int = MOST) -> 
         except TooLarge:
             names = [t.name for t in tables.tables if (t.response, t.population) == topic]
             open_.append(f"the tables {', '.join(names)} cross in more than {most:,} combinations, too many to look at")
-    open_ += _open_equations(tables, houses)
+    try:
+        open_ += _tie_equations(builder, {house.topic: house for house in houses})
+    except TooLarge:
+        open_.append("an equation ties tables whose groupings do not nest")
     open_ += [] if crossing else _crossings(tables, houses)
     return Ties(
         tables,
@@ -190,7 +193,7 @@ def _house(
     tables = builder.tables.tables
     own = [i for i, t in enumerate(tables) if (t.response, t.population) == topic]
     others = [i for i, t in enumerate(tables) if t.population == topic[1] and t.response != topic[0]]
-    if len(own) == 1 and not others and _is_plain(builder.sights[own[0]]):
+    if len(own) == 1 and not others and not builder.tables.equations and _is_plain(builder.sights[own[0]]):
         views = builder.sights[own[0]].views
         labels = {name: v.labels for name, v in views.items() if v.labels.any() or v.rest.any()}
         room = Room((own[0],), labels, {}, np.zeros(0, np.intp), None, False)
@@ -384,7 +387,7 @@ def _tie_neighbours(
         if name in other.labels:
             levels = [max(detail[name].level.get(i, 0) for i in r.tables) for r in (room, other)]
             common[name] = detail[name].parts[min(levels)]
-    keys, columns = _shared(common, room, other)
+    keys, columns = _shared(common, (room, other))
     sides = [
         (_listed(builder, r, own, common, columns), group, r.cell) for r, group in zip((room, other), keys, strict=True)
     ]
@@ -415,16 +418,16 @@ def _tie_some(builder: _Builder, mask: BoolArray, whole: Positions, group: Posit
         builder.tie(whole[mask], rank[group[at]], cell[at])
 
 
-def _shared(common: Mapping[str, Labels], room: Room, other: Room) -> tuple[tuple[Positions, Positions], Columns]:
-    """Return for each side the shared combination of each atom, and the combinations."""
-    n = len(room)
+def _shared(common: Mapping[str, Labels], rooms: Sequence[Room]) -> tuple[list[Positions], Columns]:
+    """Return for each cluster the shared combination of each atom, and the combinations."""
     both: dict[str, npt.NDArray[np.int64]] = {}
     for name, labels in common.items():
-        both[name] = np.concatenate([labels[first_leaf(r.labels[name])][r.atoms[name]] for r in (room, other)])
+        both[name] = np.concatenate([labels[first_leaf(r.labels[name])][r.atoms[name]] for r in rooms])
     sizes = [int(labels.max(initial=0)) + 1 for labels in common.values()]
-    key = combine(list(both.values()), sizes) if both else np.zeros(n + len(other), np.int64)
+    key = combine(list(both.values()), sizes) if both else np.zeros(sum(len(r) for r in rooms), np.int64)
     _, seen, group = np.unique(key, return_index=True, return_inverse=True)
-    return (group[:n], group[n:]), {name: column[seen] for name, column in both.items()}
+    ends = np.cumsum([len(r) for r in rooms])[:-1]
+    return np.split(group, ends), {name: column[seen] for name, column in both.items()}
 
 
 def _listed(
@@ -489,20 +492,81 @@ def _occupy_between(builder: _Builder, number: int, other: int, rows: Positions,
         return
 
 
-def _open_equations(tables: TableSet, houses: Sequence[House]) -> list[str]:
-    """Name the equations that tie responses whose tables are not of one shape: they may tie more than is looked at."""
-    found = []
-    shapes = {house.topic: _shape(tables, house) for house in houses}
+def _tie_equations(builder: _Builder, houses: Mapping[Topic, House]) -> list[str]:
+    """Tie the atoms of responses that an equation ties; name those equations that may tie more than is looked at.
+
+    Parts of a whole are like the codes of one more dimension. They leave the hypergraph as it is if all parts have the
+    same largest tables as the whole, or all parts have one largest table over the same dimensions, which a table of the
+    whole has too. With a minus sign a response is no part of another, and only one largest table will do.
+    """
+    tables, found = builder.tables, []
+    once: set[Topic] = set()
     for equation in tables.equations:
         for population in dict.fromkeys(t.population for t in tables.tables):
             topics = [(name, population) for _, name in equation.terms]
             if any(topic not in tables.topics for topic in topics):
                 continue
-            same = len({shapes.get(topic) for topic in topics}) == 1
-            signed = any(sign > 0 for sign, _ in equation.terms[1:])
-            if not same or (signed and len(shapes.get(topics[0]) or ()) > 1):
+            shapes = [_shape(houses[topic]) if topic in houses else None for topic in topics]
+            signs = [sign for sign, _ in equation.terms]
+            again = bool(once & set(topics[1:]))
+            once |= set(topics[1:])
+            shared = _shared_shapes(shapes, signs, again)
+            if shared is None:
                 found.append(f"the equation {equation} ties tables that are not of one shape")
+                continue
+            for shape in shared:
+                _tie_sums(builder, [houses[topic] for topic in topics], signs, shape)
     return found
+
+
+def _shared_shapes(
+    shapes: Sequence[frozenset[frozenset[str]] | None], signs: Sequence[int], again: bool
+) -> frozenset[frozenset[str]] | None:
+    """Return the sets of dimensions over which an equation ties everything there is to tie; None if there is more."""
+    whole, parts = shapes[0], shapes[1:]
+    if whole is None or any(part is None for part in parts):
+        return None
+    plus = all(sign < 0 for sign in signs[1:])
+    if len(whole) == 1 and all(part == whole for part in parts):
+        return whole
+    if not plus or again:
+        return None
+    if all(part == whole for part in parts):
+        return whole
+    first = parts[0]
+    inside = first is not None and len(first) == 1 and any(next(iter(first)) <= other for other in whole)
+    return first if inside and all(part == first for part in parts) else None
+
+
+def _tie_sums(builder: _Builder, houses: Sequence[House], signs: Sequence[int], shape: frozenset[str]) -> None:
+    """Tie responses over each combination of the parts of some dimensions."""
+    rooms = [max((r for r in h.rooms if shape <= set(r.labels)), key=lambda r: -len(r.labels)) for h in houses]
+    common: dict[str, Labels] = {}
+    for name in sorted(shape):
+        labels = rooms[0].labels[name]
+        for room in rooms[1:]:
+            coarser = coarsest(labels, room.labels[name])
+            if coarser is None:
+                raise TooLarge
+            labels = coarser
+        common[name] = labels
+    groups, columns = _shared(common, rooms)
+    many = len(next(iter(columns.values()))) if columns else 1
+    for house, room, sign, group in zip(houses, rooms, signs, groups, strict=True):
+        own = [
+            i
+            for i in room.tables
+            if (builder.tables.tables[i].response, builder.tables.tables[i].population) == house.topic
+        ]
+        cell = _listed(builder, room, own, common, columns)
+        there = np.flatnonzero(cell >= 0)
+        rest = np.flatnonzero(cell[group] < 0)
+        nobody = np.full(many, -1)
+        builder.tie(
+            nobody, np.concatenate([there, group[rest]]), np.concatenate([cell[there], room.cell[rest]]), float(sign)
+        )
+        builder.height -= many  # all terms belong to the same relations
+    builder.height += many
 
 
 def _crossings(tables: TableSet, houses: Sequence[House]) -> list[str]:
@@ -511,7 +575,7 @@ def _crossings(tables: TableSet, houses: Sequence[House]) -> list[str]:
     return [f"the tables {', '.join(tables.tables[i].name for i in room.tables)} cross each other" for room in rooms]
 
 
-def _shape(tables: TableSet, house: House) -> frozenset[tuple[str, ...]] | None:
-    """Return the dimensions of the largest tables of a response."""
-    sets = [tuple(sorted(room.labels)) for room in house.rooms]
-    return frozenset(s for s in sets if not any(set(s) < set(other) for other in sets))
+def _shape(house: House) -> frozenset[frozenset[str]]:
+    """Return the dimensions of the largest clusters of a response."""
+    sets = {frozenset(room.labels) for room in house.rooms}
+    return frozenset(one for one in sets if not any(one < other for other in sets))

@@ -125,7 +125,7 @@ class Forger:
     def _release(self):
         tables = tuple(self._released(name) for name in self.names)
         shutil.rmtree(self.out / "release")
-        output._write_release(self.out / "release", Release(tables))
+        output._write_release(self.out / "release", Release(tables), raw_codes=False)
         write_formats(self.out / "release", Release(tables), frozenset({"csv", "parquet", "xlsx"}))
         dimensions = {d: stored._read_dimension(self.out / "internal", d) for t in tables for d in t.by}
         (self.out / "release/report.html").write_text(public_page(Release(tables), dimensions), encoding="utf-8")
