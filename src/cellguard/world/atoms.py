@@ -109,6 +109,8 @@ def table_atoms(sight: Sight, labels: Mapping[str, Labels], most: int) -> Column
     codes is found from its finest rows; what lies outside them it says nothing of.
     """
     names = [name for name in sight.names if name in labels]
+    if not names:
+        return {}  # the table is a single cell
     near = {name: sight.views[name].near[0][first_leaf(labels[name])] for name in names}
     codes = dict(zip(sight.names, sight.table.codes, strict=True))
     rows = np.flatnonzero(
@@ -117,7 +119,7 @@ def table_atoms(sight: Sight, labels: Mapping[str, Labels], most: int) -> Column
     inside = _product_within([_expand_codes(near[name], codes[name][rows]) for name in names], most)
     blocks = [inside, *_outside(names, near, most)]
     joined = {name: np.concatenate([block[i] for block in blocks]) for i, name in enumerate(names)}
-    return keep(joined, allowed(sight, labels, joined)) if names else {}
+    return keep(joined, allowed(sight, labels, joined))
 
 
 def allowed(sight: Sight, labels: Mapping[str, Labels], columns: Columns) -> BoolArray:
