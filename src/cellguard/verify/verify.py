@@ -23,6 +23,7 @@ from cellguard.verify.rules import parse_rule, unknown_names
 from cellguard.verify.spec import read_spec
 from cellguard.verify.stages import Refused, Stage, attempt
 from cellguard.verify.witnesses import check_moves, check_relations, read_witnesses
+from cellguard.verify.words import check_words
 
 
 @dataclass(frozen=True)
@@ -171,6 +172,7 @@ class _Work:
     def _check_insiders(self) -> str:
         if self.document.get().get("insiders") != []:
             raise Refused("the certificate claims something about insiders without witnesses of their own")
+        check_words(self._folder, self.document.get())
         return "no claim about insiders is made"
 
     def _check_digests(self) -> str:
