@@ -191,7 +191,7 @@ def test_only_cells_that_stand_in_the_way_are_named(engine):
         "n": [30, 9, 21, 1, 9, 10, 20, 8, 12],
     }
     table = cg.cells(data, by=["r", "s"], value="x", count="n")
-    state = np.where(np.array(data["n"]) == 1, State.none, State.must_publish).astype(np.int8)
+    state = np.where(table.facts.count == 1, State.none, State.must_publish).astype(np.int8)
     table = replace(table, apriori=replace(table.apriori, state=state))
     needs = cg.require(cg.assess(table, [cg.MinFrequency(3)]))
     with pytest.raises(NotProtected) as caught:

@@ -129,7 +129,7 @@ def test_every_survey_mode_is_protected_and_verified(folder, survey):
 def test_records_and_ready_made_cells_in_one_set(folder):
     cells = "size,turnover,n\nTotal,633,14\nsmall,187,9\nlarge,446,6\n"
     (folder / "sizes.csv").write_text(cells)
-    job = JOB + "  - {name: sizes, by: [size], value: turnover, cells: {source: sizes.csv, count: n}}\n"
+    job = JOB + "  - {name: sizes, by: [size], value: turnover, cells: {source: sizes.csv, count: n}, rules: []}\n"
     (folder / "job.yaml").write_text(job)
     found = json.loads(run("assess", "job.yaml", "--json", cwd=folder).stdout)
     assert found["tables"]["sizes"]["cells"] == 3

@@ -15,6 +15,7 @@ from cellguard.headline import headline, single_respondent_cells
 from cellguard.job import assess_job, audit_folder, protect_job, release_job
 from cellguard.table.pattern import Pattern
 from cellguard.verify.verify import verify
+from unit.verify.folders import seal
 
 ROWS = {"region": ["Total", "A", "B", "C"], "x": [200, 60, 40, 100], "n": [22, 1, 1, 20]}
 CAVEAT = (
@@ -184,3 +185,16 @@ def test_the_questions_reach_report_summary_and_folder(tmp_path):
     assert said in (tmp_path / "out/internal/summary.json").read_text()
     assert said in audit_folder(tmp_path / "out").summary()["warnings"][0]
     assert all(said not in p.read_text() for p in (tmp_path / "out/release").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("changes", "both"),
+    [({"headline": "Safe"}, False), ({"not_checked": []}, True), ({"not_checked": ["insiders"]}, True)],
+)
+def test_verify_refuses_words_that_say_more(tmp_path, changes, both):
+    release_job(protect_job(job(tmp_path, [{"min_frequency": 3}])), tmp_path / "out")
+    for name in ("certificate.json", "summary.json")[: 1 + both]:
+        path = tmp_path / "out/internal" / name
+        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    path = seal(tmp_path / "out")
+    assert [c.number for c in verify(path).checks if not c.passed] == [8]

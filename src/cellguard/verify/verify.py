@@ -28,6 +28,7 @@ from cellguard.verify.stages import Refused, Stage, attempt
 from cellguard.verify.summary import check_summary
 from cellguard.verify.sums import check_sums
 from cellguard.verify.witnesses import Witnesses, check_moves, check_relations, read_witnesses
+from cellguard.verify.words import check_words
 from cellguard.verify.world import NOT_CHECKED, World, build_world, check_base, check_worlds, moved_groups, with_listed
 
 CHECKS = 10
@@ -208,6 +209,7 @@ class _Work:
     def _check_insiders(self) -> str:
         if self.document.get().get("insiders") != []:
             raise Refused("the certificate claims something about insiders without witnesses of their own")
+        check_words(self._folder, self.document.get())
         return "no claim about insiders is made"
 
     def _check_digests(self) -> str:

@@ -68,7 +68,7 @@ def test_a_linked_table_is_named():
     second = cells(sizes, [REGION, "size"], value="x", about=About("sizes"))
     assert words([regions(name="short"), second], ["N", "S", "S/s", "S/l"], "S") == [
         "S = Total - N - W, where N follows first",
-        "N = sizes: N/s + sizes: N/l, all published",
+        "N = sizes: N/l + sizes: N/s, all published",
     ]
 
 
