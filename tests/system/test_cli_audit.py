@@ -79,7 +79,7 @@ def test_a_safe_job_is_released_and_verified(run, tmp_path, job):
     assert stat.S_IMODE((tmp_path / "out" / "internal").stat().st_mode) == 0o700
     for target in ("out", "out/internal/certificate.json"):
         checked = run("verify", target)
-        assert checked.returncode == 0 and checked.stdout.count("ok  ") == 9
+        assert checked.returncode == 0 and checked.stdout.count("ok  ") == 10
         assert "Valid." in checked.stdout and "not a signature" in checked.stdout
     again = run("audit", "out")
     assert again.returncode == 0 and again.stdout.startswith("Safe against outsiders only")
@@ -179,7 +179,7 @@ def test_verify_finds_halves_that_were_moved(run, tmp_path, made):
     shutil.copy(tmp_path / "kept" / "certificate.json", tmp_path)
     done = run("verify", "certificate.json", "--release", "shown", "--internal", "kept", "--json")
     found = json.loads(done.stdout)
-    assert done.returncode == 0 and found["valid"] and len(found["checks"]) == 9
+    assert done.returncode == 0 and found["valid"] and len(found["checks"]) == 10
 
 
 def test_verify_tells_which_check_fails(run, tmp_path, made):

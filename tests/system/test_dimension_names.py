@@ -155,6 +155,14 @@ def test_a_column_cannot_be_a_dimension_and_a_statement(tmp_path):
         assess_job(Job.parse({"version": 1, "tables": [table]}, folder=tmp_path))
 
 
+def test_a_release_is_audited_as_a_table_made_elsewhere(tmp_path):
+    write_records(tmp_path, "value")
+    table = {"name": "t", "by": ["region", "value"], "value": "turnover", "rules": [{"min_frequency": 3}]}
+    out = protect(tmp_path, {"microdata": {"source": "firms.csv"}, "tables": [table]})
+    words = ("--dim", "region", "--dim", "by:value:total=Total", "--flag", "flag")
+    assert "0 disclosed" in run("audit", "--table", out / "release/t.csv", *words)
+
+
 @pytest.mark.parametrize("name", ["value", "status", "noise", "need", "S_N", "flag"])
 def test_perturbed_tables(tmp_path, name):
     write_records(tmp_path, name)

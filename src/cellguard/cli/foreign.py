@@ -149,7 +149,7 @@ def _check_columns(given: Foreign, sources: Sequence[Source]) -> None:
 
 def _dimension(text: str, sources: Sequence[Source]) -> Dimension:
     """Build a dimension from words such as ``industry:levels=nace.csv`` or ``size:total=All``."""
-    name, *options = text.split(":")
+    name, options = _column(text, sources)
     given = dict(option.partition("=")[::2] for option in options)
     for key in given:
         if key not in _WAYS:
@@ -168,6 +168,14 @@ def _dimension(text: str, sources: Sequence[Source]) -> Dimension:
     if "digits" in given:
         return Dimension(name, by_digits(codes, _digits(given["digits"]), total=total, name=name))
     return flat_dimension(name, codes, total=total, place=users[0].place.name)
+
+
+def _column(text: str, sources: Sequence[Source]) -> tuple[str, list[str]]:
+    """Split the words about a dimension into its column, whose name may hold a colon, and the rest."""
+    words = text.split(":")
+    names = {name for source in sources for name in source.names}
+    cut = next((n for n in range(len(words), 0, -1) if ":".join(words[:n]) in names), 1)
+    return ":".join(words[:cut]), words[cut:]
 
 
 def _digits(text: str) -> list[int]:
