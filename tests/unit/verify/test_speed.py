@@ -1,6 +1,7 @@
 """A large folder is verified in seconds: no step goes through cells or moves one by one."""
 
 import csv
+import itertools
 import json
 import time
 
@@ -105,3 +106,42 @@ def test_twenty_thousand_cells_in_seconds(tmp_path):
     seconds = time.perf_counter() - begin
     assert [c.detail for c in found.checks if not c.passed] == []
     assert (cells, moves) == (137**2, 128**2 * 16) and seconds < 10
+
+
+def crossing(folder, sizes, witnesses):
+    """Three two-way tables and every cell of the crossing table behind them; each witness moves all of these."""
+    trees = {d: [("0", "Total", "", ""), *(("0", f"{d}{i}", "Total", "") for i in range(n))] for d, n in sizes.items()}
+    tables = []
+    for x, y in itertools.combinations(sizes, 2):
+        (other,) = set(sizes) - {x, y}
+        for_all = 10 * sizes[other]
+        rows = [folders.row(f"{x}{i} {y}{j}", str(for_all)) for i in range(sizes[x]) for j in range(sizes[y])]
+        for each in rows if (x, y) == ("a", "b") else ():
+            each["status"] = "secondary"
+        tables.append((folders.spec(x + y, [x, y], rules=[]), rows))
+    clusters = {"turnover": [{"tables": ["ab", "ac", "bc"], "parts": dict.fromkeys(sizes, 0), "parent": None}]}
+    certificate = folders.write(folder, folders.plan(tables, trees, [], clusters=clusters))
+    atoms = np.indices(tuple(sizes.values())).reshape(3, -1)
+    parts = {f"part:{d}": atoms[i].astype(np.int32) for i, d in enumerate(sizes)}
+    zero, many = np.zeros(atoms.shape[1], np.int32), atoms.shape[1]
+    between = {"group": zero, "cluster": zero, **parts, "value": np.full(many, 10)}
+    pq.write_table(pa.table(between), folder / "internal/world.parquet")
+    a, b = np.indices((sizes["a"], sizes["b"])).reshape(2, -1)
+    move = np.concatenate([(-1) ** (a + b) * sizes["c"], (-1) ** (atoms[0] + atoms[1])])
+    row = np.concatenate([np.arange(a.size), np.arange(many)])
+    table = np.repeat(np.array([0, -1], np.int32), [a.size, many])
+    columns = {"witness": np.repeat(np.arange(witnesses, dtype=np.int32), row.size), "table": np.tile(table, witnesses)}
+    columns |= {"row": np.tile(row, witnesses), "move": np.concatenate([move * (-1) ** w for w in range(witnesses)])}
+    columns["denominator"] = np.ones(row.size * witnesses, np.int64)
+    pq.write_table(pa.table(columns), folder / "internal/certificate.parquet")
+    certificate.write_text(certificate.read_text().replace('"witnesses": 0', f'"witnesses": {witnesses}'))
+    return folders.seal(folder), many, move.size * witnesses
+
+
+def test_a_large_crossing_table_in_seconds(tmp_path):
+    certificate, cells, moves = crossing(tmp_path / "out", {"a": 30, "b": 30, "c": 40}, witnesses=10)
+    begin = time.perf_counter()
+    found = verify(certificate)
+    seconds = time.perf_counter() - begin
+    assert [c.detail for c in found.checks if not c.passed] == []
+    assert (cells, moves) == (36_000, 369_000) and seconds < 10

@@ -106,8 +106,6 @@ FORGED = {
         clusters("turnover", worlds.cluster(["ab"], 1, **AB), worlds.cluster(["ac", "bc"], a=0, c=0)),
     ),
     "a crossing cell between dropped": ("crossing", drop_between),
-    "a value where there is nobody": ("nobody", witnesses((0, 1, 2), (0, 3, -2))),
-    "something moves to where nobody is": ("nobody", witnesses((0, 2, -2), (0, 3, 2))),
     "a row without anybody": (
         "somebody",
         witnesses((0, 1, -1), (0, 2, 1), (-1, 0, -1), (-1, 2, 1)),
@@ -120,6 +118,52 @@ FORGED = {
 def test_forged_world_is_refused(tmp_path, name):
     folder, change = FORGED[name]
     assert 6 in forged(tmp_path, folder, change)
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+def test_nothing_moves_to_where_nobody_is(tmp_path, zeros):
+    """Persons have no row of W, or say that they are none."""
+    content = worlds.nobody()
+    if zeros:
+        content["tables"][1][0]["zeros"] = "possible"
+        content["tables"][1][1].append(row("W", "0", count="0"))
+    assert failed(write(tmp_path / "before", content)) == []
+    content["witnesses"].append((1, [(0, 2, -2), (0, 3, 2)]))
+    certificate = write(tmp_path / "out", content)
+    assert failed(certificate) == [6] and "nobody" in details(certificate)
+
+
+def test_counts_of_contributors_tell_nobody_anything(tmp_path):
+    """That a row of magnitudes has no contributors is not published."""
+    content = worlds.nobody()
+    about, _ = content["tables"][1]
+    values = [row("Total", "42"), row("N", "2"), row("S", "40"), row("W", "0", count="0")]
+    content["tables"][1] = ({**about, "response": "wages", "count": False, "zeros": "possible"}, values)
+    content["grains"][1]["response"] = "wages"
+    content["witnesses"].append((1, [(0, 2, -2), (0, 3, 2)]))
+    assert failed(write(tmp_path / "out", content)) == []
+
+
+def test_emptiness_is_asked_of_what_a_full_table_leaves_out(tmp_path):
+    """B has nobody outside N, so all of it is the row of N; the table of N alone does not tell."""
+    sector = [("0", "Total", "", ""), ("0", "A", "Total", ""), ("0", "B", "Total", "")]
+    whole = [row("Total", "120"), row("A", "100", "secondary")]
+    whole += [row("B", "20", "primary", ("0", "2", "0"), need_lower=0.0, **folders.UNSAFE)]
+    north = [row("A N", "60"), row("B N", "20")]
+    persons = [row(f"{codes} s", "9", count="9") for codes in ("A N", "A S", "B N")]
+    many = folders.spec("persons", ["sector", "region", "size"], response="count", count=True, rules=[])
+    content = folders.plan(
+        [
+            (folders.spec("whole", ["sector"]), whole),
+            (folders.spec("north", ["sector", "region"], rules=[]), north),
+            (many, persons),
+        ],
+        {"sector": sector, "region": folders.REGION[:3], "size": folders.SIZE},
+        [(1, [(0, 1, -2), (0, 2, 2), (-1, 0, -2), (-1, 1, 2)])],
+        between=[(0, 1, {"sector": 0, "region": 1}, 40), (0, 1, {"sector": 1, "region": 1}, 0)],
+    )
+    certificate = write(tmp_path / "out", content)
+    assert failed(certificate) == [6] and "persons" in details(certificate)
 
 
 @pytest.mark.parametrize("name", ["crossing", "counts"])
