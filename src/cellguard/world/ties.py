@@ -243,11 +243,16 @@ def _informative(
     """Return the tables of other responses that say where there is nobody (for counts: or somebody).
 
     Those that the response's own tables can take up are not among them. A response with one table that holds all others
-    of it needs none of them if its empty cells are public: on each of its cells lies a true record, and all that moves
-    can lie on that record's combination.
+    of it needs none of them if its empty cells are public and no leaf lies outside its codes: on each of its cells lies
+    a true record, and all that moves can lie on that record's combination.
     """
     found: list[int] = []
-    whole = [i for i in own if all(_covers(builder, i, j) for j in own)]
+    whole = [
+        i
+        for i in own
+        if all(_covers(builder, i, j) for j in own)
+        and not any(shown.outside.any() for shown in builder.sights[i].views.values())
+    ]
     if whole and not is_count and builder.tables.tables[whole[0]].zeros == "known":
         return []
     for other in others:
