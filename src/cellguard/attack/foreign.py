@@ -108,7 +108,7 @@ def infer(
     knowledge = knowledge or Knowledge()
     unknown = hidden_cells(tables)
     value = known_values(tables, unknown)
-    ties = tie_tables(tables)
+    ties = tie_tables(tables, values_known=False)
     n = len(tables)
     relations, constant = ties.relations, np.zeros(ties.relations.shape[0])
     if known is not None:

@@ -31,6 +31,7 @@ class Sight:
     table: Table
     views: Mapping[str, View]
     there: BoolArray
+    values_known: bool = True
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,0 +1,103 @@
+"""Clusters and cells between, as they are collected: what each is, and the relations that tie them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from cellguard.table.facts import BoolArray
+from cellguard.table.numbering import Topic
+from cellguard.table.relations import Relations, distinct_rows
+from cellguard.table.tableset import TableSet
+from cellguard.world.atoms import (
+    Columns,
+    Positions,
+    Sight,
+)
+from cellguard.world.views import Labels
+
+
+@dataclass(frozen=True, eq=False)
+class Room:
+    """A cluster of one response: the tables in it, its partition of each dimension, and its atoms with their cells.
+
+    ``cell`` is the cell of the whole numbering that each atom is: a listed one, or one between. ``crossing`` tells that
+    several tables meet in it.
+    """
+
+    tables: tuple[int, ...]
+    labels: Mapping[str, Labels]
+    atoms: Columns
+    cell: Positions
+    parent: int | None
+    crossing: bool
+
+    def __len__(self) -> int:
+        return len(self.cell)
+
+
+@dataclass(frozen=True, eq=False)
+class House:
+    """All clusters of one response and population, those that hang on others first."""
+
+    topic: Topic
+    rooms: tuple[Room, ...]
+
+
+@dataclass(eq=False)
+class Builder:
+    """Collects cells between and relations; ``empty`` and ``occupied`` are over the listed cells.
+
+    ``crossing`` and ``most`` say whether crossing tables are asked for, and up to how many atoms.
+    """
+
+    tables: TableSet
+    sights: Sequence[Sight]
+    crossing: bool
+    most: int
+    empty: BoolArray = field(init=False)
+    occupied: BoolArray = field(init=False)
+    topic: list[int] = field(default_factory=list)
+    crosses: list[bool] = field(default_factory=list)
+    occupied_between: list[bool] = field(default_factory=list)
+    number: list[npt.NDArray[np.int64]] = field(default_factory=list)
+    columns: list[npt.NDArray[np.int64]] = field(default_factory=list)
+    signs: list[npt.NDArray[np.float64]] = field(default_factory=list)
+    height: int = 0
+
+    def __post_init__(self) -> None:
+        self.empty, self.occupied = np.zeros(len(self.tables), bool), np.zeros(len(self.tables), bool)
+
+    def own(self, topic: Topic) -> list[int]:
+        """Return the tables of a response."""
+        return [i for i, t in enumerate(self.tables.tables) if (t.response, t.population) == topic]
+
+    def between(self, many: int, topic: int, *, crossing: bool, occupied: bool = False) -> Positions:
+        """Return new cells between."""
+        start = len(self.tables) + len(self.topic)
+        self.topic += [topic] * many
+        self.crosses += [crossing] * many
+        self.occupied_between += [occupied] * many
+        return np.arange(start, start + many)
+
+    def tie(self, wholes: Positions, group: Positions, parts: Positions, sign: float = -1.0) -> None:
+        """Add relations whole = sum of parts, one for each whole (-1: 0); ``group`` is the whole of each part."""
+        there = np.flatnonzero(wholes >= 0)
+        self.number.append(self.height + np.concatenate([there, group]))
+        self.columns.append(np.concatenate([wholes[there], parts]))
+        self.signs.append(np.concatenate([np.ones(len(there)), np.full(len(parts), sign)]))
+        self.height += len(wholes)
+
+    def relations(self) -> Relations:
+        """Return the tables' own relations and all that were collected."""
+        first, width = self.tables.relations, len(self.tables) + len(self.topic)
+        first = sp.csr_array((first.data, first.indices, first.indptr), shape=(first.shape[0], width))
+        if not self.height:
+            return first
+        place = (np.concatenate(self.number), np.concatenate(self.columns))
+        more = sp.csr_array((np.concatenate(self.signs), place), shape=(self.height, width))
+        return distinct_rows(sp.csr_array(sp.vstack([first, more], format="csr")))

@@ -1,0 +1,122 @@
+"""Emptiness is information: what tables tell about where there is nobody, or somebody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from cellguard.table.apriori import State
+from cellguard.table.facts import BoolArray
+from cellguard.table.numbering import Topic
+from cellguard.table.table import Table
+from cellguard.world.atoms import (
+    Positions,
+    Sight,
+)
+from cellguard.world.builder import Builder, Room
+
+
+def as_others_see(sight: Sight) -> Sight:
+    """Return a table as other responses see it: where it counts 0, there is nobody, as where it has no row."""
+    return replace(sight, there=somebody(sight)) if sight.table.is_count else sight
+
+
+def somebody(sight: Sight) -> BoolArray:
+    """Tell which rows of a table hold a respondent; a hidden count may stand as 0 where it is not known."""
+    table = sight.table
+    if table.is_count:
+        unknown = table.apriori.has(State.secondary) & (not sight.values_known)
+        return np.asarray((table.value != 0) | unknown, bool)
+    return np.ones(len(table), bool) if table.facts.count is None else np.asarray(table.facts.count > 0, bool)
+
+
+def informative(builder: Builder, own: Sequence[int], others: Sequence[int], strict: Mapping[int, Sight]) -> list[int]:
+    """Return the tables of other responses that say where there is nobody (for counts: or somebody).
+
+    Those that the response's own tables can take up are not among them. A response with one table that holds all others
+    of it needs none of them if its empty cells are public and no leaf lies outside its codes: on each of its cells lies
+    a true record, and all that moves can lie on that record's combination.
+    """
+    found: list[int] = []
+    is_count = builder.tables.tables[own[0]].is_count
+    whole = [
+        i
+        for i in own
+        if all(_covers(builder, i, j) for j in own)
+        and not any(shown.outside.any() for shown in builder.sights[i].views.values())
+    ]
+    if whole and not is_count and builder.tables.tables[whole[0]].zeros == "known":
+        return []
+    for other in others:
+        if any(_covers(builder, i, other) for i in own) or any(_covers(builder, i, other) for i in found):
+            continue
+        if is_count or _has_gaps(strict[other]):
+            found.append(other)
+    return found
+
+
+def _covers(builder: Builder, large: int, small: int) -> bool:
+    """Whether a table divides whatever another one does."""
+    if large == small:
+        return True
+    labels = {name: v.labels for name, v in builder.sights[large].views.items()}
+    return builder.sights[small].refined_by(labels)
+
+
+def _has_gaps(sight: Sight) -> bool:
+    """Whether a table says of some combination of its codes that there is nobody."""
+    room = 1.0
+    for shown, column in zip(sight.views.values(), sight.table.codes, strict=True):
+        if shown.rest.any():
+            return True
+        room *= len(np.unique(column))
+    return int(sight.there.sum()) < room
+
+
+def mark_occupied(
+    builder: Builder,
+    number: int,
+    topic: Topic,
+    rooms: Sequence[Room],
+    own: Sequence[int],
+    others: Sequence[int],
+) -> None:
+    """Mark the counts of which readers know that they are 1 or more: some table with public zeros lists their row."""
+    tables = builder.tables
+    for i in [*own, *others]:
+        table = tables.tables[i]
+        some = somebody(builder.sights[i])
+        if table.zeros == "possible":
+            some &= _single_codes(table) if i in own else table.value != 0
+        rows = np.flatnonzero(some)
+        cell = tables.locate(topic, i, rows)
+        builder.occupied[cell[(cell >= 0) & ~table.unpublished[rows]]] = True
+        if i in others:
+            _occupy_between(builder, number, i, rows[cell < 0], rooms)
+
+
+def _single_codes(table: Table) -> BoolArray:
+    """Tell which rows show one code by itself: a table made from records lists a code only if a record has it."""
+    if table.origin != "records":
+        return np.zeros(len(table), bool)
+    return np.asarray(sum((column != 0).astype(int) for column in table.codes) == 1, bool)
+
+
+def _occupy_between(builder: Builder, number: int, other: int, rows: Positions, rooms: Sequence[Room]) -> None:
+    """Say of another response's finest rows, which this one does not list, that there is somebody."""
+    sight = builder.sights[other]
+    wanted = np.zeros(len(sight.table), bool)
+    wanted[rows] = True
+    for room in rooms:
+        if not sight.refined_by(room.labels) or not len(room):
+            continue
+        for row in sight.locate(room.labels, room.atoms):
+            at = np.flatnonzero((row >= 0) & wanted[np.maximum(row, 0)])
+            if not len(at):
+                continue
+            named, group = np.unique(row[at], return_inverse=True)
+            wholes = builder.between(len(named), number, crossing=room.crossing, occupied=True)
+            builder.tie(wholes, group, room.cell[at])
+        return
