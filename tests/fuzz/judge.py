@@ -66,14 +66,35 @@ class Unsafe:
 def unsafe_cells(case: Case) -> list[Unsafe]:
     """All cells of all tables that a rule or a statement calls unsafe."""
     axes = read_axes(case)
+    bounds = _bounds(case, axes)
     found = []
     for spec in case.job["tables"]:
         own = [axes[name] for name in spec["by"]]
         said = read_said(spec, case)
         for codes in cells_of(spec, own, case):
-            cell = _judge_cell(spec, own, codes, said.get(codes, {}), case)
+            known = bounds.get(_cell(spec, own, codes), {})
+            cell = _judge_cell(spec, own, codes, {**said.get(codes, {}), **known}, case)
             if cell is not None:
                 found.append(cell)
+    return found
+
+
+def _cell(spec: Mapping[str, Any], axes: Sequence[Axis], codes: Codes) -> Any:
+    """What makes two rows of different tables one cell: the value, and the leaves of each column not at its total."""
+    parts = {(a.column, frozenset(a.below[c])) for a, c in zip(axes, codes, strict=True) if c != "Total"}
+    return spec["value"], frozenset(parts)
+
+
+def _bounds(case: Case, axes: Mapping[str, Axis]) -> dict[Any, dict[str, str]]:
+    """The narrowest bounds that the attacker is said to have of a cell, in whatever table they are said."""
+    found: dict[Any, dict[str, str]] = {}
+    for spec in case.job["tables"]:
+        own = [axes[name] for name in spec["by"]]
+        for codes, said in read_said(spec, case).items():
+            known = found.setdefault(_cell(spec, own, codes), {})
+            for word, narrower in (("lower", max), ("upper", min)):
+                if said.get(word):
+                    known[word] = str(narrower(float(said[word]), float(known.get(word, said[word]))))
     return found
 
 
