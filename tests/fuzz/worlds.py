@@ -41,7 +41,7 @@ class Knowledge:
     across: bool = True
     identity: bool = True
     crossing: bool = True
-    codes: bool = False
+    codes: bool = True
 
 
 ALL = Knowledge()
