@@ -107,7 +107,15 @@ class Brute:
                     found.append((cell, *table.bounds[codes]))
                 if column == "count" and table.zeros == "known":
                     found.append((cell, 1, FAR))
+            if column == "count" and table.made:
+                found += [(cell, 1, FAR) for cell in self._codes(table)]
         return found
+
+    def _codes(self, table: Shown) -> Iterator[set[Combination]]:
+        """All that has a code which a table made from records lists."""
+        for i, axis in enumerate(table.axes):
+            for code in table.codes(i):
+                yield {z for z in self.all if self.inside([axis], (code,), z)}
 
     def counts(self) -> Iterator[dict[Combination, int]]:
         """All whole numbers of records that fit."""

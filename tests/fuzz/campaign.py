@@ -107,9 +107,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="the first seed")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=Path, default=Path("build/fuzz"))
-    parser.add_argument("--codes", action="store_true", help="the attacker takes listed codes to have records")
     given = parser.parse_args()
-    know = Knowledge(codes=given.codes)
+    know = Knowledge()
     if given.folders:
         with scratch() as folder:
             found = [run_case(read_case(path), folder / "case", know) for path in given.folders]

@@ -89,10 +89,12 @@ def mark_occupied(
         table = tables.tables[i]
         some = somebody(builder.sights[i])
         if table.zeros == "possible":
-            some &= _single_codes(table) if i in own else table.value != 0
+            some &= _single_codes(table) | ((table.value != 0) & (i not in own))
         rows = np.flatnonzero(some)
         cell = tables.locate(topic, i, rows)
-        builder.occupied[cell[(cell >= 0) & ~table.unpublished[rows]]] = True
+        # A code by itself is told by any row that has it.
+        told = ~table.unpublished[rows] | (table.zeros == "possible")
+        builder.occupied[cell[(cell >= 0) & told]] = True
         if i in others:
             _occupy_between(builder, number, i, rows[cell < 0], rooms)
 
