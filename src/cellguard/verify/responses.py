@@ -131,15 +131,20 @@ def _somebody(cells: Cells, rows: Rows, table: int) -> Bools:
     return listed & np.asarray(rows.value[table] != 0, dtype=bool)
 
 
-def listed_counts(cells: Cells, rows: Rows) -> Bools:
-    """Return the distinct cells that count 1 or more and of which a table says that somebody is there."""
+def listed_counts(cells: Cells, rows: Rows, made: Collection[int] = ()) -> Bools:
+    """Return the distinct cells that count 1 or more and of which a table says that somebody is there.
+
+    A table ``made`` from records has a code only because a record has it: so a code by itself is not empty.
+    """
     found = np.zeros(cells.count, dtype=bool)
     for i, table in enumerate(cells.spec.tables):
-        listed = cells.combination[cells.cell[cells.rows(i)][_somebody(cells, rows, i)]]
+        part = cells.rows(i)
+        told = _somebody(cells, rows, i)
+        alone = (cells.row_codes[part] != 0).sum(axis=1) == 1 if i in made else np.zeros_like(told)
         for g, group in enumerate(cells.spec.groups):
-            own = group == table.group
-            if group[1] == table.population and counts(cells.spec, group) and (table.zeros == "known" or not own):
-                at = cells.find(g, listed)
+            if group[1] == table.population and counts(cells.spec, group):
+                own = group == table.group and table.zeros != "known"
+                at = cells.find(g, cells.combination[cells.cell[part][alone if own else told | alone]])
                 found[at[at >= 0]] = True
     value = np.concatenate(rows.value)[cells.first_row()]
     return found & np.asarray(value > 0, dtype=bool)

@@ -141,7 +141,8 @@ class _Work:
 
     def _limits(self) -> Capacities:
         cells, rows = self.cells.get(), self.rows.get()
-        return with_listed(capacities(cells, rows, self.facts.get()), cells, rows)
+        made = [i for i, table in enumerate(self.job.get().tables) if not table["cells"]]
+        return with_listed(capacities(cells, rows, self.facts.get()), cells, rows, made)
 
     def _read_moves(self) -> Witnesses:
         return read_witnesses(self._folder, self.cells.get(), self.between.get().value.size)

@@ -183,9 +183,9 @@ def _check_occupied(found: Witnesses, world: World) -> None:
         raise Refused(f"witness {int(sums.coords[0][entry])} leaves nobody behind {name}, where a row is listed")
 
 
-def with_listed(limits: Capacities, cells: Cells, rows: Rows) -> Capacities:
-    """Return the capacities, where a count that is listed as not empty stays 1 or more."""
-    listed = listed_counts(cells, rows)
+def with_listed(limits: Capacities, cells: Cells, rows: Rows, made: Collection[int] = ()) -> Capacities:
+    """Return the capacities, where a count that is listed as not empty stays 1 or more; ``made`` are from records."""
+    listed = listed_counts(cells, rows, made)
     value = np.concatenate(rows.value)[cells.first_row()]
     one = np.array([10 ** cells.spec.grains[group] for group in cells.spec.groups], dtype=object)[cells.group]
     return Capacities(np.where(listed, np.minimum(limits.down, narrow(value - one)), limits.down), limits.up)
