@@ -60,7 +60,8 @@ class Assessment:
                 )
             # The codes of records were looked at when they were read.
             if not self.counts and int(dimension.level.max()) <= 1:
-                found += twin_note(dimension.name, dimension.codes)
+                rows = max(len(t) for t in self.tables.tables if dimension in t.dimensions)
+                found += twin_note(dimension.name, dimension.codes, rows)
         for spec, table in zip(self.job.tables, self.tables.tables, strict=True):
             if spec.decimals is None and (np.isnan(table.rounding) or 0 < table.rounding < 0.49 * table.unit):
                 found.append(
@@ -69,7 +70,7 @@ class Assessment:
                 )
         bad = np.flatnonzero(self.needs.unprotectable)
         if len(bad):
-            names = [self.tables.cell_name(int(cell)) for cell in bad[:5]]
+            names = [self.tables.told_name(int(cell)) for cell in bad[:5]]
             found.append(
                 f"{len(bad)} unsafe cells are unprotectable, whatever is hidden, and so the set cannot be released: "
                 f"{listing(names)}{' and more' if len(bad) > 5 else ''}"

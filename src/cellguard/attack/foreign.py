@@ -150,7 +150,7 @@ def _check_published(
     bad = np.flatnonzero(complete & (np.abs(target) > allowed * (1 + 1e-9) + 1e-9))
     if len(bad):
         terms = relations.indices[relations.indptr[bad[0]] : relations.indptr[bad[0] + 1]]
-        shown = ", ".join(tables.cell_name(int(c)) for c in terms[:6] if c < len(tables))
+        shown = ", ".join(tables.told_name(int(c)) for c in terms[:6] if c < len(tables))
         raise NotAdditive(f"{len(bad)} relations between published cells do not hold, the first among {shown}")
 
 

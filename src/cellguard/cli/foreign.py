@@ -13,11 +13,12 @@ from cellguard.attack.audit import audit
 from cellguard.attack.explain import explain
 from cellguard.attack.foreign import Intervals, hidden_cells, infer, inner_table, read_protected
 from cellguard.attack.known import read_known
-from cellguard.errors import InputError, InternalError, did_you_mean, listing
+from cellguard.errors import InputError, InternalError, did_you_mean
 from cellguard.headline import foreign
 from cellguard.hierarchy.build import TOTAL, by_digits
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.hierarchy.hrc import read_hrc
+from cellguard.hierarchy.hush import may_be_values, suggested_column
 from cellguard.hierarchy.read import read_levels, read_parents
 from cellguard.protection import require
 from cellguard.results import Audited
@@ -137,14 +138,14 @@ def _finite(number: float) -> float | None:
 
 def _check_columns(given: Foreign, sources: Sequence[Source]) -> None:
     """Refuse columns without a name, and tables without a dimension, with the columns that there are."""
-    columns = listing(list(dict.fromkeys(name for source in sources for name in source.names)))
+    columns = suggested_column("", list(dict.fromkeys(name for source in sources for name in source.names)))
     if not given.dims:
-        raise InputError(f"no dimension columns are given; name them with --dim COLUMN; the columns are {columns}")
+        raise InputError(f"no dimension columns are given; name them with --dim COLUMN{columns}")
     named = {"--value": given.value, "--flag": given.flag, "--true": given.true}
     named |= {f"--dim {text}": text.split(":")[0] for text in given.dims}
     for option, column in named.items():
         if column is not None and not column.strip():
-            raise InputError(f"{option.strip()} names no column; the columns are {columns}")
+            raise InputError(f"{option.strip()} names no column{columns}")
 
 
 def _dimension(text: str, sources: Sequence[Source]) -> Dimension:
@@ -157,7 +158,8 @@ def _dimension(text: str, sources: Sequence[Source]) -> Dimension:
     total = given.get("total", TOTAL)
     users = [source for source in sources if name in source.names]
     if not users:
-        raise InputError(f"--dim {name}: no table has such a column{did_you_mean(name, sources[0].names)}")
+        raise InputError(f"--dim {name}: no table has such a column{suggested_column(name, sources[0].names)}")
+    rows = sum(len(source) for source in users)
     codes = list(dict.fromkeys(code for source in users for code in source.codes(name)[0]))
     if "levels" in given:
         return Dimension(name, read_levels(given["levels"], total=total))
@@ -166,8 +168,9 @@ def _dimension(text: str, sources: Sequence[Source]) -> Dimension:
     if "hrc" in given:
         return Dimension(name, read_hrc(given["hrc"], total=total))
     if "digits" in given:
-        return Dimension(name, by_digits(codes, _digits(given["digits"]), total=total, name=name))
-    return flat_dimension(name, codes, total=total, place=users[0].place.name)
+        hushed = may_be_values(codes, rows, total)
+        return Dimension(name, by_digits(codes, _digits(given["digits"]), total=total, name=name, hushed=hushed))
+    return flat_dimension(name, codes, total=total, place=users[0].place.name, rows=rows)
 
 
 def _column(text: str, sources: Sequence[Source]) -> tuple[str, list[str]]:

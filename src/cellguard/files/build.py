@@ -15,6 +15,7 @@ from cellguard.files.specs import AlsoSpec, CellsSpec, DimensionSpec, RecodeSpec
 from cellguard.hierarchy.build import TOTAL, by_digits, flat
 from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
 from cellguard.hierarchy.hrc import read_hrc
+from cellguard.hierarchy.hush import may_be_values
 from cellguard.hierarchy.order import in_code_order
 from cellguard.hierarchy.read import read_labels, read_levels, read_parents
 from cellguard.hierarchy.recode import cut, merge, to_level
@@ -129,9 +130,11 @@ def _build_dimension(
     if records:
         spec, labels = records.complete(name, spec), labels or records.labels(column)
         codes = list(dict.fromkeys([*codes, *records.codes(column)]))
-    main = _read_grouping(job, name, spec, codes, spec.total, labels)
+    rows = sum(len(source) for source in sources) + (records.checked.records if records else 0)
+    taken = Taken(codes, may_be_values(codes, rows, spec.total or TOTAL))
+    main = _read_grouping(job, name, spec, taken, spec.total, labels)
     if main is None:
-        main = _flat(name, codes, spec.total or TOTAL, sources, column, labels)
+        main = _flat(name, taken, spec.total or TOTAL, sources, column, labels)
     others = [_alternative(job, name, also, main, labels) for also in spec.also]
     if records:
         main, others = records.with_missing(column, main), [records.with_missing(column, o) for o in others]
@@ -145,25 +148,35 @@ def _build_dimension(
     return Dimension(name, main, *others)
 
 
+@dataclass(frozen=True)
+class Taken:
+    """The different codes that the data have in a column; ``hushed`` if they may be values."""
+
+    codes: list[str]
+    hushed: bool
+
+
 def _flat(
-    name: str, codes: list[str], total: str, sources: list[Source], column: str, labels: Mapping[str, str]
+    name: str, taken: Taken, total: str, sources: list[Source], column: str, labels: Mapping[str, str]
 ) -> Hierarchy:
     """Return the codes side by side; ready-made cells must have the total among them, and records must not."""
     if sources:
         place = sources[0].place.name
-        return flat_dimension(name, codes, total=total, place=place, column=column, labels=labels).main
-    return flat(in_code_order(set(codes) - {total}, labels), total=total, labels=labels)
+        found = flat_dimension(name, taken.codes, total=total, place=place, column=column, labels=labels).main
+        return replace(found, hushed=taken.hushed)
+    codes = in_code_order(set(taken.codes) - {total}, labels)
+    return replace(flat(codes, total=total, labels=labels), hushed=taken.hushed)
 
 
 def _alternative(job: Job, name: str, also: AlsoSpec, main: Hierarchy, labels: Mapping[str, str]) -> Hierarchy:
-    grouping = _read_grouping(job, name, also, list(main.leaves), main.total, labels)
+    grouping = _read_grouping(job, name, also, Taken(list(main.leaves), main.hushed), main.total, labels)
     if grouping is None:
         raise JobError(f"dimension {name!r}: the grouping {also.name!r} needs levels, parents, digits or hrc")
     return grouping
 
 
 def _read_grouping(
-    job: Job, name: str, spec: DimensionSpec | AlsoSpec, codes: list[str], total: str | None, labels: Mapping[str, str]
+    job: Job, name: str, spec: DimensionSpec | AlsoSpec, taken: Taken, total: str | None, labels: Mapping[str, str]
 ) -> Hierarchy | None:
     if spec.levels:
         return read_levels(job.path(spec.levels), total=total or TOTAL, labels=labels)
@@ -172,7 +185,8 @@ def _read_grouping(
     if spec.hrc:
         return read_hrc(job.path(spec.hrc), lead=spec.lead, total=total or TOTAL, labels=labels)
     if spec.digits:
-        return by_digits(codes, spec.digits, total=total or TOTAL, labels=labels, name=name)
+        digits, total = spec.digits, total or TOTAL
+        return by_digits(taken.codes, digits, total=total, labels=labels, name=name, hushed=taken.hushed)
     return None
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cellguard.errors import InputError
 from cellguard.files.jobfile import Job
 from cellguard.files.specs import DimensionSpec, MicrodataSpec, TableSpec
-from cellguard.hierarchy.hierarchy import Edge, Hierarchy, grow
+from cellguard.hierarchy.edges import Edge
+from cellguard.hierarchy.hierarchy import Hierarchy, grow
 from cellguard.hierarchy.order import in_code_order
 from cellguard.microdata.check import Checked, check_codes, check_records
 from cellguard.microdata.grouped import COUNT
@@ -77,7 +78,8 @@ class JobRecords:
         if not extra:
             return hierarchy
         edges = [Edge(code, hierarchy.parent_of(code) or "") for code in hierarchy.codes]
-        return grow([*edges, *(Edge(code, hierarchy.total) for code in extra)], labels=hierarchy.labels)
+        grown = grow([*edges, *(Edge(code, hierarchy.total) for code in extra)], labels=hierarchy.labels)
+        return replace(grown, hushed=hierarchy.hushed)
 
 
 def read_records(job: Job) -> JobRecords | None:

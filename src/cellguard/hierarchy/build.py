@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 from cellguard.errors import HierarchyError
-from cellguard.hierarchy.hierarchy import NOTHING, Edge, Hierarchy, grow
+from cellguard.hierarchy.edges import Edge
+from cellguard.hierarchy.hierarchy import NOTHING, Hierarchy, grow
+from cellguard.hierarchy.hush import named
 
 TOTAL = "Total"
+_FEW = 5
 
 
 def flat(codes: Iterable[str], *, total: str = TOTAL, labels: Mapping[str, str] = NOTHING) -> Hierarchy:
@@ -46,11 +50,13 @@ def from_levels(
     [('Total', None), ('A', 'Total'), ('A1', 'A'), ('A2', 'A'), ('B', 'Total')]
     """
     where = _lines(source, first)
+    rows = list(rows)
+    hushed = bool(source) and _seem_data(rows)
     edges: dict[tuple[str, str], Edge] = {}
     for i, row in enumerate(rows):
-        path = _path(row, total, where(i))
+        path = _path(row, total, where(i), hushed=hushed)
         for parent, code in zip([total, *path], path, strict=False):
-            edges.setdefault((code, parent), Edge(code, parent, where(i)))
+            edges.setdefault((code, parent), Edge(code, parent, where(i), hushed))
     return grow([Edge(total, ""), *edges.values()], labels=labels)
 
 
@@ -61,11 +67,12 @@ def by_digits(
     total: str = TOTAL,
     labels: Mapping[str, str] = NOTHING,
     name: str = "",
+    hushed: bool = False,
 ) -> Hierarchy:
     """Return the hierarchy that the digits of the codes spell: each level adds so many characters.
 
     Codes stand in the order of ``labels``, or else of their characters: as they come from data, their own order is not
-    kept. ``name`` is the dimension that errors name.
+    kept. ``name`` is the dimension that errors name; those about ``hushed`` codes do not show them.
 
     >>> h = by_digits(["2", "1012", "1011"], [1, 1, 2])
     >>> h.codes
@@ -81,26 +88,36 @@ def by_digits(
             continue
         if len(code) not in ends:
             raise HierarchyError(
-                f"{at}the code {code!r} has {len(code)} characters, but digits {list(digits)} allow only "
-                f"{', '.join(map(str, ends))}"
+                f"{at}{'a code' if hushed else f'the code {code!r}'} has {len(code)} characters, but digits "
+                f"{list(digits)} allow only {', '.join(map(str, ends))}"
             )
         rows.append([code[:end] for end in ends if end <= len(code)])
     place = {code: i for i, code in enumerate(labels)}
     rows.sort(key=lambda row: [(place.get(code, len(place)), code) for code in row])
-    return from_levels(rows, total=total, labels=labels)
+    return replace(from_levels(rows, total=total, labels=labels), hushed=hushed)
 
 
-def _path(row: Sequence[str], total: str, where: str) -> list[str]:
+def _seem_data(rows: Sequence[Sequence[str]]) -> bool:
+    """Tell whether rows of levels seem to be data: the coarsest level has nearly as many codes as there are rows."""
+    coarsest = {row[0] for row in rows if row}
+    return len(rows) > _FEW and len(rows[0]) > 1 and 2 * len(coarsest) > len(rows)
+
+
+def _path(row: Sequence[str], total: str, where: str, *, hushed: bool = False) -> list[str]:
     """Return the codes of one row from the top: blanks at the right and repeated codes say nothing new."""
     at = f"{where}: " if where else ""
     path: list[str] = []
     ended = False
+
+    def the_code(code: str) -> str:
+        return "the code" if hushed else f"the code {named(code, where)}".rstrip()
+
     for code in row:
         if not code:
             ended = True
         elif ended:
             raise HierarchyError(
-                f"{at}the code {code!r} follows a blank level; leave blanks only at the right, or repeat the code above"
+                f"{at}{the_code(code)} follows a blank level; leave blanks only at the right, or repeat the code above"
             )
         elif not path or path[-1] != code:
             path.append(code)
@@ -110,7 +127,7 @@ def _path(row: Sequence[str], total: str, where: str) -> list[str]:
         raise HierarchyError(f"{at}the total {total!r} does not belong into a levels file; leave out its column")
     if len(set(path)) < len(path):
         again = next(code for code in path if path.count(code) > 1)
-        raise HierarchyError(f"{at}the code {again!r} stands under itself: a cycle")
+        raise HierarchyError(f"{at}{the_code(again)} stands under itself: a cycle")
     return path
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from cellguard.errors import HierarchyError, did_you_mean, listing
+from cellguard.hierarchy.edges import Edge, cycle, second_mention, source_of, two_totals, unknown_parent
 
 IntArray = npt.NDArray[np.int32]
 NOTHING: Mapping[str, str] = {}
@@ -21,7 +21,8 @@ class Hierarchy:
     """Codes in a tree, parents before children; the total is the first code.
 
     ``parent`` holds for each code the position of its parent, -1 for the total. ``labels`` are for people. ``merged``
-    and ``cut`` remember what a recoding took away: for each old code the code that now stands for it.
+    and ``cut`` remember what a recoding took away: for each old code the code that now stands for it. The codes of a
+    ``hushed`` hierarchy were taken from a column that may hold values, so messages do not show them.
 
     >>> from cellguard.hierarchy.build import from_parents
     >>> region = from_parents([("Total", ""), ("North", "Total"), ("South", "Total"), ("N1", "North"), ("N2", "North")])
@@ -38,11 +39,17 @@ class Hierarchy:
     labels: Mapping[str, str] = field(default_factory=dict)
     merged: Mapping[str, str] = field(default_factory=dict)
     cut: Mapping[str, str] = field(default_factory=dict)
+    hushed: bool = False
 
     @property
     def total(self) -> str:
         """The code of the total."""
         return self.codes[0]
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The codes that messages may show."""
+        return () if self.hushed else self.codes
 
     @cached_property
     def position(self) -> Mapping[str, int]:
@@ -77,7 +84,7 @@ class Hierarchy:
         try:
             return self.position[code]
         except KeyError:
-            raise HierarchyError(f"no code {code!r} in the hierarchy{did_you_mean(code, self.codes)}") from None
+            raise HierarchyError(f"no code {code!r} in the hierarchy{did_you_mean(code, self.told)}") from None
 
     def leaf_sets(self) -> Mapping[str, frozenset[str]]:
         """Return for each code the leaves below it (a leaf's own set is itself)."""
@@ -91,40 +98,26 @@ class Hierarchy:
         return {code: frozenset(s) for code, s in zip(self.codes, below, strict=True)}
 
 
-class Edge(NamedTuple):
-    """A code, the code above it ('' for the total) and where that is said, as 'nace.csv line 4' or ''."""
-
-    code: str
-    parent: str
-    where: str = ""
-
-
 def grow(edges: Iterable[Edge], *, labels: Mapping[str, str] = NOTHING) -> Hierarchy:
     """Check that the edges form a tree with one total and put the codes in order, parents before children."""
     seen: dict[str, Edge] = {}
     for edge in edges:
         if not edge.code:
-            raise HierarchyError(f"{_at(edge)}a code is blank; give every row a code")
+            raise HierarchyError(f"{edge.at}a code is blank; give every row a code")
         if edge.code in seen:
-            _refuse_second(seen[edge.code], edge)
+            raise second_mention(seen[edge.code], edge)
         seen[edge.code] = edge
     totals = [edge for edge in seen.values() if not edge.parent]
     if not totals:
         raise HierarchyError(
-            f"{_source(seen)}the total is missing: no code has a blank parent; add a row with the total's code "
-            "and a blank parent"
+            f"{source_of(seen.values())}the total is missing: no code has a blank parent; add a row with the total's "
+            "code and a blank parent"
         )
     if len(totals) > 1:
-        raise HierarchyError(
-            f"{_at(totals[1])}{totals[1].code!r} has a blank parent, and so has {totals[0].code!r}"
-            f"{_also_at(totals[0])}; a hierarchy has one total"
-        )
-    for edge in seen.values():
-        if edge.parent and edge.parent not in seen:
-            raise HierarchyError(
-                f"{_at(edge)}the parent {edge.parent!r} of {edge.code!r} is not a code of the hierarchy"
-                f"{did_you_mean(edge.parent, seen)}"
-            )
+        raise two_totals(totals[0], totals[1])
+    strange = [edge for edge in seen.values() if edge.parent and edge.parent not in seen]
+    if strange:
+        raise unknown_parent(strange, seen)
     return _in_order(seen, totals[0].code, labels)
 
 
@@ -141,10 +134,7 @@ def _in_order(edges: Mapping[str, Edge], total: str, labels: Mapping[str, str]) 
         stack.extend(reversed(children.get(code, ())))
     if len(position) < len(edges):
         loop = _cycle(edges, next(code for code in edges if code not in position))
-        raise HierarchyError(
-            f"{_at(edges[loop[0]])}the codes {' under '.join(repr(c) for c in (*loop, loop[0]))} form a cycle; "
-            "one of them must have another parent"
-        )
+        raise cycle([edges[code] for code in loop])
     parent = np.array([position[edges[code].parent] if code != total else -1 for code in position], np.int32)
     return Hierarchy(tuple(position), parent, {c: labels[c] for c in position if c in labels})
 
@@ -155,27 +145,6 @@ def _cycle(edges: Mapping[str, Edge], start: str) -> list[str]:
     while (above := edges[path[-1]].parent) not in path:
         path.append(above)
     return path[path.index(above) :]
-
-
-def _refuse_second(first: Edge, second: Edge) -> None:
-    if first.parent == second.parent:
-        raise HierarchyError(f"{_at(second)}the code {second.code!r} is a duplicate{_also_at(first)}; list it once")
-    raise HierarchyError(
-        f"{_at(second)}the code {second.code!r} has two parents: {second.parent!r} here and {first.parent!r}"
-        f"{_also_at(first)}; give each code one parent (a second grouping goes into `also`)"
-    )
-
-
-def _at(edge: Edge) -> str:
-    return f"{edge.where}: " if edge.where else ""
-
-
-def _also_at(edge: Edge) -> str:
-    return f" (see {edge.where})" if edge.where else ""
-
-
-def _source(edges: Mapping[str, Edge]) -> str:
-    return next((e.where.rsplit(" line ", 1)[0] + ": " for e in edges.values() if e.where), "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,6 +211,16 @@ class Dimension:
             level[[self.position[code] for code in h.codes]] = h.level
         return level
 
+    @cached_property
+    def told(self) -> tuple[str, ...]:
+        """The codes that messages may show."""
+        return tuple(dict.fromkeys(code for h in self.hierarchies for code in h.told))
+
+    def tell(self, code: str) -> str:
+        """Return a code as messages show it."""
+        shown = not self.main.hushed or code == self.total or code in self.told
+        return code if shown else f"(a code of {self.name!r})"
+
     @property
     def labels(self) -> Mapping[str, str]:
         """What people call the codes."""
@@ -270,7 +249,8 @@ class Dimension:
         ours, theirs = set(self.main.leaves), set(other.leaves)
         if ours != theirs:
             gone, extra = sorted(ours - theirs), sorted(theirs - ours)
-            parts = [f"it lacks {listing(gone)}"] if gone else []
+            lacking = f"{len(gone)} of them" if self.main.hushed else listing(gone)
+            parts = [f"it lacks {lacking}"] if gone else []
             parts += [f"it adds {listing(extra)}"] if extra else []
             raise HierarchyError(
                 f"dimension {self.name!r}: a second grouping must have the same leaves as the hierarchy, but "

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from cellguard.errors import HierarchyError, file_name
 from cellguard.hierarchy.build import TOTAL
-from cellguard.hierarchy.hierarchy import NOTHING, Edge, Hierarchy, grow
+from cellguard.hierarchy.edges import Edge
+from cellguard.hierarchy.hierarchy import NOTHING, Hierarchy, grow
+from cellguard.hierarchy.hush import named
 from cellguard.hierarchy.read import read_text
 
 
@@ -44,8 +46,8 @@ def parse_hrc(
         where = f"{source} line {number}" if source else f"line {number}"
         if depth >= len(above):
             raise HierarchyError(
-                f"{where}: the code {code!r} is {depth - len(above) + 2} levels deeper than the line above it; "
-                "the depth may rise by one only"
+                f"{where}: the code {named(code, where) or 'there'} is {depth - len(above) + 2} levels deeper than the "
+                "line above it; the depth may rise by one only"
             )
         if code == total:
             raise HierarchyError(f"{where}: the total {total!r} is never listed in a .hrc file; delete the line")

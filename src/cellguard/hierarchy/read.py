@@ -6,9 +6,10 @@ import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cellguard.errors import HierarchyError, InputError, did_you_mean, file_name
+from cellguard.errors import HierarchyError, InputError, file_name
 from cellguard.hierarchy.build import TOTAL, from_levels, from_parents
 from cellguard.hierarchy.hierarchy import NOTHING, Hierarchy
+from cellguard.hierarchy.hush import named, suggested_column
 
 
 def read_levels(path: str | Path, *, total: str = TOTAL, labels: Mapping[str, str] = NOTHING) -> Hierarchy:
@@ -23,9 +24,10 @@ def read_parents(path: str | Path, *, total: str | None = None, labels: Mapping[
     code, parent = (_column(path, header, name) for name in ("code", "parent"))
     hierarchy = from_parents(((row[code], row[parent]) for row in rows), source=file_name(path), first=2, labels=labels)
     if total is not None and hierarchy.total != total:
+        found = named(hierarchy.total, file_name(path)) or "a number"
         raise HierarchyError(
-            f"{file_name(path)}: the total is {hierarchy.total!r} (the code with a blank parent), not {total!r}; "
-            f"write `total: {hierarchy.total}` or change the file"
+            f"{file_name(path)}: the total is {found} (the code with a blank parent), not {total!r}; "
+            f"write `total: {hierarchy.total if named(hierarchy.total, 'x') else 'CODE'}` or change the file"
         )
     return hierarchy
 
@@ -73,5 +75,5 @@ def _read_csv(path: str | Path) -> tuple[Sequence[str], list[list[str]]]:
 
 def _column(path: str | Path, header: Sequence[str], name: str) -> int:
     if name not in header:
-        raise InputError(f"{file_name(path)}: no column {name!r}{did_you_mean(name, header)}")
+        raise InputError(f"{file_name(path)}: no column {name!r}{suggested_column(name, header)}")
     return header.index(name)

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from cellguard.errors import HierarchyError, listing
-from cellguard.hierarchy.hierarchy import Edge, Hierarchy, grow
+from cellguard.hierarchy.edges import Edge
+from cellguard.hierarchy.hierarchy import Hierarchy, grow
 
 
 def merge(hierarchy: Hierarchy, groups: Mapping[str, Sequence[str]]) -> Hierarchy:
@@ -38,7 +39,8 @@ def merge(hierarchy: Hierarchy, groups: Mapping[str, Sequence[str]]) -> Hierarch
     gone = {old: new for old, new in into.items() if old != new}
     before = {old: into.get(new, new) for old, new in hierarchy.merged.items()}
     cut_off = {old: into.get(stump, stump) for old, stump in hierarchy.cut.items()}
-    return replace(grow(edges.values(), labels=hierarchy.labels), merged={**before, **gone}, cut=cut_off)
+    grown = grow(edges.values(), labels=hierarchy.labels)
+    return replace(grown, merged={**before, **gone}, cut=cut_off, hushed=hierarchy.hushed)
 
 
 def cut(hierarchy: Hierarchy, codes: Iterable[str]) -> Hierarchy:
@@ -56,7 +58,12 @@ def cut(hierarchy: Hierarchy, codes: Iterable[str]) -> Hierarchy:
         if parent in stump or parent in gone:
             gone[code] = gone.get(parent, parent)
     kept = [Edge(code, hierarchy.parent_of(code) or "") for code in hierarchy.codes if code not in gone]
-    return replace(grow(kept, labels=hierarchy.labels), merged=hierarchy.merged, cut={**hierarchy.cut, **gone})
+    return replace(
+        grow(kept, labels=hierarchy.labels),
+        merged=hierarchy.merged,
+        cut={**hierarchy.cut, **gone},
+        hushed=hierarchy.hushed,
+    )
 
 
 def to_level(hierarchy: Hierarchy, level: int) -> Hierarchy:

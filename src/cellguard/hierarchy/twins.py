@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+
+from cellguard.hierarchy.hush import is_number, may_be_values
 
 _SHOWN = 3
 
@@ -18,15 +20,20 @@ def twins(codes: Iterable[str]) -> list[tuple[str, str]]:
     return [(old, new) for old, new in pairs if old != new]
 
 
-def twin_note(column: str, codes: Iterable[str]) -> list[str]:
-    """Return a warning about the codes of a column that look alike, if there are any.
+def twin_note(column: str, codes: Collection[str], rows: int) -> list[str]:
+    """Return a warning about the codes of a column of so many rows that look alike, if there are any.
 
-    >>> twin_note("region", ["S", "S "])
+    >>> twin_note("region", ["S", "S "], rows=9)
     ["column 'region': 'S' and 'S ' are different codes; if they mean the same, correct the data"]
     """
     found = twins(codes)
     if not found:
         return []
+    if may_be_values(codes, rows) or any(map(is_number, (code for pair in found for code in pair))):
+        return [
+            f"column {column!r}: {len(found)} pairs of codes differ only in blanks at their ends or in capital "
+            "letters; if they mean the same, correct the data"
+        ]
     shown = ", ".join(f"{old!r} and {new!r}" for old, new in found[:_SHOWN])
     more = f" and {len(found) - _SHOWN} more pairs" if len(found) > _SHOWN else ""
     return [f"column {column!r}: {shown}{more} are different codes; if they mean the same, correct the data"]

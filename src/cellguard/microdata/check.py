@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ import duckdb
 
 from cellguard.errors import InputError, UnknownCode, did_you_mean
 from cellguard.hierarchy.hierarchy import Hierarchy
+from cellguard.hierarchy.hush import evidence
 from cellguard.hierarchy.twins import twin_note
 from cellguard.microdata.expressions import Expressions, Fault, express, hint
 from cellguard.microdata.roles import Roles
@@ -85,7 +86,7 @@ def check_records(opened: Opened, roles: Roles) -> Checked:
     notes = [
         *opened.notes,
         *_rounded(opened, spread),
-        *(f"{opened.name}, {note}" for column, codes in labels.items() for note in twin_note(column, codes)),
+        *(f"{opened.name}, {note}" for column, codes in labels.items() for note in twin_note(column, codes, records)),
         *(f"{opened.name}: {_count(n)} with {drop.words}{_left(drop.leaves)}" for drop, n in dropped if n),
     ]
     return Checked(opened, roles, how, records, labels, spread, (*notes, *_respondents(opened, roles, how)))
@@ -107,20 +108,32 @@ def check_codes(checked: Checked, column: str, dimension: str, hierarchy: Hierar
         return
     opened = checked.opened
     code = checked.how.codes[checked.roles.dimensions.index(column)]
-    shown = ", ".join(map(quoted, bad))
+    wanted = ", ".join(map(quoted, bad))
     rows = _run(
         opened,
-        f"SELECT {code} AS code, min(row), count(*) FROM {opened.numbered} WHERE {code} IN ({shown}) "
+        f"SELECT {code} AS code, min(row), count(*) FROM {opened.numbered} WHERE {code} IN ({wanted}) "
         "GROUP BY code ORDER BY 2",
     )
     place = opened.place()
+    seen = evidence(checked.labels[column], checked.records, hierarchy.told)
+    shown = [found for found in rows if seen.tell(found[0], "")]
     parts = [
         f"{place.row(row)}, column {column!r}: {_why(text, dimension, hierarchy)}{_rows(n)}"
-        for text, row, n in rows[:_MOST_CODES]
+        for text, row, n in shown[:_MOST_CODES]
     ]
-    if len(rows) > _MOST_CODES:
-        parts.append(f"and {len(rows) - _MOST_CODES} more codes of column {column!r}")
+    if len(shown) > _MOST_CODES:
+        parts.append(f"and {len(shown) - _MOST_CODES} more codes of column {column!r}")
+    hidden = [found for found in rows if not seen.tell(found[0], "")]
+    if hidden:
+        many = _rows(sum(n for _, _, n in hidden))
+        parts.append(f"{place.row(hidden[0][1])}, column {column!r}: {_strange(dimension, hierarchy, shown)}{many}")
     raise UnknownCode("\n".join(parts))
+
+
+def _strange(dimension: str, hierarchy: Hierarchy, shown: Sequence[object]) -> str:
+    """Say what is wrong with an entry that may be a value, without showing it."""
+    known = "" if hierarchy.hushed else did_you_mean("", hierarchy.leaves)
+    return f"the entry is no code of dimension {dimension!r}{known}{'' if shown else '; is it the right column?'}"
 
 
 def _why(code: str, dimension: str, hierarchy: Hierarchy) -> str:

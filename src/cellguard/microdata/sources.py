@@ -13,7 +13,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cellguard.errors import InputError, Place, did_you_mean, file_name
+from cellguard.errors import InputError, Place, file_name
+from cellguard.hierarchy.hush import suggested_column
 from cellguard.microdata.text import (
     Dialect,
     check_readable,
@@ -69,7 +70,7 @@ class Opened:
     def column(self, name: str) -> str:
         """Return what SQL calls a column, or raise an error that names the nearest ones."""
         if name not in self.columns:
-            raise InputError(f"{self.name}: no column {name!r}{did_you_mean(name, self.columns)}")
+            raise InputError(f"{self.name}: no column {name!r}{suggested_column(name, self.columns)}")
         return f"c{self.columns.index(name)}"
 
     def place(self) -> Place:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from cellguard.errors import InputError, file_name, listing
+from cellguard.hierarchy.hush import is_number
 
 _CHUNK = 1 << 22
 _FALLBACK = "cp1252"
@@ -66,6 +67,8 @@ def read_header(path: Path, dialect: Dialect) -> tuple[list[str], str]:
         )
     twice = sorted({column for column in header if header.count(column) > 1})
     if twice:
+        if any(map(is_number, header)):
+            raise InputError(f"{name}: the first line holds an entry twice, and numbers; does it have a header line?")
         raise InputError(f"{name}: the header names {listing(twice)} twice; give each column a name of its own")
     return header, delimiter
 

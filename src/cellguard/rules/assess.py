@@ -184,7 +184,7 @@ def _refuse_negative(table: Table, rule: Rule) -> None:
         cell = int(np.flatnonzero(negative)[0])
         where = f"{table.place.name}, column {table.response!r}" if table.origin == "records" else table.where(cell)
         raise InputError(
-            f"{where}: the cell {table.cell_name(cell)} has a negative value or contribution, but the rule "
+            f"{where}: the cell {table.told_name(cell)} has a negative value or contribution, but the rule "
             f"{rule} only makes sense for values that are not negative; use a rule such as min_frequency for this table"
         )
 
@@ -197,7 +197,7 @@ def _refuse_contradiction(findings: Findings) -> None:
         if both.any():
             cell = int(np.flatnonzero(both)[0])
             raise InputError(
-                f"{table.where(cell)}: the cell {table.cell_name(cell)} must be published, but `publish` does not show "
+                f"{table.where(cell)}: the cell {table.told_name(cell)} must be published, but `publish` does not show "
                 "its level"
             )
         both = findings.primary[cells] & table.apriori.has(State.must_publish)
@@ -205,6 +205,6 @@ def _refuse_contradiction(findings: Findings) -> None:
             cell = int(np.flatnonzero(both)[0])
             reasons = "; ".join(here.why(cell)) or "in another table of the set"
             raise InputError(
-                f"{table.where(cell)}: the cell {table.cell_name(cell)} must be published, but is unsafe ({reasons}); "
+                f"{table.where(cell)}: the cell {table.told_name(cell)} must be published, but is unsafe ({reasons}); "
                 f"{int(both.sum())} cells are so. If the contributors allow publication, say `waived`"
             )

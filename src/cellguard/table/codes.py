@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from cellguard.errors import InputError, UnknownCode, did_you_mean
 from cellguard.hierarchy.hierarchy import Dimension, IntArray
+from cellguard.hierarchy.hush import evidence
 from cellguard.table.columns import MARK, headed
 from cellguard.table.source import Source
 
@@ -28,14 +29,20 @@ def read_codes(source: Source, by: Mapping[str, Dimension]) -> tuple[list[IntArr
         positions = _positions(dimension, texts)[index]
         if (positions == _UNKNOWN).any():
             row = int(np.flatnonzero(positions == _UNKNOWN)[0])
-            text = texts[index[row]]
-            raise UnknownCode(
-                f"{source.place.row(row)}, column {column!r}: {text!r} is not in dimension {dimension.name!r}"
-                f"{did_you_mean(text, dimension.codes)}"
-            )
+            fault = _strange(dimension, texts, len(index), texts[index[row]])
+            raise UnknownCode(f"{source.place.row(row)}, column {column!r}: {fault}")
         keep &= positions >= 0
         columns.append(positions)
     return columns, keep
+
+
+def _strange(dimension: Dimension, entries: Sequence[str], rows: int, text: str) -> str:
+    """Say that an entry of a column is no code of the dimension; it is shown only if the column evidently has codes."""
+    shown = evidence(entries, rows, dimension.told).tell(text, "")
+    if shown:
+        return f"{shown} is not in dimension {dimension.name!r}{did_you_mean(text, dimension.told)}"
+    right = "" if set(entries) & set(dimension.codes) else "; is it the right column?"
+    return f"the entry is no code of dimension {dimension.name!r}{did_you_mean('', dimension.told)}{right}"
 
 
 def find_columns(source: Source, by: Mapping[str, Dimension], *, fixed: Collection[str] = ()) -> dict[str, Dimension]:

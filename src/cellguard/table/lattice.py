@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from cellguard.errors import InputError, UnknownCode, did_you_mean
 from cellguard.hierarchy.hierarchy import Dimension, IntArray
+from cellguard.hierarchy.hush import evidence
 from cellguard.table.keys import combine
 
 Positions = npt.NDArray[np.int64]
@@ -142,15 +143,20 @@ def leaf_positions(dimension: Dimension, labels: Sequence[str], column: str) -> 
     for i, label in enumerate(labels):
         code = main.merged.get(label, label)
         code = main.cut.get(code, code)
-        if code not in dimension.position:
-            raise UnknownCode(
-                f"the records, column {column!r}: {label!r} is not in dimension {dimension.name!r}"
-                f"{did_you_mean(label, dimension.codes)}"
-            )
         if code not in leaves:
-            raise InputError(
-                f"the records, column {column!r}: {label!r} is a subtotal of dimension {dimension.name!r}; records "
-                "need its most detailed codes. Give them these, or add a code below it for records that have no other"
-            )
+            raise _no_leaf(dimension, labels, label, code, column)
         found[i] = dimension.position[code]
     return found
+
+
+def _no_leaf(dimension: Dimension, labels: Sequence[str], label: str, code: str, column: str) -> InputError:
+    """Return the error about a record code that is no leaf; it is shown only if the column evidently holds codes."""
+    shown = evidence(labels, 0, dimension.told).tell(label, "")
+    at = f"the records, column {column!r}: {shown or 'an entry'}"
+    if code in dimension.position:
+        return InputError(
+            f"{at} is a subtotal of dimension {dimension.name!r}; records need its most detailed codes. Give them "
+            "these, or add a code below it for records that have no other"
+        )
+    near = did_you_mean(label if shown else "", dimension.told)
+    return UnknownCode(f"{at} is not in dimension {dimension.name!r}{near}")

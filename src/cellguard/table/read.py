@@ -11,6 +11,7 @@ import numpy.typing as npt
 from cellguard.errors import InputError, did_you_mean
 from cellguard.hierarchy.build import TOTAL, flat
 from cellguard.hierarchy.hierarchy import NOTHING, Dimension, Hierarchy
+from cellguard.hierarchy.hush import may_be_values
 from cellguard.hierarchy.order import in_code_order
 from cellguard.table.apriori import NUMBERS, STATES, Apriori, State
 from cellguard.table.check import check_facts
@@ -22,6 +23,7 @@ from cellguard.table.source import Source, open_source
 from cellguard.table.table import Levels, Origin, Table, Zeros
 from cellguard.table.zeros import fill_zeros
 
+_TOTALS = ("total", "all", "sum", "_t", "t", "ensemble", "totaal", "gesamt", "insgesamt", "totale", "tot")
 By = Sequence[str | Dimension] | Mapping[str, Dimension | Hierarchy | None]
 
 
@@ -125,7 +127,8 @@ def bind(by: By, source: Source) -> Mapping[str, Dimension]:
         elif isinstance(given, Hierarchy):
             found[column] = Dimension(column, given)
         else:
-            found[column] = flat_dimension(column, source.codes(column)[0], place=source.place.name)
+            codes = source.codes(column)[0]
+            found[column] = flat_dimension(column, codes, place=source.place.name, rows=len(source))
     return found
 
 
@@ -136,18 +139,23 @@ def flat_dimension(
     total: str = TOTAL,
     place: str = "",
     column: str = "",
+    rows: int = 0,
     labels: Mapping[str, str] = NOTHING,
 ) -> Dimension:
     """Return the dimension of codes side by side under a total, which must be among them.
 
-    The codes are in the order of ``labels`` or else in natural order, whatever the order of the data.
+    The codes are in the order of ``labels`` or else in natural order, whatever the order of the data. They are those
+    of a column of so many ``rows``. If the total is a word, it is evidently one of codes.
     """
     if total not in codes:
+        likely = [code for code in codes if code.strip().casefold() in {total.casefold(), *_TOTALS}]
+        near = f"; did you mean {' or '.join(map(repr, likely))}?" if likely else "; is it the right column?"
         raise InputError(
-            f"{place}: no row has the total {total!r} in column {column or name!r}{did_you_mean(total, codes)}. Name "
-            "its code with `total`, or give the dimension a hierarchy"
+            f"{place}: no row has the total {total!r} in column {column or name!r}{near} Name its code with `total`, "
+            "or give the dimension a hierarchy"
         )
-    return Dimension(name, flat(in_code_order(set(codes) - {total}, labels), total=total, labels=labels))
+    others = flat(in_code_order(set(codes) - {total}, labels), total=total, labels=labels)
+    return Dimension(name, replace(others, hushed=may_be_values(codes, rows, total)))
 
 
 def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns, about: About) -> Table:
@@ -155,7 +163,7 @@ def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns
     by = find_columns(source, by)
     _refuse_clash(source, by, columns)
     codes, keep = read_codes(source, by)
-    _refuse_repeats(source, list(by))
+    _refuse_repeats(source, by)
     facts = _read_facts(source, columns)
     apriori = _read_apriori(source, columns)
     rows = np.flatnonzero(keep)
@@ -242,9 +250,10 @@ def _read_states(source: Source, column: str) -> npt.NDArray[np.int8]:
     if (states < 0).any():
         row = int(np.flatnonzero(states < 0)[0])
         word = str(words[row])
-        # A column of values named by mistake must not get out.
-        shown = f" {word!r}" if word.replace("_", "").replace(" ", "").isalpha() else ""
-        raise source.fault(row, column, f"unknown status{shown}{did_you_mean(word if shown else '', STATES)}")
+        # A column of values or names that is named by mistake must not get out.
+        near = did_you_mean(word, STATES)
+        shown = f" {word!r}" if near.startswith("; did you mean") else ""
+        raise source.fault(row, column, f"unknown status{shown}{near}")
     return states
 
 
@@ -294,7 +303,7 @@ def _merge_statements(table: Table, group: npt.NDArray[np.intp], rows: npt.NDArr
     if bounded.any():
         cell = int(np.flatnonzero(bounded)[0])
         raise InputError(
-            f"{table.where(cell)}: bounds are given for a cell that a recoding merges into {table.cell_name(cell)}; "
+            f"{table.where(cell)}: bounds are given for a cell that a recoding merges into {table.told_name(cell)}; "
             "give them for the merged cell in the a-priori file"
         )
     agreed = np.bincount(group, said.state == said.state[rows][group], many) == parts
@@ -308,12 +317,13 @@ def _merge_statements(table: Table, group: npt.NDArray[np.intp], rows: npt.NDArr
     return replace(said.take(rows), state=state, **largest)
 
 
-def _refuse_repeats(source: Source, columns: Sequence[str]) -> None:
-    texts, index = zip(*(source.codes(column) for column in columns), strict=True)
+def _refuse_repeats(source: Source, by: Mapping[str, Dimension]) -> None:
+    texts, index = zip(*(source.codes(column) for column in by), strict=True)
     repeat = first_repeat(combine(index, [len(t) for t in texts]))
     if repeat:
         first, second = repeat
-        name = "/".join(text[i[second]] for text, i in zip(texts, index, strict=True))
+        codes = zip(by.values(), texts, index, strict=True)
+        name = "/".join(dimension.tell(text[i[second]]) for dimension, text, i in codes)
         raise InputError(
             f"{source.place.row(second)}: the cell {name} is a duplicate of {source.place.row(first)}; "
             "each cell has one row"

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from cellguard.errors import InputError, Place, did_you_mean, file_name
+from cellguard.errors import InputError, Place, file_name
+from cellguard.hierarchy.hush import suggested_column
 from cellguard.microdata.text import Dialect, check_readable, from_mapping, line_numbers, read_header
 from cellguard.table.facts import BoolArray, FloatArray
 
@@ -47,7 +48,7 @@ class Source:
     def column(self, name: str) -> pa.ChunkedArray:
         """Return a column, or raise an error that names the nearest ones."""
         if name not in self.names:
-            raise InputError(f"{self.place.name}: no column {name!r}{did_you_mean(name, self.names)}")
+            raise InputError(f"{self.place.name}: no column {name!r}{suggested_column(name, self.names)}")
         return self.columns.column(name)
 
     def text(self, name: str) -> pa.ChunkedArray:

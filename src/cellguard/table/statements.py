@@ -11,6 +11,7 @@ import numpy as np
 
 from cellguard.errors import InputError, Place, did_you_mean, file_name
 from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.hierarchy.hush import is_number
 from cellguard.hierarchy.read import read_text
 from cellguard.table.apriori import NUMBERS, Apriori, State
 from cellguard.table.codes import find_columns, read_codes
@@ -41,6 +42,10 @@ def read_apriori(table: Table, path: str | Path, columns: Sequence[str] = ()) ->
 def _apply(table: Table, source: Source, by: Mapping[str, Dimension]) -> Table:
     known = {*all_headed(by, _SAID), *all_headed((d.name for d in by.values()), _SAID), *_SAID}
     for name in source.names:
+        if name not in known and is_number(name):
+            raise InputError(
+                f"{source.place.name}: a column is called like a number; does the file have a header line?"
+            )
         if name not in known:
             raise InputError(f"{source.place.name}: unknown column {name!r}{did_you_mean(name, known)}")
     codes, keep = read_codes(source, find_columns(source, by, fixed=_SAID))

@@ -97,6 +97,10 @@ class Table:
         """
         return "/".join(d.codes[c[cell]] for d, c in zip(self.dimensions, self.codes, strict=True))
 
+    def told_name(self, cell: int) -> str:
+        """Return the codes of a cell as messages show them: without those that may be values."""
+        return "/".join(d.tell(d.codes[c[cell]]) for d, c in zip(self.dimensions, self.codes, strict=True))
+
     def find(self, cell: str | Sequence[str]) -> int:
         """Return the position of a cell given as ``"North/B"`` or ``("North", "B")``."""
         parts = cell.split("/") if isinstance(cell, str) else list(cell)
@@ -106,7 +110,7 @@ class Table:
         for part, dimension in zip(parts, self.dimensions, strict=True):
             if part not in dimension.position:
                 raise UnknownCode(
-                    f"no code {part!r} in dimension {dimension.name!r}{did_you_mean(part, dimension.codes)}"
+                    f"no code {part!r} in dimension {dimension.name!r}{did_you_mean(part, dimension.told)}"
                 )
         sizes = [len(d.codes) for d in self.dimensions]
         wanted = [np.array([d.position[part]], np.int32) for part, d in zip(parts, self.dimensions, strict=True)]
@@ -127,18 +131,18 @@ class Table:
         matrix, blocks = self._structure
         terms = slice(matrix.indptr[relation], matrix.indptr[relation + 1])
         cells, signs = matrix.indices[terms], matrix.data[terms]
-        parts = [self.cell_name(cell) for cell in cells[signs < 0]] or ["nothing (all its parts are empty)"]
+        parts = [self.told_name(cell) for cell in cells[signs < 0]] or ["nothing (all its parts are empty)"]
         if (signs > 0).any():
-            whole = self.cell_name(cells[signs > 0][0])
+            whole = self.told_name(cells[signs > 0][0])
         else:
             whole = self._missing_parent(cells[0], next(b for b in blocks if b.start <= relation < b.stop))
         shown = " + ".join(parts[:6]) + (f" + {len(parts) - 6} more" if len(parts) > 6 else "")
         return f"{whole} = {shown}"
 
     def _missing_parent(self, child: int, block: Block) -> str:
-        codes = [d.codes[c[child]] for d, c in zip(self.dimensions, self.codes, strict=True)]
+        codes = [d.tell(d.codes[c[child]]) for d, c in zip(self.dimensions, self.codes, strict=True)]
         dimension = self.dimensions[block.dimension]
-        codes[block.dimension] = dimension.codes[block.above[self.codes[block.dimension][child]]]
+        codes[block.dimension] = dimension.tell(dimension.codes[block.above[self.codes[block.dimension][child]]])
         return f"{'/'.join(codes)} (no such row, so 0)"
 
 

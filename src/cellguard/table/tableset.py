@@ -97,6 +97,11 @@ class TableSet:
         table, position = (int(a[cell]) for a in self.first)
         return f"{self.tables[table].name}: {self.tables[table].cell_name(position)}"
 
+    def told_name(self, cell: int) -> str:
+        """Return a distinct cell as messages show it: without codes that may be values."""
+        table, position = (int(a[cell]) for a in self.first)
+        return f"{self.tables[table].name}: {self.tables[table].told_name(position)}"
+
 
 def link(tables: Iterable[Table] | Table, equations: Iterable[str | Equation] = ()) -> TableSet:
     """Link tables into one set: find the cells that they share, check that all agree and add up.
@@ -163,7 +168,7 @@ def _check_agreement(tables: Sequence[Table], cells_of: Sequence[Positions], n: 
             other, there = tables[owner[cells[here]]], int(position[cells[here]])
             raise Disagreement(
                 f"tables {other.name!r} and {table.name!r} give different values for the same cell: "
-                f"{other.cell_name(there)} ({other.where(there)}) and {table.cell_name(here)} ({table.where(here)}); "
+                f"{other.told_name(there)} ({other.where(there)}) and {table.told_name(here)} ({table.where(here)}); "
                 f"{int(differ.sum())} shared cells differ. Correct one of them, or say with `response` or `population` "
                 "that the tables are about different things"
             )
@@ -176,7 +181,7 @@ def _check_equation(equation: Equation, block: Relations, linked: TableSet) -> N
     allowed = linked.gather([allowance(t) + (t.tolerance or 0.0) for t in linked.tables])
     failing = np.flatnonzero(np.abs(block @ linked.value) > abs(block) @ allowed)
     if len(failing):
-        shown = [linked.cell_name(int(block.indices[block.indptr[row]])) for row in failing[:5]]
+        shown = [linked.told_name(int(block.indices[block.indptr[row]])) for row in failing[:5]]
         raise NotAdditive(
             f"the equation {equation} does not hold in {len(failing)} of {block.shape[0]} cells, the first at "
             f"{'; '.join(shown)}. Check these cells in the tables of all its responses"

@@ -48,7 +48,7 @@ def listed_bounds(tables: TableSet, knowledge: Knowledge) -> tuple[FloatArray, F
         if outside.any():
             cell = int(np.flatnonzero(outside)[0])
             raise InputError(
-                f"{table.where(cell)}: the value of {table.cell_name(cell)} lies outside the bounds that the attacker "
+                f"{table.where(cell)}: the value of {table.told_name(cell)} lies outside the bounds that the attacker "
                 f"is said to know ({int(outside.sum())} cells do); correct `lower` and `upper`; for negative values "
                 "say `attack: {lower: unbounded}`"
             )

@@ -186,7 +186,7 @@ def test_codes_that_are_no_leaves_are_all_told(firms):
 
 
 def test_many_unknown_codes_are_cut_short(firms):
-    rows = [f"f{i},x{i},5,1,a," for i in range(20)]
+    rows = [f"f{i},x{i % 20},5,1,a," for i in range(40)]
     with pytest.raises(UnknownCode) as caught:
         check_codes(checked(firms(*rows)), "region", "area", flat(["N"]))
     assert len(str(caught.value).splitlines()) == 9 and "and 12 more codes" in str(caught.value)

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from cellguard.errors import InputError, did_you_mean, listing
+from cellguard.errors import InputError, listing
+from cellguard.hierarchy.hush import suggestion
 from cellguard.protect.perturb.incidence import CalibrationTable
 from cellguard.protect.perturb.mu import MuChoice, MuOptions, choose_mu, choose_mu_by_stratum, strata_by_need
 from cellguard.protect.perturb.respondents import Positions, Respondents
@@ -39,7 +40,8 @@ class Strata:
     def __post_init__(self) -> None:
         for label, mu in self.mu.items():
             if label not in self.labels:
-                raise InputError(f"strata: no record has {label!r} in {self.by!r}{did_you_mean(label, self.labels)}")
+                near = suggestion(label, self.labels, len(self.of_unit))
+                raise InputError(f"strata: no record has {label!r} in {self.by!r}{near}")
             if not 0 < mu < 1:
                 raise InputError(f"strata: the mu of {label!r} must be above 0 and below 1, not {mu:g}")
 

@@ -128,7 +128,7 @@ def _names(system: System, merged: list[int], *, every: bool = False) -> str:
     for cell in merged:
         members = np.flatnonzero(system.merged.merged[: len(tables)] == cell)
         said = members[wanted[members]].tolist() or members[:1].tolist()
-        found += [tables.cell_name(int(c)) for c in (said if every else said[:1])]
+        found += [tables.told_name(int(c)) for c in (said if every else said[:1])]
     return ", ".join(found)
 
 
@@ -141,7 +141,7 @@ def _unsafe_name(system: System, merged: int) -> str:
     """Return the name of a merged cell by a member that is unsafe, not by one that only equals it."""
     members = np.flatnonzero(system.merged.merged == merged)
     unsafe = members[system.needs.primary[members]]
-    return system.needs.tables.cell_name(int((unsafe if len(unsafe) else members)[0]))
+    return system.needs.tables.told_name(int((unsafe if len(unsafe) else members)[0]))
 
 
 def _said(tables: TableSet) -> BoolArray:
