@@ -98,11 +98,12 @@ def headline(findings: Findings, audit: Audit) -> Headline:
     'Safe against outsiders only; insiders not checked: 1 single-respondent cell is hidden in the same sums as others'
     """
     singles = single_respondent_cells(audit)
-    kind, text = _verdict(findings, audit, singles)
-    return Headline(kind, text, (*_open_ties(audit.needs.world), *_open_attacks(singles)), singles)
+    ties = _open_ties(audit.needs.world)
+    kind, text = _verdict(findings, audit, ties, singles)
+    return Headline(kind, text, (*ties, *_open_attacks(singles)), singles)
 
 
-def _verdict(findings: Findings, audit: Audit, singles: Singles) -> tuple[Kind, str]:
+def _verdict(findings: Findings, audit: Audit, ties: Sequence[NotChecked], singles: Singles) -> tuple[Kind, str]:
     unruled = no_rule(findings.without_rules, len(findings.by_table))
     more = f". {unruled}" if unruled else ""
     if audit.verdict == "unsafe":
@@ -115,8 +116,8 @@ def _verdict(findings: Findings, audit: Audit, singles: Singles) -> tuple[Kind, 
         return "undecided", f"NOT PROVEN: {why}; do not publish{more}"
     if unruled:
         return "no rule", f"{unruled}, so nothing is known to be safe"
-    only = "outsiders who do not use that tables cross" if audit.needs.world.ties.accepted else "outsiders"
-    return "safe", f"Safe against {only} only; insiders not checked: {singles}"
+    only = "outsiders only" + (f", {' and '.join(tie.name for tie in ties)} not checked" if ties else "")
+    return "safe", f"Safe against {only}; insiders not checked: {singles}"
 
 
 def _open_ties(world: World) -> tuple[NotChecked, ...]:

@@ -34,7 +34,8 @@ class Knowledge:
     ``listed``: a listed row of a table with known zeros has a record. ``across``: what one table shows to be empty is
     empty in all. ``identity``: one column is one dimension and one value column one response, whatever their names.
     ``crossing``: one table lies behind all; otherwise each set of columns has its own, and only their margins agree.
-    ``codes``: a code that a table made from records lists has a record, even with possible zeros.
+    ``codes``: a code that a table made from records lists has a record, even with possible zeros. ``together``: where
+    there is a value there is a record, in every combination of all columns; otherwise in every row of a table only.
     """
 
     listed: bool = True
@@ -42,6 +43,7 @@ class Knowledge:
     identity: bool = True
     crossing: bool = True
     codes: bool = True
+    together: bool = True
 
 
 ALL = Knowledge()
@@ -206,7 +208,7 @@ def gather(space: Space, tables: Sequence[Shown]) -> Facts:
         np.array(listed).reshape(-1, space.size),
         space.ties(),
         count,
-        know.across and count is not None,
+        know.across and know.together and count is not None,
     )
 
 

@@ -139,7 +139,7 @@ def _unsafe(system: System) -> BoolArray:
 
 def _unsafe_name(system: System, merged: int) -> str:
     """Return the name of a merged cell by a member that is unsafe, not by one that only equals it."""
-    members = np.flatnonzero(system.merged.merged == merged)
+    members = np.flatnonzero(system.merged.merged[: len(system.needs.tables)] == merged)
     unsafe = members[system.needs.primary[members]]
     return system.needs.tables.told_name(int((unsafe if len(unsafe) else members)[0]))
 
