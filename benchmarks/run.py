@@ -8,13 +8,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from bench_audit import BENCHMARKS as AUDIT
+from bench_linked import BENCHMARKS as LINKED
 from bench_perturb import BENCHMARKS as PERTURB
 from bench_protect import BENCHMARKS as PROTECT
 from bench_report import BENCHMARKS as REPORT
 from bench_tables import BENCHMARKS as TABLES
 from bench_tabulate import BENCHMARKS as TABULATE
 
-BENCHMARKS = {**TABLES, **AUDIT, **PROTECT, **PERTURB, **REPORT, **TABULATE}
+BENCHMARKS = {**TABLES, **AUDIT, **PROTECT, **LINKED, **PERTURB, **REPORT, **TABULATE}
 
 
 def main(names: list[str]) -> None:
