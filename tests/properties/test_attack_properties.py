@@ -12,12 +12,13 @@ from cellguard.attack.certificate import witnesses
 from cellguard.attack.problem import UNLIMITED
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.protection import Knowledge, require
+from cellguard.protection import require
 from cellguard.rules.assess import assess
 from cellguard.table.apriori import State
 from cellguard.table.pattern import Pattern
 from cellguard.table.read import About, cells
 from cellguard.table.tableset import link
+from cellguard.world.knowledge import Knowledge
 
 from attack_oracle import ends_by_enumeration, ends_by_vertices, kernel
 

@@ -222,19 +222,40 @@ def test_a_total_from_elsewhere_gives_both_away(run, tmp_path):
     assert (tmp_path / "ends.csv").read_text() == "cell,lower,upper\nt: a/p,1,1\nt: a/q,19,19\n"
 
 
-def test_two_linked_tables_and_the_one_behind_them(run, tmp_path):
+def test_tables_are_linked_through_the_margin_that_they_share(run, tmp_path):
     (tmp_path / "rs.csv").write_text(
-        "r,s,value\nTotal,Total,5\na,Total,5\nb,Total,0\nTotal,p,2\nTotal,q,3\na,p,x\na,q,x\nb,p,0\nb,q,0\n"
+        "r,s,value\nTotal,Total,5\na,Total,x\nb,Total,x\nTotal,p,2\nTotal,q,3\na,p,x\na,q,x\nb,p,0\nb,q,0\n"
     )
-    (tmp_path / "rt.csv").write_text(
-        "r,t,value\nTotal,Total,5\na,Total,5\nb,Total,0\nTotal,u,5\nTotal,v,0\na,u,x\na,v,x\nb,u,0\nb,v,0\n"
-    )
-    tables = ("--table", "rs.csv", "--table", "rt.csv", "--dim", "r", "--dim", "s", "--dim", "t")
-    done = run("audit", *tables, "--inner", "--json")
-    found = json.loads(done.stdout)
+    (tmp_path / "rt.csv").write_text("r,t,value\nTotal,Total,5\na,Total,5\nb,Total,0\n")
+    tables = ("--table", "rs.csv", "--dim", "r", "--dim", "s")
+    done = run("audit", *tables, "--table", "rt.csv", "--dim", "t", "--json")
     assert done.returncode == 1
-    inner = {i["cell"]: (i["lower"], i["upper"]) for i in found["intervals"]}
-    assert inner["rs: a/p"] == (2, 2) and inner["inner: a/p/u"] == (2, 2) and inner["inner: a/p/v"] == (0, 0)
+    ends = {i["cell"]: (i["lower"], i["upper"]) for i in json.loads(done.stdout)["intervals"]}
+    assert ends == {"rs: a/p": (2, 2), "rs: a/q": (3, 3)}
+
+
+# Everybody in c0 has a0, everybody in c1 has b0 and everybody in c2 has a1: that tells a by b, in no single table.
+CROSSING = {
+    "ab": "Total,Total,22\na0,Total,9\na1,Total,13\nTotal,b0,12\nTotal,b1,10\na0,b0,x\na0,b1,x\na1,b0,x\na1,b1,x\n",
+    "ac": "Total,Total,22\na0,Total,9\na1,Total,13\nTotal,c0,5\nTotal,c1,9\nTotal,c2,8\n"
+    "a0,c0,5\na0,c1,4\na1,c1,5\na1,c2,8\n",
+    "bc": "Total,Total,22\nb0,Total,12\nb1,Total,10\nTotal,c0,5\nTotal,c1,9\nTotal,c2,8\n"
+    "b0,c0,2\nb1,c0,3\nb0,c1,9\nb0,c2,1\nb1,c2,7\n",
+}
+
+
+@pytest.mark.parametrize("kind", [("--count",), ()], ids=["counts", "values"])
+def test_tables_that_cross_disclose_what_none_of_them_does(run, tmp_path, kind):
+    for name, rows in CROSSING.items():
+        (tmp_path / f"{name}.csv").write_text(f"{name[0]},{name[1]},value\n{rows}")
+    words = ("--dim", "a", "--dim", "b", "--dim", "c", "--json", *kind)
+    done = run("audit", "--table", "ab.csv", "--table", "ac.csv", *words)
+    assert (done.returncode, json.loads(done.stdout)["verdict"]) == (0, "not exactly disclosed")
+    done = run("audit", "--table", "ab.csv", "--table", "ac.csv", "--table", "bc.csv", *words)
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["verdict"]) == (1, "unsafe")
+    ends = {i["cell"]: (i["lower"], i["upper"]) for i in found["intervals"]}
+    assert ends == {"ab: a0/b0": (6, 6), "ab: a0/b1": (3, 3), "ab: a1/b0": (6, 6), "ab: a1/b1": (7, 7)}
 
 
 @pytest.mark.parametrize(("percent", "code"), [(10, 0), (30, 0), (38, 1)])

@@ -36,6 +36,11 @@ def job(folder, *rules, **more):
     return Job.load(folder / "job.yaml")
 
 
+def audited(tables, hidden):
+    """The audit of a pattern that hides some cells, none of which is unsafe."""
+    return cg.audit(cg.require(cg.assess(tables, [])), Pattern(tables, np.zeros(len(tables), bool), hidden))
+
+
 def count_by_hand(table, hidden):
     """Hidden cells of one respondent with another hidden cell beside them in a sum, by looking at all pairs."""
     sums = [set(np.flatnonzero(row)) for row in table.relations.toarray()]
@@ -57,13 +62,13 @@ def test_single_respondent_cells_are_counted(seed):
     table = cg.cells({k: list(map(str, v)) for k, v in data.items()}, ["a", "b"], value="v", count="n")
     linked = cg.link(table)
     hidden = rng.random(len(linked)) < 0.4
-    found = single_respondent_cells(Pattern(linked, hidden, np.zeros(len(linked), bool)))
+    found = single_respondent_cells(audited(linked, hidden))
     assert found.cells == count_by_hand(table, hidden) and not found.unknown
 
 
 def test_a_hidden_cell_on_its_own_is_not_counted():
     linked = cg.link(cg.cells(ROWS, ["region"], value="x", count="n"))
-    alone = Pattern(linked, np.array([False, True, False, False]), np.zeros(4, bool))
+    alone = audited(linked, np.array([False, True, False, False]))
     assert str(single_respondent_cells(alone)) == "0 single-respondent cells are hidden in the same sums as others"
 
 
@@ -72,13 +77,13 @@ def test_without_counts_the_number_is_not_known():
     bare = cg.cells({"size": ["Total", "s", "l"], "x": [200, 90, 110]}, ["size"], value="x", name="bare")
     linked = cg.link([known, bare])
     hidden = np.array([False, True, True, False, True, True])
-    some = single_respondent_cells(Pattern(linked, hidden, np.zeros(6, bool)))
+    some = single_respondent_cells(audited(linked, hidden))
     assert (some.cells, some.unknown) == (2, ("bare",))
     assert str(some) == (
         "at least 2, but it is not known how many single-respondent cells are hidden in the same sums as others, since "
         "table 'bare' does not tell the number of respondents"
     )
-    shown = single_respondent_cells(Pattern(linked, hidden & (np.arange(6) < 4), np.zeros(6, bool)))
+    shown = single_respondent_cells(audited(linked, hidden & (np.arange(6) < 4)))
     assert shown.unknown == ()
 
 

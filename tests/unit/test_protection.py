@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from cellguard.errors import InputError
-from cellguard.protection import Knowledge, require
+from cellguard.protection import require
 from cellguard.rules.assess import assess
 from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
 from cellguard.rules.rule import All
 from cellguard.rules.simple import Given, MaxShare, MinFrequency
 from cellguard.table.read import About, cells
 from cellguard.table.tableset import link
+from cellguard.world.knowledge import Knowledge
 
 # North is the cell that the rules find: 81 + 5 + 2 + 2 + 2.
 NORTH = 1
@@ -181,7 +182,7 @@ def test_of_several_tables_the_largest_of_each_level_counts():
 
 def test_a_need_given_in_one_table_holds_for_a_cell_that_only_another_table_finds_unsafe():
     first, second = regions(need_upper=50), replace(regions(), name="again")
-    needs = require(assess(link([first, second]), {"again": [PPercent(10)]}))
+    needs = require(assess(link([first, second]), {"t": [], "again": [PPercent(10)]}))
     assert need(needs) == (50, 50, 0)
 
 

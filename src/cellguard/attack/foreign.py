@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,7 +22,7 @@ from cellguard.table.additivity import allowance
 from cellguard.table.apriori import State
 from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.read import About, CellColumns, read_cells
-from cellguard.table.source import Source, open_source
+from cellguard.table.source import Source
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
 from cellguard.world.knowledge import Knowledge
@@ -221,15 +221,3 @@ class _Search:
 def _whole(amount: FloatArray) -> Whole:
     finite = np.clip(amount, 0, 2.0**60)
     return np.where(np.isinf(amount), UNLIMITED, np.rint(finite)).astype(np.int64)
-
-
-def inner_table(tables: Sequence[Table]) -> Table:
-    """Return the cross-classification of all dimensions of some tables, every cell of it unknown."""
-    dimensions = list({d.name: d for t in tables for d in t.dimensions}.values())
-    grid = np.meshgrid(*[np.arange(len(d.codes)) for d in dimensions], indexing="ij")
-    data = {d.name: np.array(d.codes, object)[g.ravel()].tolist() for d, g in zip(dimensions, grid, strict=True)}
-    data["value"] = ["x"] * grid[0].size
-    first = tables[0]
-    about = About("inner", first.response, first.population, first.is_count, first.decimals)
-    source = open_source(data, name="the inner table")
-    return read_protected(source, {d.name: d for d in dimensions}, "value", about=about)

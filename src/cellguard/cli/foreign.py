@@ -11,7 +11,7 @@ import numpy as np
 
 from cellguard.attack.audit import audit
 from cellguard.attack.explain import explain
-from cellguard.attack.foreign import Intervals, hidden_cells, infer, inner_table, read_protected
+from cellguard.attack.foreign import Intervals, hidden_cells, infer, read_protected
 from cellguard.attack.known import read_known
 from cellguard.errors import InputError, InternalError, did_you_mean
 from cellguard.headline import foreign
@@ -46,7 +46,6 @@ class Foreign:
     value: str
     flag: str | None
     count: bool
-    inner: bool
     known: Path | None
     lower: float
     upper: float
@@ -70,8 +69,6 @@ def audit_foreign(given: Foreign, *, threads: int, tell: Callable[[str], None]) 
         tables.append(_with_truth(given, table, source, by) if given.true else table)
     if given.true:
         return _audit_truth(given, tables, threads, tell)
-    if given.inner:
-        tables.append(inner_table(tables))
     linked = assemble(tables)
     if not hidden_cells(linked).any():
         for table in tables:

@@ -273,7 +273,6 @@ def diff(first: Path, second: Path, as_json: bool) -> None:
 )
 @click.option("--percent", default=10.0, show_default=True, help="With --true: the protection that a primary needs.")
 @click.option("--count", is_flag=True, help="The values of --table are counts, which are whole numbers.")
-@click.option("--inner", is_flag=True, help="Also work out the table that crosses all dimensions of the --table files.")
 @click.option("--known", type=_FILE, help="Totals that an attacker has from elsewhere: dimension columns and value.")
 @click.option("--lower", type=float, default=0.0, show_default=True, help="Lower bound of the cells of --table.")
 @click.option("--upper", type=float, default=float("inf"), help="Upper bound of the cells of --table.")

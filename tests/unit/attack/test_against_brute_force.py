@@ -9,12 +9,13 @@ import pytest
 from cellguard.attack.audit import audit
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.protection import Knowledge, require
+from cellguard.protection import require
 from cellguard.rules.assess import assess
 from cellguard.table.apriori import State
 from cellguard.table.pattern import Pattern
 from cellguard.table.read import About, cells
 from cellguard.table.tableset import link
+from cellguard.world.knowledge import Knowledge
 
 from attack_oracle import FAR, ends_by_enumeration, ends_by_vertices, kernel
 
@@ -90,7 +91,7 @@ def check(seed, count):
     problem = found.problem
     matrix = problem.matrix.toarray()
     grain = 1 if count else 1000
-    assert (problem.down % grain == 0).all() or needs.known_upper.max() != np.inf
+    assert (problem.down % grain == 0).all() or needs.world.upper.max() != np.inf
     down, up = (np.minimum(bound, FAR * grain) for bound in (problem.down, problem.up))
     if count:
         if np.prod((down + np.minimum(up, 6) + 1).astype(float)) > 300_000:

@@ -14,12 +14,13 @@ from cellguard.attack.known import read_known
 from cellguard.attack.problem import UNLIMITED, Problem
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.protection import Knowledge, require
+from cellguard.protection import require
 from cellguard.rules.assess import assess
 from cellguard.table.apriori import State
 from cellguard.table.pattern import Pattern
 from cellguard.table.read import About, cells
 from cellguard.table.tableset import link
+from cellguard.world.knowledge import Knowledge
 
 SQUARE = ((20, 50, 10, 80), (8, 19, 22, 49), (17, 32, 12, 61), (45, 101, 44, 190))
 

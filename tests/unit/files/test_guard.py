@@ -19,6 +19,7 @@ from unit.verify.folders import failed, seal
 
 CODES = ["=1+1", "'=1+1", "''=1+1", "-5", "+x", "@y", "\ttab", "\rcr", "\nlf", "'s-Hertogenbosch", "N"]
 CODES += ["\uff1dx", "_x000D_"]
+ORDERED = sorted(CODES, key=str.casefold)  # of every release, whatever the order of the input
 JOB = """\
 version: 1
 tables:
@@ -60,17 +61,17 @@ def test_different_codes_are_written_differently(one, other):
 def test_a_release_is_guarded_and_says_so(tmp_path):
     out = make(tmp_path)
     rows = read(out / "release/t.csv")
-    assert [row["r"] for row in rows[: len(CODES) + 1]] == ["Total", *map(guarded, CODES)]
+    assert [row["r"] for row in rows if row["s"] == "A"] == ["Total", *map(guarded, ORDERED)]
     assert not any(row["r"][0] in "=+-@\t\r\n" for row in rows)
     assert rows[0]["value"].startswith("-")  # a number, which no spreadsheet runs
     about = json.loads((out / "release/metadata.json").read_text())["tables"]["t"]
     assert about["guarded"] == ["r"]
-    assert pq.read_table(out / "release/t.parquet").column("r").to_pylist()[1] == "=1+1"
+    assert pq.read_table(out / "release/t.parquet").column("r").to_pylist().count("=1+1") == 2
 
 
 def test_raw_codes_are_as_they_are(tmp_path):
     out = make(tmp_path, "true")
-    assert [row["r"] for row in read(out / "release/t.csv")[: len(CODES) + 1]] == ["Total", *CODES]
+    assert [row["r"] for row in read(out / "release/t.csv") if row["s"] == "A"] == ["Total", *ORDERED]
     assert "guarded" not in json.loads((out / "release/metadata.json").read_text())["tables"]["t"]
 
 

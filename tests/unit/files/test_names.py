@@ -97,7 +97,8 @@ def test_tables_from_python_are_checked_before_anything_is_written(write, tmp_pa
     bad = cg.Dimension("../../evil", tables.tables[0].dimensions[0].main)
     for change in ({"dimensions": (bad,)}, {"name": "../evil"}, {"name": ".."}):
         evil = replace(tables, tables=(replace(tables.tables[0], **change),))
-        needs = replace(done.audit.needs, tables=evil)
+        world = done.audit.needs.world
+        needs = replace(done.audit.needs, world=replace(world, ties=replace(world.ties, tables=evil)))
         audit = replace(done.audit, needs=needs, pattern=replace(done.audit.pattern, tables=evil))
         with pytest.raises(InputError, match="names a file"):
             check_names(evil.tables)
