@@ -135,7 +135,8 @@ def _finite(number: float) -> float | None:
 
 def _check_columns(given: Foreign, sources: Sequence[Source]) -> None:
     """Refuse columns without a name, and tables without a dimension, with the columns that there are."""
-    columns = suggested_column("", list(dict.fromkeys(name for source in sources for name in source.names)))
+    names = list(dict.fromkeys(name for source in sources for name in source.names))
+    columns = suggested_column("", names).replace("known are", "the columns are")
     if not given.dims:
         raise InputError(f"no dimension columns are given; name them with --dim COLUMN{columns}")
     named = {"--value": given.value, "--flag": given.flag, "--true": given.true}

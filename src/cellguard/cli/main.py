@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -500,8 +501,9 @@ def _end_by_signals() -> list[int]:
         sys.exit(128 + number)
 
     for number in _ENDING:
-        if signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, end)
+        with suppress(ValueError):  # a thread other than the main one cannot do so
+            if signal.getsignal(number) == signal.SIG_DFL:
+                signal.signal(number, end)
     return came
 
 
