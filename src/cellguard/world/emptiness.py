@@ -88,6 +88,8 @@ def mark_occupied(
     for i in [*own, *others]:
         table = tables.tables[i]
         some = somebody(builder.sights[i])
+        if not builder.sights[i].values_known:
+            some &= ~table.apriori.has(State.secondary)  # a table made elsewhere may list whatever it hides
         if table.zeros == "possible":
             some &= _single_codes(table) | ((table.value != 0) & (i not in own))
         rows = np.flatnonzero(some)
