@@ -13,7 +13,7 @@ from cellguard.files.jobfile import Job
 from cellguard.job import protect_job, release_job
 from cellguard.perturbation import perturb_job
 from cellguard.verify.verify import verify
-from unit.verify.folders import seal
+from unit.verify.folders import seal, write_job
 
 SMALL = cg.MinFrequency(3, hide="small")
 
@@ -161,8 +161,9 @@ def test_verify_refuses_a_claim_that_the_proof_does_not_reach(tmp_path):
     document = json.loads(path.read_text())
     document["tables"][0]["rules"][0]["min_frequency"]["hide"] = "small"
     path.write_text(json.dumps(document))
-    stored = tmp_path / "out/internal/job.yaml"
-    stored.write_text(stored.read_text().replace("hide: exact", "hide: small"))
+    stored = yaml.safe_load((tmp_path / "out/internal/job.yaml").read_text())
+    stored["tables"][0]["rules"][0]["min_frequency"]["hide"] = "small"
+    write_job(tmp_path / "out", stored)
     seal(tmp_path / "out")
     assert [c.number for c in verify(path).checks if not c.passed] == [5]
 

@@ -169,14 +169,32 @@ def raise_value(f):
 
 
 def along_a_witness(f):
-    """He moves hidden values as a witness does, so that all sums hold."""
-    moves = [m for m in f.moves if f.names[m["table"]] == "people"]
-    first = [m for m in moves if m["witness"] == moves[0]["witness"]]
-    for m in first:
-        f.value("people", m["row"], Decimal(m["move"]) / m["denominator"])
-        for name, i in f.copies("people", m["row"]):
-            f.facts[name][i]["count"] = int(f.facts[name][i]["total"])
-            f.rows[name][i]["count"] = str(f.facts[name][i]["count"])
+    """He moves hidden counts and cells between as a witness does; the witnesses lead to the same worlds as before."""
+    people = f.names.index("people")
+    counted = [m for m in f.moves if m["table"] in (people, -1)]
+    first = next(m["witness"] for m in counted if m["table"] == people)
+    change = {_place(m): m["move"] for m in counted if m["witness"] == first}
+    for (table, at), move in change.items():
+        if table < 0:
+            f.between[at]["value"] += move
+            continue
+        f.value("people", at, Decimal(move))
+        total = f.facts["people"][at]["count"] = int(f.facts["people"][at]["total"])
+        f.rows["people"][at]["count"] = str(total)
+    f.moves = [m for m in f.moves if m["table"] not in (people, -1)]
+    for witness in dict.fromkeys(m["witness"] for m in counted):
+        own = {_place(m): m["move"] for m in counted if m["witness"] == witness and witness != first}
+        left = {at: own.get(at, 0) - change.get(at, 0) for at in own | change}
+        f.moves += [
+            {"witness": witness, "table": t, "row": i, "move": move, "denominator": 1}
+            for (t, i), move in left.items()
+            if move
+        ]
+    f.moves.sort(key=lambda m: m["witness"])
+
+
+def _place(move):
+    return move["table"], move["row"]
 
 
 def other_grain(f):
@@ -188,16 +206,26 @@ def other_grain(f):
 
 
 def unlink(key):
-    """He gives a linked table a response or population of its own, so that its links vanish; witnesses follow."""
+    """He gives a linked table a response or population of its own, so that its links vanish; the proof follows."""
 
     def how(f):
-        both = [(m, f.copies(f.names[m["table"]], m["row"])) for m in f.moves]
-        f.moves = [m | {"table": f.names.index(n), "row": i} for m, cells in both for n, i in cells]
+        listed = [m for m in f.moves if m["table"] >= 0]
+        both = [(m, f.copies(f.names[m["table"]], m["row"])) for m in listed]
+        apart = [m | {"table": f.names.index(n), "row": i} for m, cells in both for n, i in cells]
+        f.moves = sorted([*apart, *(m for m in f.moves if m["table"] < 0)], key=lambda m: m["witness"])
         for part in f.spec("sizes"):
             part[key] = "other"
         about = f.spec("sizes")[0]
         grain = next(g for g in f.document["grains"] if g["response"] == "turnover")
-        f.document["grains"].append(grain | {k: about[k] for k in ("response", "population")})
+        alone = {k: about[k] for k in ("response", "population")}
+        f.document["grains"].append(grain | alone)
+        world = f.document["world"]
+        first, own = (next(c for c in world[0]["clusters"] if c["tables"] == [n]) for n in ("turnover", "sizes"))
+        world[0]["clusters"] = [first | {"parent": None}]
+        world.append(alone | {"clusters": [own | {"parent": None}]})
+        if key == "population":
+            for cluster in (c for part in world[1:-1] for c in part["clusters"]):
+                cluster["tables"] = [n for n in cluster["tables"] if n != "sizes"]
 
     return how
 

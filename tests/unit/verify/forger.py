@@ -37,6 +37,7 @@ class Forger:
         self.facts = {name: pq.read_table(self._facts(name)).to_pylist() for name in self.names}
         self.kinds = {name: pq.read_schema(self._facts(name)) for name in self.names}
         self.moves = pq.read_table(self.out / "internal/certificate.parquet").to_pylist()
+        self.between = pq.read_table(self.out / "internal/world.parquet").to_pylist()
         self.later = []
 
     def _facts(self, name):
@@ -107,6 +108,8 @@ class Forger:
         kinds = pq.read_schema(self.out / "internal/certificate.parquet")
         pq.write_table(pa.Table.from_pylist(self.moves, kinds), self.out / "internal/certificate.parquet")
         self.document["witnesses"] = len(numbers)
+        kinds = pq.read_schema(self.out / "internal/world.parquet")
+        pq.write_table(pa.Table.from_pylist(self.between, kinds), self.out / "internal/world.parquet")
         self._release()
         self._summarise()
         folders.write_json(self.out / "internal/summary.json", self.summary)

@@ -74,7 +74,7 @@ FORGERIES = [
     Forgery("another label everywhere", proof.other_label, INPUTS),
     Forgery("another label on the page", copies.on_page(copies.relabel), FOLDER),
     Forgery("released rows in another order", proof.reverse_release, FOLDER),
-    Forgery("all rows in another order", proof.reverse_everything, INPUTS),
+    Forgery("all rows in another order", proof.reverse_everything, FOLDER),
     Forgery("a row left out", proof.drop_row, FOLDER),
     Forgery("a total left out", proof.drop_total, INPUTS),
     Forgery("a row added", proof.add_row, FOLDER),

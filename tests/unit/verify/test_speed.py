@@ -118,7 +118,7 @@ def crossing(folder, sizes, witnesses):
         rows = [folders.row(f"{x}{i} {y}{j}", str(for_all)) for i in range(sizes[x]) for j in range(sizes[y])]
         for each in rows if (x, y) == ("a", "b") else ():
             each["status"] = "secondary"
-        tables.append((folders.spec(x + y, [x, y], rules=[]), rows))
+        tables.append((folders.spec(x + y, [x, y]), rows))
     clusters = {"turnover": [{"tables": ["ab", "ac", "bc"], "parts": dict.fromkeys(sizes, 0), "parent": None}]}
     certificate = folders.write(folder, folders.plan(tables, trees, [], clusters=clusters))
     atoms = np.indices(tuple(sizes.values())).reshape(3, -1)
@@ -134,7 +134,8 @@ def crossing(folder, sizes, witnesses):
     columns |= {"row": np.tile(row, witnesses), "move": np.concatenate([move * (-1) ** w for w in range(witnesses)])}
     columns["denominator"] = np.ones(row.size * witnesses, np.int64)
     pq.write_table(pa.table(columns), folder / "internal/certificate.parquet")
-    certificate.write_text(certificate.read_text().replace('"witnesses": 0', f'"witnesses": {witnesses}'))
+    for path in (certificate, folder / "internal/summary.json"):
+        path.write_text(path.read_text().replace('"witnesses": 0', f'"witnesses": {witnesses}'))
     return folders.seal(folder), many, move.size * witnesses
 
 

@@ -151,11 +151,11 @@ def test_emptiness_is_asked_of_what_a_full_table_leaves_out(tmp_path):
     whole += [row("B", "20", "primary", ("0", "2", "0"), need_lower=0.0, **folders.UNSAFE)]
     north = [row("A N", "60"), row("B N", "20")]
     persons = [row(f"{codes} s", "9", count="9") for codes in ("A N", "A S", "B N")]
-    many = folders.spec("persons", ["sector", "region", "size"], response="count", count=True, rules=[])
+    many = folders.spec("persons", ["sector", "region", "size"], response="count", count=True)
     content = folders.plan(
         [
             (folders.spec("whole", ["sector"]), whole),
-            (folders.spec("north", ["sector", "region"], rules=[]), north),
+            (folders.spec("north", ["sector", "region"]), north),
             (many, persons),
         ],
         {"sector": sector, "region": folders.REGION[:3], "size": folders.SIZE},
@@ -200,8 +200,9 @@ def test_counts_move_in_whole_numbers_between_too(tmp_path):
 
 def accept(folder):
     """Let the stored job say that crossing tables are not checked."""
-    path = folder / "internal/job.yaml"
-    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"attack": {"crossing": "not_checked"}}))
+    job = yaml.safe_load((folder / "internal/job.yaml").read_text())
+    job["attack"]["crossing"] = "not_checked"
+    folders.write_job(folder, job)
     return seal(folder)
 
 

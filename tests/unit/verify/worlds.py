@@ -91,7 +91,7 @@ def nobody():
     rows = [row("Total", "60"), row("N", "20", *PRIMARY, **UNSAFE), row("S", "40", "secondary")]
     rows += [row("W", "0", "secondary", count="0")]
     persons = [row("Total", "42", count="42"), row("N", "2", count="2"), row("S", "40", count="40")]
-    many = spec("persons", ["region"], response="count", count=True, rules=[])
+    many = spec("persons", ["region"], response="count", count=True)
     tables = [(spec("turnover", ["region"], zeros="possible"), rows), (many, persons)]
     return plan(tables, {"region": REGION}, both([(0, 1, 2), (0, 2, -2)]))
 
@@ -103,7 +103,7 @@ def somebody():
     turnover = [row("N s", "20"), row("N l", "30"), row("S s", "50")]
     rule = [{"min_frequency": {"n": 6, "inclusive": False, "protection_percent": 10}}]
     about = spec("persons", ["region"], response="count", count=True, zeros="possible", rules=rule)
-    tables = [(about, persons), (spec("turnover", ["region", "size"], rules=[]), turnover)]
+    tables = [(about, persons), (spec("turnover", ["region", "size"]), turnover)]
     return plan(
         tables,
         {"region": REGION[:3], "size": SIZE},
