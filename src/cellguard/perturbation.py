@@ -25,12 +25,12 @@ from cellguard.files.write import csv_text
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.perturb.attributes import Attributes
 from cellguard.protect.perturb.conflicts import Protected
-from cellguard.protect.perturb.disclosed import Watch
 from cellguard.protect.perturb.finding import Cell
 from cellguard.protect.perturb.mu import MuOptions
 from cellguard.protect.perturb.multipliers import Multipliers, Settings, load_multipliers, make_multipliers
 from cellguard.protect.perturb.replicate import Replication, replicate_as_drawn
 from cellguard.protect.perturb.saved import Saved, read_saved
+from cellguard.protect.perturb.watch import Watch
 from cellguard.protect.perturb.workflow import Check, check_tables
 from cellguard.protect.perturb.zes import Zes
 from cellguard.randomness import fresh_seed

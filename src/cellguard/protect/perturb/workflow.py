@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from cellguard.errors import InputError, listing
 from cellguard.protect.perturb.conflicts import Protected, conflicts
-from cellguard.protect.perturb.disclosed import Watch, disclosed
+from cellguard.protect.perturb.disclosed import disclosed
 from cellguard.protect.perturb.finding import Cell, Finding
 from cellguard.protect.perturb.incidence import CalibrationTable
 from cellguard.protect.perturb.mu import choose_mu
@@ -26,6 +26,7 @@ from cellguard.protect.perturb.ratios import ratios
 from cellguard.protect.perturb.redesign import redesign
 from cellguard.protect.perturb.sensitivity import Needs, needs_of, s_n, still_unsafe, supersensitive
 from cellguard.protect.perturb.unknowns import families, unknowns_of
+from cellguard.protect.perturb.watch import Watch
 from cellguard.table.facts import BoolArray, FloatArray
 
 Tell = Callable[[str], None]
@@ -84,7 +85,7 @@ class Check:
 
     def is_accepted(self, finding: Finding) -> bool:
         """Tell whether all cells of a finding were accepted; a conflict cannot be."""
-        return finding.kind != "conflict" and bool(finding.cells) and self.accepted.issuperset(finding.cells)
+        return _all_in(self.accepted, finding)
 
     @property
     def verdict(self) -> str:
@@ -178,7 +179,7 @@ def check_tables(
     made = tuple(Perturbed(t, multipliers.totals(t), needs_of(t)) for t in tables)
     perturbed = [Protected(t.name, t.response, "perturb", t.table.population) for t in tables]
     found = list(conflicts([*perturbed, *others], multipliers.definitions))
-    limits: list[str] = []
+    known, limits = _known(accept, tables), list[str]()
     if checked:
         tell("checking every cell")
         found += [finding for here in made for finding in _sensitive(here)]
@@ -186,12 +187,13 @@ def check_tables(
         leaves = multipliers.by_leaf([t.response for t in tables])
         added = {leaf: multipliers.contributions(leaf) for leaf in leaves}
         systems = [unknowns_of(family, added, definitions) for family in families(tables, definitions)]
-        results = [disclosed(system, watch, tell=tell) for system in systems]
+        forbidden = any(not _all_in(known, f) for f in found)
+        accepts = partial(_all_in, known)
+        results = [disclosed(system, watch, accepts=accepts, unsafe=forbidden, tell=tell) for system in systems]
         found += [finding for result in results for finding in result.findings]
         found += ratios(results, leaves)
         limits = [limit for result in results for limit in result.limits]
-    known, looked = _known(accept, tables), tuple(dict.fromkeys(limits))
-    return Check(made, multipliers, tuple(found), looked, known, checked, tuple(unseen))
+    return Check(made, multipliers, tuple(found), tuple(dict.fromkeys(limits)), known, checked, tuple(unseen))
 
 
 def _sensitive(here: Perturbed) -> list[Finding]:
@@ -210,6 +212,10 @@ def _sensitive(here: Perturbed) -> list[Finding]:
         text = f"a coalition can estimate its largest contributor too closely: {why}"
         found.append(Finding("sensitive", text, (here.name(cell),), figures=figures))
     return found
+
+
+def _all_in(accepted: frozenset[Cell], finding: Finding) -> bool:
+    return finding.kind != "conflict" and bool(finding.cells) and accepted.issuperset(finding.cells)
 
 
 def _known(accept: Iterable[Cell], tables: Sequence[CalibrationTable]) -> frozenset[Cell]:
