@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from cellguard.errors import InputError, JobError
+from cellguard.errors import InputError, JobError, listing
 from cellguard.files.build import build_dimensions, input_digests
 from cellguard.files.jobfile import Job
 from cellguard.files.records import JobRecords, column_of, read_records
@@ -126,6 +126,13 @@ def _respondents(job: Job, read: JobRecords) -> Respondents:
     for spec in job.tables:
         if columns[_response(spec)] != spec.value:
             raise JobError(f"two tables call {spec.value!r} and another column the response {_response(spec)!r}")
+    names = {column: [r for r, c in columns.items() if c == column] for column in columns.values()}
+    for column, called in names.items():
+        if len(called) > 1:
+            raise JobError(
+                f"tables show the column {column!r} as the responses {listing(called)}; give them one `response`, so "
+                "that they share their noise and are checked together"
+            )
     values: dict[str, FloatArray] = {}
     for response, column in columns.items():
         values[response] = np.ones(len(units)) if column == COUNT else units.values[column]
@@ -160,6 +167,8 @@ def _texts(read: JobRecords, expression: str) -> list[str]:
 
 def _table(job: Job, spec: TableSpec, records: Respondents, dimensions: Mapping[str, Dimension]) -> CalibrationTable:
     by = {column_of(job, name): dimensions[name] for name in spec.by}
+    if len(by) < len(spec.by):
+        raise JobError(f"table {spec.name!r}: two of its dimensions are the same column; leave one of them out of `by`")
     found = calibration_table(
         records,
         by,
