@@ -25,12 +25,12 @@ from cellguard.files.write import csv_text
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.perturb.attributes import Attributes
 from cellguard.protect.perturb.conflicts import Protected
-from cellguard.protect.perturb.disclosed import Watch
 from cellguard.protect.perturb.finding import Cell
 from cellguard.protect.perturb.mu import MuOptions
 from cellguard.protect.perturb.multipliers import Multipliers, Settings, load_multipliers, make_multipliers
 from cellguard.protect.perturb.replicate import Replication, replicate_as_drawn
 from cellguard.protect.perturb.saved import Saved, read_saved
+from cellguard.protect.perturb.watch import Watch
 from cellguard.protect.perturb.workflow import Check, check_tables
 from cellguard.protect.perturb.zes import Zes
 from cellguard.randomness import fresh_seed
@@ -62,17 +62,15 @@ class PerturbedJob:
     @property
     def safe(self) -> bool:
         """Whether the set may be released."""
-        return self.check.verdict != "unsafe"
+        return self.check.released
 
     def flags(self) -> dict[str, str]:
         """Return for each table whether it is in the calibration set, and whether it was checked."""
-        known = {(tuple(t["by"]), t["response"]) for t in self.saved.parameters["tables"]}
+        known = {t.get("cells") for t in self.saved.parameters["tables"]}
         found = {}
         for here in self.check.tables:
-            inside = (tuple(d.name for d in here.table.table.dimensions), here.table.response) in known
-            place, checked = CALIBRATED if inside else LATER, NOT_CHECKED
-            if self.check.checked:
-                checked = "checked, but not together with earlier tables" if self.check.unseen else "checked"
+            inside = self.check.multipliers.mark(here.table) in known
+            place, checked = CALIBRATED if inside else LATER, _how_checked(self.check)
             found[here.table.name] = place if inside and checked == "checked" else f"{place}: {checked}"
         return found
 
@@ -94,6 +92,7 @@ class PerturbedJob:
             "step": "perturb",
             "verdict": check.verdict,
             "checked": check.checked,
+            "released": check.released,
             "tables": {name: self._count(i, flag) for i, (name, flag) in enumerate(self.flags().items())},
             "method": settings.method,
             "mu": plan.zes.mu,
@@ -174,12 +173,13 @@ def perturb_job(
     seconds["reading the records"] = time.perf_counter() - start
     drawn, saved = _draw(job, spec, data) if multipliers is None else _load(job, data, Path(multipliers))
     seconds["making multipliers"] = time.perf_counter() - start - seconds["reading the records"]
-    unseen = _missing(job, saved)
+    unseen = _missing(data, drawn, saved)
     check = check_tables(
         data.tables,
         drawn,
         watch=Watch(few=_few(job, spec), sparse=spec.sparse),
         accept=[_cell(text) for text in spec.accept],
+        unproven=spec.unproven == "accept",
         others=[table for folder in spec.published for table in read_published(job.path(folder))],
         unseen=unseen,
         checked=checked,
@@ -199,6 +199,14 @@ def perturb_job(
     elif spec.replications:
         notes.append("no replications: the saved multipliers do not tell who is in which stratum")
     return PerturbedJob(job, check, saved, tuple(notes), seconds, study)
+
+
+def _how_checked(check: Check) -> str:
+    """Say in a few words how far tables were checked."""
+    if not check.checked:
+        return NOT_CHECKED
+    apart = ", but not together with earlier tables" if check.unseen else ""
+    return ("checked in part" if check.limits else "checked") + apart
 
 
 def release_perturbed(done: PerturbedJob, folder: str | Path, *, force: bool = False) -> list[str]:
@@ -240,7 +248,8 @@ def _pages(done: PerturbedJob, outcome: Perturbation) -> tuple[dict[str, str], l
     pages = {"internal/report.html": page.perturbed_page(case)}
     if done.safe:
         dimensions = {d.name: d for here in done.check.tables for d in here.table.table.dimensions}
-        title = "" if done.check.checked else f"{NOT_CHECKED} before release: {', '.join(outcome.flags)}"
+        how = _how_checked(done.check)
+        title = "" if how == "checked" else f"{how[:1].upper()}{how[1:]} before release: {', '.join(outcome.flags)}"
         pages["release/report.html"] = page.public_perturbed_page(
             release_of(outcome), dimensions, adds_up=not done.rounded(), title=title
         )
@@ -302,10 +311,13 @@ def _cell(text: str) -> Cell:
     return Cell(table.strip(), cell.strip())
 
 
-def _missing(job: Job, saved: Saved) -> list[str]:
-    """Return the tables of the calibration set that are not in this job; combinations with them are not checked."""
-    here = {(tuple(t.by), t.response or t.value) for t in job.tables}
-    return [t["name"] for t in saved.parameters["tables"] if (tuple(t["by"]), t["response"]) not in here]
+def _missing(data: Calibration, drawn: Multipliers, saved: Saved) -> list[str]:
+    """Return the tables of the calibration set that are not in this job, with all that they show.
+
+    Combinations with them are not checked.
+    """
+    here = {drawn.mark(table) for table in data.tables}
+    return [t["name"] for t in saved.parameters["tables"] if t.get("cells") not in here]
 
 
 def check_job(job: Job) -> None:

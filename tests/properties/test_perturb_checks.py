@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.perturb.attributes import Attributes, define
+from cellguard.protect.perturb.finding import Cell
 from cellguard.protect.perturb.incidence import calibration_table
 from cellguard.protect.perturb.multipliers import Settings, make_multipliers
 from cellguard.protect.perturb.respondents import respondents
@@ -59,8 +60,13 @@ def test_tables_add_up_and_findings_prove_themselves(made):
                 float(share) * totals[cell] for share, cell in zip(finding.coefficients, finding.cells, strict=True)
             )
             assert worked_out == pytest.approx(finding.figures["perturbed"], abs=1e-6)
-    accepted = check_tables(tables, multipliers, accept=[cell for f in done.open for cell in f.cells])
-    assert accepted.verdict == "safe"
+    accepted: set[Cell] = set()
+    while done.open:  # what is accepted may be part of further sums, with cells that were not named yet
+        more = {cell for f in done.open for cell in f.cells}
+        assert not accepted >= more
+        accepted |= more
+        done = check_tables(tables, multipliers, accept=accepted)
+    assert done.verdict == "safe" or done.limits
 
 
 @given(perturbed_sets())

@@ -91,9 +91,15 @@ def test_a_safe_set_is_released_and_later_tables_are_consistent(folder):
 
     write_job(folder, table("later", ["industry", "size"]), table("by_home", ["industry"], "home"), name="later.yaml")
     saved = "one/internal/multipliers.parquet"
-    done = run("perturb", "later.yaml", "--out", "two", "--multipliers", saved, "--json", cwd=folder)
+    done = run("perturb", "later.yaml", "--out", "none", "--multipliers", saved, "--json", cwd=folder)
+    assert (done.returncode, json.loads(done.stdout)["released"]) == (1, False), done.stderr
+    assert not (folder / "none/release").exists()
+    later = table("later", ["industry", "size"]), table("by_home", ["industry"], "home")
+    write_job(folder, *later, name="mine.yaml", perturb={"seed": 7, "unproven": "accept"})
+    done = run("perturb", "mine.yaml", "--out", "two", "--multipliers", saved, "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert read(folder / "two/release/later.csv") == first
+    assert "not together with earlier tables before release" in (folder / "two/release/report.html").read_text()
     tables = json.loads(done.stdout)["tables"]
     apart = "checked, but not together with earlier tables"
     assert tables["later"]["calibration"] == f"in the calibration set: {apart}"
@@ -120,6 +126,7 @@ def test_a_safe_set_is_released_and_later_tables_are_consistent(folder):
     assert "NOT CHECKED" in run("show", "three", "later", cwd=folder).stdout
     done = run("perturb", "later.yaml", "--out", "five", "--multipliers", saved, cwd=folder)
     assert "Verdict: safe by itself, but NOT CHECKED together" in done.stdout and "may be published" not in done.stdout
+    assert "prove it: add 'size' to the job" in done.stdout and "Nothing was released" in done.stdout
     assert digest(folder / "firms.csv") == before
 
 

@@ -15,6 +15,7 @@ from cellguard.files.respondents import noise_rule
 from cellguard.files.specs import TableSpec
 from cellguard.job import audit_job, protect_job
 from cellguard.perturbation import perturb_job, read_published, release_perturbed
+from cellguard.protect.perturb.watch import Watch
 
 RULES = [{"dominance": {"n": 3, "k": 70}}]
 
@@ -73,6 +74,16 @@ def plain(value):
         ([table("a", ["size"]) | {"rules": [{"min_frequency": 3}]}], {}, "no rule says how much noise a cell needs"),
         ([table("a", ["size"]) | {"rules": []}], {}, "no rule says how much noise a cell needs"),
         ([table("a", ["size"])], {"equations": ["turnover = home + home2"]}, "home2"),
+        (
+            [table("a", ["size"], "home"), table("b", ["region"], "home", response="sales")],
+            {},
+            "tables show the column 'home' as the responses 'home', 'sales'; give them one `response`",
+        ),
+        (
+            [table("a", ["region", "place"])],
+            {"dimensions": {"place": {"column": "region"}}},
+            "table 'a': two of its dimensions are the same column",
+        ),
         ([table("a", ["size"])], {"equations": ["turnover = home - export"]}, "'turnover' is not home - export in"),
     ],
 )
@@ -284,3 +295,69 @@ def test_a_dry_run_counts_cells_that_need_noise_and_speaks_of_no_suppression(fol
 def test_a_percentage_below_one_is_asked_about(folder):
     found = perturb_job(job(folder, table("t", ["region"], rules=[{"p_percent": 0.1}])))
     assert "table 't': the rule p_percent 0.1: p is 0.1 %; did you mean 10 %?" in found.summary()["warnings"]
+
+
+def grouped(folder, groups, header="id,muni,w,x"):
+    """Write firms of the given municipalities: their weights and what they contribute."""
+    rows = [(muni, weight, value) for muni, weight, values in groups for value in values]
+    lines = [header, *(f"F{i:04},{muni},{weight},{value}" for i, (muni, weight, value) in enumerate(rows))]
+    (folder / "firms.csv").write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("levels", [[0, 1], [1]])
+def test_two_groupings_of_one_dimension_imply_a_cell(tmp_path, levels):
+    """P0 and P1 without the coast is one municipality, whose largest firm is nearly all of it."""
+    alike = range(80, 120)
+    grouped(tmp_path, [("m0", 1, alike), ("m1", 1, (2000, 60, 40, 12, 9, 7, 5, 4)), ("m2", 1, alike), ("m3", 1, alike)])
+    (tmp_path / "province.csv").write_text("province,muni\nP0,m0\nP0,m1\nP1,m2\nP2,m3\n")
+    (tmp_path / "coast.csv").write_text("zone,muni\nCoast,m0\nInland,m1\nCoast,m2\nInland,m3\n")
+    dimensions = {"muni": {"levels": "province.csv", "also": [{"name": "zone", "levels": "coast.csv"}]}}
+    done = perturb_job(job(tmp_path, table("t", ["muni"], "x", publish={"muni": levels}), dimensions=dimensions))
+    assert not done.check.tables[0].unsafe.any()
+    assert [f.kind for f in done.check.open] == ["implied"] and not done.safe
+    alone = {"muni": {"levels": "province.csv"}}
+    done = perturb_job(job(tmp_path, table("t", ["muni"], "x", publish={"muni": levels}), dimensions=alone))
+    assert done.check.verdict == "safe"
+
+
+def test_weights_hide_a_few_sampled_firms(tmp_path):
+    """With weights of 22 and 20 the sum of two firms tells neither of them; without, it does."""
+    microdata = {"source": "firms.csv", "respondent": "id", "weight": "w"}
+    for weight, verdict in ((20, "safe"), (1, "unsafe")):
+        grouped(tmp_path, [("m0", weight, (130, 110)), ("m1", 20, range(80, 120))])
+        done = perturb_job(job(tmp_path, table("t", ["muni"], "x"), microdata=microdata))
+        assert done.check.verdict == verdict
+
+
+def test_what_was_not_looked_at_is_not_proven(folder, tmp_path, monkeypatch):
+    """Without a complete proof there is no release, unless the job answers for it; then every file says so."""
+    monkeypatch.setattr("cellguard.perturbation.Watch", lambda **more: Watch(programs=0, **more))
+    done = perturb_job(job(folder, table("t", ["region"])))
+    assert (done.check.verdict, done.safe, done.summary()["released"]) == ("not proven", False, False)
+    release_perturbed(done, tmp_path / "none")
+    assert sorted(p.name for p in (tmp_path / "none").iterdir()) == ["internal"]
+    assert not (tmp_path / "none/internal/multipliers.parquet").exists()
+    page = (tmp_path / "none/internal/report.html").read_text()
+    assert "NOT PROVEN: not everything was looked at" in page and "So nothing was released" in page
+    assert "nothing found, not all looked at" in page and "may be released" not in page
+    assert any("unproven: accept" in line for line in done.check.advice())
+    done = perturb_job(job(folder, table("t", ["region"]), perturb={"seed": 7, "unproven": "accept"}))
+    assert (done.check.verdict, done.safe, done.summary()["released"]) == ("not proven", True, True)
+    assert done.summary()["not_looked_at"] == ["bounds on single contributions were not worked out, as was asked"]
+    release_perturbed(done, tmp_path / "out")
+    about = json.loads((tmp_path / "out/release/metadata.json").read_text())
+    assert about["tables"]["t"]["calibration"] == "in the calibration set: checked in part"
+    assert "Checked in part before release: t" in (tmp_path / "out/release/report.html").read_text()
+    assert "The job accepts that" in (tmp_path / "out/internal/report.html").read_text()
+    with (tmp_path / "out/internal/t.csv").open() as file:
+        assert {row["status"] for row in csv.DictReader(file)} == {"not proven"}
+
+
+def test_an_earlier_table_counts_as_seen_only_with_all_its_cells(folder, tmp_path):
+    """What was published by region and size is not checked by looking at sizes alone, whatever the table is called."""
+    first = perturb_job(job(folder, table("t", ["region", "size"])))
+    release_perturbed(first, tmp_path / "out")
+    saved = tmp_path / "out/internal/multipliers.parquet"
+    for publish, verdict in (({"region": [0, 1]}, "safe"), ({"region": [0]}, "safe by itself")):
+        later = job(folder, table("again", ["region", "size"], publish=publish), table("u", ["size"]))
+        assert perturb_job(later, multipliers=saved).check.verdict == verdict

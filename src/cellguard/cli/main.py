@@ -178,8 +178,8 @@ def perturb(
 
     DIR/release may be published: perturbed values that add up. DIR/internal is confidential: true values, noise,
     findings (report.html), and multipliers.parquet, from which --multipliers makes later tables that are consistent
-    with all earlier ones. If the checks find unsafe cells that the job does not accept, there is no release, and the
-    exit status is 1.
+    with all earlier ones. If the checks find unsafe cells that the job does not accept, or cannot look at everything,
+    there is no release, and the exit status is 1.
     """
     from cellguard.files.jobfile import Job
 

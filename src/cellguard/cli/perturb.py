@@ -20,11 +20,13 @@ from cellguard.protect.perturb.sensitivity import needs_of, supersensitive
 _VERDICTS = {
     "safe": "safe",
     "unsafe": "UNSAFE, nothing is released",
+    "not proven": "NOT PROVEN, not everything was looked at",
     "safe by itself": "safe by itself, but NOT CHECKED together with earlier tables",
     "not checked": "NOT CHECKED, the checks before release were left out",
 }
 _RELEASE = {
     "safe": "may be published",
+    "not proven": "NOT PROVEN; the job accepts that not everything was looked at",
     "safe by itself": "NOT CHECKED together with earlier tables; publish it only if these are not published",
     "not checked": "NOT CHECKED; do not publish it before somebody has looked at what it discloses",
 }
@@ -91,7 +93,11 @@ def show_perturbed(outcome: Outcome) -> None:
         click.echo(f"  {finding['kind']}: {cells}: {finding['text']}")
     if len(summary["open"]) > 10:
         click.echo(f"  and {len(summary['open']) - 10} more, see {outcome.folder}/internal/findings.json")
-    for title, lines in (("What to do", summary["advice"]), ("Warnings", summary["warnings"])):
+    for title, lines in (
+        ("Not looked at", summary["not_looked_at"]),
+        ("What to do", summary["advice"]),
+        ("Warnings", summary["warnings"]),
+    ):
         if lines:
             click.echo(f"{title}:")
         for line in lines:

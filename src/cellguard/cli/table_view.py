@@ -121,10 +121,10 @@ def _codes(rows: Sequence[Mapping[str, str]], by: Sequence[str]) -> tuple[tuple[
 def _perturbed_status(
     row: Mapping[str, str], codes: tuple[str, ...], shown: set[tuple[str, ...]] | None, checked: bool
 ) -> str:
-    """Return the status of a perturbed cell: of one that is safe, or was not checked, by its need and its S_N."""
+    """Return the status of a perturbed cell: of one that nothing was found about by its need and its S_N."""
     if shown is not None and codes not in shown:
         return "unpublished"
-    if checked and row["status"] != "safe":
+    if checked and row["status"] not in {"safe", "not proven"}:
         return row["status"]
     least = _DUST * abs(float(row["value"]))
     if not checked and float(row["S_N"]) > least:

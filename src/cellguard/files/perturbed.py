@@ -54,7 +54,7 @@ def write_perturbed(folder: str | Path, outcome: Perturbation, *, force: bool = 
     """Write the folder, all or nothing; without a release and without multipliers if the check forbids it."""
     check_names(here.table.table for here in outcome.check.tables)
     with whole_folder(folder, force=force) as made:
-        if outcome.check.verdict != "unsafe":
+        if outcome.check.released:
             _write_release(made / "release", outcome)
         _write_internal(made / "internal", outcome)
         for name, text in outcome.pages.items():
@@ -114,7 +114,7 @@ def _write_internal(folder: Path, outcome: Perturbation) -> None:
     (folder / "job.yaml").write_text(resolved, encoding="utf-8")
     _write_json(folder / "summary.json", outcome.summary)
     _write_json(folder / "findings.json", [f.record() for f in outcome.check.findings])
-    if outcome.check.verdict != "unsafe":
+    if outcome.check.released:
         write_saved(folder / MULTIPLIERS, outcome.saved)
 
 
@@ -128,7 +128,7 @@ def _cells(here: Perturbed, check: Check) -> dict[str, Sequence[object]]:
     open_ = {cell for f in check.open for cell in f.cells}
     accepted = {cell for f in check.findings if f.blocks and check.is_accepted(f) for cell in f.cells}
     names = [here.name(i) for i in range(len(table))]
-    usual = "safe" if check.checked else "not checked"
+    usual = "not checked" if not check.checked else "not proven" if check.limits else "safe"
     status = ["unsafe" if n in open_ else "accepted" if n in accepted else usual for n in names]
     count = [""] * len(table) if table.facts.count is None else [f"{n:.0f}" for n in table.facts.count.tolist()]
     percent = np.divide(100 * here.noise, here.table.total, out=np.zeros(len(table)), where=here.table.total != 0)

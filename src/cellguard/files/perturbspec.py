@@ -64,6 +64,9 @@ class PerturbSpec(Spec):
     seed: int | None = Field(None, ge=0, lt=2**63, description="default: one that nobody can guess")
     attributes: AttributesSpec | None = None
     accept: list[str] = Field([], description="unsafe cells that may be released all the same, as `table: cell`")
+    unproven: Literal["refuse", "accept"] = Field(
+        "refuse", description="accept: release although not everything was looked at; every file then says so"
+    )
     published: list[str] = Field([], description="output folders of the same office, to find conflicts with")
     few: int = Field(3, ge=1, description="cells with fewer contributors are listed")
     sparse: int = Field(100, ge=2, description="cells with at most so many contributors are looked at for coalitions")

@@ -161,6 +161,8 @@ def _texts(read: JobRecords, expression: str) -> list[str]:
 
 def _table(job: Job, spec: TableSpec, records: Respondents, dimensions: Mapping[str, Dimension]) -> CalibrationTable:
     by = {column_of(job, name): dimensions[name] for name in spec.by}
+    if len(by) < len(spec.by):
+        raise JobError(f"table {spec.name!r}: two of its dimensions are the same column; leave one of them out of `by`")
     found = calibration_table(
         records,
         by,

@@ -23,15 +23,23 @@ _MOST_FINDINGS, _MOST_EXTREME = 100, 50
 def verdict(case: PerturbedCase) -> dict[str, Any]:
     """Return the verdict in one line, one sentence and a few figures, and where the findings are that forbid it."""
     check = case.check
-    kinds = {"safe": "safe", "unsafe": "unsafe", "safe by itself": "undecided", "not checked": "undecided"}
+    kinds = {"safe": "safe", "unsafe": "unsafe"}
+    nothing = _nothing_left(len(case.accepted))
+    apart = (
+        f" Combinations with earlier tables from the same multipliers ({listing(check.unseen)}) were not checked, and "
+        "may disclose a contributor."
+    )
+    answered = " The job accepts that." if check.released else " So nothing was released."
     lines = {
-        "safe": ("Checked, may be released", _nothing_left(len(case.accepted))),
+        "safe": ("Checked, may be released", nothing),
         "unsafe": ("Not released", f"{many(len(check.open), 'finding forbids', 'findings forbid')} the release."),
-        "safe by itself": (
-            "Checked by itself, not together with earlier tables",
-            f"{_nothing_left(len(case.accepted))} But combinations with earlier tables from the same multipliers "
-            f"({listing(check.unseen)}) were not checked, and may disclose a contributor.",
+        "not proven": (
+            "NOT PROVEN: not everything was looked at",
+            f"{nothing} But what was not looked at, see below, may disclose a contributor."
+            + (apart if check.unseen else "")
+            + answered,
         ),
+        "safe by itself": ("Checked by itself, not together with earlier tables", nothing + apart + answered),
         "not checked": (
             "NOT CHECKED: released without checks",
             "The checks before release were left out, as was asked. Nobody knows whether these tables disclose a "
@@ -39,7 +47,7 @@ def verdict(case: PerturbedCase) -> dict[str, Any]:
         ),
     }
     headline, sentence = lines[check.verdict]
-    if check.limits:
+    if check.limits and check.verdict == "unsafe":
         sentence += " Not everything was looked at, see below."
     cells = sum(len(here.table) for here in check.tables)
     sensitive = sum(int(here.needs.sensitive.sum()) for here in check.tables)
@@ -52,7 +60,7 @@ def verdict(case: PerturbedCase) -> dict[str, Any]:
         (f"{noise.average:.2f} %", "noise on average", f"at most {noise.maximum:.2f} %"),
     ]
     return {
-        "kind": kinds[check.verdict],
+        "kind": kinds.get(check.verdict, "undecided"),
         "headline": headline,
         "sentence": sentence,
         "places": _places(check.open),
@@ -138,9 +146,15 @@ def extreme(case: PerturbedCase) -> Section | None:
 
 _ATTACKS = (
     ("Contributors of a cell", "sensitive", "Some contributors of one cell who subtract what they know themselves."),
+    (
+        "Implied cells",
+        "implied",
+        "Somebody who adds and subtracts cells of all tables; and some contributors of what is left, who subtract what "
+        "they know themselves.",
+    ),
     ("Combinations of cells", "disclosed", "Somebody who adds and subtracts cells of all tables to single out one."),
-    ("Coalitions", "coalition", "All contributors but one of a combination of cells, together."),
-    ("Bounds", "interval", "Somebody who knows that no contribution is below 0."),
+    ("Coalitions", "coalition", "All contributors but one of a combination of cells, if it holds a few only."),
+    ("Bounds", "interval", "Somebody who knows that no contribution is below 0, in cells with few contributors."),
     (
         "Ratios",
         "ratio",
@@ -179,13 +193,17 @@ def _result_of(case: PerturbedCase, kind: str, always: bool = False) -> tuple[st
     if any(f.kind == kind for f in check.open):
         return many(sum(f.kind == kind for f in check.open), "finding"), "no"
     accepted = sum(f.kind == kind for f in case.accepted)
-    return (f"{accepted:,} accepted", "open") if accepted else ("nothing found", "yes")
+    if accepted:
+        return f"{accepted:,} accepted", "open"
+    if check.limits and kind not in {"sensitive", "conflict"}:
+        return "nothing found, not all looked at", "open"
+    return "nothing found", "yes"
 
 
 def run(case: PerturbedCase) -> Section:
     """Return the run's facts: seconds a step, versions and digests of the inputs. The seed is not among them."""
     lead = "The seed is not on this page: with it and the records anybody could work out the noise."
-    if case.check.verdict == "unsafe":
+    if not case.check.released:
         lead += " No multipliers' file was written."
     else:
         lead += " It is in the multipliers' file, as confidential as the records."

@@ -7,27 +7,35 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.solver.highs import Session
-from cellguard.solver.program import Program, Status
+from cellguard.solver.program import Program, Solution, Status
 from cellguard.table.facts import FloatArray
 
 Positions = npt.NDArray[np.int64]
 
 
 def close_bounds(
-    members: sp.csr_array, solution: FloatArray, wanted: Positions, p: float, *, programs: int = 400
+    members: sp.csr_array,
+    solution: FloatArray,
+    lower: FloatArray,
+    wanted: Positions,
+    p: float,
+    *,
+    programs: int = 400,
 ) -> tuple[list[tuple[int, float, float]], int]:
-    """Return the unknowns with max / min - 1 < p under A u = t, u >= 0, with their bounds; and how many are undecided.
+    """Return the unknowns with max / min - 1 < p under A u = t, u >= lower, with their bounds; and how many are open.
 
-    ``solution`` are the perturbed contributions themselves, which satisfy the system. One program makes as many of the
-    wanted unknowns 0 as it can; whatever can be 0 has no bound. Only what is left needs programs of its own.
+    ``solution`` are the perturbed contributions themselves, which satisfy the system. The wanted ones are at least 0.
+    One program makes as many of them 0 as it can; whatever can be 0 has no bound. Only what is left needs its own.
     """
-    session, scale = _open(members, solution)
+    session, scale = _open(members, solution, lower)
     left = wanted[solution[wanted] > 0]
     spent = 0
     while len(left) and spent < programs:
-        point = _solve(session, left, 1.0, members.shape[1])
+        first = _solve(session, left, 1.0, members.shape[1])
         spent += 1
-        still = left if point is None else left[point[left] > 1e-9 * max(float(solution[left].max()) / scale, 1e-12)]
+        if first.status is not Status.optimal:
+            break
+        still = left[first.x[left] > 1e-9 * max(float(solution[left].max()) / scale, 1e-12)]
         if len(still) == len(left):
             break
         left = still
@@ -37,26 +45,26 @@ def close_bounds(
             undecided += 1
             continue
         spent += 2
-        low = _solve(session, np.array([at]), 1.0, members.shape[1])
-        high = _solve(session, np.array([at]), -1.0, members.shape[1])
-        if low is None or high is None:
+        low, high = (_solve(session, np.array([at]), sign, members.shape[1]) for sign in (1.0, -1.0))
+        if high.status is Status.unbounded:
+            continue
+        if low.status is not Status.optimal or high.status is not Status.optimal:
             undecided += 1
-        elif high[at] < (1 + p) * low[at]:
-            found.append((at, float(low[at] * scale), float(high[at] * scale)))
+        elif high.x[at] < (1 + p) * low.x[at]:
+            found.append((at, float(low.x[at] * scale), float(high.x[at] * scale)))
     return found, undecided
 
 
-def _open(members: sp.csr_array, solution: FloatArray) -> tuple[Session, float]:
-    scale = float(solution.max(initial=1.0))
+def _open(members: sp.csr_array, solution: FloatArray, lower: FloatArray) -> tuple[Session, float]:
+    scale = float(np.abs(solution).max(initial=1.0))
     totals = np.asarray(members @ solution, float) / scale
     n = members.shape[1]
     matrix = sp.csr_array(members.astype(float))
-    return Session(Program(matrix, totals, totals, np.zeros(n), np.full(n, np.inf), np.zeros(n)), presolve=False), scale
+    return Session(Program(matrix, totals, totals, lower, np.full(n, np.inf), np.zeros(n)), presolve=False), scale
 
 
-def _solve(session: Session, columns: Positions, sign: float, n: int) -> FloatArray | None:
+def _solve(session: Session, columns: Positions, sign: float, n: int) -> Solution:
     cost = np.zeros(n)
     cost[columns] = sign
     session.set_cost(np.arange(n), cost)
-    found = session.solve()
-    return found.x if found.status is Status.optimal else None
+    return session.solve()

@@ -2,25 +2,31 @@
 
 If the perturbed contribution u = m X of a unit is determined by published cells, the unit learns its own multiplier and
 can take itself out of every cell; a small group whose sum is determined, or a combination of cells that holds a few
-units only, does the same for coalitions of all but one of them.
+units only, does nearly the same for coalitions of all but one of them. With weights u = X (m + w - 1) tells neither m
+nor X; there S_N decides. And whatever else combinations of cells leave is a cell, see `implied`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from cellguard.errors import InputError
 from cellguard.protect.perturb.bounds import close_bounds
 from cellguard.protect.perturb.coalitions import MOST_UNITS, tie, tied_pairs, tied_sets, told_by_units, work_of
 from cellguard.protect.perturb.finding import Cell, Finding, Kind
-from cellguard.protect.perturb.rowspace import Combination, RowSpace
+from cellguard.protect.perturb.implied import Accepts, implied
+from cellguard.protect.perturb.judged import Judge, Shares
+from cellguard.protect.perturb.listed import few_contributors, together
+from cellguard.protect.perturb.published import Published, published
+from cellguard.protect.perturb.rowspace import RowSpace
 from cellguard.protect.perturb.unknowns import Unknowns
+from cellguard.protect.perturb.watch import Watch
 from cellguard.table.facts import BoolArray
 
 Positions = npt.NDArray[np.int64]
@@ -28,30 +34,8 @@ Tell = Callable[[str], None]
 _SPELLED = 2_000
 _ENTRIES = 12_000
 _LARGEST = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """How far the checks go.
-
-    ``few``: cells with fewer contributors are listed. ``sparse``: cells with at most so many contributors are looked at
-    for coalitions of two, for bounds and for pairs; all cells take part in the elimination. ``core``: the largest
-    number of rows to eliminate; beyond it the largest cells are left out, and the result says so. ``most``: coalitions
-    and pairs that are spelled out. ``programs``: linear programs to spend on bounds, 0 for none. ``work``: pairs of
-    neighbours to look at; beyond it the limit ``sparse`` is lowered, and the result says so.
-    """
-
-    few: int = 3
-    sparse: int = 100
-    core: int = 4_000
-    most: int = 200
-    programs: int = 400
-    work: int = 40_000_000
-
-    def __post_init__(self) -> None:
-        for name, least in (("few", 1), ("sparse", 2), ("core", 1), ("most", 1), ("programs", 0), ("work", 1)):
-            if getattr(self, name) < least:
-                raise InputError(f"checks: {name} must be at least {least}")
+# Where the release is forbidden already, some searches list more of what is wrong: so many, and so many times unknowns.
+_FEW_SEARCHES, _UNSAFE_ANYWAY = 20, 4_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,29 +52,55 @@ class Disclosed:
     limits: tuple[str, ...] = field(default=())
 
 
-def disclosed(system: Unknowns, watch: Watch | None = None, *, tell: Tell = lambda _: None) -> Disclosed:
-    """Check one family of tables; a determined unit, or one that a coalition of n - 1 learns, forbids the release."""
+def disclosed(
+    system: Unknowns,
+    watch: Watch | None = None,
+    *,
+    accepts: Accepts = lambda _: False,
+    unsafe: bool = False,
+    tell: Tell = lambda _: None,
+) -> Disclosed:
+    """Check one family of tables; less thoroughly where the release is ``unsafe`` already.
+
+    What forbids the release: a determined unit, one that a coalition of n - 1 learns, and every sum of contributions
+    that combinations of cells give and that is unsafe as a cell. ``accepts`` tells which findings do not count.
+    """
     watch = watch or Watch()
     n = max(table.rule.n for table in system.tables)
+    judges = [Judge(system, rule) for rule in dict.fromkeys(table.rule for table in system.tables)]
     tell("looking for multipliers that the cells give away")
-    rows, space, limits = _space(system, watch)
-    sure = space.determined()
-    known = np.flatnonzero(sure & (system.sizes <= n))
+    cells, limits = published(system, watch.core)
+    known = np.flatnonzero(cells.sure & (system.sizes <= n))
     known = known[np.argsort(system.sizes[known], kind="stable")]
-    told = _told(system, rows, space, known)
-    more = known[_SPELLED:]
+    told = _told(cells, known[:_SPELLED])
+    loud = [t for t in told if _counts(judges, t.shares)]
+    more = [u for u in known[_SPELLED:].tolist() if _counts(judges, {u: 1})]
+    forbid = [t.finding for t in loud]
+    if more:
+        forbid.append(Finding("disclosed", f"{len(more)} more are determined", (), units=system.whose(more)))
+    tell("looking for cells that the published ones imply")
+    listed = np.zeros(len(system.size), bool)
+    listed[[*(u for t in loud for u in t.shares), *more]] = True
+    unsafe = unsafe or any(not accepts(f) for f in forbid)
+    found, exposed, unsure = _implied(cells, judges, listed, watch, accepts, unsafe=unsafe)
     tell("looking for coalitions")
-    tied, cut = _tied(system, space, ~sure & (system.sizes < n), n, watch)
-    told |= _told_of_coalitions(system, rows, space, tied)
+    tied, cut = _tied(system, cells.space, ~cells.sure & (system.sizes < n), n, watch)
+    if not exposed.any():
+        cut = []  # all sums and differences are proven safe; what is left are combinations with unequal shares
+    coalitions = [t for t in _told_of_coalitions(cells, tied) if _counts(judges, t.shares)]
     tell("bounding single contributions")
-    near, undecided = _bounded(system, ~sure & (system.sizes == 1), watch)
-    findings = [*told.values(), *near, *few_contributors(system, watch), *together(system, watch)]
-    if len(more):
-        findings.append(Finding("disclosed", f"{len(more)} more are determined", (), units=system.whose(more)))
-    limits += cut + undecided
-    if n > _LARGEST:
-        limits.append(f"coalitions of up to {_LARGEST - 1} were tested; n = {n} asks for coalitions of up to {n - 1}")
-    return Disclosed(system, tuple(findings), told, tuple(limits))
+    near, undecided = _bounded(system, _targets(judges) & ~cells.sure & (system.sizes == 1), watch)
+    findings = [
+        *forbid,
+        *(t.finding for t in coalitions),
+        *found,
+        *near,
+        *few_contributors(system, watch),
+        *together(system, watch),
+    ]
+    alone = [t for t in told if system.sizes[list(t.shares)][0] == 1]
+    known_to_somebody = {tuple(t.shares): t.finding for t in [*loud, *alone, *coalitions]}
+    return Disclosed(system, tuple(findings), known_to_somebody, (*limits, *unsure, *cut, *undecided))
 
 
 def if_deviations_are_equal(perturbed: float, deviation: float) -> tuple[float, float]:
@@ -102,45 +112,90 @@ def if_deviations_are_equal(perturbed: float, deviation: float) -> tuple[float, 
     return perturbed / (1 + deviation), perturbed / (1 - deviation)
 
 
-def _space(system: Unknowns, watch: Watch) -> tuple[Positions, RowSpace, list[str]]:
-    """Return the rows that say something of their own, as a row space; without the largest cells if it is too large."""
-    rows = np.flatnonzero(~system.follows)
-    most = int(system.contributors.max(initial=0))
-    space = RowSpace(sp.csr_array(system.members[rows]))
-    limits: list[str] = []
-    while space.core[0] > watch.core and most > 1:
-        most //= 2
-        rows = np.flatnonzero(~system.follows & (system.contributors <= most))
-        space = RowSpace(sp.csr_array(system.members[rows]))
-        limits = [f"the linear system is large: only cells with at most {most} contributors were combined"]
-    return rows, space, limits
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """A combination of unknowns that somebody learns, and the finding about it."""
+
+    shares: Shares
+    finding: Finding
 
 
-def _told(system: Unknowns, rows: Positions, space: RowSpace, known: Positions) -> dict[tuple[int, ...], Finding]:
+def _told(cells: Published, known: Positions) -> list[_Told]:
     """Return one finding for each determined unknown."""
-    found: dict[tuple[int, ...], Finding] = {}
-    for unknown, how in zip(known[:_SPELLED].tolist(), space.combinations(known[:_SPELLED].tolist()), strict=True):
-        many = int(system.sizes[unknown])
+    found = []
+    shares = [{unknown: 1} for unknown in known.tolist()]
+    for target, how in zip(shares, cells.spelled(shares), strict=True):
+        many = int(cells.system.sizes[list(target)][0])
         text = (
             "the perturbed contribution of one contributor is determined, so it learns its multiplier"
             if many == 1
             else f"the sum of the perturbed contributions of {many} contributors is determined"
         )
-        found[(unknown,)] = _finding("disclosed", text, system, rows, (unknown,), how)
+        found.append(_Told(target, _finding("disclosed", text, cells.system, list(target), how)))
     return found
 
 
 def _finding(
-    kind: Kind, text: str, system: Unknowns, rows: Positions, unknowns: tuple[int, ...], how: Combination | None
+    kind: Kind,
+    text: str,
+    system: Unknowns,
+    unknowns: Sequence[int],
+    how: tuple[tuple[Cell, ...], tuple[Fraction, ...]],
 ) -> Finding:
     last = unknowns[-1]
     size = abs(float(system.value[last]))
     figures = {"perturbed": float(system.perturbed[last])}
     if size:
         figures["deviation"] = abs(float(system.noise[last])) / size
-    cells = () if how is None else tuple(system.name(int(rows[r])) for r in how.rows)
-    shares = () if how is None else how.coefficients
-    return Finding(kind, text, cells, True, system.whose(list(unknowns)), shares, figures)
+    return Finding(kind, text, how[0], True, system.whose(unknowns), how[1], figures)
+
+
+def _counts(judges: Sequence[Judge], shares: Shares) -> bool:
+    """Tell whether what is told of a few units forbids the release; where they have weights, S_N decides.
+
+    What is 0 by definition tells nothing.
+    """
+    found = [judge(shares) for judge in judges]
+    weighted = judges[0].system.weighted[list(shares)].any()
+    return any(judged.unsafe for judged in found) or (found[0].largest > 0 and not weighted)
+
+
+def _implied(
+    cells: Published,
+    judges: Sequence[Judge],
+    listed: BoolArray,
+    watch: Watch,
+    accepts: Accepts,
+    *,
+    unsafe: bool,
+) -> tuple[list[Finding], BoolArray, list[str]]:
+    """Return the unsafe sums that the cells imply, under the rule of each table, and say if not all were looked for.
+
+    Besides, return the unknowns of which a unit may need noise in some sum.
+    """
+    findings: list[Finding] = []
+    undecided = 0
+    exposed = np.zeros(len(listed), bool)
+    for judge in judges:
+        unsafe = unsafe or any(not accepts(f) for f in findings)
+        few = min(_FEW_SEARCHES, _UNSAFE_ANYWAY // max(len(listed), 1))
+        searches = min(watch.searches, few) if unsafe else watch.searches
+        found = implied(cells, judge, listed, searches=searches, accepts=accepts)
+        findings += found.findings
+        undecided += found.undecided
+        exposed |= found.exposed
+    if not undecided:
+        return findings, exposed, []
+    why = ", since the release is forbidden anyway" if unsafe else ""
+    return findings, exposed, [f"{undecided:,} contributors were not searched for in combinations of cells{why}"]
+
+
+def _targets(judges: Sequence[Judge]) -> BoolArray:
+    """Tell which unknowns give their largest contributor away to whoever knows their sum."""
+    found = np.zeros(len(judges[0].system.size), bool)
+    for judge in judges:
+        found[judge.unknown[judge.targets]] = True
+    return found
 
 
 def _tied(
@@ -187,22 +242,19 @@ def _smallest(found: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
     return list(kept.values())
 
 
-def _told_of_coalitions(
-    system: Unknowns, rows: Positions, space: RowSpace, tied: Sequence[tuple[int, ...]]
-) -> dict[tuple[int, ...], Finding]:
-    targets = [tie(space, unknowns) for unknowns in tied]
-    proven = [(u, t) for u, t in zip(tied, targets, strict=True) if t is not None]
-    found = {}
-    for (unknowns, _), how in zip(proven, space.combinations([t for _, t in proven]), strict=True):
-        many = len(system.whose(list(unknowns)))
+def _told_of_coalitions(cells: Published, tied: Sequence[tuple[int, ...]]) -> list[_Told]:
+    targets = [t for t in (tie(cells.space, unknowns) for unknowns in tied) if t is not None]
+    found = []
+    for shares, how in zip(targets, cells.spelled(targets), strict=True):
+        many = len(cells.system.whose(list(shares)))
         text = (
             "a combination of cells holds parts of one contributor only, so it learns its multiplier"
             if many == 1
             else f"a combination of cells holds {many} contributors only: {many - 1} of them together learn the "
             "perturbed contribution of the other"
         )
-        if how is not None:
-            found[unknowns] = _finding("coalition", text, system, rows, unknowns, how)
+        if how[0]:
+            found.append(_Told(shares, _finding("coalition", text, cells.system, list(shares), how)))
     return found
 
 
@@ -210,17 +262,16 @@ def _bounded(system: Unknowns, single: BoolArray, watch: Watch) -> tuple[list[Fi
     """Return the units whose perturbed contribution is bounded to within p, since no contribution is below 0."""
     if not watch.programs:
         return [], ["bounds on single contributions were not worked out, as was asked"]
-    if (system.perturbed < 0).any() or (system.members.data < 0).any():
-        return [], ["bounds on single contributions need contributions of 0 or more; they were not worked out"]
     rows, limits = _sparse_rows(system, watch)
     part = system.members[rows]
     columns, inverse = np.unique(part.indices, return_inverse=True)
     part = sp.csr_array((part.data, inverse, part.indptr), shape=(len(rows), len(columns)))
     p = max(table.rule.accuracy for table in system.tables)
-    wanted = np.flatnonzero(single[columns])
+    wanted = np.flatnonzero((single & ~system.signed)[columns])
     if not len(wanted):
         return [], limits
-    close, undecided = close_bounds(part, system.perturbed[columns], wanted, p, programs=watch.programs)
+    solution, lower = system.perturbed[columns], np.where(system.signed[columns], -np.inf, 0.0)
+    close, undecided = close_bounds(part, solution, lower, wanted, p, programs=watch.programs)
     if undecided:
         limits.append(f"{undecided} contributions were not bounded: the linear programs allowed were spent")
     text = f"bounded to within {100 * p:.3g} percent, since no contribution is below 0"
@@ -243,49 +294,3 @@ def _sparse_rows(system: Unknowns, watch: Watch) -> tuple[Positions, list[str]]:
     most = int(system.contributors[rows[np.searchsorted(entries, _ENTRIES)]]) - 1
     words = f"bounds on single contributions use cells with at most {most} contributors"
     return rows[system.contributors[rows] <= most], [words]
-
-
-def few_contributors(system: Unknowns, watch: Watch) -> list[Finding]:
-    """Return for each table its cells with fewer contributors than ``few``; holdings count once."""
-    sparse = np.flatnonzero(system.contributors <= watch.sparse)
-    many = np.diff(_by_units(system, sparse).indptr)
-    rows = sparse[many < watch.few]
-    found = []
-    for number in np.unique(system.table[rows]).tolist():
-        cells = tuple(system.name(int(r)) for r in rows[system.table[rows] == number])
-        text = f"{len(cells)} cells have fewer than {watch.few} contributors"
-        found.append(Finding("few", text, cells, blocks=False))
-    return found
-
-
-def together(system: Unknowns, watch: Watch) -> list[Finding]:
-    """Return pairs of units that are together in several sparse cells, those in the smallest cells first."""
-    most = watch.sparse
-    while True:
-        rows = np.flatnonzero(~system.follows & (system.contributors <= most))
-        here = _by_units(system, rows)
-        width = np.diff(here.indptr).astype(np.int64)
-        if int((width**2).sum()) <= watch.work // 8 or most <= 2:
-            break
-        most //= 2
-    weight = sp.csr_array((1.0 / np.repeat(width, width), here.indices, here.indptr), shape=here.shape)
-    often, score = (sp.coo_array(sp.csr_array(sp.triu(m.T @ here, k=1, format="csr"))) for m in (here, weight))
-    pairs = np.flatnonzero(often.data > 1)
-    first, second, closeness = often.coords[0][pairs], often.coords[1][pairs], score.data[pairs]
-    rank = np.lexsort((second, first, -closeness))[: watch.most]
-    by_unit = sp.csc_array(here)
-    found = []
-    for a, b in zip(first[rank].tolist(), second[rank].tolist(), strict=True):
-        shared = np.intersect1d(by_unit[:, [a]].indices, by_unit[:, [b]].indices)
-        cells: tuple[Cell, ...] = tuple(system.name(int(rows[r])) for r in shared)
-        keys = (str(system.keys[a]), str(system.keys[b]))
-        text = f"two contributors are together in {len(cells)} sparse cells"
-        found.append(Finding("together", text, cells, blocks=False, units=keys))
-    return found
-
-
-def _by_units(system: Unknowns, rows: Positions) -> sp.csr_array:
-    """Return the 0/1 matrix of cells by the units in them."""
-    found = sp.csr_array(abs(system.members[rows]).astype(np.int64) @ system.units.astype(np.int64))
-    found.data[:] = 1
-    return found

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
+from cellguard.errors import InternalError
 from cellguard.table.facts import BoolArray, FloatArray
 
 Residues = npt.NDArray[np.int64]
@@ -15,6 +17,7 @@ Residues = npt.NDArray[np.int64]
 # With blocks of 64, sums of products of residues stay below 64 p^2 < 2^52, so that a matrix product is exact.
 PRIMES = (8388593, 8388587, 8388581, 8388571, 8388547, 8388539, 8388473, 8388461)
 _BLOCK = 64
+_ATTEMPTS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +61,17 @@ def factor(matrix: FloatArray, prime: int) -> Factors | None:
             matrix[stop:, stop:] -= matrix[stop:, start:stop] @ matrix[start:stop, stop:]
             _reduce(matrix[stop:, stop:], p)
     return Factors(matrix, independent, prime)
+
+
+def factor_gram(matrix: sp.csr_array, prime: int, random: np.random.Generator) -> tuple[Residues, Factors]:
+    """Return a random diagonal D and A D A' factored: modulo the prime, its columns span what those of A span."""
+    for _ in range(_ATTEMPTS):
+        scale = random.integers(1, prime, matrix.shape[1])
+        spread = sp.csr_array((matrix.data * scale[matrix.indices], matrix.indices, matrix.indptr), matrix.shape)
+        factors = factor(((spread @ matrix.T).toarray() % prime).astype(np.float64), prime)
+        if factors:
+            return scale, factors
+    raise InternalError("a random elimination failed many times in a row")
 
 
 @numba.njit(cache=True)

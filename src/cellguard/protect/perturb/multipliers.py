@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -109,13 +111,19 @@ class Multipliers:
         """Return the perturbed totals of a table, exact to the last decimal."""
         return table.sums(self.grains(table.response)) / 10.0**self.settings.decimals
 
+    def mark(self, table: CalibrationTable) -> str:
+        """Return a digest of what a table publishes: tables with one mark are the same table, whatever their names."""
+        cells = table.table
+        rows = zip(range(len(cells)), self.totals(table).tolist(), cells.unpublished.tolist(), strict=True)
+        shown = sorted([cells.cell_name(cell), total] for cell, total, hidden in rows if not hidden)
+        about = [table.response, [d.name for d in cells.dimensions], shown]
+        return hashlib.sha256(json.dumps(about, ensure_ascii=False).encode()).hexdigest()
+
     def save(self, calibration: Sequence[CalibrationTable], inputs: Mapping[str, str] | None = None) -> Saved:
         """Return what is to be kept; ``inputs`` are digests of files, besides the fingerprints of the records."""
         order = self.records.order
         drawn = {} if self.settings.attributes.variant == "none" else self._drawn
-        tables = [
-            {"name": t.name, "by": [d.name for d in t.table.dimensions], "response": t.response} for t in calibration
-        ]
+        tables = [{"name": t.name, "response": t.response, "cells": self.mark(t)} for t in calibration]
         parameters = {
             "settings": self.settings.plain(),
             "plan": self.plan.plain(),

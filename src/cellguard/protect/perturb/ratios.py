@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 from cellguard.protect.perturb.disclosed import Disclosed
 from cellguard.protect.perturb.finding import Finding
@@ -24,21 +25,34 @@ def ratios(checked: Sequence[Disclosed], multipliers: Mapping[str, FloatArray]) 
     found = []
     for unit, here in sorted(_known(checked).items()):
         for (response, one), (other, two) in combinations(sorted(here.items()), 2):
+            if one.unknown == two.unknown:
+                continue
             moved = abs(float(multipliers[response][unit] / multipliers[other][unit]) - 1)
             how = "exactly" if moved < _EXACT else "but for what the attribute multipliers changed"
             text = f"the ratio of {response} and {other} of one contributor is disclosed {how}"
-            cells = tuple(dict.fromkeys([*one.cells, *two.cells]))
+            cells = tuple(dict.fromkeys([*one.finding.cells, *two.finding.cells]))
             key = str(checked[0].unknowns.keys[unit])
             found.append(Finding("ratio", text, cells, moved < _EXACT, (key,), (), {"moved": moved}))
     return found
 
 
-def _known(checked: Sequence[Disclosed]) -> dict[int, dict[str, Finding]]:
-    """Return for each unit the responses to which its perturbed contribution is known to somebody, with the finding."""
-    known: dict[int, dict[str, Finding]] = {}
-    for found in checked:
+class _Known(NamedTuple):
+    """How a perturbed contribution is known: by which finding, and as which unknown of which system."""
+
+    finding: Finding
+    unknown: tuple[int, int]
+
+
+def _known(checked: Sequence[Disclosed]) -> dict[int, dict[str, _Known]]:
+    """Return for each unit the responses to which its perturbed contribution is known to somebody.
+
+    Of responses that are known as a sum only, the ratio is not known: they are one unknown.
+    """
+    known: dict[int, dict[str, _Known]] = {}
+    for number, found in enumerate(checked):
         for unknowns, finding in found.told.items():
             for unknown in unknowns:
                 for unit in found.unknowns.units_of(unknown).tolist():
-                    known.setdefault(unit, {}).setdefault(found.unknowns.response[unknown], finding)
+                    for leaf in found.unknowns.leaves[unknown]:
+                        known.setdefault(unit, {}).setdefault(leaf, _Known(finding, (number, unknown)))
     return known

@@ -20,15 +20,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from cellguard.errors import InternalError
-from cellguard.protect.perturb.modular import PRIMES, Factors, Residues, factor
+from cellguard.protect.perturb.modular import PRIMES, Factors, Residues, factor_gram
 from cellguard.protect.perturb.peeling import complete, peel_off, use
 from cellguard.table.facts import BoolArray
 
 Positions = npt.NDArray[np.int64]
-Target = Mapping[int, Fraction]
+Target = Mapping[int, int | Fraction]
 SAMPLES = 8
-_ATTEMPTS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +62,18 @@ class RowSpace:
     def core(self) -> tuple[int, int]:
         """The rows and unknowns that are left to dense elimination."""
         return len(self._peeled.rows), len(self._peeled.columns)
+
+    def basis(self) -> Positions:
+        """Return rows that are independent and span all others; of rows that depend on each other the first ones."""
+        peeled = self._peeled
+        if not len(peeled.rows):
+            return np.sort(peeled.row)
+        return np.sort(np.concatenate([peeled.row, peeled.rows[self._solver(PRIMES[0]).independent]]))
+
+    def holds(self, target: Target) -> bool:
+        """Tell whether the rows have a combination that gives the target, modulo two primes."""
+        at = list(target)
+        return not any((_residues(target, prime) @ self.kernel(prime)[at] % prime).any() for prime in PRIMES[:2])
 
     def kernel(self, prime: int = PRIMES[0]) -> Residues:
         """Return random solutions of A v = 0 modulo the prime: unknowns by `SAMPLES`."""
@@ -157,15 +167,12 @@ class _Solver:
 
     @cached_property
     def _factored(self) -> tuple[Residues, Factors]:
-        for _ in range(_ATTEMPTS):
-            scale = self.random.integers(1, self.prime, self.core.shape[1])
-            spread = sp.csr_array((self.core.data * scale[self.core.indices], self.core.indices, self.core.indptr))
-            spread.resize(self.core.shape)
-            gram = (spread @ self.core.T).toarray() % self.prime
-            factors = factor(gram.astype(np.float64), self.prime)
-            if factors:
-                return scale, factors
-        raise InternalError("a random elimination failed many times in a row")
+        return factor_gram(self.core, self.prime, self.random)
+
+    @property
+    def independent(self) -> BoolArray:
+        """Which rows of the core do not depend on earlier ones."""
+        return self._factored[1].independent
 
     @cached_property
     def kernel(self) -> Residues:
@@ -185,8 +192,7 @@ class _Solver:
         p, m, peeled = self.prime, self.matrix, self.peeled
         target = np.zeros((m.shape[1], len(targets)), np.int64)
         for at, wanted in enumerate(targets):
-            for unknown, share in wanted.items():
-                target[unknown, at] = share.numerator * pow(share.denominator, -1, p) % p
+            target[list(wanted), at] = _residues(wanted, p)
         y = np.zeros((m.shape[0], len(targets)), np.int64)
         use(m.indptr, m.indices, m.data, peeled.row, peeled.column, ~peeled.alone, False, target, y, p)
         if len(peeled.rows):
@@ -196,6 +202,11 @@ class _Solver:
             target = (target - m[peeled.rows].T @ z) % p
         use(m.indptr, m.indices, m.data, peeled.row, peeled.column, peeled.alone, True, target, y, p)
         return y, np.asarray(~target.any(axis=0), bool)
+
+
+def _residues(target: Target, prime: int) -> Residues:
+    shares = [Fraction(share) for share in target.values()]
+    return np.array([s.numerator * pow(s.denominator, -1, prime) % prime for s in shares], np.int64)
 
 
 def _lift(residues: Sequence[Residues]) -> Combination | None:

@@ -42,7 +42,7 @@ class Needs:
     @property
     def sensitive(self) -> BoolArray:
         """Which cells are unsafe without noise."""
-        return np.asarray(self.need > _DUST * self.size, bool)
+        return needy(self.need, self.size)
 
     @cached_property
     def accuracy(self) -> FloatArray:
@@ -67,9 +67,25 @@ def needs_of(table: CalibrationTable) -> Needs:
     size = table.sums(np.abs(records.weighted(table.response))) if negative else table.total
     top = np.abs(table.largest.value)
     largest, coalition = top[:, 0], top[:, 1 : rule.n].sum(axis=1)
-    rest = size - coalition - largest
-    rest = np.where(np.abs(rest) <= _DUST * size, 0.0, rest)
+    rest = rest_of(size, largest + coalition)
     return Needs(table, largest, coalition, rest, size, rule.accuracy * largest - rule.prior * rest)
+
+
+def rest_of(size: FloatArray, known: FloatArray) -> FloatArray:
+    """Return what is left of a size besides the n largest; rounding dust is nothing."""
+    rest = size - known
+    return np.where(np.abs(rest) <= _DUST * size, 0.0, rest)
+
+
+def needy(need: FloatArray, size: FloatArray) -> BoolArray:
+    """Tell which needs are more than rounding dust."""
+    return np.asarray(need > _DUST * size, bool)
+
+
+def in_spite_of(noise: FloatArray, need: FloatArray, size: FloatArray) -> BoolArray:
+    """Tell which needs are not met by this noise; noise that reaches the need exactly is enough."""
+    slack = np.maximum(_DUST * size, _REACHED * need)
+    return np.asarray(needy(need, size) & (need - np.abs(noise) > slack), bool)
 
 
 def s_n(needs: Needs, noise: FloatArray) -> FloatArray:
@@ -79,8 +95,7 @@ def s_n(needs: Needs, noise: FloatArray) -> FloatArray:
 
 def still_unsafe(needs: Needs, noise: FloatArray) -> BoolArray:
     """Tell which cells are unsafe with this noise; noise that reaches the need exactly is enough."""
-    slack = np.maximum(_DUST * needs.size, _REACHED * needs.need)
-    return np.asarray(needs.sensitive & (s_n(needs, noise) > slack), bool)
+    return in_spite_of(noise, needs.need, needs.size)
 
 
 def supersensitive(needs: Needs, rule: Dominance | None = None) -> BoolArray:

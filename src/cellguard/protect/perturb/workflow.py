@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from cellguard.errors import InputError, listing
 from cellguard.protect.perturb.conflicts import Protected, conflicts
-from cellguard.protect.perturb.disclosed import Watch, disclosed
+from cellguard.protect.perturb.disclosed import disclosed
 from cellguard.protect.perturb.finding import Cell, Finding
 from cellguard.protect.perturb.incidence import CalibrationTable
 from cellguard.protect.perturb.mu import choose_mu
@@ -26,6 +26,7 @@ from cellguard.protect.perturb.ratios import ratios
 from cellguard.protect.perturb.redesign import redesign
 from cellguard.protect.perturb.sensitivity import Needs, needs_of, s_n, still_unsafe, supersensitive
 from cellguard.protect.perturb.unknowns import families, unknowns_of
+from cellguard.protect.perturb.watch import Watch
 from cellguard.table.facts import BoolArray, FloatArray
 
 Tell = Callable[[str], None]
@@ -65,8 +66,9 @@ class Perturbed:
 class Check:
     """What the checks before release found. ``checked`` is False where they were left out, as was asked.
 
-    ``limits`` say what was not looked at, ``unseen`` which tables that the multipliers were drawn for took no part.
-    Findings that forbid a release are ``open`` unless all their cells are ``accepted``.
+    ``limits`` say what was not looked at, ``unseen`` which tables that the multipliers were drawn for took no part: in
+    either case nothing is proven, and nothing is released unless ``unproven`` says that it may be. Findings that forbid
+    a release are ``open`` unless all their cells are ``accepted``.
     """
 
     tables: tuple[Perturbed, ...]
@@ -76,6 +78,7 @@ class Check:
     accepted: frozenset[Cell] = frozenset()
     checked: bool = True
     unseen: tuple[str, ...] = ()
+    unproven: bool = False
 
     @cached_property
     def open(self) -> tuple[Finding, ...]:
@@ -84,16 +87,26 @@ class Check:
 
     def is_accepted(self, finding: Finding) -> bool:
         """Tell whether all cells of a finding were accepted; a conflict cannot be."""
-        return finding.kind != "conflict" and bool(finding.cells) and self.accepted.issuperset(finding.cells)
+        return _all_in(self.accepted, finding)
 
     @property
     def verdict(self) -> str:
-        """``safe``, ``unsafe``, ``not checked``, or ``safe by itself``: combinations with other tables not checked."""
+        """``safe``, ``unsafe``, ``not checked``, ``not proven`` or ``safe by itself``.
+
+        Not proven: something was not looked at. Safe by itself: only combinations with other tables were not.
+        """
         if self.open:
             return "unsafe"
         if not self.checked:
             return "not checked"
+        if self.limits:
+            return "not proven"
         return "safe by itself" if self.unseen else "safe"
+
+    @property
+    def released(self) -> bool:
+        """Whether there may be a release: it is proven safe, or the user answers for what was not checked."""
+        return self.verdict in {"safe", "not checked"} or (self.unproven and self.verdict != "unsafe")
 
     @cached_property
     def statistics(self) -> NoiseStatistics:
@@ -109,7 +122,18 @@ class Check:
         """Say what can be done: recode, another method, another set of tables; of a conflict, publish one only."""
         others = [f for f in self.open if f.kind != "conflict"]
         found = [*self._recoding(), *self._method(), *self._set(others)] if others else []
-        return [*self._conflicts(), *found]
+        return [*self._conflicts(), *found, *self._proof()]
+
+    def _proof(self) -> list[str]:
+        """Say what can be done where nothing forbids the release but the proof is missing."""
+        if self.released or self.open:
+            return []
+        found = []
+        if self.limits:
+            found.append("prove it: use fewer tables, codes or levels, so that everything can be looked at")
+        if self.unseen:
+            found.append(f"prove it: add {listing(self.unseen)} to the job, so that combinations with them are checked")
+        return [*found, "or answer for it yourself: `unproven: accept` releases it, and every file says so"]
 
     def _conflicts(self) -> list[str]:
         mixed = [f.cells for f in self.open if f.kind == "conflict"]
@@ -164,21 +188,22 @@ def check_tables(
     accept: Iterable[Cell] = (),
     others: Sequence[Protected] = (),
     unseen: Sequence[str] = (),
+    unproven: bool = False,
     checked: bool = True,
     tell: Tell = lambda _: None,
 ) -> Check:
     """Perturb the tables and check them: S_N of every cell, the linear system, ratios, conflicts with other tables.
 
     ``accept`` are cells that may be released although they are unsafe; ``others`` are tables published elsewhere, and
-    ``unseen`` names of tables from the same multipliers that are not among ``tables``. With ``checked`` False only
-    conflicts are looked for, and the verdict says so.
+    ``unseen`` names of tables from the same multipliers that are not among ``tables``. With ``unproven`` a release does
+    not need a proof that is complete. With ``checked`` False only conflicts are looked for, and the verdict says so.
     """
     if not tables:
         raise InputError("there is no table to perturb; name at least one")
     made = tuple(Perturbed(t, multipliers.totals(t), needs_of(t)) for t in tables)
     perturbed = [Protected(t.name, t.response, "perturb", t.table.population) for t in tables]
     found = list(conflicts([*perturbed, *others], multipliers.definitions))
-    limits: list[str] = []
+    known, limits = _known(accept, tables), list[str]()
     if checked:
         tell("checking every cell")
         found += [finding for here in made for finding in _sensitive(here)]
@@ -186,12 +211,13 @@ def check_tables(
         leaves = multipliers.by_leaf([t.response for t in tables])
         added = {leaf: multipliers.contributions(leaf) for leaf in leaves}
         systems = [unknowns_of(family, added, definitions) for family in families(tables, definitions)]
-        results = [disclosed(system, watch, tell=tell) for system in systems]
+        forbidden = any(not _all_in(known, f) for f in found)
+        accepts = partial(_all_in, known)
+        results = [disclosed(system, watch, accepts=accepts, unsafe=forbidden, tell=tell) for system in systems]
         found += [finding for result in results for finding in result.findings]
         found += ratios(results, leaves)
         limits = [limit for result in results for limit in result.limits]
-    known, looked = _known(accept, tables), tuple(dict.fromkeys(limits))
-    return Check(made, multipliers, tuple(found), looked, known, checked, tuple(unseen))
+    return Check(made, multipliers, tuple(found), tuple(dict.fromkeys(limits)), known, checked, tuple(unseen), unproven)
 
 
 def _sensitive(here: Perturbed) -> list[Finding]:
@@ -210,6 +236,10 @@ def _sensitive(here: Perturbed) -> list[Finding]:
         text = f"a coalition can estimate its largest contributor too closely: {why}"
         found.append(Finding("sensitive", text, (here.name(cell),), figures=figures))
     return found
+
+
+def _all_in(accepted: frozenset[Cell], finding: Finding) -> bool:
+    return finding.kind != "conflict" and bool(finding.cells) and accepted.issuperset(finding.cells)
 
 
 def _known(accept: Iterable[Cell], tables: Sequence[CalibrationTable]) -> frozenset[Cell]:

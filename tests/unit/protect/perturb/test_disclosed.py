@@ -10,17 +10,13 @@ from hypothesis import strategies as st
 from cellguard.errors import InputError
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.protect.perturb.disclosed import (
-    Watch,
-    disclosed,
-    few_contributors,
-    if_deviations_are_equal,
-    together,
-)
+from cellguard.protect.perturb.disclosed import disclosed, if_deviations_are_equal
 from cellguard.protect.perturb.incidence import calibration_table
+from cellguard.protect.perturb.listed import few_contributors, together
 from cellguard.protect.perturb.respondents import respondents
 from cellguard.protect.perturb.rule import NoiseRule
 from cellguard.protect.perturb.unknowns import families, unknowns_of
+from cellguard.protect.perturb.watch import Watch
 
 from .linear_oracle import rank
 
@@ -110,7 +106,7 @@ def test_definitions_make_one_system():
     assert [len(f) for f in families(chosen, parts)] == [3]
     assert [len(f) for f in families(chosen, {})] == [1, 1, 1]
     system = unknowns_of(chosen, {"X": np.full(8, 11.0), "Y": np.full(8, 5.5)}, parts)
-    assert set(system.response) == {"X", "Y"}
+    assert set(system.leaves) == {("X",), ("Y",)}
     assert system.totals.tolist() == (system.members @ system.perturbed).tolist()
 
 
@@ -126,10 +122,14 @@ def test_a_dominating_contribution_is_bounded_by_what_others_can_be():
     assert any("not worked out" in limit for limit in without.limits)
 
 
-def test_negative_contributions_are_not_bounded_and_this_is_said():
-    tables = tables_of({"region": ["N", "N", "S", "S", "S"]}, {"x": [5.0, -7, 1, 2, 3]})
-    found = disclosed(unknowns_of(tables, {"x": np.array([5.0, -7, 1, 2, 3])}))
-    assert any("0 or more" in limit for limit in found.limits)
+def test_a_response_that_may_be_negative_bounds_nobody():
+    codes = {"one": ["P", "P", "Q", "Q", "Q", "Q"], "two": ["R", "S", "S", "R", "R", "R"]}
+    for last, bounded in ((70.0, True), (-70.0, False)):
+        values = np.array([96.0, 2, 2, 50, 60, last])
+        tables = tables_of(codes, {"x": values}, unit=list("abcdef"), rule=NoiseRule(1, 70))
+        found = disclosed(unknowns_of(tables, {"x": values}))
+        assert any(f.kind == "interval" for f in found.findings) == bounded
+        assert not found.limits
 
 
 def test_pairs_in_several_sparse_cells_are_listed():

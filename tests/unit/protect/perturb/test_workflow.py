@@ -19,6 +19,7 @@ from cellguard.protect.perturb.multipliers import Settings, load_multipliers, ma
 from cellguard.protect.perturb.respondents import respondents
 from cellguard.protect.perturb.rule import NoiseRule
 from cellguard.protect.perturb.saved import Saved, fingerprints, read_saved, write_saved
+from cellguard.protect.perturb.watch import Watch
 from cellguard.protect.perturb.workflow import check_tables
 from cellguard.protect.perturb.zes import Zes
 
@@ -143,6 +144,27 @@ def test_a_set_that_was_not_checked_with_earlier_tables_is_not_plainly_safe():
     assert check_tables(tables, made).verdict == "safe"
     assert check_tables(tables, made, unseen=["earlier"]).verdict == "safe by itself"
     assert check_tables(tables, made, unseen=["earlier"], checked=False).verdict == "not checked"
+
+
+def test_only_what_is_proven_is_released_unless_somebody_answers_for_it():
+    records = firms()
+    tables = [table(records, ("region",))]
+    made = make_multipliers(records, tables, seed=5)
+    part = Watch(programs=0)
+    for options, verdict in (
+        ({}, "safe"),
+        ({"watch": part}, "not proven"),
+        ({"unseen": ["earlier"]}, "safe by itself"),
+        ({"watch": part, "unseen": ["earlier"]}, "not proven"),
+    ):
+        strict = check_tables(tables, made, **options)
+        lenient = check_tables(tables, made, unproven=True, **options)
+        assert (strict.verdict, lenient.verdict) == (verdict, verdict)
+        assert (strict.released, lenient.released) == (verdict == "safe", True)
+        assert bool(strict.advice()) == (verdict != "safe") and not lenient.advice()
+    lone = firms(lone=True)
+    tables = [table(lone, ("region",))]
+    assert not check_tables(tables, make_multipliers(lone, tables, seed=5), unproven=True).released
 
 
 def test_zes_mu_chooses_mu():
