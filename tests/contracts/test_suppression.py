@@ -55,7 +55,7 @@ def is_safe(needs, hidden):
     """Tell by enumerating all vertices whether every need is reached."""
     if not hidden.any():
         return True
-    problem = pose(needs, hidden, grains_of(needs.tables))
+    problem = pose(needs, hidden, grains_of(needs.world))
     matrix = problem.matrix.toarray()
     down, up = (np.minimum(bound, FAR * 1000) for bound in (problem.down, problem.up))
     low, high = ends_by_vertices(matrix, down, up)

@@ -84,7 +84,7 @@ def join_tree(edges: Sequence[Attributes]) -> list[Cluster]:
 
     >>> a, b, c = ("a", 1), ("b", 1), ("c", 1)
     >>> join_tree([frozenset({a, b}), frozenset({b, c}), frozenset({b})])
-    [Cluster(edges=(0,), parent=2), Cluster(edges=(2,), parent=2), Cluster(edges=(1,), parent=None)]
+    [Cluster(edges=(0,), parent=1), Cluster(edges=(1,), parent=2), Cluster(edges=(2,), parent=None)]
     >>> join_tree([frozenset({a, b}), frozenset({b, c}), frozenset({a, c})])
     [Cluster(edges=(0, 1, 2), parent=None)]
     """
