@@ -86,10 +86,9 @@ class Session:
     def solve(self) -> Solution:
         """Solve, and return the solution if there is one."""
         # A warning (say, an unbounded ray found late) still has a model status that tells the truth.
-        large = self._mixed or self._highs.getNumCol() >= _LARGE
-        if (self._run_watched() if large else self._highs.run()) == highspy.HighsStatus.kError:
-            raise InternalError("the solver failed")
-        found = self._highs.getModelStatus()
+        found = self._run()
+        if found == highspy.HighsModelStatus.kUnknown:
+            found = self._run_again()
         if found not in _STATUS:
             raise InternalError(f"the solver ended with {found}")
         info = self._highs.getInfo()
@@ -104,6 +103,27 @@ class Session:
             np.asarray(solution.row_dual, float),
             bound,
         )
+
+    def _run(self) -> highspy.HighsModelStatus:
+        large = self._mixed or self._highs.getNumCol() >= _LARGE
+        if (self._run_watched() if large else self._highs.run()) == highspy.HighsStatus.kError:
+            raise InternalError("the solver failed")
+        return self._highs.getModelStatus()
+
+    def _run_again(self) -> highspy.HighsModelStatus:
+        """Solve from scratch, with presolve and, if need be, the other algorithm: a basis may be beyond repair."""
+        before = self._highs.getOptionValue("presolve")[1]
+        self._set("presolve", "on")
+        found = highspy.HighsModelStatus.kUnknown
+        for algorithm in ("simplex", "ipm"):
+            self._check(self._highs.clearSolver(), "clearSolver")
+            self._set("solver", algorithm)
+            found = self._run()
+            if found != highspy.HighsModelStatus.kUnknown:
+                break
+        self._set("solver", "choose" if self._mixed else "simplex")
+        self._set("presolve", before)
+        return found
 
     def _run_watched(self) -> highspy.HighsStatus:
         """Run in a thread, so that Ctrl-C and the watcher can stop the solver, which hears neither by itself."""

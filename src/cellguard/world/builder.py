@@ -26,7 +26,7 @@ class Room:
     """A cluster of one response: the tables in it, its partition of each dimension, and its atoms with their cells.
 
     ``cell`` is the cell of the whole numbering that each atom is: a listed one, or one between. ``crossing`` tells that
-    several tables meet in it.
+    several tables meet in it, and ``asked`` whether anybody wants to know its atoms.
     """
 
     tables: tuple[int, ...]
@@ -35,6 +35,7 @@ class Room:
     cell: Positions
     parent: int | None
     crossing: bool
+    asked: bool = True
 
     def __len__(self) -> int:
         return len(self.cell)

@@ -115,6 +115,17 @@ def _largest(matrix: sp.csr_array, inside: FloatArray, each: int) -> Positions:
     return np.unique(matrix.indices[order][rank < each])
 
 
+def refuse_contradiction(ties: Ties) -> None:
+    """Refuse tables of which one says that there is nothing where another has a value."""
+    bad = np.flatnonzero(ties.empty & (ties.tables.value != 0))
+    if len(bad):
+        raise InputError(
+            f"{ties.tables.told_name(int(bad[0]))} is not 0, but other tables of the same respondents have no row "
+            f"there, or a count of 0 ({len(bad)} cells contradict other tables in this way); check that every row of "
+            "each table is given, or name the populations differently"
+        )
+
+
 def _refuse(ties: Ties, cells: Positions) -> None:
     tables = ties.tables
     response, population = tables.topics[ties.topic[cells[0]]]

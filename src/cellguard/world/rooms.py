@@ -91,7 +91,7 @@ def _room(
     labels = {name: detail[name].parts[at] for name, at in level.items() if at}
     several = len(members) > 1
     if several and not builder.crossing:
-        return Room(members, labels, {}, np.zeros(0, np.intp), cluster.parent, True)
+        return Room(members, labels, {}, np.zeros(0, np.intp), cluster.parent, True, asked=False)
     atoms: Columns | None = None
     for i in _in_order(members, detail):
         sight = builder.sights[i] if i in own else strict[i]
@@ -129,7 +129,7 @@ def _in_order(members: Sequence[int], detail: Mapping[str, Detail]) -> list[int]
 
 def tie_room(builder: Builder, room: Room, own: Sequence[int]) -> None:
     """Tie the finest cells of a cluster's tables to its atoms."""
-    if room.crossing and not len(room):
+    if not room.asked:
         return
     for i in room.tables:
         if i not in own:
@@ -163,7 +163,7 @@ def _finest_rows(sight: Sight, choice: int) -> BoolArray:
 
 def tie_neighbours(builder: Builder, room: Room, other: Room, own: Sequence[int], detail: Mapping[str, Detail]) -> None:
     """Make two clusters agree on what they share: their sums over each combination of common parts are equal."""
-    if (room.crossing and not len(room)) or (other.crossing and not len(other)):
+    if not (room.asked and other.asked):
         return
     common: dict[str, Labels] = {}
     for name in room.labels:

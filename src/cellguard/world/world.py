@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.relations import Relations
 from cellguard.table.tableset import TableSet
-from cellguard.world.complete import complete
+from cellguard.world.complete import complete, refuse_contradiction
 from cellguard.world.knowledge import Knowledge, listed_bounds
 from cellguard.world.ties import Ties, tie_tables
 
@@ -122,6 +122,7 @@ def see_world(tables: TableSet, knowledge: Knowledge) -> World:
     A cell between is not negative, unless values may be. A count that readers know not to be empty is at least 1.
     """
     ties = tie_tables(tables, crossing=knowledge.crossing)
+    refuse_contradiction(ties)
     low, high = listed_bounds(tables, knowledge)
     is_count = ties.by_topic(tables.is_count)
     n, many = len(tables), len(ties.topic)

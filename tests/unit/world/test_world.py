@@ -1,6 +1,7 @@
 """The world behind tables: cells between, crossing tables, emptiness; small cases with known answers."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -63,7 +64,7 @@ def test_coarse_and_fine_codes_in_two_tables_are_tied_without_new_cells():
     ties = tie_tables(linked)
     assert not len(ties.topic)
     ends = ties.relations.indptr
-    sums = [{linked.cell_name(c) for c in ties.relations.indices[a:b]} for a, b in zip(ends, ends[1:], strict=False)]
+    sums = [{linked.cell_name(c) for c in ties.relations.indices[a:b]} for a, b in pairwise(ends)]
     assert {"coarse: N", "fine: N1", "fine: N2"} in sums and {"coarse: S", "fine: S1", "fine: S2"} in sums
 
 
@@ -81,6 +82,15 @@ def test_tables_that_contradict_each_other_are_refused():
     """a goes with b and with c, so that b must go with c; all totals of one dimension agree."""
     ab, ac, _ = cube({"000": 2, "111": 2})
     bc = cube({"001": 2, "110": 2})[2]
+    with pytest.raises(InputError, match="other tables of the same respondents have no row there"):
+        see_world(link([ab, ac, bc]), Knowledge())
+
+
+def test_tables_without_a_table_behind_them_are_refused():
+    """With every combination possible the cells are there, but some would have to be negative."""
+    whole = {f"{i}{j}{k}": 1 for i in "01" for j in "01" for k in "01"}
+    ab, ac, _ = cube(whole | {"000": 9, "111": 9})
+    bc = cube(whole | {"001": 9, "110": 9})[2]
     with pytest.raises(InputError, match="contradict each other: each adds up, but no set of records can have all"):
         see_world(link([ab, ac, bc]), Knowledge())
 
