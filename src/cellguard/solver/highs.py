@@ -24,6 +24,7 @@ _STATUS = {
     highspy.HighsModelStatus.kIterationLimit: Status.stopped,
     highspy.HighsModelStatus.kSolutionLimit: Status.stopped,
     highspy.HighsModelStatus.kInterrupt: Status.stopped,
+    highspy.HighsModelStatus.kUnknown: Status.stopped,  # even from scratch the solver could not tell
 }
 _NOTHING = np.zeros(0)
 _LARGE = 3_000  # columns from which a solve may take so long that somebody wants to stop it

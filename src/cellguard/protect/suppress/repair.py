@@ -17,6 +17,7 @@ from cellguard.table.facts import BoolArray, FloatArray
 _LADDER = ((2, 6, 300), (3, 10, 1_500), (5, 20, 6_000))
 _FAR = 1e5
 _SCALINGS = 4
+_DEAREST = 1e7  # how many times the usual cost the dearest cell has
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,8 +171,8 @@ class _Network:
         room = np.clip(self.upper, 1e-9, 1.0)
         cost = np.concatenate([slope, slope]) / room
         some = cost[cost > 0]
-        # A touch of cost on hidden cells keeps moves short.
-        cost = (cost / np.median(some) if len(some) else cost) + 1e-6
+        # A touch of cost on hidden cells keeps moves short; more orders of magnitude than this confuse the solver.
+        cost = (np.minimum(cost / np.median(some), _DEAREST) if len(some) else cost) + 1e-6
         zero = np.zeros(self.matrix.shape[0])
         program = Program(self.matrix, zero, zero, self.lower, self.upper, cost)
         found = solve(program, presolve=n > 500)
