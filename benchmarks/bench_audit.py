@@ -66,7 +66,7 @@ def job_of(findings: cg.Findings) -> cg.Job:
 def intervals() -> Iterator[str]:
     _, needs = needs_of("2d-2k")
     pattern = suppress(needs, np.maximum(needs.tables.value, 1.0)).pattern
-    problem = pose(needs, pattern.unknown, grains_of(needs.tables))
+    problem = pose(needs, pattern.unknown, grains_of(needs.world))
     seconds, ends = cpu(lambda: exact_moves(problem, tell=lambda text: None))
     yield f"{len(needs.tables):,} cells, all {len(problem.cells):,} exact intervals: {seconds:.2f} CPU s (bar 20)"
     sample = np.random.default_rng(1).choice(len(problem.cells), 60, replace=False)
