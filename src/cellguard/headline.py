@@ -171,11 +171,16 @@ def no_rule(without: Sequence[str], tables: int) -> str:
     return "No rule was applied" + (f" to {listing(without)}" if len(without) < tables else "")
 
 
-def foreign(disclosed: int) -> str:
-    """Return the headline about tables made elsewhere, of which only what is disclosed exactly can be told."""
+def foreign(disclosed: int, untied: Sequence[str] = ()) -> str:
+    """Return the headline about tables made elsewhere, of which only what is disclosed exactly can be told.
+
+    ``untied`` is what could not be looked at.
+    """
     if disclosed:
         cells = "1 suppressed cell" if disclosed == 1 else f"{disclosed:,} suppressed cells"
         return f"UNSAFE: an outsider can work out {cells} exactly; do not publish"
+    if untied:
+        return f"NOT PROVEN: {'; '.join(untied)}; do not publish"
     return "No suppressed cell is disclosed exactly. (How near one may come is in --intervals.)"
 
 

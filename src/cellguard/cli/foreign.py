@@ -115,8 +115,8 @@ def _summary(found: Intervals) -> dict[str, Any]:
     how = explain(found.ties, found.ties.relations, found.unknown, found.lower, found.upper, disclosed[:100])
     return {
         "step": "audit",
-        "verdict": "unsafe" if disclosed else "not exactly disclosed",
-        "headline": foreign(len(disclosed)),
+        "verdict": "unsafe" if disclosed else "undecided" if found.ties.open else "not exactly disclosed",
+        "headline": foreign(len(disclosed), found.ties.open),
         "set": {"cells": len(tables), "suppressed": int(found.unknown.sum()), "disclosed": len(disclosed)},
         "failing": [
             {"cell": tables.cell_name(c), "lower": float(found.lower[c]), "upper": float(found.upper[c]), "how": words}
