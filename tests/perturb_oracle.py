@@ -37,6 +37,15 @@ def echelon(rows):
     return form
 
 
+def lies_in(form, vector):
+    """Whether a vector is a combination of the rows of an echelon form."""
+    left = [Fraction(x) for x in vector]
+    for pivot, row in form.items():
+        f = left[pivot]
+        left = [a - f * b for a, b in zip(left, row, strict=True)] if f else left
+    return not any(left)
+
+
 class Attacker:
     """Knows which record is in which published cell, and so which sums of contributions are determined."""
 
@@ -54,11 +63,7 @@ class Attacker:
 
     def gives(self, shares):
         """Whether a combination of cells holds the groups with these shares, and nothing else."""
-        left = [Fraction(s) for s in shares]
-        for pivot, row in self.form.items():
-            f = left[pivot]
-            left = [a - f * b for a, b in zip(left, row, strict=True)] if f else left
-        return not any(left)
+        return lies_in(self.form, shares)
 
     def is_smallest(self, shares):
         """Whether no other combination of cells holds only groups that are among these."""

@@ -14,13 +14,14 @@ from cellguard.files.jobfile import Job
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.perturbation import perturb_job, release_perturbed
+from cellguard.protect.perturb.attributes import define
 from cellguard.protect.perturb.incidence import calibration_table
 from cellguard.protect.perturb.multipliers import make_multipliers
 from cellguard.protect.perturb.respondents import respondents
 from cellguard.protect.perturb.rule import NoiseRule
 from cellguard.protect.perturb.workflow import check_tables
 
-from perturb_oracle import Attacker, Record
+from perturb_oracle import Attacker, Record, echelon, lies_in
 
 TABLES = {("muni",): 0.6, ("town",): 0.05, ("size",): 0.15, ("muni", "size"): 0.15, ("class", "muni"): 0.05}
 COLUMN = {"muni": 1, "town": 1, "size": 2, "class": 2}
@@ -161,7 +162,7 @@ def agree(check, attacker, rule, seen):
 def test_jobs_that_are_called_safe_determine_no_unsafe_sum(tmp_path):
     """Levels, groupings, one column under two names, tables without totals: brute force agrees on the whole job."""
     seen = Counter()
-    for seed in range(100):
+    for seed in range(70):
         drawn = Drawn(seed, tmp_path / str(seed))
         done = perturb_job(drawn.job())
         attacker = drawn.attacker(done)
@@ -172,7 +173,7 @@ def test_jobs_that_are_called_safe_determine_no_unsafe_sum(tmp_path):
             release_perturbed(done, drawn.folder / "out")
             for table in drawn.tables:
                 assert released(drawn.folder, table) == set(drawn.cells(table)), seed
-    assert seen["safe"] >= 40 and seen["implied only"] >= 10, seen
+    assert seen["safe"] >= 25 and seen["implied only"] >= 6, seen
 
 
 def contributions(rng, n, k, kind):
@@ -231,3 +232,64 @@ def test_sums_and_differences_are_those_that_brute_force_finds():
         if len(attacker.groups) <= 8:
             agree(check_tables(tables, drawn), attacker, tables[0].rule, seen)
     assert seen["safe"] >= 60 and seen["unsafe"] >= 20 and seen["difference"] >= 4 and seen["implied only"] >= 5, seen
+
+
+PARTS = {"x": {"x": 1}, "y": {"y": 1}}
+
+
+def defined(seed):
+    """Tables of two responses and of their sum or difference, which need not all be shown."""
+    rng = np.random.default_rng(seed)
+    sign, n = int(rng.choice([-1, -1, 1])), int(rng.integers(1, 3))
+    many = rng.integers(n + 3, 8, int(rng.integers(3, 6)))
+    group = np.repeat(np.arange(len(many)), many)
+    y = np.round(rng.uniform(50, 150, len(group)))
+    more = np.round(rng.uniform(10, 30, len(group)))
+    more[np.searchsorted(group, np.flatnonzero(rng.random(len(many)) < 0.6))] = np.round(rng.uniform(100, 900))
+    x = y + more if sign < 0 else more
+    codes = {name: rng.integers(0, rng.integers(2, 4), len(many))[group].astype(str) for name in "ab"}
+    records = respondents(codes, {"x": x, "y": y, "z": x + sign * y})
+    rule, tables = NoiseRule(n, float(rng.choice([60, 70, 80]))), []
+    for number in range(int(rng.integers(2, 6))):
+        name, response = str(rng.choice(["a", "b"])), str(rng.choice(list("xyzz")))
+        levels = [{name: [1]}, {name: [0]}, None][int(rng.integers(0, 3))]
+        by = [Dimension(name, flat(list(records.labels[name])))]
+        tables.append(calibration_table(records, by, response, name=f"t{number}", rule=rule, levels=levels))
+    sums = define(["z = x - y" if sign < 0 else "z = x + y"])
+    return tables, make_multipliers(records, tables, seed=seed, definitions=sums), {**PARTS, "z": {"x": 1, "y": sign}}
+
+
+def unsafe_sums(tables, drawn, parts):
+    """Return the unsafe sums of each response over groups of records that cells of all responses determine."""
+    shown = [(parts[t.response], row) for t in tables for row in t.members.toarray()]
+    key = [tuple(row[i] for _, row in shown) for i in range(len(drawn.records))]
+    groups = list(dict.fromkeys(key))
+    place = np.array([groups.index(k) for k in key])
+    cells = [[part.get(leaf, 0) * int(g[at]) for leaf in "xy" for g in groups] for at, (part, _) in enumerate(shown)]
+    form, rule, found = echelon(cells), tables[0].rule, []
+    for (response, part), chosen in itertools.product(parts.items(), itertools.product((0, 1), repeat=len(groups))):
+        inside = np.array(chosen, bool)[place]
+        sizes = np.sort(np.abs(drawn.records.plain(response)[inside]))[::-1]
+        shares = [part.get(leaf, 0) * s for leaf in "xy" for s in chosen]
+        if not sizes.any() or not lies_in(form, shares):
+            continue
+        added = sum(sign * drawn.contributions(leaf) for leaf, sign in part.items())
+        noise = (added - drawn.records.plain(response))[inside].sum()
+        need = rule.accuracy * sizes[0] - rule.prior * sizes[rule.n :].sum()
+        if need - abs(noise) > 1e-7 * sizes.sum():
+            found.append((response, shares in cells))
+    return found
+
+
+def test_responses_that_follow_from_others_are_judged_too():
+    """Profit is revenue less cost: whoever knows both knows it, and it may be dominated where they are not."""
+    seen = Counter()
+    for seed in range(120):
+        tables, drawn, parts = defined(seed)
+        wanted, done = unsafe_sums(tables, drawn, parts), check_tables(tables, drawn)
+        assert not done.limits and (done.verdict == "unsafe" or not wanted), seed
+        if any(f.kind == "implied" and "a sum of" in f.text for f in done.findings):
+            assert wanted, seed
+        seen[done.verdict] += 1
+        seen["implied only"] += bool(wanted) and not any(cell for _, cell in wanted)
+    assert seen["safe"] >= 40 and seen["implied only"] >= 4, seen

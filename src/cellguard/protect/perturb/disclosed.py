@@ -179,8 +179,9 @@ def _implied(
     for judge in judges:
         unsafe = unsafe or any(not accepts(f) for f in findings)
         few = min(_FEW_SEARCHES, _UNSAFE_ANYWAY // max(len(listed), 1))
-        searches = min(watch.searches, few) if unsafe else watch.searches
-        found = implied(cells, judge, listed, searches=searches, accepts=accepts)
+        looks = min(watch.looks, few) if unsafe else watch.looks
+        searches = max(watch.searches // max(len(listed), 1), _FEW_SEARCHES) if watch.searches else 0
+        found = implied(cells, judge, listed, looks=looks, searches=searches, accepts=accepts)
         findings += found.findings
         undecided += found.undecided
         exposed |= found.exposed

@@ -45,12 +45,12 @@ class Implied:
 
 
 def implied(
-    cells: Published, judge: Judge, told: BoolArray, *, searches: int, accepts: Accepts = lambda _: False
+    cells: Published, judge: Judge, told: BoolArray, *, looks: int, searches: int, accepts: Accepts = lambda _: False
 ) -> Implied:
     """Judge every sum of unknowns that the cells determine.
 
-    Unknowns that were ``told`` are findings already. At most so many units are searched for, and the search about a
-    unit ends with the first sum that is not accepted.
+    Unknowns that were ``told`` are findings already. At most so many units are looked at one by one, and so many of
+    them searched for; the search about a unit ends with the first sum that is not accepted.
     """
     sure = cells.sure & ~told
     findings = _determined(cells, judge, np.flatnonzero(sure & judge.unsafe))
@@ -60,16 +60,17 @@ def implied(
     hidden = hidden[~Surroundings(cells.independent, judge).surrounded(hidden)]
     hidden = hidden[np.argsort(-judge.gains[hidden], kind="stable")]
     sums, moves = Sums(cells.independent, cells.sure, judge), Moves(cells.independent, judge)
-    exposed, undecided = np.zeros(len(sure), bool), 0
+    exposed, undecided, spent = np.zeros(len(sure), bool), 0, 0
     for number, entry in enumerate([*noisy.tolist(), *hidden.tolist()]):
-        if number >= searches:
-            exposed[judge.unknown[entry]] = True
-            undecided += 1
-        elif sums.free[judge.unknown[entry]] or not moves.protect(entry):
+        here, end = int(judge.unknown[entry]), "undecided"
+        if number < looks and not sums.free[here] and moves.protect(entry):
+            continue
+        if number < looks and spent < searches:
             more, end = _searched(cells, sums, entry, accepts)
             findings += more
-            exposed[judge.unknown[entry]] |= end != "none"
-            undecided += end == "undecided"
+            spent += 1
+        exposed[here] |= end != "none"
+        undecided += end == "undecided"
     return Implied(tuple({f.combination() or f.cells: f for f in findings}.values()), undecided, exposed & ~cells.sure)
 
 

@@ -6,6 +6,8 @@ nobody there for more than tau: r_b = q (W_b - sum of max(x_u - tau, 0)). A coal
 (n - 1) tau besides, if no share is above that of g. So the unit t in g is safe if for some tau there is a move with
 
     v_g >= p X_t - q (W_g - X_t - sum of max(x_u - tau, 0) over the others in g) + q (n - 1) tau.
+
+If t is in other unknowns b too, these have (p + q) x_tb less; what this is below 0 is added on the right.
 """
 
 from __future__ import annotations
@@ -39,23 +41,21 @@ class Moves:
     judge: Judge
 
     def protect(self, entry: int) -> bool:
-        """Tell whether a unit in an unknown, given as an entry of ``amounts``, is proven safe in every sum with it.
-
-        Units in several unknowns are not looked at.
-        """
+        """Tell whether a unit in an unknown, given as an entry of ``amounts``, is proven safe in every sum with it."""
         own = float(abs(self.judge.system.amounts.data[entry]))
-        if self.judge.several[self.judge.system.amounts.indices[entry]]:
-            return False
         taus = [inf] if self.judge.rule.n == 1 else [share * own for share in _TAU]
         return any(self._reaches(entry, tau, many) for many, tau in product(_COLUMNS, taus))
 
     def _reaches(self, entry: int, tau: float, many: float) -> bool:
         """Tell whether the unit can move as far as it must, by a linear program over the largest unknowns."""
-        judge, rule, scale = self.judge, self.judge.rule, float(abs(self.judge.system.amounts.data[entry]))
-        known = self._known(tau)
-        rest = rule.prior * (judge.system.size - judge.by_unknown(known)) / scale
-        home = int(judge.unknown[entry])
-        least = (rule.accuracy + rule.prior) - (rest[home] + rule.prior * known[entry] / scale)
+        judge, rule, amounts = self.judge, self.judge.rule, self.judge.system.amounts
+        home, scale = int(judge.unknown[entry]), float(abs(amounts.data[entry]))
+        mine = amounts.indices == amounts.indices[entry]
+        own, known = np.where(mine, np.abs(amounts.data), 0.0), np.where(mine, 0.0, self._known(tau))
+        rest = rule.prior * (judge.system.size - judge.by_unknown(known))
+        rest = (rest - (rule.accuracy + rule.prior) * judge.by_unknown(own)) / scale
+        # Where the unit has other unknowns to gain from, each share of them is taken to be 1.
+        least = float(np.maximum(-rest, 0.0).sum()) - max(float(rest[home]), 0.0)
         least += 0.0 if rule.n == 1 else rule.prior * (rule.n - 1) * tau / scale
         if least <= 0:
             return True
@@ -65,9 +65,8 @@ class Moves:
         room[home] = least * (1 + _MARGIN)
         cost = np.where(kept == home, -1.0, 0.0)
         lower, zero = np.where(kept == home, 0.0, -room[kept]), np.zeros(self.matrix.shape[0])
-        found = solve(
-            Program(sp.csr_array(self._columns[:, kept]), zero, zero, lower, room[kept], cost), presolve=False
-        )
+        matrix = sp.csr_array(self._columns[:, kept])
+        found = solve(Program(matrix, zero, zero, lower, room[kept], cost), presolve=False)
         return found.status is Status.optimal and -found.objective >= least * (1 + _MARGIN / 2)
 
     @cached_property

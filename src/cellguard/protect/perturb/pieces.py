@@ -2,7 +2,7 @@
 
 Leaves that every table adds up in the same way are one piece. A response that is a difference of others (profit =
 revenue - cost) can be much smaller than its parts; it is a piece of its own then, with its own contributors' sizes,
-and that it is the difference of the others is something that everybody knows: a tie.
+and that it is the difference of the others is something that everybody knows: a tie. No table need show it for that.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ class Pieces:
     ties: tuple[Mapping[int, int], ...] = ()
 
 
-def pieces_of(parts: Sequence[Part], records: Respondents) -> Pieces:
+def pieces_of(parts: Sequence[Part], records: Respondents, others: Sequence[Part] = ()) -> Pieces:
     """Return the pieces of tables, given by the leaves of their responses with their signs.
+
+    ``others`` are responses that no table shows, but that follow from those that tables show.
 
     >>> from cellguard.protect.perturb.respondents import respondents
     >>> firms = respondents({}, {"home": [5, 7], "export": [2, 0], "cost": [6, 7]})
@@ -45,21 +47,32 @@ def pieces_of(parts: Sequence[Part], records: Respondents) -> Pieces:
     ([{'home': 1}, {'cost': 1}, {'home': 1, 'cost': -1}], [{2: 1, 0: -1, 1: 1}])
     """
     base = _together(parts)
+    ties: list[dict[int, int]] = []
     apart: list[Part] = []
-    for at, part in enumerate(parts):
-        inside = [(piece.leaves, piece.signs[at]) for piece in base if piece.signs[at]]
-        if part not in apart and _cancel(inside, records):
-            apart.append(part)
+    for part in [*parts, *others]:
+        inside = _made_of(part, base)
+        if part in apart or not _cancel([(base[at].leaves, sign) for at, sign in inside.items()], records):
+            continue
+        ties.append({len(base) + len(apart): 1, **{at: -sign for at, sign in inside.items()}})
+        apart.append(part)
     pieces = [
         Piece(piece.leaves, tuple(0 if part in apart else s for part, s in zip(parts, piece.signs, strict=True)))
         for piece in base
     ]
     pieces += [Piece(part, tuple(int(other == part) for other in parts)) for part in apart]
-    ties = []
-    for number, part in enumerate(apart):
-        signs = [piece.signs[parts.index(part)] for piece in base]
-        ties.append({len(base) + number: 1, **{at: -sign for at, sign in enumerate(signs) if sign}})
     return Pieces(tuple(pieces), tuple(ties))
+
+
+def _made_of(part: Part, base: Sequence[Piece]) -> dict[int, int]:
+    """Return the pieces that add up to a response, with their signs; nothing if there are none."""
+    found, left = {}, dict(part)
+    for at, piece in enumerate(base):
+        signs = {left.pop(leaf, 0) * sign for leaf, sign in piece.leaves.items()}
+        if len(signs) > 1:
+            return {}
+        if signs != {0}:
+            found[at] = signs.pop()
+    return {} if left else found
 
 
 def _together(parts: Sequence[Part]) -> list[Piece]:
@@ -77,6 +90,8 @@ def _together(parts: Sequence[Part]) -> list[Piece]:
 
 def _cancel(pieces: Sequence[tuple[Part, int]], records: Respondents) -> bool:
     """Tell whether the sum of some pieces, given with their signs, is smaller than they are for any record."""
+    if len(pieces) < 2:
+        return False
     amounts = [
         sign * np.sum([s * records.plain(leaf) for leaf, s in leaves.items()], axis=0) for leaves, sign in pieces
     ]

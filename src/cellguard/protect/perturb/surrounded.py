@@ -5,24 +5,26 @@ that g is not in, every combination of cells that holds g holds an unknown of Q 
 any c = A'y has c_g = sum of z_b c_b. So g is safe
 
 - if every unknown of Q is so large that it is more than the rest may be even without its largest contributors; or
-- if there are n sets without common unknowns, each unknown being more than the rest may be: a coalition of n - 1 can
-  know one unknown of n - 1 of them, and the one that is left is too much.
+- if there are n sets without common contributors, each unknown being more than the rest may be: a coalition of n - 1
+  can know unknowns of n - 1 of them, and that of the one that is left is too much.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from cellguard.protect.perturb.judged import Judge
 from cellguard.protect.perturb.modular import PRIMES, factor_gram
 from cellguard.table.facts import BoolArray, FloatArray
 
 Positions = npt.NDArray[np.int64]
-_CHUNK, _ALIKE = 256, 1.25
+_CHUNK, _ALIKE, _WIDE = 256, 1.25, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,17 +43,35 @@ class Surroundings:
         judge, found, random = self.judge, np.zeros(len(entries), bool), np.random.default_rng(0)
         n, q, system = judge.rule.n, judge.rule.prior, judge.system
         unknown, allowed = judge.unknown[entries], self._allowed(entries)
-        shared = np.where(judge.several[system.amounts.indices], np.abs(system.amounts.data), 0.0)
-        apart, beyond = q * (system.size - judge.by_unknown(shared)), q * (system.size - judge.top(n))
+        everywhere = np.where(self._wide[system.amounts.indices], np.abs(system.amounts.data), 0.0)
+        apart, beyond = q * (system.size - judge.by_unknown(everywhere)), q * (system.size - judge.top(n))
         for chunk in self._chunks(allowed):
             most, wanted = float(allowed[chunk].max()), unknown[chunk]
             found[chunk] = self._spanned(self._at_least(most, beyond, wanted), wanted, random)
             left = chunk[~found[chunk]]
-            sure = np.ones(len(left), bool)
-            for group in np.array_split(random.permutation(self._at_least(most, apart, wanted)), n):
-                sure[sure] = self._spanned(group, unknown[left[sure]], random)
+            group = random.integers(0, n, int(self._clusters.max(initial=0)) + 1)[self._clusters]
+            large, sure = self._at_least(most, apart, wanted), np.ones(len(left), bool)
+            for number in range(n):
+                sure[sure] = self._spanned(large[group[large] == number], unknown[left[sure]], random)
             found[left] = sure
         return found
+
+    @cached_property
+    def _wide(self) -> BoolArray:
+        """Units in so many unknowns that they would tie together what has little to do with each other."""
+        amounts = self.judge.system.amounts
+        return np.asarray(np.bincount(amounts.indices, minlength=amounts.shape[1]) > _WIDE, bool)
+
+    @cached_property
+    def _clusters(self) -> Positions:
+        """The cluster of each unknown: all unknowns of a unit are in one, so that a coalition of n - 1 is in n - 1."""
+        amounts = self.judge.system.amounts
+        there = np.flatnonzero(~self._wide[amounts.indices])
+        many, units = amounts.shape
+        edges = sp.csr_array(
+            (np.ones(len(there)), (self.judge.unknown[there], many + amounts.indices[there])), shape=(many + units,) * 2
+        )
+        return np.asarray(connected_components(edges, directed=False)[1][:many], np.int64)
 
     def _allowed(self, entries: Positions) -> FloatArray:
         """Return for each entry how much rest, times q, makes every sum safe that holds its unknown."""
@@ -79,9 +99,9 @@ class Surroundings:
         return [part for part in np.array_split(whole, few) if len(part)] if few else []
 
     def _at_least(self, least: float, size: FloatArray, without: Positions) -> Positions:
-        """Return the unknowns of some size, without those given."""
+        """Return the unknowns of some size, without the clusters of those given."""
         chosen = np.flatnonzero(size >= least)
-        return chosen[~np.isin(chosen, without)].astype(np.int64)
+        return chosen[~np.isin(self._clusters[chosen], self._clusters[without])].astype(np.int64)
 
     def _spanned(self, group: Positions, wanted: Positions, random: np.random.Generator) -> BoolArray:
         """Tell which wanted columns are combinations of those of a group, modulo a prime."""

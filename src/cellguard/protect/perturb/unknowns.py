@@ -83,12 +83,17 @@ class Unknowns:
 
 
 def families(tables: Sequence[CalibrationTable], definitions: Parts) -> list[tuple[CalibrationTable, ...]]:
-    """Return the tables in groups that share a response, directly or through definitions."""
+    """Return the tables in groups that share a response, directly or through definitions.
+
+    A definition ties its parts even if no table shows their sum: whoever knows the parts knows the sum.
+    """
+    links = [(set(definitions.get(table.response, {table.response: 1})), [table]) for table in tables]
+    shown = {leaf for leaves, _ in links for leaf in leaves}
+    links += [(set(part), []) for part in definitions.values() if shown.issuperset(part)]
     groups: list[tuple[set[str], list[CalibrationTable]]] = []
-    for table in tables:
-        leaves = set(definitions.get(table.response, {table.response: 1}))
-        touching = [g for g in groups if g[0] & leaves]
-        merged = (leaves.union(*(g[0] for g in touching)), [t for g in touching for t in g[1]] + [table])
+    for mine, here in links:
+        touching = [g for g in groups if g[0] & mine]
+        merged = (mine.union(*(g[0] for g in touching)), [t for g in touching for t in g[1]] + here)
         groups = [g for g in groups if g not in touching] + [merged]
     return [tuple(sorted(found, key=list(tables).index)) for _, found in groups]
 
@@ -102,8 +107,10 @@ def unknowns_of(
     derived response its leaves with their signs. Who contributes nothing to a response is no unknown of it.
     """
     records = tables[0].records
-    parts = [(definitions or {}).get(t.response, {t.response: 1}) for t in tables]
-    pieces = pieces_of(parts, records)
+    definitions = definitions or {}
+    parts = [definitions.get(t.response, {t.response: 1}) for t in tables]
+    leaves = {leaf for part in parts for leaf in part}
+    pieces = pieces_of(parts, records, [part for part in definitions.values() if leaves.issuperset(part)])
     blocks = [_block(records, tables, pieces, number, contributions) for number in range(len(pieces.pieces))]
     rows = [
         sp.hstack(

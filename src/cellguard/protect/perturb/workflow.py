@@ -155,6 +155,8 @@ class Check:
 
     def _method(self) -> list[str]:
         sensitive = sum(f.kind == "sensitive" for f in self.open)
+        if not sensitive and any(f.kind == "implied" for f in self.open):
+            return ["another method: a larger mu; findings.json says how much noise the sums that cells imply need"]
         if not sensitive:
             return ["another seed does not help: it is the cells' contributors that give the multipliers away"]
         settings = self.multipliers.settings
