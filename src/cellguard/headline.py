@@ -175,6 +175,9 @@ def foreign(disclosed: int, untied: Sequence[str] = ()) -> str:
     """Return the headline about tables made elsewhere, of which only what is disclosed exactly can be told.
 
     ``untied`` is what could not be looked at.
+
+    >>> foreign(0, ["the tables a, b, c cross in too many combinations"])
+    'NOT PROVEN: the tables a, b, c cross in too many combinations; do not publish'
     """
     if disclosed:
         cells = "1 suppressed cell" if disclosed == 1 else f"{disclosed:,} suppressed cells"
