@@ -23,18 +23,16 @@ from cellguard.protect.perturb.workflow import check_tables
 
 from perturb_oracle import Attacker, Record, echelon, lies_in
 
-TABLES = {("muni",): 0.6, ("town",): 0.05, ("size",): 0.15, ("muni", "size"): 0.15, ("class", "muni"): 0.05}
-COLUMN = {"muni": 1, "town": 1, "size": 2, "class": 2}
+TABLES = {("muni",): 0.65, ("size",): 0.15, ("muni", "size"): 0.2}
+COLUMN = {"muni": 1, "size": 2}
 LEVELS = {"muni": [*[[0, 1], [1]] * 6, [0], [0, 1, 2], [1, 2], [2]]}
 DIMENSIONS = {
     "muni": {"levels": "province.csv", "also": [{"name": "zone", "levels": "zone.csv"}]},
-    "town": {"column": "muni"},
-    "class": {"column": "size"},
 }
 
 
 class Drawn:
-    """A random job: firms in towns and size classes, one to three tables with levels, groupings and other names."""
+    """A random job: firms in towns and size classes, one to three tables with levels and groupings."""
 
     def __init__(self, seed, folder):
         self.random, self.folder = np.random.default_rng(seed), folder

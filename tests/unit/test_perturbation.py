@@ -77,12 +77,12 @@ def plain(value):
         (
             [table("a", ["size"], "home"), table("b", ["region"], "home", response="sales")],
             {},
-            "tables show the column 'home' as the responses 'home', 'sales'; give them one `response`",
+            "call it 'home' and 'sales'; give them the same `response`",
         ),
         (
             [table("a", ["region", "place"])],
             {"dimensions": {"place": {"column": "region"}}},
-            "table 'a': two of its dimensions are the same column",
+            "the dimensions 'region' and 'place' are the same column 'region'",
         ),
         ([table("a", ["size"])], {"equations": ["turnover = home - export"]}, "'turnover' is not home - export in"),
     ],
