@@ -6,7 +6,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from cellguard.errors import InputError, JobError, file_name, listing
-from cellguard.files.build import input_digests
 from cellguard.files.excel import check_excel
 from cellguard.files.jobfile import Job
 from cellguard.files.perturbed import Perturbation, release_of, write_perturbed
@@ -58,6 +57,7 @@ class PerturbedJob:
     notes: tuple[str, ...]
     seconds: Mapping[str, float]
     study: Replication | None = None
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def safe(self) -> bool:
@@ -106,7 +106,7 @@ class PerturbedJob:
             "advice": check.advice(),
             "not_looked_at": list(check.limits),
             "warnings": self.warnings(),
-            "inputs": input_digests(self.job),
+            "inputs": dict(self.inputs),
             "versions": {name: version(name) for name in ("cellguard", "highspy", "numba", "numpy", "scipy")},
             "seconds": {step: round(s, 3) for step, s in self.seconds.items()},
         }
@@ -198,7 +198,7 @@ def perturb_job(
         seconds["replications"] = time.perf_counter() - start - sum(seconds.values())
     elif spec.replications:
         notes.append("no replications: the saved multipliers do not tell who is in which stratum")
-    return PerturbedJob(job, check, saved, tuple(notes), seconds, study)
+    return PerturbedJob(job, check, saved, tuple(notes), seconds, study, data.files)
 
 
 def _how_checked(check: Check) -> str:

@@ -10,6 +10,7 @@ import pytest
 from cellguard.cli.perturb import run_dry, show_dry
 from cellguard.cli.table_view import read_view
 from cellguard.errors import InputError
+from cellguard.files import respondents
 from cellguard.files.jobfile import Job
 from cellguard.files.respondents import noise_rule
 from cellguard.files.specs import TableSpec
@@ -361,3 +362,19 @@ def test_an_earlier_table_counts_as_seen_only_with_all_its_cells(folder, tmp_pat
     for publish, verdict in (({"region": [0, 1]}, "safe"), ({"region": [0]}, "safe by itself")):
         later = job(folder, table("again", ["region", "size"], publish=publish), table("u", ["size"]))
         assert perturb_job(later, multipliers=saved).check.verdict == verdict
+
+
+def test_digests_are_those_of_what_was_read(folder, monkeypatch):
+    done = perturb_job(job(folder, table("t", ["region"])))
+    assert done.summary()["inputs"]
+    source = folder / next(name for name in done.summary()["inputs"] if name.endswith(".csv"))
+    read = respondents.read_records
+
+    def meddle(whole):
+        found = read(whole)
+        source.write_text(source.read_text() + "\n")
+        return found
+
+    monkeypatch.setattr(respondents, "read_records", meddle)
+    with pytest.raises(InputError, match="changed while it was read"):
+        perturb_job(job(folder, table("t", ["region"])))

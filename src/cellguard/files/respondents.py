@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import duckdb
 import numpy as np
 import numpy.typing as npt
 
 from cellguard.errors import InputError, JobError
-from cellguard.files.build import build_dimensions, input_digests
+from cellguard.files.build import build_dimensions, input_digests, refuse_changed
 from cellguard.files.identity import check_identity
 from cellguard.files.jobfile import Job
 from cellguard.files.records import JobRecords, column_of, read_records
@@ -31,7 +31,10 @@ from cellguard.table.facts import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """The respondents of a job, its tables, definitions and strata, the digests of the records' files, and notes."""
+    """The respondents of a job, its tables, definitions and strata, the digests of the records' files, and notes.
+
+    ``files`` are the digests of all files that were read, by the name that the job gives them.
+    """
 
     records: Respondents
     tables: tuple[CalibrationTable, ...]
@@ -39,6 +42,7 @@ class Calibration:
     inputs: Mapping[str, str]
     notes: tuple[str, ...]
     strata: Strata | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_calibration(job: Job, *, drawing: bool = True) -> Calibration:
@@ -47,6 +51,7 @@ def read_calibration(job: Job, *, drawing: bool = True) -> Calibration:
     With ``drawing`` False, for later tables from saved multipliers, strata are not looked at.
     """
     check_identity(job)
+    files = input_digests(job)
     definitions = define(job.equations)
     whole = _with_parts(job, definitions)
     read = read_records(whole)
@@ -58,7 +63,8 @@ def read_calibration(job: Job, *, drawing: bool = True) -> Calibration:
     if len({t.name for t in tables}) < len(tables):
         raise JobError("two tables have the same name; give each a name of its own")
     strata = _strata(job, read, records, tables) if drawing else None
-    return Calibration(records, tables, definitions, _file_digests(job), read.checked.notes, strata)
+    refuse_changed(job, files)
+    return Calibration(records, tables, definitions, _of_records(job, files), read.checked.notes, strata, files)
 
 
 def _strata(job: Job, read: JobRecords, records: Respondents, tables: tuple[CalibrationTable, ...]) -> Strata | None:
@@ -176,9 +182,8 @@ def _table(job: Job, spec: TableSpec, records: Respondents, dimensions: Mapping[
     return replace(found, table=about)
 
 
-def _file_digests(job: Job) -> dict[str, str]:
+def _of_records(job: Job, known: Mapping[str, str]) -> dict[str, str]:
     """Return the digests of the records' own files; hierarchies may change later."""
-    known = input_digests(job)
     spec = job.microdata
     names = {"file of records": spec.source, "metadata file": spec.rda} if spec else {}
     return {role: known[name] for role, name in names.items() if name and name in known}
