@@ -1,0 +1,49 @@
+"""What every layer speaks of: arrays, and the run that a piece of work belongs to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cellguard.errors import Stopped
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int32]
+LongArray = npt.NDArray[np.int64]
+Tell = Callable[[str], None]
+
+
+def silent(step: str) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a piece of work owes the person who started it: word of progress, an end, no more threads than given.
+
+    ``tell`` shows the present step. ``deadline`` is a moment of `time.monotonic`; long work calls `check` now and then.
+
+    >>> Run().check()
+    >>> Run.within(0).check()
+    Traceback (most recent call last):
+    cellguard.errors.Stopped: the time allowed is over
+    """
+
+    tell: Tell = silent
+    deadline: float | None = None
+    threads: int = 1
+
+    @classmethod
+    def within(cls, seconds: float | None, *, tell: Tell = silent, threads: int = 1) -> Run:
+        """Return a run that ends so many seconds from now, or when it is done if that is None."""
+        return cls(tell, None if seconds is None else time.monotonic() + seconds, threads)
+
+    def check(self) -> None:
+        """Raise `Stopped` if the time allowed is over."""
+        if self.deadline is not None and time.monotonic() >= self.deadline:
+            raise Stopped("the time allowed is over")
