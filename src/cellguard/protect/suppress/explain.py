@@ -10,11 +10,10 @@ import scipy.sparse as sp
 
 from cellguard.protect.suppress.cuts import Target, targets_of
 from cellguard.protect.suppress.repair import Repairer
-from cellguard.protect.suppress.suppress import Tell, quiet
 from cellguard.protect.suppress.system import System, build_system, manageable
 from cellguard.protection import Requirements
-from cellguard.table.facts import BoolArray
 from cellguard.table.pattern import Pattern
+from cellguard.types import BoolArray, Tell, silent
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +30,7 @@ def explain_pattern(
     only: int | None = None,
     *,
     known: sp.csr_array | None = None,
-    tell: Tell = quiet,
+    tell: Tell = silent,
 ) -> Explanations:
     """Explain the unsafe cells of a pattern, or ``only`` one of them, as distinct cells.
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -11,20 +10,19 @@ import scipy.sparse as sp
 
 from cellguard.errors import NotProtected
 from cellguard.protect.suppress.advice import advice
+from cellguard.protect.suppress.effort import NORMAL, Effort
 from cellguard.protect.suppress.master import Impossible
 from cellguard.protect.suppress.system import System, build_system, manageable
 from cellguard.protect.suppress.witness import Solved, Unprotectable, mend, witness
 from cellguard.protection import Requirements
-from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.pattern import Pattern
-
-Tell = Callable[[str], None]
+from cellguard.types import BoolArray, FloatArray, Run, Tell, silent
 
 
 class Engine(Protocol):
     """Chooses the cells to hide; every engine has this signature, and is judged by the same contract tests."""
 
-    def __call__(self, system: System, *, start: BoolArray | None, tell: Tell) -> Solved:
+    def __call__(self, system: System, *, start: BoolArray | None, effort: Effort, run: Run) -> Solved:
         """Return a pattern that should be safe, perhaps from one to start with; the audit proves it or not."""
         ...
 
@@ -33,7 +31,7 @@ class Engine(Protocol):
 class Suppression:
     """The pattern, what its secondaries cost, and a bound on what any safe pattern costs.
 
-    ``costs`` is what hiding each distinct cell would cost.
+    ``costs`` is what hiding each distinct cell would cost. ``cuts`` are the kinds of cuts that the bound rests on.
     """
 
     pattern: Pattern
@@ -41,6 +39,7 @@ class Suppression:
     bound: float
     costs: FloatArray
     finished: bool = True
+    cuts: frozenset[str] = field(default_factory=frozenset)
 
     def __repr__(self) -> str:
         return f"<Suppression: {self.pattern!r}, gap {self.gap:.1%}>"
@@ -52,10 +51,6 @@ class Suppression:
         return gap if gap > 1e-6 else 0.0
 
 
-def quiet(text: str) -> None:
-    """Tell nobody."""
-
-
 def suppress(
     needs: Requirements,
     cost: FloatArray,
@@ -63,7 +58,9 @@ def suppress(
     engine: Engine = witness,
     start: BoolArray | None = None,
     known: sp.csr_array | None = None,
-    tell: Tell = quiet,
+    effort: Effort = NORMAL,
+    tell: Tell = silent,
+    run: Run | None = None,
 ) -> Suppression:
     """Hide cells until every unsafe one is protected; ``cost`` has one entry a distinct cell.
 
@@ -77,16 +74,17 @@ def suppress(
     >>> suppress(needs, needs.tables.value).pattern.secondary.tolist()
     [False, False, False, True]
     """
+    run = run or Run(tell)
     thin = manageable(needs)
     first = replace(needs, world=needs.world.without_crossing()) if thin.world.is_thin else needs
     system = build_system(first, cost, known)
     try:
-        solved = engine(system, start=None if start is None else system.merge(start), tell=tell)
+        solved = engine(system, start=None if start is None else system.merge(start), effort=effort, run=run)
         pattern = system.pattern(solved.hidden)
         if thin.world.is_thin:
             # The bound of the smaller world holds in the whole one too; its pattern may need some cells more.
             system = build_system(thin, cost, known)
-            pattern = system.pattern(mend(system, system.merge(pattern.hidden), tell=tell))
+            pattern = system.pattern(mend(system, system.merge(pattern.hidden), run=run))
     except (Unprotectable, Impossible):
-        raise NotProtected(advice(system, cost, known, partial(engine, start=None, tell=tell))) from None
-    return Suppression(pattern, float(cost[pattern.secondary].sum()), solved.bound, cost, solved.finished)
+        raise NotProtected(advice(system, cost, known, partial(engine, start=None, effort=effort, run=run))) from None
+    return Suppression(pattern, float(cost[pattern.secondary].sum()), solved.bound, cost, solved.finished, solved.cuts)
