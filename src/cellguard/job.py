@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +23,9 @@ from cellguard.files.jobfile import Job
 from cellguard.files.output import Outcome, write_output
 from cellguard.files.write import check_room
 from cellguard.protect.suppress.costs import parse_cost, set_costs
+from cellguard.protect.suppress.effort import BEST, NORMAL
 from cellguard.protect.suppress.explain import Explanations, explain_pattern
 from cellguard.protect.suppress.suppress import suppress
-from cellguard.protect.suppress.witness import witness
 from cellguard.protection import Requirements, require
 from cellguard.results import Assessment, Audited, rule_doubts
 from cellguard.rules.assess import assess
@@ -39,7 +38,6 @@ from cellguard.verify.verify import CHECKS, Check
 from cellguard.world.knowledge import Knowledge
 
 Tell = Callable[[str], None]
-_UNTIL_STOPPED = 10_000
 
 
 def silent(step: str) -> None:
@@ -98,7 +96,7 @@ def protect_job(
         wanted = {spec.name: parse_cost(spec.protect.cost) for spec in job.tables}
         costs = set_costs(assessment.tables, assessment.needs.primary, wanted)
         start = None if warm is None else _earlier(warm, assessment.tables)
-        engine = witness if seconds_allowed is None else partial(witness, rounds=_UNTIL_STOPPED)
+        effort = NORMAL if seconds_allowed is None else BEST
         in_time = _deadline(seconds_allowed)
 
         def clock(text: str) -> None:
@@ -107,7 +105,7 @@ def protect_job(
 
         sums = None if known is None else known.sums
         with watching(in_time):
-            chosen = suppress(assessment.needs, costs, engine=engine, start=start, known=sums, tell=clock)
+            chosen = suppress(assessment.needs, costs, effort=effort, start=start, known=sums, tell=clock)
     with _step("auditing", seconds, tell):
         found = _audit(assessment.needs, chosen.pattern, known, False, threads, tell)
     return Audited(

@@ -62,7 +62,10 @@ def _joint_flow(
     moves = sp.csr_array(system.matrix[:, usable])
     moves = sp.csr_array(moves[np.flatnonzero(np.diff(moves.indptr))])
     goal = sp.csr_array(
-        (np.concatenate([sign, -sign, np.ones(many)]), (np.tile(number, 3), np.concatenate([at, n + at, 2 * n + number]))),
+        (
+            np.concatenate([sign, -sign, np.ones(many)]),
+            (np.tile(number, 3), np.concatenate([at, n + at, 2 * n + number])),
+        ),
         shape=(many, 2 * n + many),
     )
     top = sp.hstack([moves, -moves, sp.csr_array((moves.shape[0], many))], format="csr")

@@ -16,7 +16,7 @@ _DENOMINATORS = (1, 2, 3, 4, 6, 12, 60)
 
 
 class HiddenSystem:
-    """Classes of hidden cells that move together. Cell c moves by ``ratio[c]`` times class ``place[c]``; -1 is fixed."""
+    """Classes of cells that move together. Cell c moves by ``ratio[c]`` times class ``place[c]``; -1 is fixed."""
 
     def __init__(self, system: System, graph: propagation_kernel.Graph, hidden: BoolArray) -> None:
         self.system = system

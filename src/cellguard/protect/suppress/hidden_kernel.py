@@ -6,6 +6,7 @@ Each step is remembered, so that multipliers on the relations left can be comple
 with d_p = z d for every move d, where fixed cells have z = 0 in sum, and a class hands its z to its tightest member.
 """
 
+# mypy: ignore-errors
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -34,7 +35,7 @@ class Steps(NamedTuple):
 
 
 @numba.njit(cache=True)
-def eliminate_short(hidden, up, down, row_start, row_cells, row_values, cell_start, cell_rows):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def eliminate_short(hidden, up, down, row_start, row_cells, row_values, cell_start, cell_rows):  # noqa: ANN001, ANN201
     """Eliminate relations of one or two classes; return root and ratio of each cell, rooms, rows gone and steps."""
     n, rows = len(hidden), len(row_start) - 1
     root = np.where(hidden, np.arange(n), -1)
@@ -127,7 +128,7 @@ def eliminate_short(hidden, up, down, row_start, row_cells, row_values, cell_sta
 
 
 @numba.njit(cache=True)
-def lift(p, upward, rows, multipliers, root, ratio, steps, row_start, row_cells, row_values):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def lift(p, upward, rows, multipliers, root, ratio, steps, row_start, row_cells, row_values):  # noqa: ANN001, ANN201
     """Return z = e_p + M' pi over all cells from the multipliers on the relations left."""
     n = len(root)
     z, total = np.zeros(n), np.zeros(n)
@@ -156,7 +157,7 @@ def lift(p, upward, rows, multipliers, root, ratio, steps, row_start, row_cells,
 
 
 @numba.njit(cache=True)
-def independent_rows(indptr, indices, data, columns):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def independent_rows(indptr, indices, data, columns):  # noqa: ANN001, ANN201
     """Tell which rows are independent, by elimination modulo a prime, the shortest row first.
 
     ``data`` are residues. A row that depends on others modulo the prime but not over the rationals is as good as

@@ -6,7 +6,6 @@ the next, and the duals are lifted to cuts that every safe pattern satisfies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,7 +61,6 @@ class Served:
         reached = np.where(kind == UP, up, np.where(kind == DOWN, down, np.maximum(up, down)))
         return np.asarray((reached >= need * _ENOUGH) | self.said, bool)
 
-
     def has(self, target: int) -> bool:
         """Tell whether one target is served."""
         cell, kind = self._goals.cell[target], self._goals.kind[target]
@@ -79,9 +77,7 @@ class Oracle:
         self.system: System = propagation.system
         self.work = 0.0
 
-    def unproven(
-        self, hidden: BoolArray, run: Run, *, among: LongArray | None = None, patience: int = 2
-    ) -> LongArray:
+    def unproven(self, hidden: BoolArray, run: Run, *, among: LongArray | None = None, patience: int = 2) -> LongArray:
         """Return the targets that pooled moves do not serve; single programs might still serve them.
 
         Hiding more never takes a witness away, so after that only those open before need be looked at: ``among``.
@@ -226,9 +222,7 @@ class _Prober:
         self.up = np.minimum(classes.up[self.columns] / scale, _FAR)
         self.down = np.minimum(classes.down[self.columns] / scale, _FAR)
         zero = np.zeros(part.shape[0])
-        self.session = Session(
-            Program(part, zero, zero, -self.down, self.up, np.zeros(len(self.columns))), primal=True
-        )
+        self.session = Session(Program(part, zero, zero, -self.down, self.up, np.zeros(len(self.columns))), primal=True)
         self.iterations = 0
         self._at = {int(c): i for i, c in enumerate(self.columns)}
 
@@ -241,7 +235,9 @@ class _Prober:
         one = np.array([at])
         lower, upper = -self.down[at], self.up[at]
         self.session.set_bounds(
-            one, np.array([max(lower, want) if sign < 0 else lower]), np.array([min(upper, want) if sign > 0 else upper])
+            one,
+            np.array([max(lower, want) if sign < 0 else lower]),
+            np.array([min(upper, want) if sign > 0 else upper]),
         )
         self.session.set_cost(one, np.array([-sign]))
         solution = self.session.solve()
@@ -254,4 +250,3 @@ class _Prober:
         full[self.columns] = solution.x * self.scale
         reach = abs(float(solution.x[at]) * self.scale * ratio)
         return classes.expand(full), reach, self.rows, solution.duals * sign * ratio
-

@@ -1,4 +1,4 @@
-"""Separation by propagation: for all targets at once, how far they can move at x, and a cut for each that falls short."""
+"""Separation by propagation: how far all targets can move at x, at once, and a cut for each that falls short."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _graph(system: System) -> kernel.Graph:
 
 
 def _goals(system: System) -> kernel.Goals:
-    """Collect the targets: a sliding need is a width, the others go one way; sizes within a factor of 2 share a scale."""
+    """Collect the targets: a sliding need is a width, others go one way; sizes within a factor of 2 share a scale."""
     need_up = np.where(system.pinned, system.asked_up, system.need_up)
     need_down = np.where(system.pinned, system.asked_down, system.need_down)
     up, down, width = (np.flatnonzero(some) for some in (need_up > 0, need_down > 0, system.pinned))

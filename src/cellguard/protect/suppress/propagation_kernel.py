@@ -12,6 +12,7 @@ Publishing a cell lowers reaches (Dijkstra from there); hiding one raises them (
 look at that again, Dijkstra). Changes are logged, so that a trial can be undone. Work is counted in terms looked at.
 """
 
+# mypy: ignore-errors
 from __future__ import annotations
 
 import heapq
@@ -98,15 +99,15 @@ class Scratch(NamedTuple):
 
 
 @numba.njit(cache=True)
-def _leaf(node, size, x, price, graph):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _leaf(node, size, x, price, graph):  # noqa: ANN001, ANN202
     c = node // 2
     room = graph.up[c] if node % 2 == 0 else graph.down[c]
     return min(x + price, 1.0) * min(room / size, 1.0) + STEP
 
 
 @numba.njit(cache=True)
-def propagate(size, x, price, graph, reach, via, counts):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
-    """Fill reach and via of all nodes for needs of one size, at x between 0 and 1. ``price`` is a little for every leaf."""
+def propagate(size, x, price, graph, reach, via, counts):  # noqa: ANN001, ANN201
+    """Fill reach and via of all nodes for needs of one size, at x between 0 and 1; ``price`` is a little a leaf."""
     n, rows = len(x), len(graph.row_start) - 1
     known = np.zeros(2 * rows, np.int64)
     total = np.zeros(2 * rows)
@@ -151,7 +152,7 @@ def propagate(size, x, price, graph, reach, via, counts):  # type: ignore[no-unt
 
 
 @numba.njit(cache=True)
-def _derive(node, reach, via, graph, scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _derive(node, reach, via, graph, scratch):  # noqa: ANN001, ANN202
     """Add up the relations of a node's derivation; return how many cells are touched. Sums are in ``scratch.sum``.
 
     Cells are resolved in falling order of reach, so that all that a cell owes is known when its turn comes.
@@ -197,7 +198,7 @@ def _derive(node, reach, via, graph, scratch):  # type: ignore[no-untyped-def] #
 
 
 @numba.njit(cache=True)
-def _add_shares(p, way, need, touched, graph, scratch, cells, shares, many):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _add_shares(p, way, need, touched, graph, scratch, cells, shares, many):  # noqa: ANN001, ANN202
     """Append what each touched cell can add to p's move that way, as a share of the need; False if p cancels out."""
     own = scratch.sum[p]
     if abs(own) < 1e-6:
@@ -216,7 +217,7 @@ def _add_shares(p, way, need, touched, graph, scratch, cells, shares, many):  # 
 
 
 @numba.njit(cache=True)
-def cut_of(target, goals, reach, via, graph, scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def cut_of(target, goals, reach, via, graph, scratch):  # noqa: ANN001, ANN201
     """Return the cells of a target's cut, their shares of the need, and the share that no other cell must make up for.
 
     No cells and a share of 1 mean that its derivation says nothing.
@@ -272,7 +273,7 @@ def cut_of(target, goals, reach, via, graph, scratch):  # type: ignore[no-untype
 
 
 @numba.njit(cache=True)
-def cuts_of(targets, x, least, goals, reach, via, graph, barred, base, scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def cuts_of(targets, x, least, goals, reach, via, graph, barred, base, scratch):  # noqa: ANN001, ANN201
     """Return the violated cuts of some targets, flat: start, cells, weights; cells hidden anyway are on the right."""
     start = [0]
     all_cells = [np.int64(0) for _ in range(0)]
@@ -305,8 +306,8 @@ def cuts_of(targets, x, least, goals, reach, via, graph, barred, base, scratch):
 
 
 @numba.njit(cache=True)
-def is_served(target, goals, pattern, graph, scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
-    """Tell whether the target's derivation leaves it what it needs; what propagation does not see may still refute it."""
+def is_served(target, goals, pattern, graph, scratch):  # noqa: ANN001, ANN201
+    """Tell whether the target's derivation leaves it what it needs; what it does not see may still refute it."""
     n = len(pattern.hidden)
     at = goals.scale[target] * 2 * n
     reach, via = pattern.reach[at : at + 2 * n], pattern.via[at : at + 2 * n]
@@ -318,7 +319,7 @@ def is_served(target, goals, pattern, graph, scratch):  # type: ignore[no-untype
 
 
 @numba.njit(cache=True)
-def _log(v, reach, via, shift, scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _log(v, reach, via, shift, scratch):  # noqa: ANN001, ANN202
     counts = scratch.counts
     k = counts[LOGGED]
     if k >= len(scratch.log_node):
@@ -329,7 +330,7 @@ def _log(v, reach, via, shift, scratch):  # type: ignore[no-untyped-def] # noqa:
 
 
 @numba.njit(cache=True)
-def _update(shift, size, changed, price, pattern, graph, scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _update(shift, size, changed, price, pattern, graph, scratch):  # noqa: ANN001, ANN202
     """Bring reach and via of one scale up to date after some cells changed."""
     n = len(pattern.hidden)
     reach, via = pattern.reach[shift : shift + 2 * n], pattern.via[shift : shift + 2 * n]
@@ -393,9 +394,10 @@ def _update(shift, size, changed, price, pattern, graph, scratch):  # type: igno
             begin, end = graph.row_start[r], graph.row_start[r + 1]
             counts[WORK] += end - begin
             for y in range(begin, end):
-                term = abs(graph.row_values[y]) * reach[
-                    2 * graph.row_cells[y] + (side if graph.row_values[y] > 0 else 1 - side)
-                ]
+                term = (
+                    abs(graph.row_values[y])
+                    * reach[2 * graph.row_cells[y] + (side if graph.row_values[y] > 0 else 1 - side)]
+                )
                 total += term
                 largest = max(largest, term)
             if total - largest >= 1.0:
@@ -413,7 +415,7 @@ def _update(shift, size, changed, price, pattern, graph, scratch):  # type: igno
 
 
 @numba.njit(cache=True)
-def rebuild(price, goals, pattern, graph, scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def rebuild(price, goals, pattern, graph, scratch):  # noqa: ANN001, ANN201
     """Propagate every scale from scratch."""
     n = len(pattern.hidden)
     x = pattern.hidden.astype(np.float64)
@@ -425,7 +427,7 @@ def rebuild(price, goals, pattern, graph, scratch):  # type: ignore[no-untyped-d
 
 
 @numba.njit(cache=True)
-def _flip(c, pattern, watched, scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _flip(c, pattern, watched, scratch):  # noqa: ANN001, ANN202
     """Hide or publish one cell; return the first watched cut that it breaks, or -1."""
     hide = not pattern.hidden[c]
     pattern.hidden[c] = hide
@@ -439,13 +441,13 @@ def _flip(c, pattern, watched, scratch):  # type: ignore[no-untyped-def] # noqa:
 
 
 @numba.njit(cache=True)
-def begin(scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def begin(scratch):  # noqa: ANN001, ANN201
     """Start a trial: what was changed before can no longer be undone."""
     scratch.counts[LOGGED] = scratch.counts[FLIPPED] = scratch.counts[LOST] = 0
 
 
 @numba.njit(cache=True)
-def undo(to, flips, price, goals, pattern, watched, graph, scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def undo(to, flips, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
     """Take back the changes of a trial down to a place in its logs; 0 and 0 take back all."""
     counts = scratch.counts
     for k in range(counts[FLIPPED] - 1, flips - 1, -1):
@@ -462,7 +464,7 @@ def undo(to, flips, price, goals, pattern, watched, graph, scratch):  # type: ig
 
 
 @numba.njit(cache=True)
-def change(cells, first_only, price, goals, pattern, watched, graph, scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def change(cells, first_only, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
     """Flip cells; return what is not served after that: targets, and numbers of targets + cut for watched cuts."""
     n, counts = len(pattern.hidden), scratch.counts
     open_ = [np.int64(0) for _ in range(0)]

@@ -144,10 +144,10 @@ class Search:
             self.run.check()
             amount = -goals.need[target] if goals.kind[target] == DOWN else goals.need[target]
             single = Target(int(goals.cell[target]), float(amount))
-            flow = self.repairer.flow(single, hidden, self.guide)
-            if flow is None:
+            way = self.repairer.flow(single, hidden, self.guide)
+            if way is None:
                 raise Unprotectable(single)
-            hidden[flow.cells] = True
+            hidden[way.cells] = True
         return hidden
 
     def _around(self, hidden: BoolArray, cells: LongArray, rounds: int) -> BoolArray:

@@ -3,6 +3,7 @@
 All moves keep every target and every watched cut served; whether that is enough only an exact look can tell.
 """
 
+# mypy: ignore-errors
 from __future__ import annotations
 
 import heapq
@@ -28,7 +29,7 @@ _LONG = 60  # relations longer than this are not followed
 
 
 @numba.njit(cache=True)
-def _random(scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _random(scratch):  # noqa: ANN001, ANN202
     """Return a number between 0 and 1 (xorshift; the same on every machine)."""
     x = np.uint64(scratch.counts[SEED])
     x ^= x << np.uint64(13)
@@ -39,7 +40,7 @@ def _random(scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
 
 
 @numba.njit(cache=True)
-def _lacks(target, goals, pattern, watched, graph, scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _lacks(target, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN202
     """Return published cells that would help a target or a watched cut, their shares, and what it lacks."""
     many = len(goals.cell)
     if target >= many:
@@ -62,7 +63,7 @@ def _lacks(target, goals, pattern, watched, graph, scratch):  # type: ignore[no-
 
 
 @numba.njit(cache=True)
-def cover(open_, guide, budget, avoid, noise, price, goals, pattern, watched, graph, scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def cover(open_, guide, budget, avoid, noise, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
     """Hide cells, cut by cut and the largest need first, until all are served; return them and whether that worked.
 
     A cell is chosen for what it costs by ``guide`` for each part of the lack that it fills. The cells hidden must cost
@@ -110,7 +111,7 @@ def cover(open_, guide, budget, avoid, noise, price, goals, pattern, watched, gr
 
 
 @numba.njit(cache=True)
-def clean(cells, most, price, goals, pattern, watched, graph, scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def clean(cells, most, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
     """Publish the given secondaries one after the other where all stays served, at most so many; return how many."""
     one = np.empty(1, np.int64)
     gone = 0
@@ -130,7 +131,7 @@ def clean(cells, most, price, goals, pattern, watched, graph, scratch):  # type:
 
 
 @numba.njit(cache=True)
-def _near(c, most, pattern, graph, scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _near(c, most, pattern, graph, scratch):  # noqa: ANN001, ANN202
     """Return secondaries near a cell: breadth first over relations, through hidden cells."""
     seen = {np.int64(c)}
     rows = {np.int64(-1)}
@@ -157,12 +158,12 @@ def _near(c, most, pattern, graph, scratch):  # type: ignore[no-untyped-def] # n
 
 
 @numba.njit(cache=True)
-def _dearest_first(cells, cost):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _dearest_first(cells, cost):  # noqa: ANN001, ANN202
     return cells[np.argsort(-cost[cells], kind="mergesort")]
 
 
 @numba.njit(cache=True)
-def exchange(c, size, noise, guide, price, goals, pattern, watched, graph, scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def exchange(c, size, noise, guide, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
     """Publish a secondary and some near it, cover what that opens more cheaply, clean nearby; return what was saved."""
     gone = np.empty(size, np.int64)
     gone[0] = c
@@ -177,9 +178,7 @@ def exchange(c, size, noise, guide, price, goals, pattern, watched, graph, scrat
                 worth += pattern.cost[near[k]]
     begin(scratch)
     open_ = change(gone[:many], False, price, goals, pattern, watched, graph, scratch)
-    added, done = cover(
-        open_, guide, worth * (1 - 1e-9), c, noise, price, goals, pattern, watched, graph, scratch
-    )
+    added, done = cover(open_, guide, worth * (1 - 1e-9), c, noise, price, goals, pattern, watched, graph, scratch)
     if not done:
         undo(0, 0, price, goals, pattern, watched, graph, scratch)
         return 0.0
@@ -199,7 +198,7 @@ def exchange(c, size, noise, guide, price, goals, pattern, watched, graph, scrat
 
 
 @numba.njit(cache=True)
-def insert(d, price, goals, pattern, watched, graph, scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def insert(d, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
     """Hide a cell, and publish what that makes needless nearby; return what was saved, or 0 if it is taken back."""
     around = _near(d, 24, pattern, graph, scratch)
     if len(around) == 0 or pattern.cost[around].sum() < pattern.cost[d]:
@@ -223,7 +222,7 @@ def insert(d, price, goals, pattern, watched, graph, scratch):  # type: ignore[n
 
 
 @numba.njit(cache=True)
-def improve(cells, sizes, noise, guide, price, goals, pattern, watched, graph, scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def improve(cells, sizes, noise, guide, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
     """Try to exchange hidden ones among the cells and to insert the published ones; return what was saved."""
     saved = 0.0
     for c in cells:
@@ -239,7 +238,7 @@ def improve(cells, sizes, noise, guide, price, goals, pattern, watched, graph, s
 
 
 @numba.njit(cache=True)
-def unserved(goals, pattern, graph, scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def unserved(goals, pattern, graph, scratch):  # noqa: ANN001, ANN201
     """Return the targets that propagation sees not to be served."""
     open_ = np.empty(len(goals.cell), np.int64)
     many = 0
@@ -251,7 +250,7 @@ def unserved(goals, pattern, graph, scratch):  # type: ignore[no-untyped-def] # 
 
 
 @numba.njit(cache=True)
-def choose(open_, guide, goals, pattern, watched, graph, scratch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def choose(open_, guide, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
     """Return cheap cells that satisfy the present cuts of all these targets; hiding them may leave or show others."""
     taken = np.zeros(len(pattern.hidden), np.bool_)
     hopeless = 0
