@@ -65,12 +65,16 @@ class Closing:
             self.kinds.add("programs")
             self._solve()
 
-    def close(self, rounds: int, *, nodes: int, gap: float, work: float) -> None:
-        """Solve whole masters, each with the cuts that the last pattern violates; mend what is nearly safe."""
-        search = self.search
+    def close(self, rounds: int, *, nodes: int, patience: int) -> None:
+        """Solve whole masters, each with the cuts that the last pattern violates; mend what is nearly safe.
+
+        Rounds that neither save nor prove anything end it when they are too many in a row.
+        """
+        search, idle = self.search, 0
         for number in range(rounds):
+            before = search.gap
             # As long as the best pattern is far from the bound, the next cuts matter more than this master's last bit.
-            rough = max(gap, ROOT.rough * search.gap) if search.gap > ROOT.near else gap
+            rough = ROOT.rough * before if before > ROOT.near else 0.0
             chosen, bound = self.master.whole(nodes=nodes, gap=rough, start=search.pattern())
             search.bound = max(search.bound, bound)
             chosen |= self.system.hidden
@@ -81,6 +85,6 @@ class Closing:
                 self.master.add(deepen(self.system, chosen.astype(float), look.unserved))
                 search.mend(chosen, LIMITS.first_repair)
             search.told(f"round {number + 1}")
-            settled = not fresh and rough == gap
-            if settled or search.gap <= 1e-6 or (self.master.work > work and number >= 3):
+            idle = 0 if search.gap < before * (1 - ROOT.progress) else idle + 1
+            if (not fresh and not rough) or search.gap <= 1e-6 or idle >= patience:
                 break

@@ -18,7 +18,8 @@ class Root:
     small: int = 1_500  # free cells up to which whole masters are driven to the optimum
     close_rounds: int = 300
     nodes: int = 20_000
-    close_work: float = 200_000  # simplex iterations of whole masters after which none is begun
+    idle: int = 6  # whole masters in a row that gain next to nothing, after which none is begun
+    progress: float = 0.01  # by how much of itself a gap must fall to count
     rough: float = 0.3  # how well a master is solved, as a share of the present gap
     near: float = 0.005
     worth: int = 150  # unserved targets up to which a whole master's pattern is mended

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from cellguard.errors import Stopped
 from cellguard.protect.suppress.closing import Closing
 from cellguard.protect.suppress.cuts import targets_of
@@ -86,11 +84,9 @@ def _improve(search: Search, closing: Closing) -> None:
     if free <= ROOT.program_cells and len(search.propagation.goals.cell) <= ROOT.program_targets:
         closing.programmed(ROOT.program_rounds)
     search.told("bounded")
-    if free <= ROOT.small:
-        closing.close(ROOT.close_rounds, nodes=ROOT.nodes, gap=0.0, work=ROOT.close_work * np.ceil(effort.seconds / 60))
-        if search.gap <= 1e-6:
-            return
     if search.gap > effort.gap:
         search.resume()
         search.polish()
         closing.take_over()
+    if free <= ROOT.small and search.gap > 1e-6:
+        closing.close(ROOT.close_rounds, nodes=ROOT.nodes, patience=max(1, round(ROOT.idle * effort.seconds / 60)))
