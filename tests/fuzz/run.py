@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cellguard.errors import InputError, NotProtected
-from cellguard.files.jobfile import Job
+from cellguard.spec.jobfile import Job
 from cellguard.job import protect_job, release_job
 
 from fuzz.attack import Contradiction, Disclosure

@@ -10,7 +10,7 @@ from collections import Counter
 
 import numpy as np
 
-from cellguard.files.jobfile import Job
+from cellguard.spec.jobfile import Job
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.perturbation import perturb_job, release_perturbed

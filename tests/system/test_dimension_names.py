@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from cellguard.cli.main import cli
 from cellguard.errors import InputError
-from cellguard.files.jobfile import Job
+from cellguard.spec.jobfile import Job
 from cellguard.job import assess_job, audit_folder, protect_job, release_job
 from cellguard.verify.verify import verify
 

@@ -10,7 +10,7 @@ import yaml
 
 import cellguard as cg
 from cellguard.errors import NotProtected
-from cellguard.files.jobfile import Job
+from cellguard.spec.jobfile import Job
 from cellguard.headline import headline, single_respondent_cells
 from cellguard.job import assess_job, audit_folder, protect_job, release_job
 from cellguard.table.pattern import Pattern

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cellguard.errors import Disagreement, HierarchyError, InputError, JobError, NotAdditive
-from cellguard.files.jobfile import Job
+from cellguard.spec.jobfile import Job
 from cellguard.job import assess_job
 
 # Two sections with two divisions each, by three regions of two coasts. A2/n2 has one firm, B1/s1 two.

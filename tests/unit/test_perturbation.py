@@ -11,9 +11,9 @@ from cellguard.cli.perturb import run_dry, show_dry
 from cellguard.cli.table_view import read_view
 from cellguard.errors import InputError
 from cellguard.files import respondents
-from cellguard.files.jobfile import Job
+from cellguard.spec.jobfile import Job
 from cellguard.files.respondents import noise_rule
-from cellguard.files.specs import TableSpec
+from cellguard.spec.specs import TableSpec
 from cellguard.job import audit_job, protect_job
 from cellguard.perturbation import perturb_job, read_published, release_perturbed
 from cellguard.protect.perturb.watch import Watch

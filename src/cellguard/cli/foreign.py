@@ -21,7 +21,7 @@ from cellguard.hierarchy.hrc import read_hrc
 from cellguard.hierarchy.hush import may_be_values, suggested_column
 from cellguard.hierarchy.read import read_levels, read_parents
 from cellguard.protection import require
-from cellguard.results import Audited
+from cellguard.results.proven import Proven
 from cellguard.rules.assess import assess
 from cellguard.rules.simple import Given
 from cellguard.table.additivity import check_additive
@@ -104,8 +104,9 @@ def _audit_truth(given: Foreign, tables: list[Table], threads: int, tell: Callab
     known = read_known(given.known, needs.tables) if given.known else None
     sums = None if known is None else known.sums
     pattern = Pattern(needs.tables, needs.primary, hidden & ~needs.primary)
-    done = Audited(findings, audit(needs, pattern, known=sums, intervals=True, threads=threads, tell=tell), {}, known)
-    found, cells = done.audit, np.flatnonzero(hidden).tolist()
+    judged = audit(needs, pattern, known=sums, intervals=True, threads=threads, tell=tell)
+    done = Proven(findings, judged, known)
+    found, cells = judged, np.flatnonzero(hidden).tolist()
     ends = [(needs.tables.cell_name(c), _finite(found.lower[c]), _finite(found.upper[c])) for c in cells]
     return done.summary() | {"intervals": [{"cell": c, "lower": low, "upper": high} for c, low, high in ends]}
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cellguard.errors import InputError
-from cellguard.files.jobfile import Job
-from cellguard.files.specs import DimensionSpec, MicrodataSpec, TableSpec
 from cellguard.hierarchy.edges import Edge
 from cellguard.hierarchy.hierarchy import Hierarchy, grow
 from cellguard.hierarchy.order import in_code_order
@@ -17,6 +15,8 @@ from cellguard.microdata.grouped import COUNT
 from cellguard.microdata.rda import Metadata, OutsideFile, read_code_list, read_rda
 from cellguard.microdata.roles import MISSING_CODE, Missing, Roles
 from cellguard.microdata.sources import open_records
+from cellguard.spec.jobfile import Job
+from cellguard.spec.specs import DimensionSpec, MicrodataSpec, TableSpec
 
 
 @dataclass(frozen=True, eq=False)

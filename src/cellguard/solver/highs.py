@@ -108,7 +108,7 @@ class Session:
     def _run(self) -> highspy.HighsModelStatus:
         large = self._mixed or self._highs.getNumCol() >= _LARGE
         if (self._run_watched() if large else self._highs.run()) == highspy.HighsStatus.kError:
-            raise InternalError("the solver failed")
+            return highspy.HighsModelStatus.kUnknown  # a basis that cannot be factored, say
         return self._highs.getModelStatus()
 
     def _run_again(self) -> highspy.HighsModelStatus:

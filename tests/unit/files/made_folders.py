@@ -4,7 +4,7 @@ import itertools
 
 import yaml
 
-from cellguard.files.jobfile import Job
+from cellguard.spec.jobfile import Job
 from cellguard.job import audit_job, release_job
 
 LEVELS = "section,division\nA,A1\nA,A2\nB,B1\nB,B2\n"

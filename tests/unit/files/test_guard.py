@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cellguard.cli.table_view import read_view
 from cellguard.files.guard import guarded, unguarded
-from cellguard.files.jobfile import Job
+from cellguard.spec.jobfile import Job
 from cellguard.job import audit_folder, protect_job, release_job
 from cellguard.verify.verify import verify
 from unit.verify.folders import failed, seal

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from cellguard.errors import JobError
-from cellguard.files.jobfile import Job
+from cellguard.spec.jobfile import Job
 from cellguard.job import assess_job, protect_job
 from cellguard.perturbation import perturb_job
 

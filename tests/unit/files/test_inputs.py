@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from cellguard.errors import InputError
-from cellguard.files.jobfile import Job
+from cellguard.spec.jobfile import Job
 from cellguard.job import audit_job
 from unit.files import made_folders
 

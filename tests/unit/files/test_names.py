@@ -6,7 +6,7 @@ import pytest
 
 import cellguard as cg
 from cellguard.errors import InputError, JobError
-from cellguard.files.names import check_names, collision, dimension_fault, name_fault, plain_name, table_fault
+from cellguard.spec.names import check_names, collision, dimension_fault, name_fault, plain_name, table_fault
 from cellguard.job import audit_folder, diff_folders, protect_job, release_job
 
 SPECIAL = [

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from cellguard.errors import InputError
-from cellguard.files.jobfile import Job
+from cellguard.spec.jobfile import Job
 from cellguard.job import audit_folder, audit_job, release_job
 from cellguard.verify.verify import verify
 from unit.files import made_folders

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from cellguard.errors import InputError
-from cellguard.files.jobfile import Job
+from cellguard.spec.jobfile import Job
 from cellguard.job import audit_folder, protect_job, release_job
 from cellguard.verify.verify import verify
 from unit.verify.folders import read_csv, seal, write_csv

@@ -9,7 +9,7 @@ import yaml
 
 import cellguard as cg
 from cellguard.errors import InputError, JobError, NotProtected
-from cellguard.files.jobfile import Job
+from cellguard.spec.jobfile import Job
 from cellguard.job import protect_job, release_job
 from cellguard.perturbation import perturb_job
 from cellguard.verify.verify import verify

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from cellguard.files.jobfile import Job
+from cellguard.spec.jobfile import Job
 from cellguard.job import protect_job, release_job
 from unit.verify import folders
 from unit.verify.forger import page, text

@@ -5,7 +5,7 @@ import itertools
 
 import yaml
 
-from cellguard.files.jobfile import Job
+from cellguard.spec.jobfile import Job
 from cellguard.job import protect_job, release_job
 
 SECTION = {"A1": "A", "A2": "A", "B1": "B", "B2": "B", "B3": "B"}

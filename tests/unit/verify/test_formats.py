@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from cellguard.files.jobfile import Job
+from cellguard.spec.jobfile import Job
 from cellguard.job import audit_job, release_job
 from cellguard.verify.verify import verify
 from unit.files import made_folders

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from cellguard.files.rulespec import dump_rule
+from cellguard.spec.rulespec import dump_rule
 from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
 from cellguard.rules.simple import MaxShare, Request
 from cellguard.table import facts as ours

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from cellguard.files.jobfile import Job
+from cellguard.spec.jobfile import Job
 from cellguard.job import audit_job, release_job
 from cellguard.verify import job as stored
 from cellguard.verify.verify import verify

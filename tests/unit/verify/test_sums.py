@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import yaml
 
-from cellguard.files.jobfile import Job
+from cellguard.spec.jobfile import Job
 from cellguard.job import protect_job, release_job, verify_inputs
 from cellguard.verify.verify import verify
 from unit.verify import folders

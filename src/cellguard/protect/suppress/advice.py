@@ -23,6 +23,7 @@ from cellguard.table.tableset import TableSet
 _TRIES = 300  # ways out that are looked at for the smallest conflict
 _MANY = 20  # needs that are looked at
 _LITTLE = 1e-9
+_SMALL = 1e-4  # of the cheapest cell to give up: little, and yet no trouble for the solver
 
 
 def advice(system: System, cost: FloatArray, known: sp.csr_array | None, engine: Callable[[System], Solved]) -> str:
@@ -30,12 +31,15 @@ def advice(system: System, cost: FloatArray, known: sp.csr_array | None, engine:
     publish = _must_publish(system)
     open_ = _without_states(system, cost, known)
     try:
-        solved = engine(replace(open_, cost=np.where(publish, open_.cost + _LITTLE, _LITTLE)))
+        solved = engine(replace(open_, cost=_price(open_.cost, publish)))
     except Unprotectable as error:
         name = _unsafe_name(system, error.target.cell)
         return f"{name} cannot be protected, whatever is hidden: what the attacker knows leaves it no room"
     except Impossible:
         return "the unsafe cells cannot be protected, whatever is hidden: what the attacker knows leaves them no room"
+    except InternalError:  # there is no pattern, whatever hindered the search for a cheap way out
+        blocking = np.flatnonzero(publish)[:_MANY].tolist()
+        return f"the unsafe cells cannot be protected while these cells must be published: {_names(system, blocking)}"
     given_up = np.flatnonzero(solved.hidden & publish & (~open_.hidden | _unsafe(open_))).tolist()
     unsafe, conflict = _conflict(system, open_, publish)
     return (
@@ -43,6 +47,12 @@ def advice(system: System, cost: FloatArray, known: sp.csr_array | None, engine:
         f"{_names(system, conflict)}. The cheapest way out is to take must_publish away from "
         f"{_names(system, given_up, every=True)}"
     )
+
+
+def _price(cost: FloatArray, publish: BoolArray) -> FloatArray:
+    """Return the cost of the cells that must be published; all others cost next to nothing beside the cheapest."""
+    least = cost[publish].min(initial=1.0, where=cost[publish] > 0)
+    return np.where(publish, np.maximum(cost, least), least * _SMALL)
 
 
 def _conflict(system: System, open_: System, publish: BoolArray) -> tuple[int, list[int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, cast
 
 import numpy as np
 from pydantic import (
@@ -11,41 +11,22 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    ModelWrapValidatorHandler,
     PlainSerializer,
     PlainValidator,
+    SerializeAsAny,
     WithJsonSchema,
     field_validator,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from cellguard.errors import did_you_mean
-from cellguard.files.names import LONGEST, TABLE, dimension_fault, table_fault
-from cellguard.files.rulespec import dump_rule, parse_rule
-from cellguard.protect.suppress.costs import COSTS, parse_cost
 from cellguard.rules.rule import Rule
+from cellguard.spec.names import LONGEST, TABLE, dimension_fault, table_fault
+from cellguard.spec.registry import find_method, method_names
+from cellguard.spec.rulespec import dump_rule, parse_rule
 from cellguard.table.survey import Survey
-
-
-def _checked_cost(data: object) -> object:
-    parse_cost(data)
-    return data
-
-
-CostSpec = Annotated[
-    str | dict[str, Any],
-    PlainValidator(_checked_cost),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"enum": list(COSTS)},
-                {"type": "object", "properties": {"box_cox": {"type": "number", "minimum": 0, "maximum": 1}}},
-                {"type": "object", "properties": {"inner_first": {}}},
-                {"type": "object", "properties": {"sum": {"type": "array", "items": {"type": "object"}}}},
-            ]
-        }
-    ),
-]
 
 
 class Spec(BaseModel):
@@ -180,11 +161,22 @@ class MicrodataSpec(Spec):
 
 
 class ProtectSpec(Spec):
-    """How a table is protected. Tables of a job are one linked set, so they share method and engine."""
+    """How a table is protected: the method, and what the method lets a table say."""
 
-    method: Literal["suppress", "perturb"] = Field("suppress", description="perturb: see the job's `perturb`")
-    engine: Literal["witness"] = "witness"
-    cost: CostSpec = Field("value", description="what hiding a cell costs")
+    method: str = Field("suppress", description="how the table is protected")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _of_its_method(cls, data: object, build: ModelWrapValidatorHandler[ProtectSpec]) -> ProtectSpec:
+        """Hand over to the method that is named."""
+        if cls is not ProtectSpec or not isinstance(data, Mapping):
+            return build(data)
+        name = data.get("method", cls.model_fields["method"].default)
+        if name not in method_names():
+            expected = " or ".join(repr(known) for known in method_names())
+            fault = InitErrorDetails(type="literal_error", loc=("method",), input=name, ctx={"expected": expected})
+            raise ValidationError.from_exception_data("protect", [fault])
+        return cast("ProtectSpec", find_method(name).options.model_validate(data))
 
 
 class OutputSpec(Spec):
@@ -230,7 +222,7 @@ class TableSpec(Spec):
     rules: list[RuleSpec] = Field(
         description="unsafe if any of them says so; [] applies none, and nothing is called safe"
     )
-    protect: ProtectSpec = ProtectSpec()
+    protect: SerializeAsAny[ProtectSpec] = Field(default={}, validate_default=True)
 
     @field_validator("name")
     @classmethod

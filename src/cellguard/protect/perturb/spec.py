@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from cellguard.files.specs import Spec
+from cellguard.spec.jobfile import Job
+from cellguard.spec.specs import Spec
 
 
 class AttributesSpec(Spec):
@@ -72,6 +73,12 @@ class PerturbSpec(Spec):
     sparse: int = Field(100, ge=2, description="cells with at most so many contributors are looked at for coalitions")
     round: bool = Field(False, description="publish whole counts; they then no longer add up")
     replications: int = Field(0, ge=0, description="repeat the perturbation so often, to study its noise; 0: not")
+
+    @classmethod
+    def of(cls, job: Job) -> PerturbSpec:
+        """Return what a job says, or the defaults."""
+        said = job.settings.get("perturb")
+        return said if isinstance(said, PerturbSpec) else cls()
 
     @model_validator(mode="after")
     def _sensible(self) -> PerturbSpec:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field, PrivateAttr, ValidationError, model_validator
+from pydantic import (
+    Field,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from cellguard.errors import JobError, file_name
-from cellguard.files.names import collision_fault, dimension_fault
-from cellguard.files.perturbspec import PerturbSpec
-from cellguard.files.rulespec import rule_schema
-from cellguard.files.specs import AttackSpec, DimensionSpec, MicrodataSpec, OutputSpec, Spec, TableSpec
-from cellguard.files.yamlfile import Lines, read_yaml
+from cellguard.spec.names import collision_fault, dimension_fault
+from cellguard.spec.registry import find_method, sections
+from cellguard.spec.rulespec import rule_schema
+from cellguard.spec.specs import AttackSpec, DimensionSpec, MicrodataSpec, OutputSpec, Spec, TableSpec
+from cellguard.spec.yamlfile import Lines, read_yaml
 
 
 class Job(Spec):
@@ -31,7 +40,7 @@ class Job(Spec):
     dimensions: dict[str, DimensionSpec] = Field({})
     equations: list[str] = Field([])
     tables: list[TableSpec] = Field(min_length=1)
-    perturb: PerturbSpec | None = Field(None, description="settings of tables with `protect: {method: perturb}`")
+    settings: dict[str, Any] = Field({}, description="what is said under the name of a method, as `perturb`")
     attack: AttackSpec = AttackSpec()
     known: str | None = Field(None, min_length=1, description="CSV file of totals that an attacker has from elsewhere")
     output: OutputSpec | None = None
@@ -60,38 +69,55 @@ class Job(Spec):
             raise ValueError(fault)
         return self
 
+    @model_validator(mode="before")
+    @classmethod
+    def _sections_of_methods(cls, data: object) -> object:
+        """Collect what is said under the name of a method."""
+        if not isinstance(data, Mapping):
+            return data
+        if "settings" in data:
+            hint = ", which is not said here but under the name of a method"
+            raise PydanticCustomError("unknown_key", "unknown key '{key}'{hint}", {"key": "settings", "hint": hint})
+        own = {key: data[key] for key in sections() if data.get(key) is not None}
+        return {**{key: value for key, value in data.items() if key not in sections()}, "settings": own}
+
+    @field_validator("settings", mode="before")
+    @classmethod
+    def _checked_settings(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        checked, faults = {}, list[InitErrorDetails]()
+        for name, said in data.items():
+            try:
+                checked[name] = sections()[name].model_validate(said)
+            except ValidationError as error:
+                faults += [_below(name, fault) for fault in error.errors(include_url=False)]
+        if faults:
+            raise ValidationError.from_exception_data("job", faults)
+        return checked
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Write what methods are told under their own names, as a job file does."""
+        own = {name: self.settings[name].model_dump() if name in self.settings else None for name in sections()}
+        whole: dict[str, Any] = {}
+        for key, value in dump(self).items():
+            whole |= own if key == "settings" else {key: value}
+        return whole
+
     @model_validator(mode="after")
     def _one_method(self) -> Job:
-        perturbed = [t for t in self.tables if t.protect.method == "perturb"]
-        others = [t for t in self.tables if t.protect.method != "perturb"]
-        if not perturbed:
-            if self.perturb:
-                raise ValueError("`perturb` is given, but no table says `protect: {method: perturb}`")
-            return self
-        for table in perturbed:
-            for other in others:
-                if (table.response or table.value) == (other.response or other.value):
-                    raise ValueError(
-                        f"conflict: table {table.name!r} is perturbed and table {other.name!r} of the same response is "
-                        "suppressed; the true values of one give away the noise of the other, so use one method"
-                    )
-        if others:
-            raise ValueError(
-                f"table {perturbed[0].name!r} is perturbed and {others[0].name!r} is not; put them into two jobs"
-            )
-        for key, given in (("known", self.known), ("attack", self.attack != AttackSpec())):
-            if given:
-                raise ValueError(f"`{key}` is not looked at when tables are perturbed; leave it out")
-        for table in perturbed:
-            for name in ("cells", "apriori", "survey", "impossible", "zeros", "tolerance"):
-                if getattr(table, name) is not None:
-                    raise ValueError(f"table {table.name!r}: `{name}` does not go with perturbation; leave it out")
+        for name in self.settings:
+            if all(table.protect.method != name for table in self.tables):
+                raise ValueError(f"`{name}` is given, but no table says `protect: {{method: {name}}}`")
+        _refuse_two_methods(self.tables)
+        fault = find_method(self.method).fault(self)
+        if fault:
+            raise ValueError(fault)
         return self
 
     @property
-    def is_perturbed(self) -> bool:
-        """Whether the tables are perturbed (all of them are, or none)."""
-        return self.tables[0].protect.method == "perturb"
+    def method(self) -> str:
+        """The name of the method that protects the tables; all of them have the same."""
+        return self.tables[0].protect.method
 
     @property
     def folder(self) -> Path:
@@ -133,6 +159,29 @@ class Job(Spec):
         return job
 
 
+def _refuse_two_methods(tables: Sequence[TableSpec]) -> None:
+    """Refuse tables with different methods: what one of them hides, another may show."""
+    first = next((table for table in tables if table.protect.method != "suppress"), tables[0])
+    done = find_method(first.protect.method).participle
+    others = [table for table in tables if table.protect.method != first.protect.method]
+    for table in (table for table in tables if table.protect.method == first.protect.method):
+        for other in others:
+            if (table.response or table.value) == (other.response or other.value):
+                raise ValueError(
+                    f"conflict: table {table.name!r} is {done} and table {other.name!r} of the same response is "
+                    f"{find_method(other.protect.method).participle}; the true values of one give away the noise of "
+                    "the other, so use one method"
+                )
+    if others:
+        raise ValueError(f"table {first.name!r} is {done} and {others[0].name!r} is not; put them into two jobs")
+
+
+def _below(name: str, fault: Mapping[str, Any]) -> InitErrorDetails:
+    """Return a fault of a part of the job as a fault of the job."""
+    kind = PydanticCustomError(fault["type"], fault["msg"], fault.get("ctx"))
+    return InitErrorDetails(type=kind, loc=(name, *fault["loc"]), input=fault["input"])
+
+
 def _explain(error: ValidationError, source: str, lines: Lines) -> str:
     """Return all faults of a job, one a line, in plain words; values are not repeated."""
     return "\n".join(dict.fromkeys(_fault(e, source, lines) for e in error.errors(include_url=False)))
@@ -140,6 +189,8 @@ def _explain(error: ValidationError, source: str, lines: Lines) -> str:
 
 def _fault(error: Mapping[str, Any], source: str, lines: Lines) -> str:
     place = tuple(error["loc"])
+    if place[:1] == ("settings",):  # which stand under the name of their method
+        place = place[1:]
     context = error.get("ctx", {})
     if error["type"] in {"unknown_key", "later"}:
         place = (*place, context["key"])
@@ -172,7 +223,12 @@ def _words(error: Mapping[str, Any]) -> str:
 
 def job_schema() -> dict[str, Any]:
     """Return the JSON schema of the job file."""
-    schema = Job.model_json_schema()
+    schema = Job.model_json_schema(mode="validation")
+    own = {name: spec.model_json_schema(ref_template="#/$defs/{model}") for name, spec in sections().items()}
+    del schema["properties"]["settings"]
+    for name, part in own.items():
+        schema["$defs"] |= part.pop("$defs", {})
+        schema["properties"][name] = {"anyOf": [part, {"type": "null"}], "default": None}
     schema["$defs"]["Rule"] = rule_schema()
     schema["$defs"]["TableSpec"]["properties"]["rules"]["items"] = {"$ref": "#/$defs/Rule"}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
