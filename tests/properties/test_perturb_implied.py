@@ -10,16 +10,17 @@ from collections import Counter
 
 import numpy as np
 
-from cellguard.spec.jobfile import Job
+from cellguard.files.folder import OutputFolder
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.perturbation import perturb_job, release_perturbed
+from cellguard.job import run
 from cellguard.protect.perturb.attributes import define
 from cellguard.protect.perturb.incidence import calibration_table
 from cellguard.protect.perturb.multipliers import make_multipliers
 from cellguard.protect.perturb.respondents import respondents
 from cellguard.protect.perturb.rule import NoiseRule
 from cellguard.protect.perturb.workflow import check_tables
+from cellguard.spec.jobfile import Job
 
 from perturb_oracle import Attacker, Record, echelon, lies_in
 
@@ -125,7 +126,7 @@ class Drawn:
         return found
 
     def attacker(self, done):
-        added = done.check.multipliers.contributions("x").tolist()
+        added = done.protected.check.multipliers.contributions("x").tolist()
         records = [Record(row[0], row[4], row[3], u) for row, u in zip(self.rows, added, strict=True)]
         return Attacker(records, [cell for table in self.tables for cell in self.cells(table).values()])
 
@@ -162,13 +163,13 @@ def test_jobs_that_are_called_safe_determine_no_unsafe_sum(tmp_path):
     seen = Counter()
     for seed in range(70):
         drawn = Drawn(seed, tmp_path / str(seed))
-        done = perturb_job(drawn.job())
+        done = run(drawn.job())
         attacker = drawn.attacker(done)
         if len(attacker.groups) > 8:
             continue
-        agree(done.check, attacker, done.check.tables[0].table.rule, seen)
-        if done.check.verdict == "safe":
-            release_perturbed(done, drawn.folder / "out")
+        agree(done.protected.check, attacker, done.protected.check.tables[0].table.rule, seen)
+        if done.protected.check.verdict == "safe":
+            OutputFolder(drawn.folder / "out").write(done)
             for table in drawn.tables:
                 assert released(drawn.folder, table) == set(drawn.cells(table)), seed
     assert seen["safe"] >= 25 and seen["implied only"] >= 6, seen

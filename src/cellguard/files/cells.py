@@ -70,7 +70,8 @@ def _write_table(
 
 def _reasons(here: TableFindings, cells: Any, proven: Proven) -> list[str]:  # noqa: ANN401
     """Return why each cell is hidden: the rules that say so, or the unsafe cells that it protects."""
-    tables, reasons, protects = proven.audit.needs.tables, here.reasons(), proven.explained.protects
+    tables, reasons = proven.audit.needs.tables, here.reasons()
+    protects = {} if proven.explained is None else proven.explained.protects
     for at in np.flatnonzero(proven.audit.pattern.secondary[cells]).tolist():
         names = [tables.cell_name(c) for c in protects.get(int(cells[at]), ())]
         if names:

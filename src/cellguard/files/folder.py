@@ -11,14 +11,13 @@ import csv
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
 
-from cellguard.errors import CellguardError, InputError
+from cellguard.errors import CellguardError, InputError, MissingExtra, NotProtected
 from cellguard.files import layout
 from cellguard.files.formats import write_formats
 from cellguard.files.guard import unguarded, written_codes
@@ -30,8 +29,6 @@ from cellguard.spec.names import check_names, check_stored_names
 from cellguard.spec.registry import find_method, method_names
 from cellguard.spec.yamlfile import read_yaml
 from cellguard.table.pattern import Release
-
-GET_REPORT = "pip install 'cellguard[report]'"
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,9 @@ class OutputFolder:
         """
         method = outcome.method
         if outcome.release is None and not method.in_any_case:
-            raise InputError(f"nothing is released: {outcome.verdict.text}")
+            unruled = outcome.verdict.kind == "no rule"
+            cure = "; give every table `rules`, or say that you accept it without" if unruled else ""
+            raise NotProtected(f"nothing is released: {outcome.verdict.text}{cure}")
         check_names(outcome.protected.tables)
         pages, notes = _pages(outcome)
         with whole_folder(self.path, force=force) as made:
@@ -222,9 +221,10 @@ def _pages(outcome: Outcome[Any]) -> tuple[Mapping[str, str], list[str]]:
     """Return the reports by their path in the folder, if the job wants them and can have them, and notes."""
     if "html" not in outcome.job.formats:
         return {}, []
-    if find_spec("jinja2") is None:
-        return {}, [f"No report was made, since it needs an extra. Get it with: {GET_REPORT}"]
-    return outcome.method.pages(outcome), []
+    try:
+        return outcome.method.pages(outcome), []
+    except MissingExtra as error:
+        return {}, [str(error)]
 
 
 def hierarchies_text(dimension: Dimension) -> str:

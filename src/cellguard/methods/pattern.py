@@ -87,6 +87,7 @@ class PatternMethod(Method[Assessment, Proven]):
         """Return the officer's page and the public one."""
         from cellguard.report import page
 
+        page.require_extra()
         dimensions = {d.name: d for t in outcome.protected.tables for d in t.dimensions}
         pages = {"internal/report.html": page.internal_page(outcome)}
         if outcome.release is not None:

@@ -157,6 +157,7 @@ class Perturb(Method[Calibration, Noisy]):
         """Return the officer's page and, if there is a release, the public one."""
         from cellguard.report import page
 
+        page.require_extra()
         pages = {"internal/report.html": page.perturbed_page(outcome)}
         if outcome.release is not None:
             done = outcome.protected

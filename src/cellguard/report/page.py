@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cellguard.errors import InputError
+from cellguard.errors import MissingExtra
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.outcome import Outcome
 from cellguard.report.assurance import checked, run, verdict
@@ -44,6 +44,12 @@ GET_IT = "pip install 'cellguard[report]'"
 def available() -> bool:
     """Tell whether pages can be made: whether jinja2 is installed."""
     return find_spec("jinja2") is not None
+
+
+def require_extra() -> None:
+    """Refuse to make pages if they cannot be."""
+    if not available():
+        raise MissingExtra(f"No report was made, since it needs an extra. Get it with: {GET_IT}")
 
 
 def internal_page(outcome: Outcome[Proven]) -> str:
@@ -217,10 +223,8 @@ def _render(template: str, *, data: Mapping[str, Any], **parts: Any) -> str:  # 
 
 
 def _environment() -> Environment:
-    try:
-        import jinja2
-    except ImportError:
-        raise InputError(f"the report needs jinja2; get it with: {GET_IT}") from None
+    import jinja2
+
     loader = jinja2.PackageLoader("cellguard.report")
     return jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True

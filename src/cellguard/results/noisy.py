@@ -71,7 +71,7 @@ class Noisy(Protected):
         """The digests of the files as they were when they were read."""
         return self.digests
 
-    @property
+    @cached_property
     def spec(self) -> PerturbSpec:
         """What the job says of the perturbation."""
         return PerturbSpec.of(self.job)

@@ -80,8 +80,10 @@ class Proven(Protected):
         return self.digests
 
     @cached_property
-    def explained(self) -> Explanations:
-        """Which cells protect which."""
+    def explained(self) -> Explanations | None:
+        """Which cells protect which, if all that must be protected is."""
+        if self.audit.verdict != "safe":
+            return None
         sums = None if self.known is None else self.known.sums
         return explain_pattern(self.audit.needs, self.audit.pattern, known=sums)
 

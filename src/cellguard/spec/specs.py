@@ -176,7 +176,8 @@ class ProtectSpec(Spec):
             expected = " or ".join(repr(known) for known in method_names())
             fault = InitErrorDetails(type="literal_error", loc=("method",), input=name, ctx={"expected": expected})
             raise ValidationError.from_exception_data("protect", [fault])
-        return cast("ProtectSpec", find_method(name).options.model_validate(data))
+        options = find_method(name).options
+        return build(data) if options is ProtectSpec else cast("ProtectSpec", options.model_validate(data))
 
 
 class OutputSpec(Spec):
