@@ -14,10 +14,12 @@ import cellguard as cg
 from cellguard.attack.audit import audit
 from cellguard.attack.intervals import exact_moves
 from cellguard.attack.problem import Problem, grains_of, pose
-from cellguard.files.output import Outcome, write_output
-from cellguard.protect.suppress.explain import Explanations
+from cellguard.files.folder import OutputFolder
+from cellguard.methods.suppress import Given
+from cellguard.protect.outcome import Outcome
 from cellguard.protect.suppress.suppress import suppress
 from cellguard.protection import Requirements
+from cellguard.results.proven import Proven
 from cellguard.solver.highs import solve
 from cellguard.solver.program import Program
 from cellguard.table.pattern import Pattern
@@ -46,7 +48,8 @@ def verdicts(name: str, bar: int) -> Callable[[], Iterator[str]]:
         yield f"{size}, {int(pattern.hidden.sum()):,} hidden: {found.verdict} in {seconds:.1f} CPU s (bar {bar})"
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "out"
-            write_output(out, Outcome(job_of(findings), findings, found, {}, Explanations({}, {})))
+            job = job_of(findings)
+            OutputFolder(out).write(Outcome(Given(job), Proven(findings, found, job=job), {}, ""))
             seconds, checked = cpu(lambda: verify(out / "internal" / "certificate.json"))
         yield f"verify: {'valid' if checked.valid else 'NOT VALID'} in {seconds:.1f} CPU s (bar 20)"
         rng = np.random.default_rng(1)

@@ -76,7 +76,9 @@ class OutputFolder:
         pages, notes = _pages(outcome)
         with whole_folder(self.path, force=force) as made:
             if outcome.release is not None:
-                _write_release(made / "release", outcome, outcome.release)
+                more = {table.name: method.about(outcome, table.name) for table in outcome.release.tables}
+                write_release(made / "release", outcome.release, more, raw_codes=outcome.job.raw_codes)
+                write_formats(made / "release", outcome.release, outcome.job.formats)
             _write_inside(made / "internal", outcome)
             for name, page in pages.items():
                 (made / name).write_text(page, encoding="utf-8")
@@ -94,7 +96,7 @@ class OutputFolder:
 
     @property
     def method(self) -> str:
-        """The name of the method that made it, as its release or its internal half says."""
+        """The method, as its release or its internal half says; all that hide cells are `suppress` to a reader."""
         for path, key in ((self.outside / "metadata.json", "method"), (self.inside / "summary.json", "step")):
             document = _read_json(path) if path.is_file() else None
             if isinstance(document, dict) and document.get(key) in method_names():
@@ -181,13 +183,18 @@ class OutputFolder:
             ) from None
 
 
-def _write_release(folder: Path, outcome: Outcome[Any], published: Release) -> None:
-    """Write the publishable half; values come from a `Release`, so there is no hidden value to let out."""
+def write_release(
+    folder: Path, published: Release, more: Mapping[str, Mapping[str, Any]], *, raw_codes: bool = False
+) -> None:
+    """Write the publishable half; it takes a `Release`, so there is no hidden value to let out.
+
+    ``more`` is what the metadata say of each table beyond what they say of every one.
+    """
     folder.mkdir()
     about = {}
     for table in published.tables:
         flags = np.where(table.suppressed, "c", "")
-        codes, guarded = written_codes(table, raw=outcome.job.raw_codes)
+        codes, guarded = written_codes(table, raw=raw_codes)
         rows = zip(*codes, table.value, flags.tolist(), strict=True)
         (folder / f"{table.name}.csv").write_text(csv_text(layout.released(table.by), rows), encoding="utf-8")
         about[table.name] = {
@@ -197,12 +204,11 @@ def _write_release(folder: Path, outcome: Outcome[Any], published: Release) -> N
             "decimals": table.decimals,
             "cells": len(table),
             "suppressed": int(table.suppressed.sum()),
-            **outcome.method.about(outcome, table.name),
+            **more.get(table.name, {}),
             **({"guarded": guarded} if guarded else {}),
         }
-    write_formats(folder, published, outcome.job.formats)
-    said = {} if outcome.method.name == "suppress" else {"method": outcome.method.name}
-    write_json(folder / "metadata.json", {**said, "tables": about})
+    methods = {said["method"] for said in more.values() if "method" in said}
+    write_json(folder / "metadata.json", {**{"method": name for name in sorted(methods)}, "tables": about})
 
 
 def _write_inside(folder: Path, outcome: Outcome[Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,12 +14,10 @@ from cellguard.attack.known import Known
 from cellguard.errors import InputError, NotProtected
 from cellguard.files.folder import OutputFolder
 from cellguard.methods.pattern import PatternMethod
-from cellguard.protect.outcome import Outcome
 from cellguard.protect.suppress.costs import parse_cost, set_costs
 from cellguard.protect.suppress.spec import SuppressOptions
 from cellguard.protect.suppress.suppress import Suppression, suppress
 from cellguard.protect.suppress.witness import witness
-from cellguard.results.proven import Proven
 from cellguard.solver.highs import watching
 from cellguard.spec.specs import ProtectSpec
 from cellguard.table.apriori import State
@@ -60,10 +58,6 @@ class Suppress(PatternMethod):
 
         with watching(run.check):
             return suppress(assessment.needs, costs, engine=engine, start=start, known=sums, tell=clock)
-
-    def about(self, outcome: Outcome[Proven], table: str) -> dict[str, Any]:
-        """Return nothing: a table that says nothing of a method is a suppressed one."""
-        return {}
 
 
 @dataclass(frozen=True, eq=False)

@@ -95,7 +95,9 @@ def test_the_noise_is_that_of_the_result_table(safe):
 
 
 def test_a_study_adds_averages_and_the_cells_that_vary_most(safe):
-    study = replicate_as_drawn([here.table for here in safe.protected.check.tables], safe.protected.check.multipliers, replications=40)
+    study = replicate_as_drawn(
+        [here.table for here in safe.protected.check.tables], safe.protected.check.multipliers, replications=40
+    )
     case = cases.case(study=study)
     data = perturbed_sections.noise(case).data
     assert data["tables"][1]["run"] == "averages of 40 replications"
