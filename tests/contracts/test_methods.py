@@ -119,16 +119,16 @@ def test_a_new_method_goes_through_the_command_line(totals, path, tmp_path):
 def test_what_a_method_may_be_told_is_checked(totals, path):
     text = path.read_text()
     path.write_text(text.replace("margins: false", "margin: false"))
-    with pytest.raises(JobError, match="margin.*did you mean 'margins'"):
+    with pytest.raises(JobError, match=r"margin.*did you mean 'margins'"):
         Job.load(path)
     path.write_text(text.replace("note: nothing else", "nota: 1"))
     with pytest.raises(JobError, match=r"line \d+: totals.nota: unknown key"):
         Job.load(path)
     path.write_text(text.replace("note: nothing else", "note: 5"))
-    with pytest.raises(JobError, match="totals.note: must be text"):
+    with pytest.raises(JobError, match=r"totals.note: must be text"):
         Job.load(path)
     path.write_text(text.replace("method: totals", "method: total"))
-    with pytest.raises(JobError, match="protect.method: must be 'suppress' or 'perturb' or 'totals'"):
+    with pytest.raises(JobError, match=r"protect.method: must be 'suppress' or 'perturb' or 'totals'"):
         Job.load(path)
     with pytest.raises(InputError, match="`warm` does not go with tables that are cut down to totals"):
         path.write_text(text)

@@ -207,8 +207,8 @@ def write_release(
             **more.get(table.name, {}),
             **({"guarded": guarded} if guarded else {}),
         }
-    methods = {said["method"] for said in more.values() if "method" in said}
-    write_json(folder / "metadata.json", {**{"method": name for name in sorted(methods)}, "tables": about})
+    said = next((table["method"] for table in more.values() if "method" in table), None)
+    write_json(folder / "metadata.json", ({"method": said} if said else {}) | {"tables": about})
 
 
 def _write_inside(folder: Path, outcome: Outcome[Any]) -> None:
