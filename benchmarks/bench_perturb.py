@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from cellguard.protect.perturb.incidence import CalibrationTable
-from cellguard.protect.perturb.mu import MuOptions, choose_mu
-from cellguard.protect.perturb.noise import table_statistics
-from cellguard.protect.perturb.replicate import replicate
-from cellguard.protect.perturb.respondents import Respondents
-from cellguard.protect.perturb.sensitivity import needs_of, still_unsafe
-from cellguard.protect.perturb.zes import Zes, draw_multipliers, perturbed
+from cellguard.protect.perturb.cells.calibration import CalibrationTable
+from cellguard.protect.perturb.cells.respondents import Respondents
+from cellguard.protect.perturb.cells.sensitivity import needs_of, still_unsafe
+from cellguard.protect.perturb.draw.mu import MuOptions, choose_mu
+from cellguard.protect.perturb.draw.noise import table_statistics
+from cellguard.protect.perturb.draw.replicate import replicate
+from cellguard.protect.perturb.draw.zes import Zes, draw_multipliers, perturbed
 
 from sodap import census, census_table, survey, survey_tables, wide
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.protect.perturb.incidence import calibration_table
-from cellguard.protect.perturb.respondents import respondents
-from cellguard.protect.perturb.rule import NoiseRule
+from cellguard.protect.perturb.cells.calibration import calibration_table
+from cellguard.protect.perturb.cells.noise_rule import NoiseRule
+from cellguard.protect.perturb.cells.respondents import respondents
 
 RULE = NoiseRule(3, 70)
 

@@ -22,16 +22,16 @@ from cellguard.files.perturbspec import PerturbSpec
 from cellguard.files.respondents import Calibration, read_calibration
 from cellguard.files.write import csv_text
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.protect.perturb.attributes import Attributes
-from cellguard.protect.perturb.conflicts import Protected
-from cellguard.protect.perturb.finding import Cell
-from cellguard.protect.perturb.mu import MuOptions
-from cellguard.protect.perturb.multipliers import Multipliers, Settings, load_multipliers, make_multipliers
-from cellguard.protect.perturb.replicate import Replication, replicate_as_drawn
-from cellguard.protect.perturb.saved import Saved, read_saved
-from cellguard.protect.perturb.watch import Watch
+from cellguard.protect.perturb.checks.conflicts import Protected
+from cellguard.protect.perturb.checks.finding import Cell
+from cellguard.protect.perturb.checks.watch import Watch
+from cellguard.protect.perturb.draw.attributes import Attributes
+from cellguard.protect.perturb.draw.mu import MuOptions
+from cellguard.protect.perturb.draw.multipliers import Multipliers, Settings, load_multipliers, make_multipliers
+from cellguard.protect.perturb.draw.replicate import Replication, replicate_as_drawn
+from cellguard.protect.perturb.draw.saved import Saved, read_saved
+from cellguard.protect.perturb.draw.zes import Zes
 from cellguard.protect.perturb.workflow import Check, check_tables
-from cellguard.protect.perturb.zes import Zes
 from cellguard.randomness import fresh_seed
 from cellguard.rules.doubts import doubts
 from cellguard.rules.simple import MinFrequency

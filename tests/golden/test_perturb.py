@@ -10,14 +10,20 @@ from functools import cache
 import numpy as np
 import pytest
 
-from cellguard.protect.perturb.distribution import exceedance
-from cellguard.protect.perturb.mu import MuOptions, choose_mu, mu_by_formula, quantile_xd, smallest_mu
-from cellguard.protect.perturb.noise import cell_noise, noise_cv, noise_statistics
-from cellguard.protect.perturb.replicate import replicate
-from cellguard.protect.perturb.respondents import respondents
-from cellguard.protect.perturb.rule import NoiseRule, matched_p_and_q, p_with_prior, q_halfway
-from cellguard.protect.perturb.sensitivity import desired_totals, dominated, needs_of, still_unsafe, supersensitive
-from cellguard.protect.perturb.zes import Zes, draw_multipliers, perturbed
+from cellguard.protect.perturb.cells.noise_rule import NoiseRule, matched_p_and_q, p_with_prior, q_halfway
+from cellguard.protect.perturb.cells.respondents import respondents
+from cellguard.protect.perturb.cells.sensitivity import (
+    desired_totals,
+    dominated,
+    needs_of,
+    still_unsafe,
+    supersensitive,
+)
+from cellguard.protect.perturb.draw.distribution import exceedance
+from cellguard.protect.perturb.draw.mu import MuOptions, choose_mu, mu_by_formula, quantile_xd, smallest_mu
+from cellguard.protect.perturb.draw.noise import cell_noise, noise_cv, noise_statistics
+from cellguard.protect.perturb.draw.replicate import replicate
+from cellguard.protect.perturb.draw.zes import Zes, draw_multipliers, perturbed
 from cellguard.rules.linear import p_from_k
 
 from perturb_data import brute_exceedance, one_cell, sodap

@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.protect.perturb.directions import directions
-from cellguard.protect.perturb.distribution import exceedance
-from cellguard.protect.perturb.incidence import calibration_table
-from cellguard.protect.perturb.mu import MuOptions, smallest_mu
-from cellguard.protect.perturb.replicate import replicate
-from cellguard.protect.perturb.respondents import respondents
-from cellguard.protect.perturb.rule import NoiseRule
-from cellguard.protect.perturb.sensitivity import desired_totals, dominated, needs_of, s_n, still_unsafe
-from cellguard.protect.perturb.zes import Zes, draw_multipliers, perturbed
+from cellguard.protect.perturb.cells.calibration import calibration_table
+from cellguard.protect.perturb.cells.noise_rule import NoiseRule
+from cellguard.protect.perturb.cells.respondents import respondents
+from cellguard.protect.perturb.cells.sensitivity import desired_totals, dominated, needs_of, s_n, still_unsafe
+from cellguard.protect.perturb.draw.directions import directions
+from cellguard.protect.perturb.draw.distribution import exceedance
+from cellguard.protect.perturb.draw.mu import MuOptions, smallest_mu
+from cellguard.protect.perturb.draw.replicate import replicate
+from cellguard.protect.perturb.draw.zes import Zes, draw_multipliers, perturbed
 
 A = Dimension("a", from_levels([("p", "p1"), ("p", "p2"), ("q", "q1"), ("q", "q2"), ("r", "")]))
 B = Dimension("b", flat(["x", "y", "z"]))

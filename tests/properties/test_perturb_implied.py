@@ -14,11 +14,11 @@ from cellguard.files.jobfile import Job
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.perturbation import perturb_job, release_perturbed
-from cellguard.protect.perturb.attributes import define
-from cellguard.protect.perturb.incidence import calibration_table
-from cellguard.protect.perturb.multipliers import make_multipliers
-from cellguard.protect.perturb.respondents import respondents
-from cellguard.protect.perturb.rule import NoiseRule
+from cellguard.protect.perturb.cells.calibration import calibration_table
+from cellguard.protect.perturb.cells.noise_rule import NoiseRule
+from cellguard.protect.perturb.cells.respondents import respondents
+from cellguard.protect.perturb.draw.attributes import define
+from cellguard.protect.perturb.draw.multipliers import make_multipliers
 from cellguard.protect.perturb.workflow import check_tables
 
 from perturb_oracle import Attacker, Record, echelon, lies_in

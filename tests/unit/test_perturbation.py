@@ -16,7 +16,7 @@ from cellguard.files.respondents import noise_rule
 from cellguard.files.specs import TableSpec
 from cellguard.job import audit_job, protect_job
 from cellguard.perturbation import perturb_job, read_published, release_perturbed
-from cellguard.protect.perturb.watch import Watch
+from cellguard.protect.perturb.checks.watch import Watch
 
 RULES = [{"dominance": {"n": 3, "k": 70}}]
 

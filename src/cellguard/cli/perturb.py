@@ -15,7 +15,7 @@ from cellguard.files.jobfile import Job
 from cellguard.files.respondents import read_calibration
 from cellguard.files.write import check_folder, check_room
 from cellguard.perturbation import check_job, perturb_job, release_perturbed
-from cellguard.protect.perturb.sensitivity import needs_of, supersensitive
+from cellguard.protect.perturb.cells.sensitivity import needs_of, supersensitive
 
 _VERDICTS = {
     "safe": "safe",

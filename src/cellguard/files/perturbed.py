@@ -21,8 +21,8 @@ from cellguard.files.guard import written_codes
 from cellguard.files.jobfile import Job
 from cellguard.files.names import check_names
 from cellguard.files.write import csv_text, whole_folder
-from cellguard.protect.perturb.replicate import Replication
-from cellguard.protect.perturb.saved import Saved, write_saved
+from cellguard.protect.perturb.draw.replicate import Replication
+from cellguard.protect.perturb.draw.saved import Saved, write_saved
 from cellguard.protect.perturb.workflow import Check, Perturbed
 from cellguard.table.columns import all_headed
 from cellguard.table.facts import FloatArray

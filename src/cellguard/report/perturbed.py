@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cellguard.protect.perturb.finding import Cell, Finding
-from cellguard.protect.perturb.replicate import Replication
+from cellguard.protect.perturb.checks.finding import Cell, Finding
+from cellguard.protect.perturb.draw.replicate import Replication
 from cellguard.protect.perturb.workflow import Check, Perturbed
 from cellguard.report.case import name_cell
 from cellguard.report.grid import MOST, Grid, Positions, coarsest, marked_grid

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from cellguard.errors import listing
-from cellguard.protect.perturb.finding import Finding
-from cellguard.protect.perturb.redesign import redesign
-from cellguard.protect.perturb.sensitivity import supersensitive
+from cellguard.protect.perturb.cells.sensitivity import supersensitive
+from cellguard.protect.perturb.checks.finding import Finding
+from cellguard.protect.perturb.checks.redesign import redesign
 from cellguard.report.assurance import attacks, run_facts
 from cellguard.report.case import Section
 from cellguard.report.perturbed import PerturbedCase, cell_list

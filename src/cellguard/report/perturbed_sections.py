@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from cellguard.protect.perturb.noise import NoiseStatistics, table_statistics
-from cellguard.protect.perturb.rule import NoiseRule
+from cellguard.protect.perturb.cells.noise_rule import NoiseRule
+from cellguard.protect.perturb.draw.noise import NoiseStatistics, table_statistics
 from cellguard.report.case import Section
 from cellguard.report.perturbed import PerturbedCase
 from cellguard.report.words import many, share, short

@@ -15,18 +15,18 @@ from functools import cached_property, partial
 import numpy as np
 
 from cellguard.errors import InputError, listing
-from cellguard.protect.perturb.conflicts import Protected, conflicts
-from cellguard.protect.perturb.disclosed import disclosed
-from cellguard.protect.perturb.finding import Cell, Finding
-from cellguard.protect.perturb.incidence import CalibrationTable
-from cellguard.protect.perturb.mu import choose_mu
-from cellguard.protect.perturb.multipliers import Multipliers
-from cellguard.protect.perturb.noise import NoiseStatistics, table_statistics
-from cellguard.protect.perturb.ratios import ratios
-from cellguard.protect.perturb.redesign import redesign
-from cellguard.protect.perturb.sensitivity import Needs, needs_of, s_n, still_unsafe, supersensitive
-from cellguard.protect.perturb.unknowns import families, unknowns_of
-from cellguard.protect.perturb.watch import Watch
+from cellguard.protect.perturb.cells.calibration import CalibrationTable
+from cellguard.protect.perturb.cells.sensitivity import Needs, needs_of, s_n, still_unsafe, supersensitive
+from cellguard.protect.perturb.checks.conflicts import Protected, conflicts
+from cellguard.protect.perturb.checks.disclosed import disclosed
+from cellguard.protect.perturb.checks.finding import Cell, Finding
+from cellguard.protect.perturb.checks.ratios import ratios
+from cellguard.protect.perturb.checks.redesign import redesign
+from cellguard.protect.perturb.checks.unknowns import families, unknowns_of
+from cellguard.protect.perturb.checks.watch import Watch
+from cellguard.protect.perturb.draw.mu import choose_mu
+from cellguard.protect.perturb.draw.multipliers import Multipliers
+from cellguard.protect.perturb.draw.noise import NoiseStatistics, table_statistics
 from cellguard.table.facts import BoolArray, FloatArray
 
 Tell = Callable[[str], None]
