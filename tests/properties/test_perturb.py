@@ -14,8 +14,9 @@ from cellguard.protect.perturb.cells.sensitivity import desired_totals, dominate
 from cellguard.protect.perturb.draw.directions import directions
 from cellguard.protect.perturb.draw.distribution import exceedance
 from cellguard.protect.perturb.draw.mu import MuOptions, smallest_mu
-from cellguard.protect.perturb.draw.replicate import replicate
 from cellguard.protect.perturb.draw.zes import Zes, draw_multipliers, perturbed
+
+from perturb_data import study
 
 A = Dimension("a", from_levels([("p", "p1"), ("p", "p2"), ("q", "q1"), ("q", "q2"), ("r", "")]))
 B = Dimension("b", flat(["x", "y", "z"]))
@@ -163,5 +164,5 @@ def test_the_smallest_mu_is_enough_and_less_is_not(x, share, d):
 def test_the_expected_noise_is_zero(people, shape, way, seed):
     table = calibration_table(people, [A, B], "v")
     if len(table):
-        study = replicate([table], Zes(shape=shape, directions=way), seed, replications=250)
-        assert (np.abs(study.mean_ratio - 1) <= 5.5 * study.cv / 250**0.5 + 1e-12).all()
+        found = study([table], Zes(shape=shape, directions=way), seed, replications=250)
+        assert (np.abs(found.mean_ratio - 1) <= 5.5 * found.cv / 250**0.5 + 1e-12).all()

@@ -130,7 +130,7 @@ def extreme(case: PerturbedCase) -> Section | None:
         if not cells or len(rows) >= _MOST_EXTREME:
             continue
         merges: dict[int, list[str]] = {}
-        for merge in redesign(here.needs, most=_MOST_EXTREME).merges:
+        for merge in redesign(here.needs, most=_MOST_EXTREME):
             merges.setdefault(merge.cell, []).append(f"merge {' + '.join(merge.codes)} of {merge.dimension}")
         nothing = ["no merge of codes with one parent; leave out a level or a dimension"]
         rows += [case.name(at, cell) | {"merges": merges.get(cell, nothing)} for cell in cells[:_MOST_EXTREME]]

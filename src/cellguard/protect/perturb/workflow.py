@@ -148,7 +148,7 @@ class Check:
 
     def _recoding(self) -> list[str]:
         open_ = {cell for f in self.open for cell in f.cells}
-        offered = [m for here in self.tables for m in redesign(here.needs, most=_MOST_LOOKED_AT).merges]
+        offered = [m for here in self.tables for m in redesign(here.needs, most=_MOST_LOOKED_AT)]
         merges = [m for m in offered if Cell(m.table, m.name) in open_]
         found = [f"recode: {merge}" for merge in merges[:_MOST_ADVICE]]
         return found or ["recode: merge codes, or publish fewer levels, so that these cells have more contributors"]

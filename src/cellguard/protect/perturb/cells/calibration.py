@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -115,11 +115,6 @@ def calibration_table(
     silent = Apriori.silent(len(total))
     table = Table(name, dimensions, lattice.codes, facts, silent, response, decimals=decimals, levels=levels)
     return CalibrationTable(table, records, leaf, below, _interior(table), top, rule)
-
-
-def stack(tables: Iterable[CalibrationTable]) -> sp.csr_array:
-    """Return the members of all cells of all tables, one table below the other."""
-    return sp.csr_array(sp.vstack([table.members for table in tables], format="csr"))
 
 
 def _positions(records: Respondents, column: str, dimension: Dimension) -> IntArray:

@@ -114,11 +114,6 @@ def supersensitive(needs: Needs, rule: Dominance | None = None) -> BoolArray:
     return np.asarray(needs.sensitive & (top - rule.k / 100 * needs.size > _DUST * needs.size), bool)
 
 
-def beyond_cap(needs: Needs, cap: float = 0.20) -> BoolArray:
-    """Tell which sensitive cells need more noise than the share ``cap`` of their total."""
-    return np.asarray(needs.sensitive & (needs.need > cap * needs.size * (1 + _DUST)), bool)
-
-
 def dominated(table: CalibrationTable) -> BoolArray:
     """Tell which cells are unsafe under the (n, k) dominance rule (formula 2.1)."""
     return table.rule.dominance.unsafe(table.table.facts)

@@ -103,15 +103,6 @@ def disclosed(
     return Disclosed(system, tuple(findings), known_to_somebody, (*limits, *unsure, *cut, *undecided))
 
 
-def if_deviations_are_equal(perturbed: float, deviation: float) -> tuple[float, float]:
-    """Return what a perturbed contribution stands for if its multiplier is as far from 1 as one that is known.
-
-    >>> if_deviations_are_equal(120, 0.5)
-    (80.0, 240.0)
-    """
-    return perturbed / (1 + deviation), perturbed / (1 - deviation)
-
-
 @dataclass(frozen=True, eq=False)
 class _Told:
     """A combination of unknowns that somebody learns, and the finding about it."""

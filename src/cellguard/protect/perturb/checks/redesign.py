@@ -31,15 +31,7 @@ class Merge:
         return f"table {self.table!r}, cell {self.name}: merge {' + '.join(self.codes)} of {self.dimension!r}"
 
 
-@dataclass(frozen=True, eq=False)
-class Redesign:
-    """The merges that remove supersensitive cells, and the cells that no merge of siblings removes."""
-
-    merges: tuple[Merge, ...]
-    stuck: tuple[int, ...]
-
-
-def redesign(needs: Needs, rule: Dominance | None = None, *, most: int | None = None) -> Redesign:
+def redesign(needs: Needs, rule: Dominance | None = None, *, most: int | None = None) -> tuple[Merge, ...]:
     """Propose for each supersensitive cell, in each dimension, the merge with the fewest codes under the same parent.
 
     Among merges of as many codes that with the smallest total is chosen. The merged cell is checked with the
@@ -47,14 +39,8 @@ def redesign(needs: Needs, rule: Dominance | None = None, *, most: int | None = 
     ``rule`` says which cells are supersensitive, see `supersensitive`; with ``most`` only so many are looked at.
     """
     rule = rule or Dominance(1, needs.table.rule.k)
-    merges: list[Merge] = []
-    stuck: list[int] = []
-    for cell in np.flatnonzero(supersensitive(needs, rule))[:most].tolist():
-        found = list(_merges_of(needs, cell, rule))
-        merges += found
-        if not found:
-            stuck.append(cell)
-    return Redesign(tuple(merges), tuple(stuck))
+    cells = np.flatnonzero(supersensitive(needs, rule))[:most].tolist()
+    return tuple(merge for cell in cells for merge in _merges_of(needs, cell, rule))
 
 
 def _merges_of(needs: Needs, cell: int, rule: Dominance) -> Iterator[Merge]:

@@ -44,11 +44,6 @@ def directions(needs: Needs, pattern: Pattern, seed: int) -> FloatArray:
     return np.where(np.sum(ranks, axis=0) % 2, -1.0, 1.0) * turn
 
 
-def margin_sums(needs: Needs, direction: FloatArray) -> FloatArray:
-    """Return for each relation of the table how much the desired noise of its parts adds up to."""
-    return np.asarray(_parts(needs).T @ np.where(needs.sensitive, direction * needs.need, 0.0), float)
-
-
 def _ranks(dimension: Dimension) -> npt.NDArray[np.int64]:
     """Return the place of each code among those of its level."""
     rank = np.zeros(len(dimension.codes), np.int64)

@@ -112,6 +112,7 @@ class _Wanted:
     cell: int
     units: npt.NDArray[np.int64]
     contributions: FloatArray
+    by_formula: float
     extreme: bool
 
     @property
@@ -216,21 +217,23 @@ def strata_by_need(tables: Sequence[CalibrationTable]) -> npt.NDArray[np.int64]:
 
 
 def _wanted(tables: Sequence[CalibrationTable], options: MuOptions) -> list[_Wanted]:
-    found: list[_Wanted] = []
+    wanted: list[_Wanted] = []
     for table in tables:
         needs = needs_of(table)
-        extreme = supersensitive(needs, options.extreme)
+        extreme, by_formula = supersensitive(needs, options.extreme), mu_by_formula(needs, options)
         cells = np.flatnonzero(needs.sensitive)
         who = table.units_in(cells)
-        found += [_Wanted(needs, int(c), *who.of(i), extreme=bool(extreme[c])) for i, c in enumerate(cells)]
-    return found
+        wanted += [
+            _Wanted(needs, cell, *who.of(i), by_formula=float(by_formula[cell]), extreme=bool(extreme[cell]))
+            for i, cell in enumerate(cells.tolist())
+        ]
+    return wanted
 
 
 def _own(wanted: _Wanted, options: MuOptions) -> float:
     if options.way == "exact":
         return smallest_mu(wanted.contributions, wanted.need, options)
-    mu = wanted.need / float(wanted.needs.largest[wanted.cell]) - quantile_xd(options.sigma, options.d)
-    return mu if mu <= options.cap else math.nan
+    return wanted.by_formula if wanted.by_formula <= options.cap else math.nan
 
 
 def _halve(low: float, high: float, enough: Callable[[float], bool]) -> float:

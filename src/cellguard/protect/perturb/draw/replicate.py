@@ -13,8 +13,8 @@ from cellguard.protect.perturb.cells.sensitivity import needs_of, still_unsafe
 from cellguard.protect.perturb.draw.attributes import draw_attributes
 from cellguard.protect.perturb.draw.multipliers import Multipliers
 from cellguard.protect.perturb.draw.noise import CellNoise, NoiseStatistics, groups_of, noise_statistics
-from cellguard.protect.perturb.draw.zes import Zes, draw_multipliers, perturbed
-from cellguard.table.facts import BoolArray, FloatArray
+from cellguard.protect.perturb.draw.zes import draw_multipliers
+from cellguard.table.facts import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,28 +42,6 @@ class Replication:
         """Return the result table: averages of each cell first, then over cells."""
         interior, sensitive = groups_of(self.tables, by_dominance)
         return noise_statistics(self.noise, interior=interior, sensitive=sensitive)
-
-
-def replicate(
-    tables: Sequence[CalibrationTable],
-    zes: Zes,
-    seed: int,
-    *,
-    replications: int = 1000,
-    mu: FloatArray | None = None,
-    only: BoolArray | None = None,
-) -> Replication:
-    """Draw multipliers again and again, each time from a stream of its own, and tabulate.
-
-    All tables must be of the same records; ``mu`` and ``only`` are as for `draw_multipliers`.
-    """
-
-    def draw(number: int) -> dict[str, FloatArray]:
-        records = tables[0].records
-        multipliers = draw_multipliers(records, zes, seed, mu=mu, only=only, purpose=number)
-        return {response: perturbed(records, response, multipliers) for response in _responses(tables)}
-
-    return _study(tables, draw, replications)
 
 
 def replicate_as_drawn(

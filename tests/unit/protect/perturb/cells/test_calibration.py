@@ -5,7 +5,7 @@ from cellguard.errors import InputError, UnknownCode
 from cellguard.hierarchy.build import flat, from_levels, from_parents
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.hierarchy.recode import cut, merge
-from cellguard.protect.perturb.cells.calibration import calibration_table, stack
+from cellguard.protect.perturb.cells.calibration import calibration_table
 from cellguard.protect.perturb.cells.respondents import Respondents, on_grid, respondents
 
 from perturb_data import RULE, brute_cells, grid_table
@@ -94,12 +94,6 @@ def test_many_sparse_combinations_are_found_without_a_dense_array():
     table = calibration_table(records, [Dimension(d, flat(names)) for d in codes], "x")
     assert int(table.interior.sum()) == len(set(zip(codes["a"], codes["b"], strict=True)))
     assert table.total[0] == np.arange(50).sum()
-
-
-def test_stacked_members_are_those_of_all_tables():
-    tables = [calibration_table(firms(), [d], "x") for d in (INDUSTRY, REGION)]
-    assert stack(tables).shape == (len(tables[0]) + len(tables[1]), 200)
-    assert stack(tables).toarray()[len(tables[0])].sum() == tables[1].members[[0]].sum()
 
 
 def test_records_must_have_finest_codes_that_exist():
