@@ -225,7 +225,7 @@ def test_sums_and_differences_are_those_that_brute_force_finds():
         weight = np.ones(len(people)) if people.weight is None else people.weight
         columns = people.keys[people.unit].tolist(), people.plain("x").tolist(), weight.tolist(), added
         records = [Record(*row) for row in zip(*columns, strict=True)]
-        cells = [set(np.flatnonzero(row).tolist()) for table in tables for row in table.members.toarray()]
+        cells = [set(np.flatnonzero(row).tolist()) for table in tables for row in table.membership.matrix.toarray()]
         attacker = Attacker(records, cells)
         if len(attacker.groups) <= 8:
             agree(check_tables(tables, drawn), attacker, tables[0].rule, seen)
@@ -259,7 +259,7 @@ def defined(seed):
 
 def unsafe_sums(tables, drawn, parts):
     """Return the unsafe sums of each response over groups of records that cells of all responses determine."""
-    shown = [(parts[t.response], row) for t in tables for row in t.members.toarray()]
+    shown = [(parts[t.response], row) for t in tables for row in t.membership.matrix.toarray()]
     key = [tuple(row[i] for _, row in shown) for i in range(len(drawn.records))]
     groups = list(dict.fromkeys(key))
     place = np.array([groups.index(k) for k in key])

@@ -1,40 +1,36 @@
-"""Which respondents are in which cells: calibration tables as sparse matrices, margins included."""
+"""`CalibrationTable`: a table that must be safe, with who is in its cells, made by the one tabulator."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from cellguard.errors import InputError, did_you_mean
-from cellguard.hierarchy.hierarchy import Dimension, IntArray
-from cellguard.protect.perturb.cells.contributors import Contributors, Largest, gather, largest, members_of
+from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.perturb.cells.noise_rule import NoiseRule
 from cellguard.protect.perturb.cells.respondents import Respondents
 from cellguard.table.apriori import Apriori
-from cellguard.table.facts import BoolArray, Facts, FloatArray
-from cellguard.table.lattice import ancestors, build_lattice, cells_by_leaves, leaf_positions
+from cellguard.table.facts import Facts
+from cellguard.table.lattice import ancestors, build_lattice, leaf_positions
+from cellguard.table.membership import Contributors, Largest, Membership, largest, membership
 from cellguard.table.table import Levels, Table
+from cellguard.types import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class CalibrationTable:
     """A table that must be safe: its cells, and who is in them. Confidential.
 
-    ``leaf`` is the combination of finest codes that each record has, and ``below`` the 0/1 matrix of cells by such
-    combinations; together they say all of `members`, in much less room. The last combination is that of records that
-    contribute nothing; it is in no cell. ``interior`` marks the cells without any cell below them. ``largest`` holds
-    the largest contributions of each cell (unweighted, by size) that the rule looks at, and whose they are.
+    ``interior`` marks the cells without any cell below them. ``largest`` holds the largest contributions of each cell
+    (unweighted, by size) that the rule looks at, and whose they are.
     """
 
     table: Table
     records: Respondents
-    leaf: IntArray
-    below: sp.csr_array
+    membership: Membership
     interior: BoolArray
     largest: Largest
     rule: NoiseRule
@@ -57,22 +53,14 @@ class CalibrationTable:
         """The true (weighted) cell totals."""
         return self.table.value
 
-    @cached_property
-    def members(self) -> sp.csr_array:
-        """The 0/1 matrix of cells by records, margins included."""
-        found = members_of(self.below, self.leaf)
-        found.sort_indices()
-        return found
-
     def sums(self, contributions: FloatArray) -> FloatArray:
         """Return the cell totals of the records' contributions (0 for records without the response)."""
-        by_leaf = np.bincount(self.leaf, contributions, minlength=self.below.shape[1])
-        return np.asarray(self.below @ by_leaf, float)
+        return self.membership.sums(contributions)
 
     def units_in(self, cells: npt.ArrayLike) -> Contributors:
         """Return who contributes how much to each of the given cells, unweighted, largest first; see `Contributors`."""
-        members = members_of(self.below[np.asarray(cells, np.int64)], self.leaf)
-        return gather(members, self.records.unit, self.records.plain(self.response))
+        value = self.records.plain(self.response)
+        return self.membership.contributors(np.asarray(cells, np.int64), self.records.unit, value)
 
 
 def calibration_table(
@@ -95,7 +83,7 @@ def calibration_table(
     >>> table = calibration_table(firms, [Dimension("region", flat(["N", "S"]))], "turnover")
     >>> [table.table.cell_name(i) for i in range(3)], table.total.tolist(), table.interior.tolist()
     (['Total', 'N', 'S'], [13.0, 6.0, 7.0], [False, True, True])
-    >>> table.members.toarray().tolist()
+    >>> table.membership.matrix.toarray().tolist()
     [[1, 1, 1], [1, 0, 1], [0, 1, 0]]
     """
     rule = rule or NoiseRule()
@@ -103,18 +91,14 @@ def calibration_table(
     if not columns:
         raise InputError(f"table {name!r} needs at least one dimension; name them in `by`")
     dimensions = tuple(columns.values())
-    there = ~np.isnan(records.value(response))
-    lattice = build_lattice(dimensions, [_positions(records, *pair)[there] for pair in columns.items()], levels)
-    leaf = np.full(len(records), lattice.sizes[0], np.int32)
-    leaf[there] = lattice.leaf
-    nobody = sp.csr_array((len(lattice), 1))
-    below = sp.csr_array(sp.hstack([cells_by_leaves(lattice), nobody]))
-    top = largest(below, leaf, records.unit, records.plain(response), max(rule.n, 2))
-    total = below @ np.bincount(leaf, records.weighted(response), minlength=below.shape[1])
-    facts = Facts(total, top.count.astype(float), top.value)
-    silent = Apriori.silent(len(total))
+    present = ~np.isnan(records.value(response))
+    lattice = build_lattice(dimensions, [_positions(records, *pair)[present] for pair in columns.items()], levels)
+    members = membership(lattice, present)
+    top = largest(lattice, records.unit[present], records.plain(response)[present], max(rule.n, 2))
+    facts = Facts(members.sums(records.weighted(response)), top.count.astype(float), top.value)
+    silent = Apriori.silent(len(lattice))
     table = Table(name, dimensions, lattice.codes, facts, silent, response, decimals=decimals, levels=levels)
-    return CalibrationTable(table, records, leaf, below, _interior(table), top, rule)
+    return CalibrationTable(table, records, members, _interior(table), top, rule)
 
 
 def _positions(records: Respondents, column: str, dimension: Dimension) -> IntArray:

@@ -115,7 +115,8 @@ def unknowns_of(
     rows = [
         sp.hstack(
             [
-                piece.signs[at] * sp.csr_array(table.below.astype(np.int8))[:, table.leaf[block.first]]
+                piece.signs[at]
+                * sp.csr_array(table.membership.below.astype(np.int8))[:, table.membership.leaf[block.first]]
                 for piece, block in zip(pieces.pieces, blocks, strict=True)
             ]
         )
@@ -180,7 +181,7 @@ def _block(
     """
     piece = pieces.pieces[number]
     showing = [t for t, sign in zip(tables, piece.signs, strict=True) if sign or pieces.ties]
-    group, many = _alike([_classes(t)[t.leaf] for t in showing])
+    group, many = _alike([_classes(t)[t.membership.leaf] for t in showing])
     plain, weighted, added = (
         np.sum([sign * of(leaf) for leaf, sign in piece.leaves.items()], axis=0)
         for of in (records.plain, records.weighted, contributions.__getitem__)
@@ -228,7 +229,7 @@ def _ties(pieces: Pieces, blocks: Sequence[_Block]) -> sp.csr_array:
 
 def _classes(table: CalibrationTable) -> Positions:
     """Return for each combination of finest codes its class: those of one class are in the same published cells."""
-    shown = sp.csc_array(table.below[np.flatnonzero(~table.table.unpublished)])
+    shown = sp.csc_array(table.membership.below[np.flatnonzero(~table.table.unpublished)])
     shown.sort_indices()
     known: dict[bytes, int] = {}
     ends = zip(shown.indptr[:-1].tolist(), shown.indptr[1:].tolist(), strict=True)
@@ -249,8 +250,9 @@ def _totals(table: CalibrationTable, part: Mapping[str, int], contributions: Map
 def _follows(table: CalibrationTable) -> BoolArray:
     """Tell which margins are made up of whole interior cells, all of which are published."""
     inside = np.flatnonzero(table.interior & ~table.table.unpublished)
-    shared = sp.csr_array(table.below @ sp.csr_array(table.below[inside]).T)
-    size = np.asarray(table.below.sum(axis=1)).ravel()
+    below = table.membership.below
+    shared = sp.csr_array(below @ sp.csr_array(below[inside]).T)
+    size = np.asarray(below.sum(axis=1)).ravel()
     split = shared.data != size[inside][shared.indices]
     row = np.repeat(np.arange(len(table)), np.diff(shared.indptr))
     covered = np.bincount(row, shared.data, len(table)) == size

@@ -17,7 +17,9 @@ from cellguard.table.facts import FloatArray
 
 def noise_variance(table: CalibrationTable, zes: Zes) -> FloatArray:
     """Return Var(e) = (mu^2 + sigma^2) times the sum of squared contributions, for census and survey alike."""
-    return zes.second_moment * table.largest.squares
+    who = table.units_in(np.arange(len(table)))
+    cell = np.repeat(np.arange(len(table)), np.diff(who.start))
+    return np.asarray(zes.second_moment * np.bincount(cell, who.value**2, minlength=len(table)), float)
 
 
 def noise_cv(table: CalibrationTable, zes: Zes) -> FloatArray:

@@ -47,7 +47,7 @@ def test_needs_agree_with_brute_force(weight, rule):
     needs, records = needs_of(table), table.records
     assert 0 < needs.sensitive.sum() < len(table)
     for i in range(len(table)):
-        inside = table.members[[i]].indices
+        inside = table.membership.matrix[[i]].indices
         w = np.ones(len(inside)) if records.weight is None else records.weight[inside]
         wanted = brute_need(records.values["v"][inside], records.unit[inside].tolist(), w, rule)
         assert needs.need[i] == pytest.approx(wanted, abs=1e-6)
@@ -169,7 +169,7 @@ def best_merge(table, cell, d):
     for many in range(1, len(beside) + 1):
         fitting = []
         for group in itertools.combinations(beside, many):
-            inside = np.concatenate([table.members[[c]].indices for c in (cell, *group)])
+            inside = np.concatenate([table.membership.matrix[[c]].indices for c in (cell, *group)])
             top = np.bincount(unit[inside], x[inside]).max()
             if top <= 0.7 * x[inside].sum():
                 fitting.append((float(table.total[list(group)].sum()), {int(t.codes[d][c]) for c in (cell, *group)}))
