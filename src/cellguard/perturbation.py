@@ -35,6 +35,7 @@ from cellguard.protect.perturb.workflow import Check, check_tables
 from cellguard.randomness import fresh_seed
 from cellguard.rules.doubts import doubts
 from cellguard.rules.simple import MinFrequency
+from cellguard.types import Run
 
 Tell = Callable[[str], None]
 CALIBRATED = "in the calibration set"
@@ -183,7 +184,7 @@ def perturb_job(
         others=[table for folder in spec.published for table in read_published(job.path(folder))],
         unseen=unseen,
         checked=checked,
-        tell=tell,
+        run=Run(tell),
     )
     seconds["checking"] = time.perf_counter() - start - sum(seconds.values())
     notes = [*data.notes, *(text for table in job.tables for text in doubts(table.name, table.rules))]
@@ -194,7 +195,7 @@ def perturb_job(
     study = None
     if spec.replications and drawn.plan.repeatable:
         tell(f"studying {spec.replications:,} replications")
-        study = replicate_as_drawn(data.tables, drawn, replications=spec.replications)
+        study = replicate_as_drawn(data.tables, drawn, replications=spec.replications, run=Run(tell))
         seconds["replications"] = time.perf_counter() - start - sum(seconds.values())
     elif spec.replications:
         notes.append("no replications: the saved multipliers do not tell who is in which stratum")

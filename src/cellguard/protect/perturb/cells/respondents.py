@@ -10,11 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cellguard.errors import InputError, did_you_mean
-from cellguard.hierarchy.hierarchy import IntArray
-from cellguard.table.facts import FloatArray
 from cellguard.table.grid import binary_grid
+from cellguard.types import FloatArray, IntArray, LongArray
 
-Positions = npt.NDArray[np.int64]
 Texts = npt.NDArray[np.str_]
 
 
@@ -32,7 +30,7 @@ class Respondents:
     labels: Mapping[str, tuple[str, ...]]
     values: Mapping[str, FloatArray]
     weight: FloatArray | None
-    unit: Positions
+    unit: LongArray
     keys: Texts
 
     def __post_init__(self) -> None:
@@ -58,7 +56,7 @@ class Respondents:
         return len(self.keys)
 
     @cached_property
-    def order(self) -> Positions:
+    def order(self) -> LongArray:
         """The units in the order of their keys: the order in which random numbers are dealt out."""
         return np.argsort(self.keys, kind="stable").astype(np.int64)
 

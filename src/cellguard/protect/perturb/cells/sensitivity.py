@@ -19,7 +19,7 @@ import numpy as np
 from cellguard.errors import InputError
 from cellguard.protect.perturb.cells.calibration import CalibrationTable
 from cellguard.rules.linear import Dominance
-from cellguard.table.facts import BoolArray, FloatArray
+from cellguard.types import BoolArray, FloatArray
 
 _DUST = 1e-12
 _REACHED = 1e-9

@@ -11,18 +11,16 @@ from fractions import Fraction
 
 import numba
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.protect.perturb.checks.residues import PRIMES, Residues, inverse
 from cellguard.protect.perturb.checks.rowspace import RowSpace, Target, _fraction
-from cellguard.table.facts import BoolArray
+from cellguard.types import BoolArray, LongArray
 
-Positions = npt.NDArray[np.int64]
 MOST_UNITS = 20_000
 
 
-def tied_pairs(kernel: Residues, candidates: Positions, prime: int = PRIMES[0]) -> list[tuple[int, int]]:
+def tied_pairs(kernel: Residues, candidates: LongArray, prime: int = PRIMES[0]) -> list[tuple[int, int]]:
     """Return pairs of unknowns of which one tells the other: each with the first candidate that is tied to it."""
     scaled = _scaled(kernel[candidates], prime)
     rows = np.ascontiguousarray(scaled).view([("", np.int64)] * scaled.shape[1]).ravel()
@@ -109,7 +107,7 @@ class _Around:
     def __init__(self, sparse: sp.csr_array) -> None:
         self.by_row, self.by_column = sparse, sp.csc_array(sparse)
 
-    def of(self, unknowns: Positions) -> Positions:
+    def of(self, unknowns: LongArray) -> LongArray:
         """Return the unknowns that share a cell with one of the given ones, without these."""
         start, end = self.by_column.indptr[unknowns], self.by_column.indptr[unknowns + 1]
         cells = np.unique(np.concatenate([self.by_column.indices[a:b] for a, b in zip(start, end, strict=True)]))

@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.solver.highs import Session
 from cellguard.solver.program import Program, Solution, Status
-from cellguard.table.facts import FloatArray
-
-Positions = npt.NDArray[np.int64]
+from cellguard.types import FloatArray, LongArray, Run
 
 
 def close_bounds(
     members: sp.csr_array,
     solution: FloatArray,
     lower: FloatArray,
-    wanted: Positions,
+    wanted: LongArray,
     p: float,
     *,
     programs: int = 400,
+    run: Run | None = None,
 ) -> tuple[list[tuple[int, float, float]], int]:
     """Return the unknowns with max / min - 1 < p under A u = t, u >= lower, with their bounds; and how many are open.
 
     ``solution`` are the perturbed contributions themselves, which satisfy the system. The wanted ones are at least 0.
     One program makes as many of them 0 as it can; whatever can be 0 has no bound. Only what is left needs its own.
     """
+    run = run or Run()
     session, scale = _open(members, solution, lower)
     left = wanted[solution[wanted] > 0]
     spent = 0
     while len(left) and spent < programs:
+        run.check()
         first = _solve(session, left, 1.0, members.shape[1])
         spent += 1
         if first.status is not Status.optimal:
@@ -41,6 +41,7 @@ def close_bounds(
         left = still
     found, undecided = [], 0
     for at in left.tolist():
+        run.check()
         if spent + 2 > programs:
             undecided += 1
             continue
@@ -63,7 +64,7 @@ def _open(members: sp.csr_array, solution: FloatArray, lower: FloatArray) -> tup
     return Session(Program(matrix, totals, totals, lower, np.full(n, np.inf), np.zeros(n)), presolve=False), scale
 
 
-def _solve(session: Session, columns: Positions, sign: float, n: int) -> Solution:
+def _solve(session: Session, columns: LongArray, sign: float, n: int) -> Solution:
     cost = np.zeros(n)
     cost[columns] = sign
     session.set_cost(np.arange(n), cost)

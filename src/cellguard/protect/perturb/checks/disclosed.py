@@ -8,13 +8,12 @@ nor X; there S_N decides. And whatever else combinations of cells leave is a cel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.protect.perturb.checks.coalitions import MOST_UNITS, tie, tied_pairs, tied_sets, told_by_units, work_of
@@ -27,10 +26,8 @@ from cellguard.protect.perturb.checks.published import Published, published
 from cellguard.protect.perturb.checks.rowspace import RowSpace
 from cellguard.protect.perturb.checks.unknowns import Unknowns
 from cellguard.protect.perturb.checks.watch import Watch
-from cellguard.table.facts import BoolArray
+from cellguard.types import BoolArray, LongArray, Run
 
-Positions = npt.NDArray[np.int64]
-Tell = Callable[[str], None]
 _SPELLED = 2_000
 _ENTRIES = 12_000
 _LARGEST = 6
@@ -58,17 +55,17 @@ def disclosed(
     *,
     accepts: Accepts = lambda _: False,
     unsafe: bool = False,
-    tell: Tell = lambda _: None,
+    run: Run | None = None,
 ) -> Disclosed:
     """Check one family of tables; less thoroughly where the release is ``unsafe`` already.
 
     What forbids the release: a determined unit, one that a coalition of n - 1 learns, and every sum of contributions
     that combinations of cells give and that is unsafe as a cell. ``accepts`` tells which findings do not count.
     """
-    watch = watch or Watch()
+    watch, run = watch or Watch(), run or Run()
     n = max(table.rule.n for table in system.tables)
     judges = [Judge(system, rule) for rule in dict.fromkeys(table.rule for table in system.tables)]
-    tell("looking for multipliers that the cells give away")
+    run.tell("looking for multipliers that the cells give away")
     cells, limits = published(system, watch.core)
     known = np.flatnonzero(cells.sure & (system.sizes <= n))
     known = known[np.argsort(system.sizes[known], kind="stable")]
@@ -78,18 +75,18 @@ def disclosed(
     forbid = [t.finding for t in loud]
     if more:
         forbid.append(Finding("disclosed", f"{len(more)} more are determined", (), units=system.whose(more)))
-    tell("looking for cells that the published ones imply")
+    run.tell("looking for cells that the published ones imply")
     listed = np.zeros(len(system.size), bool)
     listed[[*(u for t in loud for u in t.shares), *more]] = True
     unsafe = unsafe or any(not accepts(f) for f in forbid)
-    found, exposed, unsure = _implied(cells, judges, listed, watch, accepts, unsafe=unsafe)
-    tell("looking for coalitions")
-    tied, cut = _tied(system, cells.space, ~cells.sure & (system.sizes < n), n, watch)
+    found, exposed, unsure = _implied(cells, judges, listed, watch, accepts, unsafe=unsafe, run=run)
+    run.tell("looking for coalitions")
+    tied, cut = _tied(system, cells.space, ~cells.sure & (system.sizes < n), n, watch, run)
     if not exposed.any():
         cut = []  # all sums and differences are proven safe; what is left are combinations with unequal shares
     coalitions = [t for t in _told_of_coalitions(cells, tied) if _counts(judges, t.shares)]
-    tell("bounding single contributions")
-    near, undecided = _bounded(system, _targets(judges) & ~cells.sure & (system.sizes == 1), watch)
+    run.tell("bounding single contributions")
+    near, undecided = _bounded(system, _targets(judges) & ~cells.sure & (system.sizes == 1), watch, run)
     findings = [
         *forbid,
         *(t.finding for t in coalitions),
@@ -111,7 +108,7 @@ class _Told:
     finding: Finding
 
 
-def _told(cells: Published, known: Positions) -> list[_Told]:
+def _told(cells: Published, known: LongArray) -> list[_Told]:
     """Return one finding for each determined unknown."""
     found = []
     shares = [{unknown: 1} for unknown in known.tolist()]
@@ -159,6 +156,7 @@ def _implied(
     accepts: Accepts,
     *,
     unsafe: bool,
+    run: Run,
 ) -> tuple[list[Finding], BoolArray, list[str]]:
     """Return the unsafe sums that the cells imply, under the rule of each table, and say if not all were looked for.
 
@@ -172,7 +170,7 @@ def _implied(
         few = min(_FEW_SEARCHES, _UNSAFE_ANYWAY // max(len(listed), 1))
         looks = min(watch.looks, few) if unsafe else watch.looks
         searches = max(watch.searches // max(len(listed), 1), _FEW_SEARCHES) if watch.searches else 0
-        found = implied(cells, judge, listed, looks=looks, searches=searches, accepts=accepts)
+        found = implied(cells, judge, listed, looks=looks, searches=searches, accepts=accepts, run=run)
         findings += found.findings
         undecided += found.undecided
         exposed |= found.exposed
@@ -191,7 +189,7 @@ def _targets(judges: Sequence[Judge]) -> BoolArray:
 
 
 def _tied(
-    system: Unknowns, space: RowSpace, free: BoolArray, n: int, watch: Watch
+    system: Unknowns, space: RowSpace, free: BoolArray, n: int, watch: Watch, run: Run
 ) -> tuple[list[tuple[int, ...]], list[str]]:
     """Return the sets of unknowns with at most n units of which all but one learn that one."""
     if n < 2:
@@ -208,6 +206,7 @@ def _tied(
             most //= 2
         if most < watch.sparse:
             limits.append(f"coalitions of {size - 1} were looked for in cells with at most {most} contributors")
+        run.check()
         found += tied_sets(kernel, lone, sparse, size, 50 * watch.most)
     own = free & (system.sizes == 1)
     if int((np.bincount(system.units[np.flatnonzero(own)].indices) > 1).sum()) > MOST_UNITS:
@@ -250,7 +249,7 @@ def _told_of_coalitions(cells: Published, tied: Sequence[tuple[int, ...]]) -> li
     return found
 
 
-def _bounded(system: Unknowns, single: BoolArray, watch: Watch) -> tuple[list[Finding], list[str]]:
+def _bounded(system: Unknowns, single: BoolArray, watch: Watch, run: Run) -> tuple[list[Finding], list[str]]:
     """Return the units whose perturbed contribution is bounded to within p, since no contribution is below 0."""
     if not watch.programs:
         return [], ["bounds on single contributions were not worked out, as was asked"]
@@ -263,7 +262,7 @@ def _bounded(system: Unknowns, single: BoolArray, watch: Watch) -> tuple[list[Fi
     if not len(wanted):
         return [], limits
     solution, lower = system.perturbed[columns], np.where(system.signed[columns], -np.inf, 0.0)
-    close, undecided = close_bounds(part, solution, lower, wanted, p, programs=watch.programs)
+    close, undecided = close_bounds(part, solution, lower, wanted, p, programs=watch.programs, run=run)
     if undecided:
         limits.append(f"{undecided} contributions were not bounded: the linear programs allowed were spent")
     text = f"bounded to within {100 * p:.3g} percent, since no contribution is below 0"
@@ -277,7 +276,7 @@ def _bounded(system: Unknowns, single: BoolArray, watch: Watch) -> tuple[list[Fi
     return found, limits
 
 
-def _sparse_rows(system: Unknowns, watch: Watch) -> tuple[Positions, list[str]]:
+def _sparse_rows(system: Unknowns, watch: Watch) -> tuple[LongArray, list[str]]:
     """Return the sparse cells, as many of the smallest as linear programs can have, and say so if not all."""
     rows = np.flatnonzero(~system.follows & (system.contributors <= watch.sparse))
     entries = np.cumsum(np.diff(system.members.indptr)[rows])

@@ -15,7 +15,6 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from cellguard.protect.perturb.checks.finding import Cell, Finding
 from cellguard.protect.perturb.checks.judged import Judge, Shares
@@ -23,9 +22,8 @@ from cellguard.protect.perturb.checks.movable import Moves
 from cellguard.protect.perturb.checks.published import Published
 from cellguard.protect.perturb.checks.sum_search import Search, Sums
 from cellguard.protect.perturb.checks.surrounded import Surroundings
-from cellguard.table.facts import BoolArray
+from cellguard.types import BoolArray, LongArray, Run
 
-Positions = npt.NDArray[np.int64]
 Accepts = Callable[[Finding], bool]
 End = Literal["none", "protected", "open", "undecided"]
 _ROUNDS, _SPELLED = 20, 2_000
@@ -45,13 +43,21 @@ class Implied:
 
 
 def implied(
-    cells: Published, judge: Judge, told: BoolArray, *, looks: int, searches: int, accepts: Accepts = lambda _: False
+    cells: Published,
+    judge: Judge,
+    told: BoolArray,
+    *,
+    looks: int,
+    searches: int,
+    accepts: Accepts = lambda _: False,
+    run: Run | None = None,
 ) -> Implied:
     """Judge every sum of unknowns that the cells determine.
 
     Unknowns that were ``told`` are findings already. At most so many units are looked at one by one, and so many of
     them searched for; the search about a unit ends with the first sum that is not accepted.
     """
+    run = run or Run()
     sure = cells.sure & ~told
     findings = _determined(cells, judge, np.flatnonzero(sure & judge.unsafe))
     home = judge.unknown[judge.targets]
@@ -62,6 +68,7 @@ def implied(
     sums, moves = Sums(cells.independent, cells.sure, judge), Moves(cells.independent, judge)
     exposed, undecided, spent = np.zeros(len(sure), bool), 0, 0
     for number, entry in enumerate([*noisy.tolist(), *hidden.tolist()]):
+        run.check()
         here, end = int(judge.unknown[entry]), "undecided"
         if number < looks and not sums.free[here] and moves.protect(entry):
             continue
@@ -74,7 +81,7 @@ def implied(
     return Implied(tuple({f.combination() or f.cells: f for f in findings}.values()), undecided, exposed & ~cells.sure)
 
 
-def _determined(cells: Published, judge: Judge, unsafe: Positions) -> list[Finding]:
+def _determined(cells: Published, judge: Judge, unsafe: LongArray) -> list[Finding]:
     """Return the determined unknowns that are unsafe and no published cells."""
     left = [{b: 1} for b in unsafe.tolist() if not cells.showing({b: 1})]
     found = [_finding(judge, shares, *how) for shares, how in zip(left, cells.spelled(left[:_SPELLED]), strict=False)]

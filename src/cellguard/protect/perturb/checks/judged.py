@@ -16,14 +16,12 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from cellguard.protect.perturb.cells.noise_rule import NoiseRule
 from cellguard.protect.perturb.cells.sensitivity import in_spite_of, needy, rest_of
 from cellguard.protect.perturb.checks.unknowns import Unknowns
-from cellguard.table.facts import BoolArray, FloatArray
+from cellguard.types import BoolArray, FloatArray, LongArray
 
-Positions = npt.NDArray[np.int64]
 Shares = Mapping[int, int | Fraction]
 
 
@@ -61,13 +59,13 @@ class Judge:
         return Judged(float(need[0]), float(noise[0]), unsafe, int(own.argmax()), float(top[0]))
 
     @cached_property
-    def unknown(self) -> Positions:
+    def unknown(self) -> LongArray:
         """The unknown of each entry of ``amounts``."""
         amounts = self.system.amounts
         return np.repeat(np.arange(amounts.shape[0]), np.diff(amounts.indptr)).astype(np.int64)
 
     @cached_property
-    def ranks(self) -> Positions:
+    def ranks(self) -> LongArray:
         """The place of each entry of ``amounts`` among those of its unknown, the largest being 0."""
         amounts = self.system.amounts
         order = np.lexsort((amounts.indices, -np.abs(amounts.data), self.unknown))
@@ -111,7 +109,7 @@ class Judge:
         return np.asarray(np.bincount(self.system.amounts.indices, minlength=len(self.system.keys)) > 1, bool)
 
     @cached_property
-    def targets(self) -> Positions:
+    def targets(self) -> LongArray:
         """Entries of ``amounts`` such that nobody but their units can be estimated too closely, in whatever sum.
 
         In a sum that is unsafe, the one who is estimated has a gain from one of its unknowns. Unless it is in several

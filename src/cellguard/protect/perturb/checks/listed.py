@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.protect.perturb.checks.finding import Cell, Finding
 from cellguard.protect.perturb.checks.unknowns import Unknowns
 from cellguard.protect.perturb.checks.watch import Watch
-
-Positions = npt.NDArray[np.int64]
+from cellguard.types import LongArray
 
 
 def few_contributors(system: Unknowns, watch: Watch) -> list[Finding]:
@@ -52,7 +50,7 @@ def together(system: Unknowns, watch: Watch) -> list[Finding]:
     return found
 
 
-def _by_units(system: Unknowns, rows: Positions) -> sp.csr_array:
+def _by_units(system: Unknowns, rows: LongArray) -> sp.csr_array:
     """Return the 0/1 matrix of cells by the units in them."""
     found = sp.csr_array(abs(system.members[rows]).astype(np.int64) @ system.units.astype(np.int64))
     found.data[:] = 1

@@ -18,15 +18,13 @@ from itertools import product
 from math import inf
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.protect.perturb.checks.judged import Judge
 from cellguard.solver.highs import solve
 from cellguard.solver.program import Program, Status
-from cellguard.table.facts import FloatArray
+from cellguard.types import FloatArray
 
-Positions = npt.NDArray[np.int64]
 _TAU = (0.25, 1.0, 0.0625)  # as shares of what the unit contributes, the most promising first
 _COLUMNS = (4, 12, inf)  # how many of the largest unknowns to move, as multiples of the number of rows
 _MARGIN = 1e-6

@@ -8,16 +8,13 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.protect.perturb.checks.finding import Cell
 from cellguard.protect.perturb.checks.judged import Shares
 from cellguard.protect.perturb.checks.rowspace import Combination, RowSpace
 from cellguard.protect.perturb.checks.unknowns import Unknowns
-from cellguard.table.facts import BoolArray
-
-Positions = npt.NDArray[np.int64]
+from cellguard.types import BoolArray, LongArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +25,7 @@ class Published:
     """
 
     system: Unknowns
-    rows: Positions
+    rows: LongArray
     space: RowSpace
 
     @cached_property
@@ -89,5 +86,5 @@ def published(system: Unknowns, core: int) -> tuple[Published, list[str]]:
     return Published(system, rows, space), limits
 
 
-def _space(system: Unknowns, rows: Positions) -> RowSpace:
+def _space(system: Unknowns, rows: LongArray) -> RowSpace:
     return RowSpace(sp.csr_array(sp.vstack([system.members[rows], system.ties], format="csr")))

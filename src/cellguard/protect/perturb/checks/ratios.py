@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cellguard.protect.perturb.checks.disclosed import Disclosed
 from cellguard.protect.perturb.checks.finding import Finding
-from cellguard.table.facts import FloatArray
+from cellguard.types import FloatArray
 
 _EXACT = 1e-9
 

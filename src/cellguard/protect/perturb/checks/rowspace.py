@@ -17,14 +17,12 @@ from functools import cached_property
 from math import isqrt
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.protect.perturb.checks.peeling_kernel import complete, peel_off, use
 from cellguard.protect.perturb.checks.residues import PRIMES, Factors, Residues, factor_gram
-from cellguard.table.facts import BoolArray
+from cellguard.types import BoolArray, LongArray
 
-Positions = npt.NDArray[np.int64]
 Target = Mapping[int, int | Fraction]
 SAMPLES = 8
 
@@ -63,7 +61,7 @@ class RowSpace:
         """The rows and unknowns that are left to dense elimination."""
         return len(self._peeled.rows), len(self._peeled.columns)
 
-    def basis(self) -> Positions:
+    def basis(self) -> LongArray:
         """Return rows that are independent and span all others; of rows that depend on each other the first ones."""
         peeled = self._peeled
         if not len(peeled.rows):
@@ -136,11 +134,11 @@ class RowSpace:
 class _Peeled:
     """What is solved by looking: (row, unknown) in order, ``alone`` where the row had no other unknown left."""
 
-    row: Positions
-    column: Positions
+    row: LongArray
+    column: LongArray
     alone: BoolArray
-    rows: Positions
-    columns: Positions
+    rows: LongArray
+    columns: LongArray
 
 
 def _peel(matrix: sp.csr_array) -> _Peeled:

@@ -19,15 +19,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.protect.perturb.checks.judged import Judge
 from cellguard.solver.highs import Session
 from cellguard.solver.program import Program, Status
-from cellguard.table.facts import BoolArray, FloatArray
+from cellguard.types import BoolArray, FloatArray, LongArray
 
-Positions = npt.NDArray[np.int64]
 Signs = dict[int, int]
 _TOLERANCE = 1e-7
 _FEWER = 1e-6  # what an unknown costs besides, so that of equal sums the one with the fewest is found first
@@ -80,7 +78,7 @@ class Search:
         self.loss[self.judge.unknown[mine]] = -self.judge.gains[mine]
 
     @cached_property
-    def unknowns(self) -> Positions:
+    def unknowns(self) -> LongArray:
         """The unknowns that a sum that needs noise may hold: none costs more than all that there is to gain."""
         gain = float(np.maximum(-self.loss, 0.0).sum())
         fits = (self.loss < gain) & (self.sums.lone <= self.scale)
@@ -153,7 +151,7 @@ class Search:
             at.whole,
         ), at
 
-    def _coalition(self) -> Positions:
+    def _coalition(self) -> LongArray:
         """Return the entries of ``amounts`` that a coalition may know: of each unknown the largest are enough."""
         amounts, judge = self.judge.system.amounts, self.judge
         here = np.zeros(amounts.shape[0], bool)
@@ -193,7 +191,7 @@ class _Columns:
     k belongs to entries of ``amounts``; only units that are in several unknowns have a kappa besides.
     """
 
-    def __init__(self, rows: int, unknowns: int, subsets: bool, entries: Positions, judge: Judge) -> None:
+    def __init__(self, rows: int, unknowns: int, subsets: bool, entries: LongArray, judge: Judge) -> None:
         unit = judge.system.amounts.indices[entries]
         self.shared = np.flatnonzero(judge.several[unit])
         units, self._kappa = np.unique(unit[self.shared], return_inverse=True)
@@ -222,7 +220,7 @@ class _Columns:
             upper[self.minus[home]] = 0.0
         return lower, upper
 
-    def inside(self, unknown: Positions) -> Sequence[sp.csr_array]:
+    def inside(self, unknown: LongArray) -> Sequence[sp.csr_array]:
         """Return the rows k - |c| <= 0, given the unknown of each k, and k - kappa <= 0."""
         known = np.arange(len(self.known))
         return (
@@ -235,19 +233,19 @@ class _Columns:
             ),
         )
 
-    def pairs(self, one: Positions, other: Positions) -> sp.csr_array:
+    def pairs(self, one: LongArray, other: LongArray) -> sp.csr_array:
         """Return one row for the sum of each pair of variables."""
         return self._cells((np.arange(len(one)), one, 1.0), (np.arange(len(one)), other, 1.0))
 
-    def sum_of(self, columns: Positions) -> sp.csr_array:
+    def sum_of(self, columns: LongArray) -> sp.csr_array:
         """Return the row that adds up some variables."""
         return self.row(columns, np.ones(len(columns)))
 
-    def row(self, columns: Positions, factors: FloatArray) -> sp.csr_array:
+    def row(self, columns: LongArray, factors: FloatArray) -> sp.csr_array:
         """Return one row."""
         return sp.csr_array((factors, (np.zeros(len(columns), np.int64), columns)), shape=(1, self.many))
 
-    def _cells(self, *entries: tuple[Positions, Positions, float]) -> sp.csr_array:
+    def _cells(self, *entries: tuple[LongArray, LongArray, float]) -> sp.csr_array:
         parts = [np.full(len(row), factor) for row, _, factor in entries]
         place = tuple(np.concatenate([e[i] for e in entries]) for i in (0, 1))
         return sp.csr_array((np.concatenate(parts), place), shape=(len(entries[0][0]), self.many))

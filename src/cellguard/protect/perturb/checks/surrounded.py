@@ -15,15 +15,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from cellguard.protect.perturb.checks.judged import Judge
 from cellguard.protect.perturb.checks.residues import PRIMES, factor_gram
-from cellguard.table.facts import BoolArray, FloatArray
+from cellguard.types import BoolArray, FloatArray, LongArray
 
-Positions = npt.NDArray[np.int64]
 _CHUNK, _ALIKE, _WIDE = 256, 1.25, 8
 
 
@@ -38,7 +36,7 @@ class Surroundings:
     judge: Judge
     work: float = 2e11
 
-    def surrounded(self, entries: Positions) -> BoolArray:
+    def surrounded(self, entries: LongArray) -> BoolArray:
         """Tell of entries of ``amounts``, each a unit in an unknown, which are safe in every sum with this unknown."""
         judge, found, random = self.judge, np.zeros(len(entries), bool), np.random.default_rng(0)
         n, q, system = judge.rule.n, judge.rule.prior, judge.system
@@ -63,7 +61,7 @@ class Surroundings:
         return np.asarray(np.bincount(amounts.indices, minlength=amounts.shape[1]) > _WIDE, bool)
 
     @cached_property
-    def _clusters(self) -> Positions:
+    def _clusters(self) -> LongArray:
         """The cluster of each unknown: all unknowns of a unit are in one, so that a coalition of n - 1 is in n - 1."""
         amounts = self.judge.system.amounts
         there = np.flatnonzero(~self._wide[amounts.indices])
@@ -73,7 +71,7 @@ class Surroundings:
         )
         return np.asarray(connected_components(edges, directed=False)[1][:many], np.int64)
 
-    def _allowed(self, entries: Positions) -> FloatArray:
+    def _allowed(self, entries: LongArray) -> FloatArray:
         """Return for each entry how much rest, times q, makes every sum safe that holds its unknown."""
         judge, amounts = self.judge, self.judge.system.amounts
         unit = amounts.indices[entries]
@@ -83,11 +81,11 @@ class Surroundings:
         short = float(np.maximum(judge.top(judge.rule.n) - judge.system.size, 0.0).sum())
         return np.asarray(need + judge.rule.prior * short, float)
 
-    def _chunks(self, allowed: FloatArray) -> list[Positions]:
+    def _chunks(self, allowed: FloatArray) -> list[LongArray]:
         """Return the entries in parts that ask for about the same; in fewer, or none, if that is too much work."""
         cost = (self.judge.rule.n + 1) * float(self.matrix.shape[0]) ** 3 / 3 + 1
         order = np.argsort(-allowed, kind="stable").astype(np.int64)
-        found: list[Positions] = []
+        found: list[LongArray] = []
         while len(order):
             alike = int((allowed[order] * _ALIKE >= allowed[order[0]]).sum())
             found.append(order[: min(alike, _CHUNK)])
@@ -98,12 +96,12 @@ class Surroundings:
         whole = np.concatenate(found)
         return [part for part in np.array_split(whole, few) if len(part)] if few else []
 
-    def _at_least(self, least: float, size: FloatArray, without: Positions) -> Positions:
+    def _at_least(self, least: float, size: FloatArray, without: LongArray) -> LongArray:
         """Return the unknowns of some size, without the clusters of those given."""
         chosen = np.flatnonzero(size >= least)
         return chosen[~np.isin(self._clusters[chosen], self._clusters[without])].astype(np.int64)
 
-    def _spanned(self, group: Positions, wanted: Positions, random: np.random.Generator) -> BoolArray:
+    def _spanned(self, group: LongArray, wanted: LongArray, random: np.random.Generator) -> BoolArray:
         """Tell which wanted columns are combinations of those of a group, modulo a prime."""
         if not len(group) or not len(wanted):
             return np.zeros(len(wanted), bool)

@@ -21,10 +21,9 @@ from cellguard.protect.perturb.cells.calibration import CalibrationTable
 from cellguard.protect.perturb.cells.respondents import Respondents
 from cellguard.protect.perturb.checks.finding import Cell
 from cellguard.protect.perturb.checks.pieces import Pieces, pieces_of
-from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.keys import combine
+from cellguard.types import BoolArray, FloatArray, LongArray
 
-Positions = npt.NDArray[np.int64]
 Parts = Mapping[str, Mapping[str, int]]
 
 
@@ -41,8 +40,8 @@ class Unknowns:
     """
 
     tables: tuple[CalibrationTable, ...]
-    table: Positions
-    cell: Positions
+    table: LongArray
+    cell: LongArray
     members: sp.csr_array
     ties: sp.csr_array
     follows: BoolArray
@@ -59,12 +58,12 @@ class Unknowns:
     keys: npt.NDArray[np.str_]
 
     @cached_property
-    def sizes(self) -> Positions:
+    def sizes(self) -> LongArray:
         """How many units each unknown stands for."""
         return np.diff(self.units.indptr).astype(np.int64)
 
     @cached_property
-    def contributors(self) -> Positions:
+    def contributors(self) -> LongArray:
         """How many unknowns' units each cell has; holdings in several unknowns of a cell count for each."""
         return np.asarray(abs(self.members) @ self.sizes, np.int64)
 
@@ -73,7 +72,7 @@ class Unknowns:
         table = self.tables[int(self.table[row])]
         return Cell(table.name, table.table.cell_name(int(self.cell[row])))
 
-    def units_of(self, unknowns: npt.ArrayLike) -> Positions:
+    def units_of(self, unknowns: npt.ArrayLike) -> LongArray:
         """Return the numbers of the units behind some unknowns."""
         return np.unique(self.units[np.atleast_1d(np.asarray(unknowns, np.int64))].indices).astype(np.int64)
 
@@ -156,8 +155,8 @@ def unknowns_of(
 class _Block:
     """The unknowns of one piece; of each, ``group`` is its number among groups of alike records, ``first`` a record."""
 
-    group: Positions
-    first: Positions
+    group: LongArray
+    first: LongArray
     units: sp.csr_array
     amounts: sp.csr_array
     size: FloatArray
@@ -227,7 +226,7 @@ def _ties(pieces: Pieces, blocks: Sequence[_Block]) -> sp.csr_array:
     return sp.csr_array(sp.vstack(found, format="csr")).astype(np.int64)
 
 
-def _classes(table: CalibrationTable) -> Positions:
+def _classes(table: CalibrationTable) -> LongArray:
     """Return for each combination of finest codes its class: those of one class are in the same published cells."""
     shown = sp.csc_array(table.membership.below[np.flatnonzero(~table.table.unpublished)])
     shown.sort_indices()
@@ -236,7 +235,7 @@ def _classes(table: CalibrationTable) -> Positions:
     return np.array([known.setdefault(shown.indices[a:b].tobytes(), len(known)) for a, b in ends], np.int64)
 
 
-def _alike(leaves: Sequence[npt.NDArray[np.integer]]) -> tuple[Positions, int]:
+def _alike(leaves: Sequence[npt.NDArray[np.integer]]) -> tuple[LongArray, int]:
     """Return the group of each record: records of the same class in all tables; and the number of groups."""
     key = combine([leaf.astype(np.int64) for leaf in leaves], [int(leaf.max(initial=0)) + 1 for leaf in leaves])
     different, group = np.unique(key, return_inverse=True)

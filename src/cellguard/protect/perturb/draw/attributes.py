@@ -19,7 +19,7 @@ from cellguard.protect.perturb.cells.respondents import Respondents, on_grid
 from cellguard.protect.perturb.draw.zes import perturbed
 from cellguard.randomness import Stream, stream
 from cellguard.table.equations import parse_equation
-from cellguard.table.facts import FloatArray
+from cellguard.types import FloatArray
 
 Variant = Literal["none", "delta", "factor"]
 

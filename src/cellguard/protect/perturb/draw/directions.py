@@ -16,7 +16,7 @@ from cellguard.errors import InputError, did_you_mean
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.perturb.cells.sensitivity import Needs
 from cellguard.randomness import stream
-from cellguard.table.facts import FloatArray
+from cellguard.types import FloatArray
 
 Pattern = Literal["random", "checkerboard", "blocks", "balanced"]
 _PASSES = 100

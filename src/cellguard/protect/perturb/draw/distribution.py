@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cellguard.errors import InputError, did_you_mean
-from cellguard.table.facts import FloatArray
+from cellguard.types import FloatArray
 
 Way = Literal["auto", "enumerate", "characteristic", "largest"]
 MOST_SIGNS = 20

@@ -20,7 +20,7 @@ from cellguard.protect.perturb.cells.calibration import CalibrationTable
 from cellguard.protect.perturb.cells.sensitivity import Needs, needs_of, supersensitive
 from cellguard.protect.perturb.draw.distribution import exceedance
 from cellguard.rules.linear import Dominance
-from cellguard.table.facts import FloatArray
+from cellguard.types import FloatArray
 
 Way = Literal["exact", "formula"]
 LEAST_MU = 0.001

@@ -27,7 +27,7 @@ from cellguard.protect.perturb.draw.saved import Saved, aligned, check_inputs, f
 from cellguard.protect.perturb.draw.strata import Plan, Strata, plan_mu, plan_zes
 from cellguard.protect.perturb.draw.zes import Zes, draw_multipliers, weight_warnings
 from cellguard.randomness import checked_seed
-from cellguard.table.facts import FloatArray
+from cellguard.types import FloatArray
 
 Method = Literal["zes", "zes_mu"]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from cellguard.protect.perturb.cells.calibration import CalibrationTable
 from cellguard.protect.perturb.cells.sensitivity import dominated, needs_of
-from cellguard.table.facts import BoolArray, FloatArray
+from cellguard.types import BoolArray, FloatArray
 
 GROUPS = ("marginal", "interior", "sensitive", "nonsensitive", "all nonzero")
 

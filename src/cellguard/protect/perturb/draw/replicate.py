@@ -14,7 +14,7 @@ from cellguard.protect.perturb.draw.attributes import draw_attributes
 from cellguard.protect.perturb.draw.multipliers import Multipliers
 from cellguard.protect.perturb.draw.noise import CellNoise, NoiseStatistics, groups_of, noise_statistics
 from cellguard.protect.perturb.draw.zes import draw_multipliers
-from cellguard.table.facts import FloatArray
+from cellguard.types import FloatArray, Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Replication:
 
 
 def replicate_as_drawn(
-    tables: Sequence[CalibrationTable], made: Multipliers, *, replications: int = 1000
+    tables: Sequence[CalibrationTable], made: Multipliers, *, replications: int = 1000, run: Run | None = None
 ) -> Replication:
     """Repeat what made some multipliers: their plan and strata, attribute multipliers, definitions and rounding."""
     plan, how = made.plan, made.settings.attributes
@@ -59,7 +59,7 @@ def replicate_as_drawn(
         again = replace(made, base=base, attributes=attributes)
         return {response: again.contributions(response) for response in _responses(tables)}
 
-    return _study(tables, draw, replications)
+    return _study(tables, draw, replications, run or Run())
 
 
 def _responses(tables: Sequence[CalibrationTable]) -> list[str]:
@@ -67,7 +67,7 @@ def _responses(tables: Sequence[CalibrationTable]) -> list[str]:
 
 
 def _study(
-    tables: Sequence[CalibrationTable], draw: Callable[[int], Mapping[str, FloatArray]], replications: int
+    tables: Sequence[CalibrationTable], draw: Callable[[int], Mapping[str, FloatArray]], replications: int, run: Run
 ) -> Replication:
     """Tabulate what ``draw`` says that records add to each response, for each number of a replication."""
     if replications < 2:
@@ -78,6 +78,7 @@ def _study(
     totals = np.concatenate([table.total for table in tables])
     shift, square, size, unsafe = (np.zeros(len(totals)) for _ in range(4))
     for number in range(replications):
+        run.check()
         values = draw(number)
         noise = [table.sums(values[table.response]) - table.total for table in tables]
         unsafe += np.concatenate([still_unsafe(n, e) for n, e in zip(needs, noise, strict=True)])

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from cellguard.errors import InputError, file_name, listing
 from cellguard.protect.perturb.cells.respondents import Respondents
-from cellguard.table.facts import FloatArray
+from cellguard.types import FloatArray
 
 _FORMAT = 2
 _NAME = b"cellguard-multipliers"

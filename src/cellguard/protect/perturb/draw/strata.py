@@ -14,10 +14,10 @@ import numpy as np
 from cellguard.errors import InputError, listing
 from cellguard.hierarchy.hush import suggestion
 from cellguard.protect.perturb.cells.calibration import CalibrationTable
-from cellguard.protect.perturb.cells.respondents import Positions, Respondents
+from cellguard.protect.perturb.cells.respondents import Respondents
 from cellguard.protect.perturb.draw.mu import MuChoice, MuOptions, choose_mu, choose_mu_by_stratum, strata_by_need
 from cellguard.protect.perturb.draw.zes import Zes
-from cellguard.table.facts import FloatArray
+from cellguard.types import FloatArray, LongArray
 
 BY_NEED = "need"
 _NEED_CLASSES = ("all others", "among the largest of a sensitive cell")
@@ -33,7 +33,7 @@ class Strata:
 
     by: str
     labels: tuple[str, ...]
-    of_unit: Positions
+    of_unit: LongArray
     mu: Mapping[str, float] = field(default_factory=dict)
     least: float = 0.05
 

@@ -12,7 +12,7 @@ from cellguard.errors import InputError
 from cellguard.protect.perturb.cells.calibration import CalibrationTable
 from cellguard.protect.perturb.cells.respondents import Respondents
 from cellguard.protect.perturb.draw.zes import Zes
-from cellguard.table.facts import FloatArray
+from cellguard.types import FloatArray
 
 
 def noise_variance(table: CalibrationTable, zes: Zes) -> FloatArray:

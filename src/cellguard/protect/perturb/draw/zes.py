@@ -16,7 +16,7 @@ from scipy.special import ndtri
 from cellguard.errors import InputError, did_you_mean
 from cellguard.protect.perturb.cells.respondents import Respondents, on_grid
 from cellguard.randomness import Stream, stream
-from cellguard.table.facts import BoolArray, FloatArray
+from cellguard.types import BoolArray, FloatArray
 
 Shape = Literal["normal", "beta", "uniform", "triangular", "unimodal"]
 Directions = Literal["random", "balanced"]
