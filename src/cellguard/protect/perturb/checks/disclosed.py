@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from cellguard.protect.perturb.checks.coalitions import MOST_UNITS, tie, tied_pairs, tied_sets, told_by_units, work_of
 from cellguard.protect.perturb.checks.contribution_bounds import close_bounds
 from cellguard.protect.perturb.checks.finding import Cell, Finding, Kind
-from cellguard.protect.perturb.checks.implied import Accepts, implied
+from cellguard.protect.perturb.checks.implied import Accepts, Limits, implied
 from cellguard.protect.perturb.checks.judged import Judge, Shares
 from cellguard.protect.perturb.checks.listed import few_contributors, together
 from cellguard.protect.perturb.checks.published import Published, published
@@ -169,8 +169,8 @@ def _implied(
         unsafe = unsafe or any(not accepts(f) for f in findings)
         few = min(_FEW_SEARCHES, _UNSAFE_ANYWAY // max(len(listed), 1))
         looks = min(watch.looks, few) if unsafe else watch.looks
-        searches = max(watch.searches // max(len(listed), 1), _FEW_SEARCHES) if watch.searches else 0
-        found = implied(cells, judge, listed, looks=looks, searches=searches, accepts=accepts, run=run)
+        limits = Limits(looks, watch.effort, watch.searches_among(len(listed)))
+        found = implied(cells, judge, listed, limits, accepts=accepts, run=run)
         findings += found.findings
         undecided += found.undecided
         exposed |= found.exposed

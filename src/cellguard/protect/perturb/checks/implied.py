@@ -30,6 +30,18 @@ _ROUNDS, _SPELLED = 20, 2_000
 _NODES, _LEAST_NODES = 400_000, 50  # nodes of an integer program times unknowns, and nodes at least
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many units to look at one by one, what linear programs for that may cost, and how many units to search for.
+
+    ``effort`` is in rows times unknowns.
+    """
+
+    looks: int
+    effort: int
+    searches: int
+
+
 @dataclass(frozen=True, eq=False)
 class Implied:
     """Unsafe sums of unknowns, and how many units there may be other such sums about.
@@ -46,16 +58,15 @@ def implied(
     cells: Published,
     judge: Judge,
     told: BoolArray,
+    limits: Limits,
     *,
-    looks: int,
-    searches: int,
     accepts: Accepts = lambda _: False,
     run: Run | None = None,
 ) -> Implied:
     """Judge every sum of unknowns that the cells determine.
 
-    Unknowns that were ``told`` are findings already. At most so many units are looked at one by one, and so many of
-    them searched for; the search about a unit ends with the first sum that is not accepted.
+    Unknowns that were ``told`` are findings already. The search about a unit ends with the first sum that is not
+    accepted; units beyond the ``limits`` are undecided.
     """
     run = run or Run()
     sure = cells.sure & ~told
@@ -63,19 +74,20 @@ def implied(
     home = judge.unknown[judge.targets]
     noisy = judge.targets[sure[home] & ~judge.unsafe[home]]
     hidden = judge.targets[~cells.sure[home]]
-    hidden = hidden[~Surroundings(cells.independent, judge).surrounded(hidden)]
+    hidden = hidden[~Surroundings(cells.independent, judge, run=run).surrounded(hidden)]
     hidden = hidden[np.argsort(-judge.gains[hidden], kind="stable")]
     sums, moves = Sums(cells.independent, cells.sure, judge), Moves(cells.independent, judge)
-    exposed, undecided, spent = np.zeros(len(sure), bool), 0, 0
+    exposed, undecided, searched = np.zeros(len(sure), bool), 0, 0
     for number, entry in enumerate([*noisy.tolist(), *hidden.tolist()]):
         run.check()
         here, end = int(judge.unknown[entry]), "undecided"
-        if number < looks and not sums.free[here] and moves.protect(entry):
+        looked_at = number < limits.looks and moves.spent <= limits.effort
+        if looked_at and not sums.free[here] and moves.protect(entry):
             continue
-        if number < looks and spent < searches:
+        if looked_at and searched < limits.searches:
             more, end = _searched(cells, sums, entry, accepts)
             findings += more
-            spent += 1
+            searched += 1
         exposed[here] |= end != "none"
         undecided += end == "undecided"
     return Implied(tuple({f.combination() or f.cells: f for f in findings}.values()), undecided, exposed & ~cells.sure)

@@ -12,7 +12,6 @@ If t is in other unknowns b too, these have (p + q) x_tb less; what this is belo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import inf
@@ -31,21 +30,25 @@ _MARGIN = 1e-6
 _MOST = 1e4
 
 
-@dataclass(frozen=True, eq=False)
 class Moves:
-    """The moves of a system, given by independent rows of it, and who judges sums of its unknowns."""
+    """The moves of a system, given by independent rows of it, and who judges sums of its unknowns.
 
-    matrix: sp.csr_array
-    judge: Judge
+    ``spent`` is what the programs so far cost, as rows times unknowns.
+    """
+
+    def __init__(self, matrix: sp.csr_array, judge: Judge) -> None:
+        self.matrix, self.judge, self.spent = matrix, judge, 0
 
     def protect(self, entry: int) -> bool:
         """Tell whether a unit in an unknown, given as an entry of ``amounts``, is proven safe in every sum with it."""
         own = float(abs(self.judge.system.amounts.data[entry]))
         taus = [inf] if self.judge.rule.n == 1 else [share * own for share in _TAU]
-        return any(self._reaches(entry, tau, many) for many, tau in product(_COLUMNS, taus))
+        rows, unknowns = self.matrix.shape
+        widths = dict.fromkeys(int(min(times * rows, unknowns)) for times in _COLUMNS)
+        return any(self._reaches(entry, tau, width) for width, tau in product(widths, taus))
 
-    def _reaches(self, entry: int, tau: float, many: float) -> bool:
-        """Tell whether the unit can move as far as it must, by a linear program over the largest unknowns."""
+    def _reaches(self, entry: int, tau: float, width: int) -> bool:
+        """Tell whether the unit can move as far as it must, by a program over so many of the largest unknowns."""
         judge, rule, amounts = self.judge, self.judge.rule, self.judge.system.amounts
         home, scale = int(judge.unknown[entry]), float(abs(amounts.data[entry]))
         mine = amounts.indices == amounts.indices[entry]
@@ -59,8 +62,9 @@ class Moves:
             return True
         room = np.clip(rest, 0.0, _MOST)
         room[home] = inf
-        kept = np.sort(np.argsort(-room, kind="stable")[: int(min(many * self.matrix.shape[0], len(room)))])
+        kept = np.sort(np.argsort(-room, kind="stable")[:width])
         room[home] = least * (1 + _MARGIN)
+        self.spent += self.matrix.shape[0] * len(kept)
         cost = np.where(kept == home, -1.0, 0.0)
         lower, zero = np.where(kept == home, 0.0, -room[kept]), np.zeros(self.matrix.shape[0])
         matrix = sp.csr_array(self._columns[:, kept])

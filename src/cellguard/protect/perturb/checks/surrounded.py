@@ -11,7 +11,7 @@ any c = A'y has c_g = sum of z_b c_b. So g is safe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -19,10 +19,11 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from cellguard.protect.perturb.checks.judged import Judge
-from cellguard.protect.perturb.checks.residues import PRIMES, factor_gram
-from cellguard.types import BoolArray, FloatArray, LongArray
+from cellguard.protect.perturb.checks.span import rows_apart, spanned
+from cellguard.types import BoolArray, FloatArray, LongArray, Run
 
 _CHUNK, _ALIKE, _WIDE = 256, 1.25, 8
+_SPARSE = 1_000  # what an entry of the matrix costs besides, in multiplications
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,7 @@ class Surroundings:
     matrix: sp.csr_array
     judge: Judge
     work: float = 2e11
+    run: Run = field(default_factory=Run)
 
     def surrounded(self, entries: LongArray) -> BoolArray:
         """Tell of entries of ``amounts``, each a unit in an unknown, which are safe in every sum with this unknown."""
@@ -44,6 +46,7 @@ class Surroundings:
         everywhere = np.where(self._wide[system.amounts.indices], np.abs(system.amounts.data), 0.0)
         apart, beyond = q * (system.size - judge.by_unknown(everywhere)), q * (system.size - judge.top(n))
         for chunk in self._chunks(allowed):
+            self.run.check()
             most, wanted = float(allowed[chunk].max()), unknown[chunk]
             found[chunk] = self._spanned(self._at_least(most, beyond, wanted), wanted, random)
             left = chunk[~found[chunk]]
@@ -83,7 +86,8 @@ class Surroundings:
 
     def _chunks(self, allowed: FloatArray) -> list[LongArray]:
         """Return the entries in parts that ask for about the same; in fewer, or none, if that is too much work."""
-        cost = (self.judge.rule.n + 1) * float(self.matrix.shape[0]) ** 3 / 3 + 1
+        core = float((~rows_apart(self.matrix)).sum())
+        cost = (self.judge.rule.n + 1) * (core**3 / 3 + core**2 * _CHUNK + _SPARSE * self.matrix.nnz) + 1
         order = np.argsort(-allowed, kind="stable").astype(np.int64)
         found: list[LongArray] = []
         while len(order):
@@ -105,9 +109,8 @@ class Surroundings:
         """Tell which wanted columns are combinations of those of a group, modulo a prime."""
         if not len(group) or not len(wanted):
             return np.zeros(len(wanted), bool)
-        p, columns = PRIMES[0], sp.csr_array(self.matrix[:, group])
-        right = self.matrix[:, wanted].toarray() % p
-        scale, factors = factor_gram(columns, p, random)
-        z = factors.solve(right)
-        back = columns @ (scale[:, None] * (columns.T @ z % p) % p) % p
-        return np.asarray((back == right).all(axis=0), bool)
+        return spanned(sp.csr_array(self._columns[:, group]), self._columns[:, wanted].toarray(), random)
+
+    @cached_property
+    def _columns(self) -> sp.csc_array:
+        return sp.csc_array(self.matrix.astype(np.int64))

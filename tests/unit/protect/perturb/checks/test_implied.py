@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from cellguard.errors import Stopped
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.perturb.cells.calibration import calibration_table
@@ -17,6 +18,7 @@ from cellguard.protect.perturb.checks.watch import Watch
 from cellguard.protect.perturb.draw.attributes import define
 from cellguard.protect.perturb.draw.multipliers import make_multipliers
 from cellguard.protect.perturb.workflow import check_tables
+from cellguard.types import Run
 
 RULE = NoiseRule(3, 70)
 MANY = np.tile(np.arange(80.0, 120.0), 2)
@@ -182,13 +184,32 @@ def test_a_difference_of_responses_has_contributors_of_its_own():
     assert system.totals == pytest.approx(system.members @ system.perturbed)
 
 
-def test_what_was_not_searched_is_said():
+def small_grid():
     rng = np.random.default_rng(3)
     groups = [({"a": str(a), "b": str(b)}, np.round(rng.lognormal(4, 1.5, 2))) for a in range(4) for b in range(4)]
     records = firms(groups)
-    tables = one_way(records, "a", NoiseRule(2, p=2)), one_way(records, "b", NoiseRule(2, p=2))
-    done = checked(records, *tables, watch=Watch(searches=0))
-    assert any("were not searched for in combinations of cells" in limit for limit in done.limits)
+    return records, (one_way(records, "a", NoiseRule(2, p=2)), one_way(records, "b", NoiseRule(2, p=2)))
+
+
+def not_searched(watch):
+    records, tables = small_grid()
+    done = checked(records, *tables, watch=watch)
+    (limit,) = [text for text in done.limits if "were not searched for in combinations of cells" in text]
+    return int(limit.split()[0])
+
+
+def test_what_was_not_searched_is_said():
+    assert not_searched(Watch(searches=0)) > 0
+
+
+def test_proofs_that_would_cost_too_much_are_not_made_and_this_is_said():
+    assert not_searched(Watch(searches=0, effort=0)) > not_searched(Watch(searches=0))
+
+
+def test_checks_end_when_the_time_is_over():
+    records, tables = moved()
+    with pytest.raises(Stopped, match="time allowed is over"):
+        checked(records, *tables, run=Run.within(0))
 
 
 def test_accepting_a_cell_does_not_accept_a_combination():
