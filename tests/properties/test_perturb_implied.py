@@ -14,11 +14,11 @@ from cellguard.files.folder import OutputFolder
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.job import run
-from cellguard.protect.perturb.attributes import define
-from cellguard.protect.perturb.incidence import calibration_table
-from cellguard.protect.perturb.multipliers import make_multipliers
-from cellguard.protect.perturb.respondents import respondents
-from cellguard.protect.perturb.rule import NoiseRule
+from cellguard.protect.perturb.cells.calibration import calibration_table
+from cellguard.protect.perturb.cells.noise_rule import NoiseRule
+from cellguard.protect.perturb.cells.respondents import respondents
+from cellguard.protect.perturb.draw.attributes import define
+from cellguard.protect.perturb.draw.multipliers import make_multipliers
 from cellguard.protect.perturb.workflow import check_tables
 from cellguard.spec.jobfile import Job
 
@@ -226,7 +226,7 @@ def test_sums_and_differences_are_those_that_brute_force_finds():
         weight = np.ones(len(people)) if people.weight is None else people.weight
         columns = people.keys[people.unit].tolist(), people.plain("x").tolist(), weight.tolist(), added
         records = [Record(*row) for row in zip(*columns, strict=True)]
-        cells = [set(np.flatnonzero(row).tolist()) for table in tables for row in table.members.toarray()]
+        cells = [set(np.flatnonzero(row).tolist()) for table in tables for row in table.membership.matrix.toarray()]
         attacker = Attacker(records, cells)
         if len(attacker.groups) <= 8:
             agree(check_tables(tables, drawn), attacker, tables[0].rule, seen)
@@ -260,7 +260,7 @@ def defined(seed):
 
 def unsafe_sums(tables, drawn, parts):
     """Return the unsafe sums of each response over groups of records that cells of all responses determine."""
-    shown = [(parts[t.response], row) for t in tables for row in t.members.toarray()]
+    shown = [(parts[t.response], row) for t in tables for row in t.membership.matrix.toarray()]
     key = [tuple(row[i] for _, row in shown) for i in range(len(drawn.records))]
     groups = list(dict.fromkeys(key))
     place = np.array([groups.index(k) for k in key])

@@ -97,7 +97,7 @@ def test_restoring_merged_values_gives_all_values_back(tables):
     linked = link(tables)
     reduced = merge_equal(linked.relations)
     values = linked.value[reduced.first]
-    assert (reduced.restore(values) == linked.value).all()
+    assert (values[reduced.merged] == linked.value).all()
     assert not (reduced.relations @ values).any()
 
 

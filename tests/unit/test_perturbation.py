@@ -15,7 +15,7 @@ from cellguard.files.folder import OutputFolder
 from cellguard.files.respondents import noise_rule
 from cellguard.job import audit_job, run
 from cellguard.methods.perturb import Perturb, read_published
-from cellguard.protect.perturb.watch import Watch
+from cellguard.protect.perturb.checks.watch import Watch
 from cellguard.spec.jobfile import Job
 from cellguard.spec.specs import TableSpec
 from cellguard.types import Run

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from cellguard.files.write import csv_text, write_json
-from cellguard.protect.perturb.replicate import Replication
-from cellguard.protect.perturb.saved import write_saved
+from cellguard.protect.perturb.draw.replicate import Replication
+from cellguard.protect.perturb.draw.saved import write_saved
 from cellguard.protect.perturb.workflow import Check, Perturbed
 from cellguard.results.noisy import Noisy
 from cellguard.table.columns import all_headed

@@ -16,12 +16,12 @@ from cellguard.files.records import JobRecords, column_of, read_records
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.microdata.grouped import COUNT
 from cellguard.microdata.query import read_units
-from cellguard.protect.perturb.attributes import Definitions, define
-from cellguard.protect.perturb.incidence import CalibrationTable, calibration_table
-from cellguard.protect.perturb.respondents import Respondents
-from cellguard.protect.perturb.rule import NoiseRule
+from cellguard.protect.perturb.cells.calibration import CalibrationTable, calibration_table
+from cellguard.protect.perturb.cells.noise_rule import NoiseRule
+from cellguard.protect.perturb.cells.respondents import Respondents
+from cellguard.protect.perturb.draw.attributes import Definitions, define
+from cellguard.protect.perturb.draw.strata import Strata, by_column, by_need
 from cellguard.protect.perturb.spec import PerturbSpec
-from cellguard.protect.perturb.strata import Strata, by_column, by_need
 from cellguard.rules.linear import Dominance, PPercent, PriorPosterior
 from cellguard.rules.rule import Rule
 from cellguard.rules.simple import MinFrequency

@@ -15,18 +15,18 @@ from cellguard.methods.noise_words import assessed_words, checked_words
 from cellguard.methods.pattern import step
 from cellguard.protect.method import Method, Screen
 from cellguard.protect.outcome import Outcome
-from cellguard.protect.perturb.attributes import Attributes
-from cellguard.protect.perturb.conflicts import Protected
-from cellguard.protect.perturb.finding import Cell
-from cellguard.protect.perturb.mu import MuOptions
-from cellguard.protect.perturb.multipliers import Multipliers, Settings, load_multipliers, make_multipliers
-from cellguard.protect.perturb.replicate import Replication, replicate_as_drawn
-from cellguard.protect.perturb.saved import Saved, read_saved
-from cellguard.protect.perturb.sensitivity import needs_of, supersensitive
+from cellguard.protect.perturb.cells.sensitivity import needs_of, supersensitive
+from cellguard.protect.perturb.checks.conflicts import TableMethod
+from cellguard.protect.perturb.checks.finding import Cell
+from cellguard.protect.perturb.checks.watch import Watch
+from cellguard.protect.perturb.draw.attributes import Attributes
+from cellguard.protect.perturb.draw.mu import MuOptions
+from cellguard.protect.perturb.draw.multipliers import Multipliers, Settings, load_multipliers, make_multipliers
+from cellguard.protect.perturb.draw.replicate import Replication, replicate_as_drawn
+from cellguard.protect.perturb.draw.saved import Saved, read_saved
+from cellguard.protect.perturb.draw.zes import Zes
 from cellguard.protect.perturb.spec import PerturbSpec
-from cellguard.protect.perturb.watch import Watch
 from cellguard.protect.perturb.workflow import check_tables
-from cellguard.protect.perturb.zes import Zes
 from cellguard.randomness import fresh_seed
 from cellguard.results.noisy import Noisy
 from cellguard.rules.doubts import doubts
@@ -92,7 +92,7 @@ class Perturb(Method[Calibration, Noisy]):
                 others=[table for folder in spec.published for table in read_published(self.job.path(folder))],
                 unseen=unseen,
                 checked=self.checked,
-                tell=run.tell,
+                run=run,
             )
         notes = [*assessed.notes, *(text for table in self.job.tables for text in doubts(table.name, table.rules))]
         if unseen and self.checked:
@@ -113,7 +113,7 @@ class Perturb(Method[Calibration, Noisy]):
             return None
         with step("replications", run, seconds):
             run.tell(f"studying {replications:,} replications")
-            return replicate_as_drawn(data.tables, drawn, replications=replications)
+            return replicate_as_drawn(data.tables, drawn, replications=replications, run=run)
 
     def _load(self, data: Calibration) -> tuple[Multipliers, Saved]:
         path = Path(str(self.multipliers))
@@ -170,12 +170,12 @@ class Perturb(Method[Calibration, Noisy]):
         return pages
 
 
-def read_published(folder: Path) -> list[Protected]:
+def read_published(folder: Path) -> list[TableMethod]:
     """Return the tables of an output folder (or of its ``release``) with how they are protected."""
     try:
         tables = OutputFolder(folder).about()["tables"]
         return [
-            Protected(name, t["response"], t.get("method", "suppress"), t["population"], file_name(folder))
+            TableMethod(name, t["response"], t.get("method", "suppress"), t["population"], file_name(folder))
             for name, t in tables.items()
         ]
     except (KeyError, TypeError, AttributeError):

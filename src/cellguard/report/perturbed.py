@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cellguard.protect.outcome import Outcome
-from cellguard.protect.perturb.finding import Cell
+from cellguard.protect.perturb.checks.finding import Cell
 from cellguard.protect.perturb.workflow import Perturbed
 from cellguard.report.grid import MOST, Grid, Positions, coarsest, marked_grid
 from cellguard.report.words import number

@@ -10,9 +10,9 @@ import numpy as np
 
 from cellguard.errors import listing
 from cellguard.protect.outcome import Outcome
-from cellguard.protect.perturb.finding import Finding
-from cellguard.protect.perturb.redesign import redesign
-from cellguard.protect.perturb.sensitivity import supersensitive
+from cellguard.protect.perturb.cells.sensitivity import supersensitive
+from cellguard.protect.perturb.checks.finding import Finding
+from cellguard.protect.perturb.checks.redesign import redesign
 from cellguard.report.assurance import attacks, run_facts
 from cellguard.report.perturbed import cell_list
 from cellguard.report.section import Section
@@ -132,7 +132,7 @@ def extreme(outcome: Outcome[Noisy]) -> Section | None:
         if not cells or len(rows) >= _MOST_EXTREME:
             continue
         merges: dict[int, list[str]] = {}
-        for merge in redesign(here.needs, most=_MOST_EXTREME).merges:
+        for merge in redesign(here.needs, most=_MOST_EXTREME):
             merges.setdefault(merge.cell, []).append(f"merge {' + '.join(merge.codes)} of {merge.dimension}")
         nothing = ["no merge of codes with one parent; leave out a level or a dimension"]
         rows += [

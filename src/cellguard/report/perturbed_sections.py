@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from cellguard.protect.outcome import Outcome
-from cellguard.protect.perturb.noise import NoiseStatistics, table_statistics
-from cellguard.protect.perturb.rule import NoiseRule
+from cellguard.protect.perturb.cells.noise_rule import NoiseRule
+from cellguard.protect.perturb.draw.noise import NoiseStatistics, table_statistics
 from cellguard.report.section import Section
 from cellguard.report.words import many, share, short
 from cellguard.results.noisy import Noisy

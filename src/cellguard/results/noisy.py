@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cellguard.protect.method import NotChecked, Protected, Verdict
-from cellguard.protect.perturb.finding import Finding
-from cellguard.protect.perturb.replicate import Replication
-from cellguard.protect.perturb.saved import Saved
+from cellguard.protect.perturb.checks.finding import Finding
+from cellguard.protect.perturb.draw.replicate import Replication
+from cellguard.protect.perturb.draw.saved import Saved
 from cellguard.protect.perturb.spec import PerturbSpec
 from cellguard.protect.perturb.workflow import Check, Perturbed
 from cellguard.results.proven import name_cell

@@ -30,7 +30,7 @@ def meddling(monkeypatch, place, path, text):
     [
         ("cellguard.files.build.read_cells", "t.csv"),
         ("cellguard.files.build.read_apriori", "said.csv"),
-        ("cellguard.job.read_known", "known.csv"),
+        ("cellguard.methods.pattern.read_known", "known.csv"),
     ],
 )
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch, place, name):

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from cellguard.errors import InputError
+from cellguard.errors import InputError, NotProtected
 from cellguard.files.folder import OutputFolder
 from cellguard.job import audit_folder, audit_job
 from cellguard.spec.jobfile import Job
@@ -291,7 +291,7 @@ def test_an_unsafe_pattern_is_not_written(tmp_path):
     job = made_folders.write_job(tmp_path, "plain")
     (tmp_path / "t.csv").write_text((tmp_path / "t.csv").read_text().replace("secondary", ""))
     done = audit_job(Job.load(job))
-    with pytest.raises(InputError, match="verdict is unsafe"):
+    with pytest.raises(NotProtected, match="nothing is released: UNSAFE"):
         OutputFolder(tmp_path / "out").write(done)
     assert {p.name for p in tmp_path.iterdir()} == {"job.yaml", "t.csv"}
 

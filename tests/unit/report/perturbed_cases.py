@@ -4,10 +4,10 @@ import numpy as np
 
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.protect.perturb.incidence import calibration_table
-from cellguard.protect.perturb.multipliers import Settings, make_multipliers
-from cellguard.protect.perturb.respondents import respondents
-from cellguard.protect.perturb.rule import NoiseRule
+from cellguard.protect.perturb.cells.calibration import calibration_table
+from cellguard.protect.perturb.cells.noise_rule import NoiseRule
+from cellguard.protect.perturb.cells.respondents import respondents
+from cellguard.protect.perturb.draw.multipliers import Settings, make_multipliers
 from cellguard.protect.perturb.spec import PerturbSpec
 from cellguard.protect.perturb.workflow import check_tables
 from cellguard.results.noisy import Noisy

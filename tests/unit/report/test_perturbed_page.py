@@ -6,11 +6,11 @@ import re
 import numpy as np
 import pytest
 
-from cellguard.protect.perturb.finding import Cell
-from cellguard.protect.perturb.mu import MuOptions
-from cellguard.protect.perturb.multipliers import Settings
-from cellguard.protect.perturb.redesign import redesign
-from cellguard.protect.perturb.replicate import replicate_as_drawn
+from cellguard.protect.perturb.checks.finding import Cell
+from cellguard.protect.perturb.checks.redesign import redesign
+from cellguard.protect.perturb.draw.mu import MuOptions
+from cellguard.protect.perturb.draw.multipliers import Settings
+from cellguard.protect.perturb.draw.replicate import replicate_as_drawn
 from cellguard.report import perturbed_checks, perturbed_sections
 from cellguard.report.page import perturbed_page, public_perturbed_page
 from cellguard.report.perturbed import perturbed_grid
