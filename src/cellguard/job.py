@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from cellguard.attack.audit import Audit, audit
-from cellguard.attack.known import Known, read_known
-from cellguard.errors import InputError, NotProtected, Stopped, did_you_mean, listing
+from cellguard.attack.totals import Known, read_known
+from cellguard.errors import InputError, NotProtected, did_you_mean, listing
 from cellguard.files.build import build_tables, refuse_changed
 from cellguard.files.compare import Again, compare
 from cellguard.files.excel import check_excel
@@ -30,20 +30,15 @@ from cellguard.protect.suppress.witness import witness
 from cellguard.protection import Requirements, require
 from cellguard.results import Assessment, Audited, rule_doubts
 from cellguard.rules.assess import assess
-from cellguard.solver.highs import watching
 from cellguard.table.apriori import State
 from cellguard.table.facts import BoolArray
 from cellguard.table.pattern import Pattern, release
 from cellguard.table.tableset import TableSet, link
+from cellguard.types import Run, Tell, silent
 from cellguard.verify.verify import CHECKS, Check
 from cellguard.world.knowledge import Knowledge
 
-Tell = Callable[[str], None]
 _UNTIL_STOPPED = 10_000
-
-
-def silent(step: str) -> None:
-    """Tell nobody."""
 
 
 def audit_job(job: Job, *, intervals: bool = False, threads: int = 1, tell: Tell = silent) -> Audited:
@@ -99,15 +94,9 @@ def protect_job(
         costs = set_costs(assessment.tables, assessment.needs.primary, wanted)
         start = None if warm is None else _earlier(warm, assessment.tables)
         engine = witness if seconds_allowed is None else partial(witness, rounds=_UNTIL_STOPPED)
-        in_time = _deadline(seconds_allowed)
-
-        def clock(text: str) -> None:
-            tell(text)
-            in_time()
-
         sums = None if known is None else known.sums
-        with watching(in_time):
-            chosen = suppress(assessment.needs, costs, engine=engine, start=start, known=sums, tell=clock)
+        search = Run.within(seconds_allowed, tell=tell)
+        chosen = suppress(assessment.needs, costs, engine=engine, start=start, known=sums, run=search)
     with _step("auditing", seconds, tell):
         found = _audit(assessment.needs, chosen.pattern, known, False, threads, tell)
     return Audited(
@@ -136,17 +125,6 @@ def _known(assessment: Assessment) -> Known | None:
 def _refuse_perturbed(job: Job) -> None:
     if job.is_perturbed:
         raise InputError("the job's tables are perturbed, not suppressed; use `cellguard perturb` or `perturb_job`")
-
-
-def _deadline(seconds: float | None) -> Callable[[], None]:
-    """Return a function that stops whoever calls it after so many seconds."""
-    end = np.inf if seconds is None else time.monotonic() + seconds
-
-    def in_time() -> None:
-        if time.monotonic() > end:
-            raise Stopped("the time allowed is over, and no safe pattern was found yet")
-
-    return in_time
 
 
 def _earlier(folder: str | Path, tables: TableSet) -> BoolArray:
@@ -255,7 +233,7 @@ def release_job(
     check_formats(done.job)
     tell("explaining")
     known = None if done.known is None else done.known.sums
-    why = explain_pattern(done.audit.needs, done.audit.pattern, known=known, tell=tell)
+    why = explain_pattern(done.audit.needs, done.audit.pattern, known=known, run=Run(tell))
     costs = None if done.suppression is None else done.suppression.costs
     tell("writing")
     summary = done.summary()
@@ -292,7 +270,7 @@ def _audit(
     needs: Requirements, pattern: Pattern, known: Known | None, intervals: bool, threads: int, tell: Tell
 ) -> Audit:
     sums = None if known is None else known.sums
-    return audit(needs, pattern, known=sums, intervals=intervals, threads=threads, tell=tell)
+    return audit(needs, pattern, known=sums, intervals=intervals, run=Run(tell, threads=threads))
 
 
 def assess_job(job: Job, *, tell: Tell = silent) -> Assessment:
@@ -306,7 +284,8 @@ def assess_job(job: Job, *, tell: Tell = silent) -> Assessment:
         findings = assess(linked, {spec.name: spec.rules for spec in job.tables})
     with _step("setting protection levels", seconds, tell):
         attack = job.attack
-        needs = require(findings, Knowledge(attack.lower, attack.upper, attack.percent, attack.crossing == "checked"))
+        knowledge = Knowledge(attack.lower, attack.upper, attack.percent, attack.crossing == "checked")
+        needs = require(findings, knowledge, run=Run(tell))
     return Assessment(job, findings, needs, seconds, built.notes, built.counts, built.inputs)
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from cellguard.attack.audit import Audit
-from cellguard.attack.explain import explain
-from cellguard.attack.known import Known
+from cellguard.attack.derivation import explain
+from cellguard.attack.totals import Known
 from cellguard.errors import listing
 from cellguard.files.jobfile import Job
 from cellguard.files.rulespec import taken_on_trust
@@ -167,7 +167,7 @@ class Audited:
                 "secondary": int((found.pattern.secondary & ~found.pattern.unpublished).sum()),
                 "failing": int(found.failing.sum()),
                 "undecided": int(found.undecided.sum()),
-                "witnesses": len(found.found.moves),
+                "witnesses": len(found.decided.moves),
             },
             **self._cost(),
             "failing": self.failures(),

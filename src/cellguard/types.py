@@ -15,6 +15,7 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
+Positions = npt.NDArray[np.intp]
 Tell = Callable[[str], None]
 
 
@@ -47,3 +48,6 @@ class Run:
         """Raise `Stopped` if the time allowed is over."""
         if self.deadline is not None and time.monotonic() >= self.deadline:
             raise Stopped("the time allowed is over")
+
+
+UNWATCHED = Run()  # tells nobody, and has no end

@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 import scipy.sparse as sp
 import yaml
 
-from cellguard.attack.problem import listed_grains
 from cellguard.errors import InputError, listing
 from cellguard.files.jobfile import Job
 from cellguard.files.output import about_inputs, facts_of, hierarchies_text
+from cellguard.moves.problem import listed_grains
 from cellguard.rules.assess import Findings
 
 # Sums of many records may differ in the last bits of a float from run to run.

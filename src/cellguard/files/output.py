@@ -21,7 +21,6 @@ import yaml
 
 from cellguard.attack.audit import Audit
 from cellguard.attack.certificate import Witnesses, witnesses
-from cellguard.attack.problem import Grains
 from cellguard.errors import InputError
 from cellguard.files import layout
 from cellguard.files.formats import write_formats
@@ -33,6 +32,7 @@ from cellguard.files.world import stated_between, write_world
 from cellguard.files.write import csv_text, whole_folder
 from cellguard.headline import headline
 from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.moves.problem import Grains
 from cellguard.protect.suppress.explain import Explanations
 from cellguard.rules.assess import Findings, TableFindings
 from cellguard.table.apriori import NUMBERS, State
@@ -219,7 +219,7 @@ def _write_certificate(folder: Path, outcome: Outcome) -> None:
         "not_checked": [attack.key for attack in head.not_checked],
         **about_inputs(job, outcome.findings, audit.grains, outcome.known),
         "world": world,
-        "witnesses": proof.many,
+        "witnesses": proof.n,
         "insiders": [],
         "trusted": taken_on_trust(rule for spec in job.tables for rule in spec.rules),
         "files": {

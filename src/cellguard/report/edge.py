@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cellguard.attack.audit import Audit, attacker_ends, quiet
+from cellguard.attack.audit import Audit, attacker_ends
 from cellguard.attack.intervals import exact_moves
 from cellguard.rules.assess import TableFindings
 from cellguard.rules.linear import PPercent, PriorPosterior
@@ -15,6 +15,7 @@ from cellguard.rules.rule import Rule, occupied
 from cellguard.rules.simple import MinFrequency
 from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.table import Table
+from cellguard.types import UNWATCHED
 
 MOST = 2_000  # unknown cells up to which exact intervals are worked out for a report
 
@@ -37,7 +38,7 @@ def exact_intervals(audit: Audit, most: int = MOST) -> Intervals | None:
         return Intervals(hidden, audit.lower, audit.upper)
     if len(problem.cells) > most:
         return None
-    return Intervals(hidden, *attacker_ends(audit.grains, problem, n, *exact_moves(problem, tell=quiet)))
+    return Intervals(hidden, *attacker_ends(audit.grains, problem, n, *exact_moves(problem, run=UNWATCHED)))
 
 
 def margins(audit: Audit, intervals: Intervals) -> FloatArray:

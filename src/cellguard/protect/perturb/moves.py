@@ -22,7 +22,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.protect.perturb.judged import Judge
-from cellguard.solver.highs import solve
+from cellguard.solver import solve
 from cellguard.solver.program import Program, Status
 from cellguard.table.facts import FloatArray
 

@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from cellguard import solver
 from cellguard.protect.perturb.judged import Judge
-from cellguard.solver.highs import Session
 from cellguard.solver.program import Program, Status
 from cellguard.table.facts import BoolArray, FloatArray
 
@@ -103,7 +103,7 @@ class Search:
         Of sums with signs, none comes that holds one that came before.
         """
         program, columns = self._program()
-        session = Session(program, presolve=True)
+        session = solver.open(program, presolve=True)
         session.limit_nodes(nodes)
         for _ in range(most):
             solution = session.solve()
