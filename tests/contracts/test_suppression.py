@@ -352,6 +352,13 @@ def test_a_stop_gives_the_best_safe_pattern_so_far_or_says_that_there_is_none(en
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_search_whose_time_is_over_says_that_it_has_no_pattern(engine):
+    needs = cg.require(cg.assess(business(11, 900), [cg.MinFrequency(3), cg.PPercent(10)]))
+    with pytest.raises(Stopped, match="the time allowed is over, and no safe pattern was found yet"):
+        suppress(needs, np.maximum(needs.tables.value, 1.0), engine=engine, run=Run.within(0))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_width_may_need_both_sides(engine):
     data = {"r": ["Total", "N", "S", "W"], "x": [103, 3, 50, 50], "n": [21, 1, 10, 10]}
     table = cg.cells(data, ["r"], value="x", count="n")

@@ -57,6 +57,7 @@ def _work(reduction: Reduction, low: FloatArray, high: FloatArray, run: Run, chu
     least, most = np.zeros(reduction.n), np.zeros(reduction.n)
     ends = []
     for task in chunk.tasks:
+        run.check()
         outer, seen = (high, most) if task.sign > 0 else (low, least)
         v = task.variable
         if not np.isfinite(outer[v]) or abs(seen[v] - outer[v]) > hair(outer[v]):

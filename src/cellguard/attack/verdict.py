@@ -113,6 +113,7 @@ def _work(ledger: Ledger, run: Run, chunk: Chunk) -> list[tuple[Task, float, Mov
     prober = chunk.prober(reduction.limits, run=run, enough=True)
     results = []
     for task in chunk.tasks:
+        run.check()
         moves = chunk.spread(prober.extreme(task.variable, task.sign), reduction.n)
         reach = float(task.sign * moves[task.variable])
         exact = exact_move(reduction, ledger.form, moves)

@@ -59,10 +59,6 @@ class Session:
             self._set("simplex_strategy", 4 if primal else 1)
         self._check(self._highs.passModel(_model(program)), "passModel")
 
-    def limit(self, *, iterations: int) -> None:
-        """Stop each further solve after so many simplex iterations."""
-        self._set("simplex_iteration_limit", iterations)
-
     def set_cost(self, columns: npt.NDArray[np.integer], cost: FloatArray) -> None:
         """Change the costs of some columns."""
         self._check(self._highs.changeColsCost(len(columns), columns.astype(np.int32), cost), "changeColsCost")

@@ -11,6 +11,7 @@ from cellguard.attack.audit import audit
 from cellguard.attack.certificate import witnesses
 from cellguard.attack.intervals import exact_moves
 from cellguard.attack.totals import read_known
+from cellguard.errors import Stopped
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.moves.problem import Problem
@@ -324,3 +325,12 @@ def test_a_percentage_is_exact_in_grains(power, percent):
     share = round(percent * 100)
     assert found.problem.down.tolist() == [v * share // 10_000 for v in value.tolist()]
     assert found.problem.up.tolist() == found.problem.down.tolist()
+
+
+def test_an_audit_tells_what_it_does_and_ends_when_its_time_is_over():
+    told = []
+    found = attack(square(), ["II/C"], ["II/B", "III/B", "III/C"], need=1, run=Run(told.append), intervals=True)
+    assert found.verdict == "safe"
+    assert told[0] == "1 cells to prove" and told[-1].endswith("chunks of intervals")
+    with pytest.raises(Stopped, match="the time allowed is over"):
+        attack(square(), ["II/C"], ["II/B", "III/B", "III/C"], need=1, run=Run.within(0))

@@ -54,10 +54,18 @@ def test_unbounded(presolve):
 
 
 def test_stopped():
+    """An integer program that may not branch has a bound, and perhaps a point, but no optimum."""
     rng = np.random.default_rng(1)
-    session = solver.open(program(rng.random((30, 40)), np.full(30, 10.0), cost=-rng.random(40)))
-    session.limit(iterations=1)
-    assert session.solve().status is Status.stopped
+    whole = np.ones(60, bool)
+    session = solver.open(
+        program(rng.integers(1, 99, (20, 60)), np.full(20, 400.0), cost=-rng.random(60), integer=whole)
+    )
+    session.limit_nodes(0)
+    stopped = session.solve()
+    assert stopped.status is Status.stopped
+    session.limit_nodes(10**6)
+    best = session.solve()
+    assert best.status is Status.optimal and stopped.bound <= best.objective
 
 
 @pytest.mark.parametrize("primal", [True, False])
