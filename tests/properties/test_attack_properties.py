@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from cellguard.attack.audit import audit
 from cellguard.attack.certificate import witnesses
-from cellguard.attack.problem import UNLIMITED
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.moves.scale import UNLIMITED
 from cellguard.protection import require
 from cellguard.rules.assess import assess
 from cellguard.table.apriori import State
@@ -110,7 +110,7 @@ def test_every_witness_holds_by_itself(posed):
     room = {
         c: (d, u) for c, d, u in zip(problem.cells.tolist(), problem.down.tolist(), problem.up.tolist(), strict=True)
     }
-    for number in range(moves.many):
+    for number in range(moves.n):
         mine = moves.witness == number
         move = dict(zip(moves.cell[mine].tolist(), moves.move[mine].tolist(), strict=True))
         (denominator,) = set(moves.denominator[mine].tolist())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 
-from cellguard.table.reduce import merge_equal
+from cellguard.moves.merging import merge_equal
 from cellguard.table.tableset import link
 from properties.random_tables import linked_tables, quick, tables, whole_tables
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from cellguard.attack.audit import audit
-from cellguard.attack.explain import explain
+from cellguard.attack.derivation import explain
 from cellguard.attack.foreign import Intervals, hidden_cells, infer, read_protected
-from cellguard.attack.known import read_known
+from cellguard.attack.totals import read_known
 from cellguard.errors import InputError, InternalError, did_you_mean
 from cellguard.headline import foreign
 from cellguard.hierarchy.build import TOTAL, by_digits
@@ -31,6 +31,7 @@ from cellguard.table.read import About, CellColumns, flat_dimension, read_cells
 from cellguard.table.source import Source, open_source
 from cellguard.table.table import Table
 from cellguard.table.tableset import assemble, link
+from cellguard.types import Run
 from cellguard.world.knowledge import Knowledge
 
 _MARK = "suppressed"
@@ -75,7 +76,7 @@ def audit_foreign(given: Foreign, *, threads: int, tell: Callable[[str], None]) 
             check_additive(table)
         raise InputError("no cell of these tables is suppressed; name the column that marks such cells with --flag")
     known = read_known(given.known, linked) if given.known else None
-    found = infer(linked, Knowledge(given.lower, given.upper), known=known, threads=threads, tell=tell)
+    found = infer(linked, Knowledge(given.lower, given.upper), known=known, run=Run(tell, threads=threads))
     return _summary(found)
 
 
@@ -104,7 +105,7 @@ def _audit_truth(given: Foreign, tables: list[Table], threads: int, tell: Callab
     known = read_known(given.known, needs.tables) if given.known else None
     sums = None if known is None else known.sums
     pattern = Pattern(needs.tables, needs.primary, hidden & ~needs.primary)
-    judged = audit(needs, pattern, known=sums, intervals=True, threads=threads, tell=tell)
+    judged = audit(needs, pattern, known=sums, intervals=True, run=Run(tell, threads=threads))
     done = Proven(findings, judged, known)
     found, cells = judged, np.flatnonzero(hidden).tolist()
     ends = [(needs.tables.cell_name(c), _finite(found.lower[c]), _finite(found.upper[c])) for c in cells]

@@ -17,9 +17,9 @@ import scipy.sparse as sp
 
 from cellguard.attack.audit import Audit
 from cellguard.attack.certificate import Witnesses, witnesses
-from cellguard.attack.problem import Grains
 from cellguard.files.world import stated_between, write_world
 from cellguard.files.write import plain_number, write_json
+from cellguard.moves.problem import Grains
 from cellguard.protect.outcome import Outcome
 from cellguard.results.proven import Proven
 from cellguard.rules.assess import Findings, TableFindings
@@ -43,7 +43,7 @@ def write_certificate(folder: Path, outcome: Outcome[Proven]) -> None:
         "not_checked": [attack.key for attack in head.not_checked],
         **about_inputs(job, proven.findings, audit.grains, None if proven.known is None else proven.known.sums),
         "world": world,
-        "witnesses": proof.many,
+        "witnesses": proof.n,
         "insiders": [],
         "trusted": taken_on_trust(rule for spec in job.tables for rule in spec.rules),
         "files": {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from cellguard.attack.known import Known
+from cellguard.attack.totals import Known
 from cellguard.errors import InputError
 from cellguard.files import layout
 from cellguard.hierarchy.build import from_parents

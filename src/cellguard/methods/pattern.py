@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from cellguard.assessment import Assessment
 from cellguard.attack.audit import audit
-from cellguard.attack.known import Known, read_known
+from cellguard.attack.totals import Known, read_known
 from cellguard.files.build import build_tables, refuse_changed
 from cellguard.files.cells import write_cells
 from cellguard.files.certificate import write_certificate
@@ -112,9 +112,7 @@ def prove(
     pattern = chosen.pattern if isinstance(chosen, Suppression) else chosen
     sums = None if known is None else known.sums
     with step("auditing", run, seconds):
-        judged = audit(
-            assessed.needs, pattern, known=sums, intervals=method.intervals, threads=run.threads, tell=run.tell
-        )
+        judged = audit(assessed.needs, pattern, known=sums, intervals=method.intervals, run=run.endless())
     return Proven(
         assessed.findings,
         judged,
@@ -138,7 +136,8 @@ def assess_tables(job: Job, run: Run, seconds: dict[str, float]) -> Assessment:
         findings = assess(linked, {spec.name: spec.rules for spec in job.tables})
     with step("setting protection levels", run, seconds):
         attack = job.attack
-        needs = require(findings, Knowledge(attack.lower, attack.upper, attack.percent, attack.crossing == "checked"))
+        knowledge = Knowledge(attack.lower, attack.upper, attack.percent, attack.crossing == "checked")
+        needs = require(findings, knowledge, run=run.endless())
     return Assessment(job, findings, needs, seconds, built.notes, built.counts, built.inputs)
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from cellguard.assessment import Assessment
-from cellguard.attack.known import Known
+from cellguard.attack.totals import Known
 from cellguard.errors import InputError, NotProtected
 from cellguard.files.folder import OutputFolder
 from cellguard.methods.pattern import PatternMethod
@@ -18,7 +18,6 @@ from cellguard.protect.suppress.costs import parse_cost, set_costs
 from cellguard.protect.suppress.spec import SuppressOptions
 from cellguard.protect.suppress.suppress import Suppression, suppress
 from cellguard.protect.suppress.witness import witness
-from cellguard.solver.highs import watching
 from cellguard.spec.specs import ProtectSpec
 from cellguard.table.apriori import State
 from cellguard.table.facts import BoolArray
@@ -51,13 +50,7 @@ class Suppress(PatternMethod):
         start = None if self.warm is None else _earlier(self.warm, assessment.tables)
         engine = witness if run.deadline is None else partial(witness, rounds=_UNTIL_STOPPED)
         sums = None if known is None else known.sums
-
-        def clock(text: str) -> None:
-            run.tell(text)
-            run.check()
-
-        with watching(run.check):
-            return suppress(assessment.needs, costs, engine=engine, start=start, known=sums, tell=clock)
+        return suppress(assessment.needs, costs, engine=engine, start=start, known=sums, run=run)
 
 
 @dataclass(frozen=True, eq=False)

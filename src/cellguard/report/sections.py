@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cellguard.attack.explain import name
+from cellguard.attack.derivation import name
 from cellguard.protect.outcome import Outcome
 from cellguard.report.edge import margins, nearly_unsafe, points, tightest
 from cellguard.report.losses import LevelLoss, dearest, level_name, losses_by_level

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from cellguard.attack.audit import Audit, attacker_ends, quiet
-from cellguard.attack.explain import explain
+from cellguard.attack.audit import Audit, attacker_ends
+from cellguard.attack.derivation import explain
 from cellguard.attack.intervals import exact_moves
-from cellguard.attack.known import Known
+from cellguard.attack.totals import Known
 from cellguard.headline import Headline, headline
 from cellguard.protect.method import Protected
 from cellguard.protect.suppress.explain import Explanations, explain_pattern
@@ -23,6 +23,7 @@ from cellguard.spec.rulespec import taken_on_trust
 from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.pattern import STATUS, Release, release
 from cellguard.table.table import Table
+from cellguard.types import UNWATCHED
 
 MOST = 2_000  # unknown cells up to which exact intervals are worked out for a report
 
@@ -128,7 +129,7 @@ class Proven(Protected):
                 "secondary": int((audit.pattern.secondary & ~audit.pattern.unpublished).sum()),
                 "failing": int(audit.failing.sum()),
                 "undecided": int(audit.undecided.sum()),
-                "witnesses": len(audit.found.moves),
+                "witnesses": len(audit.decided.moves),
             },
             **self._cost(),
             "failing": self.failures(),
@@ -187,7 +188,7 @@ def exact_intervals(audit: Audit, most: int = MOST) -> Intervals | None:
         return Intervals(hidden, audit.lower, audit.upper)
     if len(problem.cells) > most:
         return None
-    return Intervals(hidden, *attacker_ends(audit.grains, problem, n, *exact_moves(problem, tell=quiet)))
+    return Intervals(hidden, *attacker_ends(audit.grains, problem, n, *exact_moves(problem, run=UNWATCHED)))
 
 
 def name_cell(table: Table, position: int) -> dict[str, str]:

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import cellguard as cg
-from cellguard.attack.known import Known
+from cellguard.attack.totals import Known
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.report import assurance, sections
 from cellguard.report.page import internal_page

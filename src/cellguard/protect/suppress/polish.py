@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from cellguard.errors import InternalError
 from cellguard.protect.suppress.cuts import Target, targets_of
+from cellguard.protect.suppress.policy import POLICY
 from cellguard.protect.suppress.repair import Flow, Repairer
 from cellguard.protect.suppress.system import System
-from cellguard.table.facts import BoolArray
-
-Tell = Callable[[str], None]
-_LITTLE = 0.002  # a pass that gains less than this is the last
+from cellguard.types import BoolArray, Run
 
 
 class Polisher:
@@ -31,17 +27,18 @@ class Polisher:
             self._set(target, self._inside(target))
         self._drop_unused()
 
-    def polish(self, *, most: int, tell: Tell) -> BoolArray:
+    def polish(self, *, most: int, run: Run) -> BoolArray:
         """Try to do without each secondary, the dearest first; stop after so many programs."""
         start, before = self.programs, np.inf
-        while self.programs - start < most and self.cost() < before * (1 - _LITTLE):
+        while self.programs - start < most and self.cost() < before * (1 - POLICY.polish_gain):
             before = self.cost()
             for cell in self._secondaries():
                 if self.programs - start >= most:
                     break
                 if self.hidden[cell]:
                     self._without(int(cell))
-            tell(f"polishing: {int((self.hidden & ~self.system.hidden).sum()):,} secondary cells")
+            run.tell(f"polishing: {int((self.hidden & ~self.system.hidden).sum()):,} secondary cells")
+            run.check()
         return self.hidden.copy()
 
     def cost(self) -> float:

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
 import scipy.sparse as sp
 
-from cellguard.errors import NotProtected
+from cellguard.errors import NotProtected, Stopped
 from cellguard.protect.suppress.advice import advice
 from cellguard.protect.suppress.master import Impossible
 from cellguard.protect.suppress.system import System, build_system, manageable
 from cellguard.protect.suppress.witness import Solved, Unprotectable, mend, witness
 from cellguard.protection import Requirements
-from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.pattern import Pattern
-
-Tell = Callable[[str], None]
+from cellguard.types import UNWATCHED, BoolArray, FloatArray, Run
 
 
 class Engine(Protocol):
     """Chooses the cells to hide; every engine has this signature, and is judged by the same contract tests."""
 
-    def __call__(self, system: System, *, start: BoolArray | None, tell: Tell) -> Solved:
+    def __call__(self, system: System, *, start: BoolArray | None, run: Run) -> Solved:
         """Return a pattern that should be safe, perhaps from one to start with; the audit proves it or not."""
         ...
 
@@ -52,10 +49,6 @@ class Suppression:
         return gap if gap > 1e-6 else 0.0
 
 
-def quiet(text: str) -> None:
-    """Tell nobody."""
-
-
 def suppress(
     needs: Requirements,
     cost: FloatArray,
@@ -63,9 +56,9 @@ def suppress(
     engine: Engine = witness,
     start: BoolArray | None = None,
     known: sp.csr_array | None = None,
-    tell: Tell = quiet,
+    run: Run = UNWATCHED,
 ) -> Suppression:
-    """Hide cells until every unsafe one is protected; ``cost`` has one entry a distinct cell.
+    """Hide cells until every unsafe one is protected; ``cost`` has one entry per distinct cell.
 
     ``start`` marks distinct cells to begin with, say the secondaries of an earlier run. ``known`` are sums of cells
     that an attacker has from elsewhere, one row each.
@@ -81,12 +74,14 @@ def suppress(
     first = replace(needs, world=needs.world.without_crossing()) if thin.world.is_thin else needs
     system = build_system(first, cost, known)
     try:
-        solved = engine(system, start=None if start is None else system.merge(start), tell=tell)
+        solved = engine(system, start=None if start is None else system.merge(start), run=run)
         pattern = system.pattern(solved.hidden)
         if thin.world.is_thin:
             # The bound of the smaller world holds in the whole one too; its pattern may need some cells more.
             system = build_system(thin, cost, known)
-            pattern = system.pattern(mend(system, system.merge(pattern.hidden), tell=tell))
+            pattern = system.pattern(mend(system, system.merge(pattern.hidden), run=run))
+    except Stopped as stop:
+        raise Stopped(f"{stop}, and no safe pattern was found yet") from None
     except (Unprotectable, Impossible):
-        raise NotProtected(advice(system, cost, known, partial(engine, start=None, tell=tell))) from None
+        raise NotProtected(advice(system, cost, known, partial(engine, start=None, run=run), run=run)) from None
     return Suppression(pattern, float(cost[pattern.secondary].sum()), solved.bound, cost, solved.finished)

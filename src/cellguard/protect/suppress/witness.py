@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,28 +9,11 @@ import numpy as np
 from cellguard.errors import InternalError, Stopped
 from cellguard.protect.suppress.cuts import Target, deepen, relation_cuts, separate, targets_of, unproven
 from cellguard.protect.suppress.master import Master
+from cellguard.protect.suppress.policy import POLICY
 from cellguard.protect.suppress.polish import Polisher
 from cellguard.protect.suppress.repair import Repairer
 from cellguard.protect.suppress.system import System
-from cellguard.table.facts import BoolArray, FloatArray
-
-Tell = Callable[[str], None]
-
-_SMALL = 1_500  # free cells up to which the master is driven to the optimum
-_WHOLE = 3_000  # ... up to which whole masters look at all free cells, and not at the likely ones only
-_BOUNDED = 5_000  # ... up to which one whole master over all free cells is solved for its bound
-_LARGE = 9_000  # ... up to which there are rounds of cuts at all,
-_CROWDED = 8_000  # and targets up to which there are
-_POLISHED = 8_000  # targets up to which the pattern is polished
-_THINNED = 30_000  # ... up to which secondaries are dropped in batches, and repairs look beyond the neighbourhood
-_BATCHES = 60
-_PATIENCE = 5
-_CLOSE = 300
-_NODES = 20_000
-_WORK = 200_000  # simplex iterations after which no further whole master is begun; a count, so that results are stable
-_LP_ROUNDS = 60
-_ROUGH = 0.3  # how well a master is solved, as a share of the present gap
-_WORTH = 150
+from cellguard.types import BoolArray, FloatArray, Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,21 +29,21 @@ class Solved:
     finished: bool = True
 
 
-def witness(system: System, *, start: BoolArray | None = None, rounds: int = 8, tell: Tell) -> Solved:
+def witness(system: System, *, start: BoolArray | None = None, rounds: int = 8, run: Run) -> Solved:
     """Return a cheap safe pattern. ``rounds`` of whole master problems are solved; more of them make it cheaper.
 
-    ``start`` is a pattern to begin with, say from an earlier run. If the search is stopped, by Ctrl-C or because `tell`
-    raises `Stopped`, the best safe pattern so far is returned; without one the interruption goes on.
+    ``start`` is a pattern to begin with, say from an earlier run. If the search is stopped, by Ctrl-C or because the
+    run is over, the best safe pattern so far is returned; without one the interruption goes on.
     """
     _refuse_fixed(system)
     free = int((~system.hidden & ~system.never).sum())
     many = int((system.need_up > 0).sum() + (system.need_down > 0).sum())
-    rounds = rounds if free <= _LARGE and many <= _CROWDED else 0
-    search = _Search(system, tell, crowded=many > _THINNED)
+    rounds = rounds if free <= POLICY.cut_free and many <= POLICY.cut_targets else 0
+    search = _Search(system, run, crowded=many > POLICY.thinned_targets)
     try:
         if start is not None:
             search.keep(search.mend(start & ~system.never, start.astype(float)))
-        search.fractional(_LP_ROUNDS if rounds else 0)
+        search.fractional(POLICY.fractional_rounds if rounds else 0)
         search.keep(search.mend(search.x > 0.5, search.x))
         _improve(search, free, many, rounds)
     except (KeyboardInterrupt, Stopped):
@@ -72,9 +54,9 @@ def witness(system: System, *, start: BoolArray | None = None, rounds: int = 8, 
     return Solved(best, search.cost(best), search.bound)
 
 
-def mend(system: System, start: BoolArray, *, tell: Tell) -> BoolArray:
+def mend(system: System, start: BoolArray, *, run: Run) -> BoolArray:
     """Return a pattern with as few cells more as repairs need to make it safe."""
-    search = _Search(system, tell, crowded=False)
+    search = _Search(system, run, crowded=False)
     return search.mend((start | system.hidden) & ~system.never, start.astype(float))
 
 
@@ -87,34 +69,38 @@ def _refuse_fixed(system: System) -> None:
 
 def _improve(search: _Search, free: int, many: int, rounds: int) -> None:
     """Make the first safe pattern cheaper: by whole masters, then by dropping and exchanging secondaries."""
-    if free <= _SMALL:
-        search.close(max(_CLOSE, rounds), nodes=_NODES, gap=0.0, all_cells=True, deep=True)
-    elif free <= _WHOLE:
+    if free <= POLICY.optimal_free:
+        search.close(max(POLICY.optimal_rounds, rounds), nodes=POLICY.optimal_nodes, gap=0.0, all_cells=True, deep=True)
+    elif free <= POLICY.whole_free:
         search.close(rounds, nodes=1, gap=0.002, all_cells=True)
     else:
         search.close(2 * rounds, nodes=1, gap=0.002, all_cells=False)
-        if rounds and free <= _BOUNDED:
+        if rounds and free <= POLICY.bounded_free:
             search.raise_bound()
     if search.proven_optimal:
         return
-    if many <= _POLISHED:
+    if many <= POLICY.polished_targets:
         search.polish(3 * many + 2_000)
-    elif many <= _THINNED:
-        search.thin(_BATCHES)
+    elif many <= POLICY.thinned_targets:
+        search.thin(POLICY.batches)
 
 
 class _Search:
     """The best safe pattern so far, the cuts so far and the bound that they prove."""
 
-    def __init__(self, system: System, tell: Tell, *, crowded: bool) -> None:
+    def __init__(self, system: System, run: Run, *, crowded: bool) -> None:
         self.system = system
-        self.tell = tell
+        self.run = run
         self.crowded = crowded
-        self.master = Master(system, relation_cuts(system))
-        self.repairer = Repairer(system)
+        self.master = Master(system, relation_cuts(system), run=run)
+        self.repairer = Repairer(system, run=run)
         self.x: FloatArray = system.hidden.astype(float)
         self.bound = 0.0
         self.best: BoolArray | None = None
+
+    def _tell(self, step: str) -> None:
+        self.run.tell(step)
+        self.run.check()
 
     def pattern(self) -> BoolArray:
         """Return the best safe pattern; there is one once `keep` was called."""
@@ -140,11 +126,11 @@ class _Search:
         """Solve the fractional master until no cut is violated, or rounds gain little."""
         self.x, self.bound = self.master.fractional()
         for number in range(rounds):
-            look = separate(self.system, self.x, seed=number)
+            look = separate(self.system, self.x, seed=number, run=self.run)
             if not self.master.add(look.cuts):
                 break
             self.x, bound = self.master.fractional()
-            self.tell(f"{len(self.master.cuts):,} cuts, {len(look.unserved):,} needs open")
+            self._tell(f"{len(self.master.cuts):,} cuts, {len(look.unserved):,} needs open")
             little = bound - self.bound < 1e-4 * bound and number > 5
             self.bound = bound
             if little:
@@ -156,24 +142,24 @@ class _Search:
         ``deep`` looks for many cuts before the next master, which pays while its programs are small.
         """
         fresh = 1
-        limited = rounds == _CLOSE  # fewer rounds end by themselves; whoever asks for more has a clock
+        limited = rounds == POLICY.optimal_rounds  # fewer rounds end by themselves; whoever asks for more has a clock
         for number in range(rounds):
             among = None if all_cells else (self.x > 0.01) | self.pattern()
             # As long as the best pattern is far from the bound, the next cuts matter more than this master's last bit.
-            rough = max(gap, _ROUGH * self.gap()) if fresh and deep and self.gap() > 0.005 else gap
+            rough = max(gap, POLICY.rough * self.gap()) if fresh and deep and self.gap() > 0.005 else gap
             chosen, bound = self.master.whole(nodes=nodes, gap=rough, start=self.best, among=among)
             if all_cells:
                 self.bound = max(self.bound, bound)
             chosen |= self.system.hidden
-            look = separate(self.system, chosen.astype(float), seed=100 + number)
+            look = separate(self.system, chosen.astype(float), seed=100 + number, run=self.run)
             fresh = self.master.add(look.cuts)
-            if deep and len(look.unserved) < _WORTH:
-                self.master.add(deepen(self.system, chosen.astype(float), look.unserved))
-            if len(look.unserved) < _WORTH:
+            if deep and len(look.unserved) < POLICY.open_worth:
+                self.master.add(deepen(self.system, chosen.astype(float), look.unserved, run=self.run))
+            if len(look.unserved) < POLICY.open_worth:
                 self.keep(self.mend(chosen, chosen.astype(float), look.unserved))
-            self.tell(f"round {number + 1}: {self.gap():.1%} above the bound")
+            self._tell(f"round {number + 1}: {self.gap():.1%} above the bound")
             settled = not fresh and rough == gap
-            if settled or self.proven_optimal or (limited and self.master.work > _WORK and number >= 3):
+            if settled or self.proven_optimal or (limited and self.master.work > POLICY.work and number >= 3):
                 break
 
     def raise_bound(self) -> None:
@@ -189,7 +175,7 @@ class _Search:
     def mend(self, hidden: BoolArray, x: FloatArray, open_: list[Target] | None = None) -> BoolArray:
         """Hide what the cheapest flows need until every target is served; each flow is a witness for good."""
         hidden = hidden | self.system.hidden
-        targets = unproven(self.system, hidden) if open_ is None else open_
+        targets = unproven(self.system, hidden, run=self.run) if open_ is None else open_
         guide = self.system.cost * (1.0 - 0.9 * np.clip(x, 0, 1)) + 1e-9
         served: set[Target] = set()
         for number, target in enumerate(targets):
@@ -203,7 +189,7 @@ class _Search:
             hidden[flow.cells] = True
             served |= self.repairer.serves(flow)
             if number % 200 == 0:
-                self.tell(f"{len(targets) - number:,} needs to repair")
+                self._tell(f"{len(targets) - number:,} needs to repair")
         return hidden
 
     def thin(self, batches: int) -> None:
@@ -216,18 +202,18 @@ class _Search:
         for number, batch in enumerate(np.split(order, np.searchsorted(share, np.arange(1, batches) / batches))):
             trial, before = self.pattern().copy(), self.cost(self.pattern())
             trial[batch] = False
-            open_ = unproven(self.system, trial, seed=number)
-            if len(open_) <= _WORTH:
+            open_ = unproven(self.system, trial, seed=number, run=self.run)
+            if len(open_) <= POLICY.open_worth:
                 self.keep(self.mend(trial, trial.astype(float), open_))
             idle = 0 if self.cost(self.pattern()) < before else idle + 1
-            self.tell(f"thinning {number + 1}: {int((self.pattern() & ~self.system.hidden).sum()):,} secondary cells")
-            if idle >= _PATIENCE:
+            self._tell(f"thinning {number + 1}: {int((self.pattern() & ~self.system.hidden).sum()):,} secondary cells")
+            if idle >= POLICY.patience:
                 break
 
     def polish(self, programs: int) -> None:
         """Drop and exchange secondaries of the best pattern."""
         polisher = Polisher(self.system, self.repairer, self.pattern())
-        self.keep(polisher.polish(most=programs, tell=self.tell))
+        self.keep(polisher.polish(most=programs, run=self.run))
 
 
 class Unprotectable(Exception):

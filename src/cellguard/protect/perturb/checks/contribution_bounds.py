@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from cellguard.solver.highs import Session
+from cellguard import solver
 from cellguard.solver.program import Program, Solution, Status
 from cellguard.types import FloatArray, LongArray, Run
 
@@ -56,15 +56,15 @@ def close_bounds(
     return found, undecided
 
 
-def _open(members: sp.csr_array, solution: FloatArray, lower: FloatArray) -> tuple[Session, float]:
+def _open(members: sp.csr_array, solution: FloatArray, lower: FloatArray) -> tuple[solver.Session, float]:
     scale = float(np.abs(solution).max(initial=1.0))
     totals = np.asarray(members @ solution, float) / scale
     n = members.shape[1]
     matrix = sp.csr_array(members.astype(float))
-    return Session(Program(matrix, totals, totals, lower, np.full(n, np.inf), np.zeros(n)), presolve=False), scale
+    return solver.open(Program(matrix, totals, totals, lower, np.full(n, np.inf), np.zeros(n))), scale
 
 
-def _solve(session: Session, columns: LongArray, sign: float, n: int) -> Solution:
+def _solve(session: solver.Session, columns: LongArray, sign: float, n: int) -> Solution:
     cost = np.zeros(n)
     cost[columns] = sign
     session.set_cost(np.arange(n), cost)

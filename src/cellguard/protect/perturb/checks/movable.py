@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.protect.perturb.checks.judged import Judge
-from cellguard.solver.highs import solve
+from cellguard.solver import solve
 from cellguard.solver.program import Program, Status
 from cellguard.types import FloatArray
 

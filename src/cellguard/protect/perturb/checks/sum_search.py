@@ -21,8 +21,8 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from cellguard import solver
 from cellguard.protect.perturb.checks.judged import Judge
-from cellguard.solver.highs import Session
 from cellguard.solver.program import Program, Status
 from cellguard.types import BoolArray, FloatArray, LongArray
 
@@ -101,7 +101,7 @@ class Search:
         Of sums with signs, none comes that holds one that came before.
         """
         program, columns = self._program()
-        session = Session(program, presolve=True)
+        session = solver.open(program, presolve=True)
         session.limit_nodes(nodes)
         for _ in range(most):
             solution = session.solve()

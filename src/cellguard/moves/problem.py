@@ -1,7 +1,8 @@
 """The attacker's problem in whole numbers: unknown cells move, published ones do not.
 
 Values are counted in *grains*, a fixed decimal fraction, so that every value, bound and need is a whole number and
-nothing about a verdict hangs on rounding.
+nothing about a verdict hangs on rounding. Room is rounded down and needs are rounded up, so that what is proven in
+grains holds for the values; only the dust that floating-point arithmetic left on a whole number is taken away first.
 """
 
 from __future__ import annotations
@@ -11,19 +12,17 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.errors import InputError
+from cellguard.moves.scale import UNLIMITED
 from cellguard.protection import Requirements
-from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.tableset import TableSet
+from cellguard.types import BoolArray, FloatArray, LongArray, Positions
 from cellguard.world.world import World
 
-Whole = npt.NDArray[np.int64]
-UNLIMITED = 2**62
-_EXACT = 2.0**50
-_SPARE = 3
+SPARE = 3  # decimals more than published, so that a bound or a need is met to a thousandth of a unit
+_EXACT = 2.0**50  # values up to here, in grains, are exact in floating point with room for sums
 _DUST = 2.0**-52  # what floating-point arithmetic may add to a distance, relative to the value
 
 
@@ -31,8 +30,8 @@ _DUST = 2.0**-52  # what floating-point arithmetic may add to a distance, relati
 class Grains:
     """How many decimals the values of each cell of a world are counted in, and the values in these grains."""
 
-    decimals: Whole
-    value: Whole
+    decimals: LongArray
+    value: LongArray
 
     def size(self) -> FloatArray:
         """Return the size of each cell's grain."""
@@ -51,13 +50,13 @@ class Problem:
     where there is none. ``whole`` marks counts, which only move by whole numbers.
     """
 
-    cells: npt.NDArray[np.intp]
+    cells: Positions
     matrix: sp.csr_array
-    down: Whole
-    up: Whole
-    lower: Whole
-    upper: Whole
-    sliding: Whole
+    down: LongArray
+    up: LongArray
+    lower: LongArray
+    upper: LongArray
+    sliding: LongArray
     whole: BoolArray
 
 
@@ -84,7 +83,7 @@ def _grains(tables: TableSet, is_count: BoolArray, values: FloatArray) -> Grains
                 "thousands or millions"
             )
         given = max((_given_decimals(t.rounding) for t in sums), default=0)
-        decimals[~is_count] = min(room, max(published, given) + _SPARE, 15)
+        decimals[~is_count] = min(room, max(published, given) + SPARE, 15)
     return Grains(decimals, np.rint(values * 10.0**decimals).astype(np.int64))
 
 
@@ -132,36 +131,36 @@ def pose(needs: Requirements, unknown: BoolArray, grains: Grains, extra: sp.csr_
 
 def _given(tables: TableSet, name: str) -> BoolArray:
     """Tell which distinct cells have a bound of their own, ``lower`` or ``upper``, in place of the general one."""
-    found = np.zeros(len(tables), bool)
+    given = np.zeros(len(tables), bool)
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):
-        found[cells] |= ~np.isnan(getattr(table.apriori, name))
-    return found
+        given[cells] |= ~np.isnan(getattr(table.apriori, name))
+    return given
 
 
-def _room(room: FloatArray, value: Whole, percent: float | None, dust: FloatArray, own: BoolArray) -> Whole:
+def _room(room: FloatArray, value: LongArray, percent: float | None, dust: FloatArray, own: BoolArray) -> LongArray:
     """Return how far cells may move, in whole grains; where a percentage sets the bound, exactly that of the value.
 
     Cells with a bound of their own do not have it from the percentage.
     """
-    found = _floor(room, dust)
+    amount = _floor(room, dust)
     if percent is None:
-        return found
+        return amount
     share = Fraction(repr(percent)) / 100
     exact = np.array([abs(v) * share.numerator // share.denominator for v in value.tolist()], np.int64)
-    return np.where((np.abs(found - exact) <= 1) & ~own, exact, found)
+    return np.where((np.abs(amount - exact) <= 1) & ~own, exact, amount)
 
 
-def _capped(need: FloatArray, room: FloatArray, whole_room: Whole, dust: FloatArray) -> Whole:
+def _capped(need: FloatArray, room: FloatArray, whole_room: LongArray, dust: FloatArray) -> LongArray:
     """Round needs up; one that takes all the room there is takes all of it in whole grains too."""
     return np.where((need > 0) & (need > room - 1), whole_room, np.minimum(_ceil(need, dust), whole_room))
 
 
-def _floor(amount: FloatArray, dust: FloatArray) -> Whole:
+def _floor(amount: FloatArray, dust: FloatArray) -> LongArray:
     """Round down to whole grains; a distance that is whole but for floating-point dust stays as it is."""
     finite = np.clip(amount, -(2.0**61), 2.0**61)
     whole = np.floor(finite + dust + _DUST * np.abs(finite)).astype(np.int64)
     return np.where(amount >= 2.0**61, UNLIMITED, whole)
 
 
-def _ceil(amount: FloatArray, dust: FloatArray) -> Whole:
+def _ceil(amount: FloatArray, dust: FloatArray) -> LongArray:
     return -_floor(-amount, dust)

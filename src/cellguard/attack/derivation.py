@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from cellguard.table.facts import BoolArray, FloatArray
+from cellguard.types import BoolArray, FloatArray, LongArray, Positions
 from cellguard.world.ties import Ties
 
-_LONGEST = 8
+_LONGEST = 8  # steps, or cells, that a reader still follows
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +22,8 @@ class Derivations:
     ``step`` is 0 for published cells, k for cells found in step k, -1 for cells that no such chain reaches.
     """
 
-    step: npt.NDArray[np.int64]
-    relation: npt.NDArray[np.intp]
+    step: LongArray
+    relation: Positions
 
 
 def derive(relations: sp.csr_array, unknown: BoolArray) -> Derivations:
@@ -35,11 +35,11 @@ def derive(relations: sp.csr_array, unknown: BoolArray) -> Derivations:
     for number in range(1, len(unknown) + 1):
         open_terms = unknown[relations.indices]
         single = np.bincount(rows[open_terms], minlength=relations.shape[0]) == 1
-        found = open_terms & single[rows]
-        if not found.any():
+        solved = open_terms & single[rows]
+        if not solved.any():
             break
-        cells, first = np.unique(relations.indices[found], return_index=True)
-        step[cells], source[cells] = number, rows[found][first]
+        cells, first = np.unique(relations.indices[solved], return_index=True)
+        step[cells], source[cells] = number, rows[solved][first]
         unknown[cells] = False
     return Derivations(step, source)
 
@@ -57,24 +57,24 @@ def explain(
     ``unknown``, ``lower`` and ``upper`` are over the listed cells; the cells between are unknown.
     """
     unknown, width = ties.extend(unknown, True), ties.extend(upper - lower, np.inf)
-    found = derive(relations, unknown)
+    derived = derive(relations, unknown)
     columns = sp.csc_array(relations)
-    return [_why(ties, relations, columns, found, unknown, width, cell) for cell in cells]
+    return [_why(ties, relations, columns, derived, unknown, width, cell) for cell in cells]
 
 
 def _why(
     ties: Ties,
     relations: sp.csr_array,
     columns: sp.csc_array,
-    found: Derivations,
+    derived: Derivations,
     unknown: BoolArray,
     width: FloatArray,
     cell: int,
 ) -> list[str]:
     if not unknown[cell]:
         return [f"{name(ties, cell, cell)} is published, or known to be empty"]
-    if found.step[cell] > 0:
-        return _chain(ties, relations, found, cell)
+    if derived.step[cell] > 0:
+        return _chain(ties, relations, derived, cell)
     own = columns.indices[columns.indptr[cell] : columns.indptr[cell + 1]].tolist()
     groups = [[c for c in _terms(relations, r)[0].tolist() if unknown[c]] for r in own]
     room = [float(np.sum(width[[c for c in group if c != cell]])) for group in groups]
@@ -87,28 +87,28 @@ def _why(
     return [f"only {shown} are hidden in one relation, and that leaves {name(ties, cell, cell)} too little room"]
 
 
-def _chain(ties: Ties, relations: sp.csr_array, found: Derivations, cell: int) -> list[str]:
+def _chain(ties: Ties, relations: sp.csr_array, derived: Derivations, cell: int) -> list[str]:
     lines: list[str] = []
     wanted = [cell]
     seen = set(wanted)
     while wanted and len(lines) < _LONGEST:
-        at = wanted.pop(0)
-        cells, weights = _terms(relations, int(found.relation[at]))
-        own = weights[cells == at][0]
-        parts = [(c, -w / own) for c, w in zip(cells.tolist(), weights.tolist(), strict=True) if c != at]
+        present = wanted.pop(0)
+        cells, weights = _terms(relations, int(derived.relation[present]))
+        own = weights[cells == present][0]
+        parts = [(c, -w / own) for c, w in zip(cells.tolist(), weights.tolist(), strict=True) if c != present]
         parts.sort(key=lambda part: part[1] < 0)
         text = " ".join(f"{'+' if w > 0 else '-'} {name(ties, c, cell)}" for c, w in parts).removeprefix("+ ")
-        derived = [c for c, _ in parts if found.step[c] > 0]
+        earlier = [c for c, _ in parts if derived.step[c] > 0]
         how = (
             "all published"
-            if not derived
+            if not earlier
             else "where "
-            + ", ".join(name(ties, c, cell) for c in derived)
-            + (" follow first" if len(derived) > 1 else " follows first")
+            + ", ".join(name(ties, c, cell) for c in earlier)
+            + (" follow first" if len(earlier) > 1 else " follows first")
         )
-        lines.append(f"{name(ties, at, cell)} = {text or '0'}, {how}")
-        wanted += [c for c in derived if c not in seen]
-        seen.update(derived)
+        lines.append(f"{name(ties, present, cell)} = {text or '0'}, {how}")
+        wanted += [c for c in earlier if c not in seen]
+        seen.update(earlier)
     return lines
 
 

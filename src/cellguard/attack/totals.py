@@ -6,18 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.errors import InputError, did_you_mean
-from cellguard.hierarchy.hierarchy import IntArray
 from cellguard.table.codes import find_columns, read_codes
 from cellguard.table.columns import all_headed
-from cellguard.table.facts import FloatArray
 from cellguard.table.relations import effective_parents
 from cellguard.table.source import open_source
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
+from cellguard.types import BoolArray, FloatArray, IntArray, Positions
 
 _FIXED = ("table", "value")
 
@@ -72,7 +70,7 @@ def _with_dimensions(tables: TableSet, names: list[str]) -> str:
     )
 
 
-def _below(table: Table, codes: list[int]) -> npt.NDArray[np.intp]:
+def _below(table: Table, codes: list[int]) -> Positions:
     """Return the cell with these codes, or if there is none the table's finest cells below it."""
     exact = np.logical_and.reduce([c == code for c, code in zip(table.codes, codes, strict=True)])
     if exact.any():
@@ -86,11 +84,11 @@ def _below(table: Table, codes: list[int]) -> npt.NDArray[np.intp]:
     return np.flatnonzero(inside)
 
 
-def _descends(parent: IntArray, code: int) -> npt.NDArray[np.bool_]:
+def _descends(parent: IntArray, code: int) -> BoolArray:
     """Tell which codes are the given one or below it."""
-    found = np.arange(len(parent)) == code
-    at = parent.copy()
-    while (at >= 0).any():
-        found |= at == code
-        at = np.where(at >= 0, parent[np.maximum(at, 0)], at)
-    return found
+    inside = np.arange(len(parent)) == code
+    above = parent.copy()
+    while (above >= 0).any():
+        inside |= above == code
+        above = np.where(above >= 0, parent[np.maximum(above, 0)], above)
+    return inside

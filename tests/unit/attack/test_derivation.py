@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cellguard.attack.explain import derive, explain
+from cellguard.attack.derivation import derive, explain
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.table.read import About, cells
