@@ -20,7 +20,7 @@ from cellguard.table.tableset import link
 from cellguard.world.knowledge import Knowledge
 
 from attack_oracle import ends_by_enumeration, ends_by_vertices, kernel
-from properties.deciding import check_mostly
+from properties.deciding import SAMPLE_AND_MORE, check_mostly
 
 DIMENSIONS = [Dimension("r", flat("ab")), Dimension("s", flat("xyz")), Dimension("t", flat("pq"))]
 FAR = 10_000
@@ -100,8 +100,9 @@ def agrees_with_vertices(posed):
     return free > 0
 
 
-def test_intervals_and_verdicts_are_those_of_brute_force():
-    check_mostly(attacks(), agrees_with_vertices, examples=150)
+@SAMPLE_AND_MORE
+def test_intervals_and_verdicts_are_those_of_brute_force(examples):
+    check_mostly(attacks(), agrees_with_vertices, examples=examples)
 
 
 def agrees_with_enumeration(posed):
@@ -118,8 +119,9 @@ def agrees_with_enumeration(posed):
     return True
 
 
-def test_people_come_in_whole_numbers():
-    check_mostly(attacks(count=True), agrees_with_enumeration, examples=150)
+@SAMPLE_AND_MORE
+def test_people_come_in_whole_numbers(examples):
+    check_mostly(attacks(count=True), agrees_with_enumeration, examples=examples)
 
 
 def moves_by_rule(posed):
@@ -142,5 +144,6 @@ def moves_by_rule(posed):
     return moves.many > 0
 
 
-def test_every_witness_holds_by_itself():
-    check_mostly(attacks(), moves_by_rule, examples=100)
+@SAMPLE_AND_MORE
+def test_every_witness_holds_by_itself(examples):
+    check_mostly(attacks(), moves_by_rule, examples=examples)
