@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from cellguard.errors import CellguardError, InputError
     from cellguard.files.folder import OutputFolder
     from cellguard.hierarchy.build import by_digits, flat, from_levels, from_parents
+    from cellguard.hierarchy.codelists import read_labels, read_levels, read_parents
     from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
     from cellguard.hierarchy.hrc import read_hrc
-    from cellguard.hierarchy.read import read_labels, read_levels, read_parents
     from cellguard.hierarchy.recode import cut, merge, to_level
     from cellguard.job import assess_job, audit_job, explain_cell, run
     from cellguard.microdata.grouped import Grouped
@@ -87,9 +87,9 @@ _HOME = {
     "merge": "hierarchy.recode",
     "read_apriori": "table.statements",
     "read_hrc": "hierarchy.hrc",
-    "read_labels": "hierarchy.read",
-    "read_levels": "hierarchy.read",
-    "read_parents": "hierarchy.read",
+    "read_labels": "hierarchy.codelists",
+    "read_levels": "hierarchy.codelists",
+    "read_parents": "hierarchy.codelists",
     "records": "microdata.records",
     "require": "protection",
     "run": "job",

@@ -7,9 +7,9 @@ from hypothesis import given
 
 from cellguard.moves.merging import merge_equal
 from cellguard.table.tableset import link
-from properties.random_tables import linked_tables, quick, tables, whole_tables
 
 import oracle
+from properties.random_tables import linked_tables, quick, tables, whole_tables
 
 
 @quick

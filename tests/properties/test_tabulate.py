@@ -12,8 +12,9 @@ from cellguard.table.facts import Count, Records, Requested, Signs, Top, Unwaive
 from cellguard.table.read import About
 from cellguard.table.tableset import link
 from cellguard.table.tabulate import Wanted, tabulate
-from properties.random_tables import generators, quick, random_grouping, random_hierarchy
 from unit.table.tabulate_oracle import found_cells, make_units, members, sql_cells
+
+from properties.random_tables import generators, quick, random_grouping, random_hierarchy
 
 ALL = (Count(), Records(), Top(3), Signs(), Unwaived(1), Requested())
 

@@ -29,7 +29,6 @@ from cellguard.world.knowledge import Knowledge
 from cellguard.world.ties import Ties, tie_tables
 from cellguard.world.world import with_sums
 
-MARKS = ("", "x", "X", "c", "C", "..", "...", "-", "*", "n.a.", "NA", "NaN", "nan", ":")
 _LONGEST = 2.0**60  # grains that a cell may move at most, so that it is a whole number of them in int64
 
 
@@ -56,19 +55,14 @@ class Intervals:
 def read_protected(
     source: Source, by: Mapping[str, Dimension], value: str, *, flag: str | None = None, about: About
 ) -> Table:
-    """Read a table with suppressed cells: their value is a mark or blank, or a flag column is not blank for them.
+    """Read a table with suppressed cells: their value is a mark or blank, or a flag column says so.
 
     Suppressed cells get the value 0 and the state ``secondary``; whoever asks for their value must look at the state.
     """
-    if flag:
-        text = pc.utf8_trim_whitespace(pc.fill_null(source.text(flag), ""))
-        hidden = np.asarray(pc.not_equal(text, "").to_numpy(), bool)
-    else:
-        column = source.column(value)
-        text = pc.utf8_trim_whitespace(pc.fill_null(column.cast(pa.string()), ""))
-        hidden = np.asarray(pc.is_in(text, value_set=pa.array(MARKS)).to_numpy(), bool)
+    hidden = source.flagged(flag) if flag else source.hidden(value)
+    source = source.settled([value])
     shown = pc.if_else(pa.array(~hidden), source.column(value).cast(pa.string()), "0")
-    clean = Source(source.columns.set_column(source.names.index(value), value, shown), source.place, source.decimal)
+    clean = replace(source, columns=source.columns.set_column(source.names.index(value), value, shown))
     table = read_cells(clean, by, CellColumns(value), replace(about, zeros=about.zeros or "known"))
     state = np.where(hidden[np.maximum(table.rows, 0)] & (table.rows >= 0), State.secondary, State.none)
     return replace(table, apriori=replace(table.apriori, state=state.astype(np.int8)))

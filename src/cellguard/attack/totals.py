@@ -36,6 +36,7 @@ def read_known(path: str | Path | object, tables: TableSet) -> Known:
     cell, its value is known; if not, the sum of the table's finest cells below it is.
     """
     source = open_source(path, name="known")
+    source = source.settled(["value"] if "value" in source.names else [])
     about = [n for n in source.names if n not in _FIXED]
     value = source.numbers("value", blank_is_nan=True) if "value" in source.names else np.full(len(source), np.nan)
     if "table" in source.names:

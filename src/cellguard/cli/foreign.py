@@ -16,18 +16,19 @@ from cellguard.attack.totals import read_known
 from cellguard.errors import InputError, InternalError, did_you_mean
 from cellguard.headline import foreign
 from cellguard.hierarchy.build import TOTAL, by_digits
+from cellguard.hierarchy.codelists import read_levels, read_parents
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.hierarchy.hrc import read_hrc
 from cellguard.hierarchy.hush import may_be_values, suggested_column
-from cellguard.hierarchy.read import read_levels, read_parents
 from cellguard.protection import require
 from cellguard.results.proven import Proven
 from cellguard.rules.assess import assess
 from cellguard.rules.simple import Given
 from cellguard.table.additivity import check_additive
 from cellguard.table.apriori import State
+from cellguard.table.binding import flat_dimension
 from cellguard.table.pattern import Pattern
-from cellguard.table.read import About, CellColumns, flat_dimension, read_cells
+from cellguard.table.read import About, CellColumns, read_cells
 from cellguard.table.source import Source, open_source
 from cellguard.table.table import Table
 from cellguard.table.tableset import assemble, link
@@ -59,6 +60,8 @@ def audit_foreign(given: Foreign, *, threads: int, tell: Callable[[str], None]) 
     """Work out the intervals of all suppressed cells, and return them with a verdict."""
     sources = [open_source(path) for path in given.tables]
     _check_columns(given, sources)
+    figures = [name for name in (given.value, given.true) if name]
+    sources = [source.settled(name for name in figures if name in source.names) for source in sources]
     dimensions = {d.name: d for d in (_dimension(text, sources) for text in given.dims)}
     tables = []
     for path, source in zip(given.tables, sources, strict=True):

@@ -115,9 +115,9 @@ class CellsSpec(Spec):
     need_upper: str | None = None
     lower: str | None = None
     upper: str | None = None
-    delimiter: str | None = None
-    decimal: str = "."
-    encoding: str = "utf-8"
+    delimiter: str | None = Field(None, description="found out if not given")
+    decimal: str | None = Field(None, description="found out if not given: a point, or a comma as in 12,5")
+    encoding: str | None = Field(None, description="found out if not given: UTF-8, UTF-16, or else Windows-1252")
 
 
 class MissingSpec(Spec):
@@ -147,9 +147,9 @@ class MicrodataSpec(Spec):
     waiver: str | None = Field(None, description="yes or no: the respondent allows publication")
     request: str | None = Field(None, description="yes or no: the respondent asks for protection")
     missing: MissingSpec = MissingSpec()
-    delimiter: str | None = None
-    decimal: str = "."
-    encoding: str | None = Field(None, description="found out if not given: UTF-8, or else Windows-1252")
+    delimiter: str | None = Field(None, description="found out if not given")
+    decimal: str | None = Field(None, description="found out if not given: a point, or a comma as in 12,5")
+    encoding: str | None = Field(None, description="found out if not given: UTF-8, UTF-16, or else Windows-1252")
 
     @model_validator(mode="after")
     def _one_format(self) -> MicrodataSpec:

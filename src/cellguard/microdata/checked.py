@@ -14,9 +14,10 @@ from cellguard.errors import InputError, UnknownCode, did_you_mean
 from cellguard.hierarchy.hierarchy import Hierarchy
 from cellguard.hierarchy.hush import evidence
 from cellguard.hierarchy.twins import twin_note
-from cellguard.microdata.expressions import Expressions, Fault, express, hint
+from cellguard.microdata.expressions import Drop, Expressions, Fault, express
 from cellguard.microdata.roles import Roles
 from cellguard.microdata.sources import Opened, quoted
+from cellguard.reading.decimals import Marks, hint
 
 _MOST_DECIMALS = 6
 _MOST_CODES = 8
@@ -59,9 +60,47 @@ class Checked:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class _Answers:
+    """What one pass tells of the records; ``broken_ids`` counts the identities that are no whole numbers."""
+
+    how: Expressions
+    records: int
+    wrong: list[Fault]
+    dropped: list[tuple[Drop, int]]
+    labels: Mapping[str, tuple[str, ...]]
+    spread: Mapping[str, Spread]
+    broken_ids: list[int]
+
+
 def check_records(opened: Opened, roles: Roles) -> Checked:
-    """Look at every column that has a role; every kind of fault is told at once, each with its first row."""
-    how = express(opened, roles)
+    """Look at every column that has a role; every kind of fault is told at once, each with its first row.
+
+    A decimal mark that is not said is taken for a point first; only where that fails are the marks counted.
+    """
+    decimal = opened.decimal or "."
+    answers = _ask(opened, roles, decimal)
+    if answers.wrong:
+        marks = _count_marks(opened, answers.how)
+        if opened.decimal is None and marks.decimal == ",":
+            answers = _ask(opened, roles, decimal := ",")
+        if answers.wrong:
+            raise _explain(opened, answers.wrong, decimal, marks)
+    how = _shortened(answers.how, answers.broken_ids)
+    twins = (note for column, codes in answers.labels.items() for note in twin_note(column, codes, answers.records))
+    notes = [
+        *opened.notes,
+        *_rounded(opened, answers.spread),
+        *(f"{opened.name}, {note}" for note in twins),
+        *(f"{opened.name}: {_count(n)} with {drop.words}{_left(drop.leaves)}" for drop, n in answers.dropped if n),
+        *_respondents(opened, roles, how),
+    ]
+    return Checked(opened, roles, how, answers.records, answers.labels, answers.spread, tuple(notes))
+
+
+def _ask(opened: Opened, roles: Roles, decimal: str) -> _Answers:
+    """Ask everything about the records in one query."""
+    how = express(opened, roles, decimal)
     numbers = dict(zip(roles.responses, how.values, strict=True))
     if roles.weight and how.weight:
         numbers[roles.weight] = how.weight
@@ -71,25 +110,29 @@ def check_records(opened: Opened, roles: Roles) -> Checked:
     asked += [f"list(DISTINCT {code})" for code in how.codes]
     asked += [part for number in numbers.values() for part in _asked_of(number)]
     asked += [f"count_if({_not_whole(i)})" for i in (how.respondent, how.holding) if i]
-    found = list(_run(opened, f"SELECT {', '.join(asked)} FROM {opened.noting}")[0])
+    told = list(_run(opened, f"SELECT {', '.join(asked)} FROM {opened.noting}")[0])
     opened.refuse_broken_lines()
-    records = found.pop(0)
+    records = told.pop(0)
     if not records:
         raise InputError(f"{opened.name}: there are no rows; the data are empty")
-    wrong = [fault for fault in how.faults if found.pop(0)]
-    if wrong:
-        raise _explain(opened, wrong)
-    dropped = [(drop, found.pop(0)) for drop in how.drops]
-    labels = {name: tuple(sorted(c for c in found.pop(0) if c)) for name in roles.dimensions}
-    spread = {name: Spread(*(found.pop(0) or 0 for _ in range(3))) for name in numbers}
-    how = _shortened(how, found)
-    notes = [
-        *opened.notes,
-        *_rounded(opened, spread),
-        *(f"{opened.name}, {note}" for column, codes in labels.items() for note in twin_note(column, codes, records)),
-        *(f"{opened.name}: {_count(n)} with {drop.words}{_left(drop.leaves)}" for drop, n in dropped if n),
-    ]
-    return Checked(opened, roles, how, records, labels, spread, (*notes, *_respondents(opened, roles, how)))
+    return _Answers(
+        how,
+        records,
+        wrong=[fault for fault in how.faults if told.pop(0)],
+        dropped=[(drop, told.pop(0)) for drop in how.drops],
+        labels={name: tuple(sorted(c for c in told.pop(0) if c)) for name in roles.dimensions},
+        spread={name: Spread(*(told.pop(0) or 0 for _ in range(3))) for name in numbers},
+        broken_ids=told,
+    )
+
+
+def _count_marks(opened: Opened, how: Expressions) -> Marks:
+    """Count the decimal marks of all columns of numbers that are text."""
+    columns = [fault for fault in how.faults if fault.text]
+    if not columns:
+        return Marks()
+    counts = _run(opened, f"SELECT {', '.join(part for c in columns for part in c.marks())} FROM {opened.scan}")[0]
+    return Marks(*(sum(counts[i::3]) for i in range(3)))
 
 
 def _rounded(opened: Opened, spread: Mapping[str, Spread]) -> list[str]:
@@ -116,17 +159,17 @@ def check_codes(checked: Checked, column: str, dimension: str, hierarchy: Hierar
     )
     place = opened.place()
     seen = evidence(checked.labels[column], checked.records, hierarchy.told)
-    shown = [found for found in rows if seen.tell(found[0], "")]
+    shown = [row for row in rows if seen.tell(row[0], "")]
     parts = [
         f"{place.row(row)}, column {column!r}: {_why(text, dimension, hierarchy)}{_rows(n)}"
         for text, row, n in shown[:_MOST_CODES]
     ]
     if len(shown) > _MOST_CODES:
         parts.append(f"and {len(shown) - _MOST_CODES} more codes of column {column!r}")
-    hidden = [found for found in rows if not seen.tell(found[0], "")]
+    hidden = [row for row in rows if not seen.tell(row[0], "")]
     if hidden:
-        many = _rows(sum(n for _, _, n in hidden))
-        parts.append(f"{place.row(hidden[0][1])}, column {column!r}: {_strange(dimension, hierarchy, shown)}{many}")
+        faults = _rows(sum(n for _, _, n in hidden))
+        parts.append(f"{place.row(hidden[0][1])}, column {column!r}: {_strange(dimension, hierarchy, shown)}{faults}")
     raise UnknownCode("\n".join(parts))
 
 
@@ -145,19 +188,23 @@ def _why(code: str, dimension: str, hierarchy: Hierarchy) -> str:
     return f"{code!r} is not in dimension {dimension!r}{did_you_mean(code, hierarchy.leaves)}"
 
 
-def _explain(opened: Opened, faults: list[Fault]) -> InputError:
+def _explain(opened: Opened, faults: list[Fault], decimal: str, marks: Marks) -> InputError:
     """Return the error about all faults, one a line, each with its first row and how many rows have it."""
-    parts = []
-    for fault in faults:
-        mark = f"coalesce(bool_or({fault.odd}) FILTER (WHERE {fault.condition}), false)" if fault.odd else "false"
-        parts.append(f"min(row) FILTER (WHERE {fault.condition}), count_if({fault.condition}), {mark}")
-    found = _run(opened, f"SELECT {', '.join(parts)} FROM {opened.numbered}")[0]
+    parts = [f"min(row) FILTER (WHERE {fault.condition}), count_if({fault.condition})" for fault in faults]
+    told = _run(opened, f"SELECT {', '.join(parts)} FROM {opened.numbered}")[0]
     place = opened.place()
     lines = []
-    for i, fault in enumerate(faults):
-        row, many, odd = found[3 * i : 3 * i + 3]
-        lines.append(f"{place.row(row)}, column {fault.column!r}: {fault.words}{hint(opened, fault, odd)}{_rows(many)}")
+    for fault, row, rows in zip(faults, told[::2], told[1::2], strict=True):
+        cure = _cure(opened, decimal, marks) if fault.text else ""
+        lines.append(f"{place.row(row)}, column {fault.column!r}: {fault.words}{cure}{_rows(rows)}")
     return InputError("\n".join(lines))
+
+
+def _cure(opened: Opened, decimal: str, marks: Marks) -> str:
+    """Return how to cure an entry that is no number."""
+    if opened.decimal is None and marks.decimal is None:
+        return marks.doubt
+    return hint(decimal, other_seen=bool(marks.commas if decimal == "." else marks.points))
 
 
 def _respondents(opened: Opened, roles: Roles, how: Expressions) -> list[str]:
@@ -191,12 +238,12 @@ def several_records(name: str, respondents: int) -> str:
     return f"{name}: {respondents:,} respondents have several records; {how}"
 
 
-def _shortened(how: Expressions, found: list[int]) -> Expressions:
+def _shortened(how: Expressions, broken_ids: list[int]) -> Expressions:
     """Read identities that are all whole numbers as such: it is quicker, and the order is that of the numbers."""
     changes = {}
     for name in ("respondent", "holding"):
         expression = getattr(how, name)
-        if expression and not found.pop(0) and "BIGINT" not in expression:
+        if expression and not broken_ids.pop(0) and "BIGINT" not in expression:
             changes[name] = f"CAST({expression} AS BIGINT)"
     return Expressions(**{**how.__dict__, **changes})
 
@@ -222,12 +269,12 @@ def _run(opened: Opened, sql: str) -> list[tuple[Any, ...]]:
         ) from None
 
 
-def _rows(many: int, what: str = "rows") -> str:
-    return f" ({many:,} {what} have this fault)" if many > 1 else ""
+def _rows(faults: int, what: str = "rows") -> str:
+    return f" ({faults:,} {what} have this fault)" if faults > 1 else ""
 
 
-def _count(many: int) -> str:
-    return f"{many:,} records" if many > 1 else "1 record"
+def _count(records: int) -> str:
+    return f"{records:,} records" if records > 1 else "1 record"
 
 
 def _left(leaves: bool) -> str:
