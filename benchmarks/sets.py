@@ -45,8 +45,15 @@ def regions(seed: int = 5) -> cg.Table:
     ]
     region = Dimension("region", *trees)
     mean = rng.dirichlet(np.full(many, 1.0)) * many * 5.0
-    inner = rng.poisson(mean[:, None, None] * rng.dirichlet(np.ones(4) * 2)[:, None] * rng.dirichlet(np.ones(3) * 2) * 12)
-    groups = [*np.eye(many, dtype=int), *(first == g for g in range(19)), *(second == g for g in range(15)), np.ones(many)]
+    inner = rng.poisson(
+        mean[:, None, None] * rng.dirichlet(np.ones(4) * 2)[:, None] * rng.dirichlet(np.ones(3) * 2) * 12
+    )
+    groups = [
+        *np.eye(many, dtype=int),
+        *(first == g for g in range(19)),
+        *(second == g for g in range(15)),
+        np.ones(many),
+    ]
     names = [*leaves, *(f"g{g}" for g in range(19)), *(f"h{g}" for g in range(15)), "Total"]
     full = np.tensordot(np.array(groups, float), inner, axes=1)
     full = np.concatenate([full, full.sum(axis=1, keepdims=True)], axis=1)
@@ -54,7 +61,11 @@ def regions(seed: int = 5) -> cg.Table:
     grid = list(itertools.product(names, ["a0", "a1", "a2", "a3", "Total"], ["b0", "b1", "b2", "Total"]))
     data = {"region": [g[0] for g in grid], "a": [g[1] for g in grid], "b": [g[2] for g in grid]}
     data["n"] = full.ravel().astype(int).tolist()
-    by = [region, Dimension("a", cg.flat([f"a{i}" for i in range(4)])), Dimension("b", cg.flat([f"b{i}" for i in range(3)]))]
+    by = [
+        region,
+        Dimension("a", cg.flat([f"a{i}" for i in range(4)])),
+        Dimension("b", cg.flat([f"b{i}" for i in range(3)])),
+    ]
     return cg.cells(data, by=by, value="n", count="n", about=cg.About("regions", is_count=True))
 
 

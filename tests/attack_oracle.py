@@ -11,8 +11,8 @@ import numpy as np
 FAR = 10_000
 
 
-def kernel(matrix):
-    """Return whole vectors that span the solutions of M d = 0, one a row, by elimination in fractions."""
+def solved(matrix):
+    """Return the pivot columns of M d = 0, the free ones, and the rows that give the pivots by the free (fractions)."""
     rows = [[Fraction(int(x)) for x in row] for row in matrix]
     n = matrix.shape[1]
     pivots = []
@@ -28,12 +28,20 @@ def kernel(matrix):
                 factor = other[column]
                 other[:] = [a - factor * b for a, b in zip(other, row, strict=True)]
         pivots.append(column)
+    free = [c for c in range(n) if c not in pivots]
+    return pivots, free, [[-row[c] for c in free] for row in rows[: len(pivots)]]
+
+
+def kernel(matrix):
+    """Return whole vectors that span the solutions of M d = 0, one a row."""
+    n = matrix.shape[1]
+    pivots, free, rows = solved(matrix)
     basis = []
-    for free in (c for c in range(n) if c not in pivots):
+    for i, column in enumerate(free):
         vector = [Fraction(0)] * n
-        vector[free] = Fraction(1)
-        for r, column in enumerate(pivots):
-            vector[column] = -rows[r][free]
+        vector[column] = Fraction(1)
+        for pivot, row in zip(pivots, rows, strict=True):
+            vector[pivot] = row[i]
         scale = math.lcm(*(x.denominator for x in vector))
         basis.append([int(x * scale) for x in vector])
     return np.array(basis, np.int64).reshape(-1, n)
@@ -69,8 +77,20 @@ def ends_by_vertices(matrix, down, up):
 
 
 def ends_by_enumeration(matrix, down, up):
-    """Return the least and the most of every whole move with M d = 0 and -down <= d <= up, by trying all of them."""
-    ranges = [np.arange(-a, b + 1) for a, b in zip(down, up, strict=True)]
-    grid = np.stack([g.ravel() for g in np.meshgrid(*ranges, indexing="ij")])
-    fitting = grid[:, (matrix @ grid == 0).all(axis=0)]
-    return fitting.min(axis=1), fitting.max(axis=1)
+    """Return the least and the most of every whole move with M d = 0 and -down <= d <= up, by trying all of them.
+
+    The free columns take every whole number; a move fits if the others are whole then, and all within their bounds.
+    """
+    pivots, free, rows = solved(matrix)
+    ranges = [np.arange(-down[c], up[c] + 1) for c in free]
+    tried = np.stack([g.ravel() for g in np.meshgrid(*ranges, indexing="ij")]) if free else np.zeros((0, 1), np.int64)
+    moves = np.zeros((matrix.shape[1], tried.shape[1]), np.int64)
+    moves[free] = tried
+    whole = np.ones(tried.shape[1], bool)
+    for pivot, row in zip(pivots, rows, strict=True):
+        scale = math.lcm(*(x.denominator for x in row))
+        scaled = np.array([int(x * scale) for x in row], np.int64) @ tried
+        whole &= scaled % scale == 0
+        moves[pivot] = scaled // scale
+    inside = whole & ((moves >= -down[:, None]) & (moves <= up[:, None])).all(axis=0)
+    return moves[:, inside].min(axis=1), moves[:, inside].max(axis=1)

@@ -10,11 +10,19 @@ import numpy as np
 
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.protect.perturb.incidence import calibration_table
-from cellguard.protect.perturb.respondents import respondents
-from cellguard.protect.perturb.rule import NoiseRule
+from cellguard.protect.perturb.cells.calibration import calibration_table
+from cellguard.protect.perturb.cells.noise_rule import NoiseRule
+from cellguard.protect.perturb.cells.respondents import respondents
+from cellguard.protect.perturb.draw.multipliers import Settings, make_multipliers
+from cellguard.protect.perturb.draw.replicate import replicate_as_drawn
 
 RULE = NoiseRule(3, 70)
+
+
+def study(tables, zes, seed, *, replications, decimals=2):
+    """Replications of a perturbation with one distribution for all units."""
+    made = make_multipliers(tables[0].records, tables, Settings(zes=zes, decimals=decimals), seed=seed)
+    return replicate_as_drawn(tables, made, replications=replications)
 
 
 @cache

@@ -21,6 +21,16 @@ def test_layers_import_only_lower_layers():
     assert done.returncode == 0, done.stdout
 
 
+def test_the_verifier_shares_no_code_with_what_it_verifies():
+    for path in (ROOT / "src/cellguard/verify").glob("*.py"):
+        nodes = [
+            node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)
+        ]
+        names = [getattr(node, "module", None) or node.names[0].name for node in nodes]
+        own = [name for name in names if name.startswith("cellguard")]
+        assert [n for n in own if not n.startswith(("cellguard.verify", "cellguard.errors"))] == [], path.name
+
+
 def test_public_names_have_a_home_and_exist():
     assert list(cellguard._HOME) == cellguard.__all__ == sorted(cellguard.__all__)
     for name in cellguard.__all__:

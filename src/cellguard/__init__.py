@@ -6,26 +6,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from cellguard.assessment import Assessment
     from cellguard.attack.audit import Audit, audit
     from cellguard.errors import CellguardError, InputError
-    from cellguard.files.jobfile import Job, job_schema
+    from cellguard.files.folder import OutputFolder
     from cellguard.hierarchy.build import by_digits, flat, from_levels, from_parents
+    from cellguard.hierarchy.codelists import read_labels, read_levels, read_parents
     from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
     from cellguard.hierarchy.hrc import read_hrc
-    from cellguard.hierarchy.read import read_labels, read_levels, read_parents
     from cellguard.hierarchy.recode import cut, merge, to_level
-    from cellguard.job import assess_job, audit_job, explain_cell, protect_job, release_job
+    from cellguard.job import assess_job, audit_job, explain_cell, run
     from cellguard.microdata.grouped import Grouped
     from cellguard.microdata.records import records
-    from cellguard.perturbation import PerturbedJob, perturb_job, release_perturbed
+    from cellguard.protect.outcome import Outcome
     from cellguard.protect.suppress.suppress import Suppression, suppress
     from cellguard.protection import Requirements, require
     from cellguard.report.figures import heat_map, interval_plot, loss_by_level
-    from cellguard.results import Assessment
     from cellguard.rules.assess import Findings, assess
     from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
     from cellguard.rules.rule import All
     from cellguard.rules.simple import Given, MaxShare, MinFrequency, Request
+    from cellguard.spec.jobfile import Job, job_schema
     from cellguard.table.facts import contributions
     from cellguard.table.pattern import Pattern
     from cellguard.table.read import About, cells
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 _HOME = {
     "About": "table.read",
     "All": "rules.rule",
-    "Assessment": "results",
+    "Assessment": "assessment",
     "Audit": "attack.audit",
     "CellguardError": "errors",
     "Dimension": "hierarchy.hierarchy",
@@ -50,14 +51,15 @@ _HOME = {
     "Grouped": "microdata.grouped",
     "Hierarchy": "hierarchy.hierarchy",
     "InputError": "errors",
-    "Job": "files.jobfile",
+    "Job": "spec.jobfile",
     "Knowledge": "world.knowledge",
     "Linear": "rules.linear",
     "MaxShare": "rules.simple",
     "MinFrequency": "rules.simple",
+    "Outcome": "protect.outcome",
+    "OutputFolder": "files.folder",
     "PPercent": "rules.linear",
     "Pattern": "table.pattern",
-    "PerturbedJob": "perturbation",
     "PriorPosterior": "rules.linear",
     "Request": "rules.simple",
     "Requirements": "protection",
@@ -79,21 +81,18 @@ _HOME = {
     "from_parents": "hierarchy.build",
     "heat_map": "report.figures",
     "interval_plot": "report.figures",
-    "job_schema": "files.jobfile",
+    "job_schema": "spec.jobfile",
     "link": "table.tableset",
     "loss_by_level": "report.figures",
     "merge": "hierarchy.recode",
-    "perturb_job": "perturbation",
-    "protect_job": "job",
     "read_apriori": "table.statements",
     "read_hrc": "hierarchy.hrc",
-    "read_labels": "hierarchy.read",
-    "read_levels": "hierarchy.read",
-    "read_parents": "hierarchy.read",
+    "read_labels": "hierarchy.codelists",
+    "read_levels": "hierarchy.codelists",
+    "read_parents": "hierarchy.codelists",
     "records": "microdata.records",
-    "release_job": "job",
-    "release_perturbed": "perturbation",
     "require": "protection",
+    "run": "job",
     "suppress": "protect.suppress.suppress",
     "tabulate": "table.tabulate",
     "to_level": "hierarchy.recode",
@@ -117,9 +116,10 @@ __all__ = [
     "Linear",
     "MaxShare",
     "MinFrequency",
+    "Outcome",
+    "OutputFolder",
     "PPercent",
     "Pattern",
-    "PerturbedJob",
     "PriorPosterior",
     "Request",
     "Requirements",
@@ -145,17 +145,14 @@ __all__ = [
     "link",
     "loss_by_level",
     "merge",
-    "perturb_job",
-    "protect_job",
     "read_apriori",
     "read_hrc",
     "read_labels",
     "read_levels",
     "read_parents",
     "records",
-    "release_job",
-    "release_perturbed",
     "require",
+    "run",
     "suppress",
     "tabulate",
     "to_level",

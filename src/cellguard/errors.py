@@ -40,6 +40,10 @@ class JobError(InputError):
     """The job file has an unknown key, a wrong value or asks for something that is not there yet."""
 
 
+class MissingExtra(InputError):
+    """Something needs an extra that is not installed; the message says how to get it."""
+
+
 class NotProtected(CellguardError):
     """No safe result can be given; the message says why and what to change."""
 

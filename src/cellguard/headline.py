@@ -12,24 +12,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from cellguard.assessment import no_rule
 from cellguard.attack.audit import Audit
 from cellguard.errors import listing
+from cellguard.protect.method import NotChecked, Verdict
 from cellguard.rules.assess import Findings
 from cellguard.world.world import World
 
 Kind = Literal["safe", "unsafe", "undecided", "no rule"]
-
-
-@dataclass(frozen=True, slots=True)
-class NotChecked:
-    """An attack that was not checked: a key for programs, its name, and who is meant."""
-
-    key: str
-    name: str
-    who: str
-
-    def __str__(self) -> str:
-        return f"{self.name} not checked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +46,10 @@ class Singles:
 
 
 @dataclass(frozen=True, slots=True)
-class Headline:
-    """One line about a result, what was not checked, and how many single-respondent cells insiders could start from."""
+class Headline(Verdict):
+    """The verdict of an audit, with how many single-respondent cells insiders could start from."""
 
-    kind: Kind
-    text: str
-    not_checked: tuple[NotChecked, ...]
     singles: Singles
-
-    @property
-    def caveat(self) -> str:
-        """The second line: all that was not checked."""
-        line = "; ".join(map(str, self.not_checked))
-        return f"{line[:1].upper()}{line[1:]}."
 
     def plain(self) -> dict[str, Any]:
         """Return what a summary holds of it."""
@@ -158,17 +139,6 @@ def _open_attacks(singles: Singles) -> tuple[NotChecked, ...]:
             "Other tables about the same respondents; put them into the same job.",
         ),
     )
-
-
-def no_rule(without: Sequence[str], tables: int) -> str:
-    """Say to which tables no rule was applied; '' if there is none.
-
-    >>> no_rule(["a"], 2), no_rule(["a"], 1)
-    ("No rule was applied to 'a'", 'No rule was applied')
-    """
-    if not without:
-        return ""
-    return "No rule was applied" + (f" to {listing(without)}" if len(without) < tables else "")
 
 
 def foreign(disclosed: int, untied: Sequence[str] = ()) -> str:

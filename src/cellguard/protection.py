@@ -9,10 +9,10 @@ import numpy as np
 from cellguard.rules.assess import Findings, TableFindings
 from cellguard.rules.rule import PROTECTION_PERCENT, Rule, parts
 from cellguard.rules.simple import MinFrequency
-from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.propagate import tighten
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
+from cellguard.types import UNWATCHED, BoolArray, FloatArray, Run
 from cellguard.world.knowledge import Knowledge
 from cellguard.world.world import World, see_world
 
@@ -44,7 +44,7 @@ class Requirements:
         return f"<Requirements: {int(self.primary.sum())} unsafe of {len(self.tables)} cells, {bad} unprotectable>"
 
 
-def require(findings: Findings, knowledge: Knowledge | None = None) -> Requirements:
+def require(findings: Findings, knowledge: Knowledge | None = None, *, run: Run = UNWATCHED) -> Requirements:
     """Return the protection that the unsafe cells need, capped by what the attacker knows anyway.
 
     The upper level is the rule's formula, or ``protection_percent`` of the value where it has none; a frequency
@@ -64,7 +64,7 @@ def require(findings: Findings, knowledge: Knowledge | None = None) -> Requireme
     """
     tables = findings.tables
     knowledge = knowledge or Knowledge()
-    world = see_world(tables, knowledge)
+    world = see_world(tables, knowledge, run=run)
     known_lower, known_upper = (bound[: len(tables)] for bound in (world.lower, world.upper))
     lower, upper, sliding = (np.zeros(len(tables)) for _ in range(3))
     for here, cells in zip(findings.by_table, tables.cells_of, strict=True):

@@ -15,6 +15,7 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
+Positions = npt.NDArray[np.intp]
 Tell = Callable[[str], None]
 
 
@@ -43,7 +44,14 @@ class Run:
         """Return a run that ends so many seconds from now, or when it is done if that is None."""
         return cls(tell, None if seconds is None else time.monotonic() + seconds, threads)
 
+    def endless(self) -> Run:
+        """Return the same run without its deadline, for what must come to an end once it is begun."""
+        return Run(self.tell, None, self.threads)
+
     def check(self) -> None:
         """Raise `Stopped` if the time allowed is over."""
         if self.deadline is not None and time.monotonic() >= self.deadline:
             raise Stopped("the time allowed is over")
+
+
+UNWATCHED = Run()  # tells nobody, and has no end

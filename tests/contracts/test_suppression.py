@@ -8,11 +8,12 @@ import pytest
 
 import cellguard as cg
 from cellguard.attack.audit import audit
-from cellguard.attack.problem import grains_of, pose
 from cellguard.errors import NotProtected, Stopped
+from cellguard.moves.problem import grains_of, pose
 from cellguard.protect.suppress.suppress import suppress
 from cellguard.protect.suppress.witness import witness
 from cellguard.table.apriori import State
+from cellguard.types import Run
 
 from attack_oracle import FAR, ends_by_vertices
 
@@ -330,23 +331,31 @@ def test_a_stop_gives_the_best_safe_pattern_so_far_or_says_that_there_is_none(en
     needs = cg.require(cg.assess(business(11, 900), [cg.MinFrequency(3), cg.PPercent(10)]))
     cost = np.maximum(needs.tables.value, 1.0)
     told = []
-    whole = suppress(needs, cost, engine=engine, tell=told.append)
+    whole = suppress(needs, cost, engine=engine, run=Run(told.append))
     assert whole.finished
 
-    def stopped_after(messages):
-        left = iter(range(messages))
+    def stopped_after(looks):
+        left = iter(range(looks))
 
-        def tell(text):
-            if next(left, None) is None:
-                raise reason("stopped")
+        class Ending(Run):
+            def check(self):
+                if next(left, None) is None:
+                    raise reason("stopped")
 
-        return suppress(needs, cost, engine=engine, tell=tell)
+        return suppress(needs, cost, engine=engine, run=Ending())
 
     with pytest.raises(reason):
         stopped_after(0)
     late = stopped_after(len(told) - 1)
     assert not late.finished and late.cost >= whole.cost - 1e-6
     assert audit(needs, late.pattern).verdict == "safe"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_search_whose_time_is_over_says_that_it_has_no_pattern(engine):
+    needs = cg.require(cg.assess(business(11, 900), [cg.MinFrequency(3), cg.PPercent(10)]))
+    with pytest.raises(Stopped, match="the time allowed is over, and no safe pattern was found yet"):
+        suppress(needs, np.maximum(needs.tables.value, 1.0), engine=engine, run=Run.within(0))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

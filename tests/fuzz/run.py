@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from cellguard.errors import InputError, NotProtected
-from cellguard.files.jobfile import Job
-from cellguard.job import protect_job, release_job
+from cellguard.files.folder import OutputFolder
+from cellguard.job import run
+from cellguard.spec.jobfile import Job
 
 from fuzz.attack import Contradiction, Disclosure
 from fuzz.cases import Case, read_csv
@@ -101,10 +102,10 @@ def protect(case: Case, folder: Path) -> dict[str, Any] | None:
     """Run the product; return its summary if it released anything."""
     shutil.rmtree(folder, ignore_errors=True)
     case.write_files(folder)
-    done = protect_job(Job.parse(dict(case.job), folder=folder))
-    if done.audit.verdict != "safe":
+    done = run(Job.parse(dict(case.job), folder=folder))
+    if done.protected.audit.verdict != "safe":
         return None
-    release_job(done, folder / "out")
+    OutputFolder(folder / "out").write(done)
     return json.loads((folder / "out" / "internal" / "summary.json").read_text(encoding="utf-8"))
 
 

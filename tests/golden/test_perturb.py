@@ -10,17 +10,23 @@ from functools import cache
 import numpy as np
 import pytest
 
-from cellguard.protect.perturb.distribution import exceedance
-from cellguard.protect.perturb.mu import MuOptions, choose_mu, mu_by_formula, quantile_xd, smallest_mu
-from cellguard.protect.perturb.noise import cell_noise, noise_cv, noise_statistics
-from cellguard.protect.perturb.replicate import replicate
-from cellguard.protect.perturb.respondents import respondents
-from cellguard.protect.perturb.rule import NoiseRule, matched_p_and_q, p_with_prior, q_halfway
-from cellguard.protect.perturb.sensitivity import desired_totals, dominated, needs_of, still_unsafe, supersensitive
-from cellguard.protect.perturb.zes import Zes, draw_multipliers, perturbed
+from cellguard.protect.perturb.cells.noise_rule import NoiseRule, matched_p_and_q, p_with_prior, q_halfway
+from cellguard.protect.perturb.cells.respondents import respondents
+from cellguard.protect.perturb.cells.sensitivity import (
+    desired_totals,
+    dominated,
+    needs_of,
+    still_unsafe,
+    supersensitive,
+)
+from cellguard.protect.perturb.draw.distribution import exceedance
+from cellguard.protect.perturb.draw.mu import MuOptions, choose_mu, mu_by_formula, quantile_xd, smallest_mu
+from cellguard.protect.perturb.draw.noise import cell_noise, noise_statistics
+from cellguard.protect.perturb.draw.variance import noise_cv
+from cellguard.protect.perturb.draw.zes import Zes, draw_multipliers, perturbed
 from cellguard.rules.linear import p_from_k
 
-from perturb_data import brute_exceedance, one_cell, sodap
+from perturb_data import brute_exceedance, one_cell, sodap, study
 
 SENSITIVE = [8000.0, 850.0, 600.0, 550.0]
 MULTIPLIERS = np.array([0.89, 1.11, 1.12, 0.91])
@@ -154,7 +160,7 @@ def census_table():
 
 @cache
 def census_study(**options):
-    return replicate([census_table()], Zes(**options), 7, replications=300)
+    return study([census_table()], Zes(**options), 7, replications=300)
 
 
 @cache
@@ -175,18 +181,18 @@ def test_the_synthetic_files_have_the_shape_of_the_report():
 
 
 def test_table_7_1_mean_ratios_scatter_around_1():
-    study = census_study()
+    found = census_study()
     cv = noise_cv(census_table(), Zes())
-    assert (np.abs(study.mean_ratio - 1) <= 4 * cv / 300**0.5).all()
-    inside = study.mean_ratio[census_table().interior]
+    assert (np.abs(found.mean_ratio - 1) <= 4 * cv / 300**0.5).all()
+    inside = found.mean_ratio[census_table().interior]
     assert 30 <= (inside < 1).sum() <= 62
 
 
 def test_table_7_2_coefficients_of_variation():
-    study, table = census_study(), census_table()
-    assert study.cv == pytest.approx(noise_cv(table, Zes()), rel=0.2)
-    assert study.cv.max() < 0.10198 * 1.1 and study.cv[0] > 0
-    assert study.cv[table.interior].mean() > study.cv[~table.interior].mean()
+    found, table = census_study(), census_table()
+    assert found.cv == pytest.approx(noise_cv(table, Zes()), rel=0.2)
+    assert found.cv.max() < 0.10198 * 1.1 and found.cv[0] > 0
+    assert found.cv[table.interior].mean() > found.cv[~table.interior].mean()
 
 
 @pytest.mark.parametrize("seed", [2, 3, 4])
@@ -197,7 +203,7 @@ def test_what_holds_whatever_the_data(seed):
     ]
     for table in tables:
         bimodal, unimodal = (
-            replicate([table], Zes(shape=s), seed, replications=100).statistics().groups for s in ("normal", "unimodal")
+            study([table], Zes(shape=s), seed, replications=100).statistics().groups for s in ("normal", "unimodal")
         )
         assert bimodal["sensitive"].cells > 0
         assert bimodal["sensitive"].average > bimodal["nonsensitive"].average
@@ -243,7 +249,7 @@ def test_table_7_8_noise_grows_with_mu():
 
 def test_table_7_11_zes_on_the_survey():
     table = survey_tables()[0]
-    groups = replicate([table], Zes(), 3, replications=300).statistics().groups
+    groups = study([table], Zes(), 3, replications=300).statistics().groups
     assert groups["sensitive"].cells in range(1, 6) and groups["all nonzero"].cells == 91
     assert groups["sensitive"].minimum > groups["nonsensitive"].maximum
     assert groups["interior"].average > groups["marginal"].average
@@ -255,11 +261,11 @@ def test_table_7_12_zes_mu_on_twenty_tables():
     tables = survey_tables()
     choice = choose_mu(tables, MuOptions(way="formula"))
     assert 0.15 < choice.mu <= 0.20
-    study = replicate(tables, Zes(choice.mu), 3, replications=60)
-    groups = study.statistics().groups
+    found = study(tables, Zes(choice.mu), 3, replications=60)
+    groups = found.statistics().groups
     assert groups["sensitive"].average > 2 * groups["nonsensitive"].average
     assert groups["interior"].average > groups["marginal"].average
-    ordinary = replicate(tables, Zes(), 3, replications=60).statistics()
+    ordinary = study(tables, Zes(), 3, replications=60).statistics()
     ratio = groups["all nonzero"].average / ordinary.groups["all nonzero"].average
     assert ratio == pytest.approx(choice.mu / 0.1, rel=0.06)
 

@@ -4,14 +4,13 @@ import itertools
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellguard.attack.audit import audit
 from cellguard.attack.certificate import witnesses
-from cellguard.attack.problem import UNLIMITED
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.moves.scale import UNLIMITED
 from cellguard.protection import require
 from cellguard.rules.assess import assess
 from cellguard.table.apriori import State
@@ -21,6 +20,7 @@ from cellguard.table.tableset import link
 from cellguard.world.knowledge import Knowledge
 
 from attack_oracle import ends_by_enumeration, ends_by_vertices, kernel
+from properties.deciding import SAMPLE_AND_MORE, check_mostly
 
 DIMENSIONS = [Dimension("r", flat("ab")), Dimension("s", flat("xyz")), Dimension("t", flat("pq"))]
 FAR = 10_000
@@ -36,8 +36,24 @@ def table(dimensions, leaves, name, count):
 
 
 @st.composite
+def blocks(draw, linked):
+    """Cells to hide: a block of two or three codes in each dimension, where something can move, and a few more."""
+    table, cells_of = linked.tables[0], linked.cells_of[0]
+    inside = np.ones(len(table), bool)
+    for dimension, codes in zip(table.dimensions, table.codes, strict=True):
+        some = draw(st.lists(st.integers(0, len(dimension.codes) - 1), min_size=2, max_size=3, unique=True))
+        inside &= np.isin(codes, some)
+    hidden = np.isin(np.arange(len(linked)), cells_of[inside])
+    hidden[draw(st.lists(st.integers(0, len(linked) - 1), max_size=3))] = True
+    return hidden
+
+
+@st.composite
 def attacks(draw, count=False):
-    """A signed table, perhaps with its margin as a second one; hidden cells, needs, and bounds of single cells."""
+    """A signed table, perhaps with its margin as a second one; hidden cells, needs, and bounds of single cells.
+
+    Of counts everyone knows every cell to within 4, so that all whole moves can be tried.
+    """
     dimensions = DIMENSIONS[: draw(st.integers(2, 3))]
     figures = st.integers(0, 3) if count else st.integers(-9, 9)
     leaves = {leaf: draw(figures) for leaf in itertools.product(*(d.main.leaves for d in dimensions))}
@@ -48,14 +64,15 @@ def attacks(draw, count=False):
             margin[leaf[1:2]] = margin.get(leaf[1:2], 0) + value
         tables.append(table(dimensions[1:2], margin, "m", count))
     linked = link(tables)
-    n = len(linked)
-    hidden = np.isin(np.arange(n), draw(st.lists(st.integers(0, n - 1), min_size=2, max_size=8)))
+    hidden = draw(blocks(linked))
     said = []
-    for one, at in zip(linked.tables, linked.cells_of, strict=True):
+    known, reach = (1.0, 5) if count else (0.3, 9)
+    for one, own in zip(linked.tables, linked.cells_of, strict=True):
         rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-        state = np.where(hidden[at] & (at % 2 == 0), State.must_suppress, State.none).astype(np.int8)
+        state = np.where(hidden[own] & (own % 2 == 0), State.must_suppress, State.none).astype(np.int8)
         lower, upper = (
-            np.where(rng.random(len(one)) < 0.3, one.value + k * rng.integers(0, 9, len(one)), np.nan) for k in (-1, 1)
+            np.where(rng.random(len(one)) < known, one.value + k * rng.integers(0, reach, len(one)), np.nan)
+            for k in (-1, 1)
         )
         need = np.where(rng.random(len(one)) < 0.7, rng.integers(0, 6, len(one)), np.nan)
         said.append(replace(one, apriori=replace(one.apriori, state=state, lower=lower, upper=upper, need_upper=need)))
@@ -64,13 +81,12 @@ def attacks(draw, count=False):
     return needs, Pattern(needs.tables, needs.primary, hidden & ~needs.primary)
 
 
-@settings(max_examples=300, deadline=None)
-@given(attacks())
-def test_intervals_and_verdicts_are_those_of_brute_force(posed):
+def agrees_with_vertices(posed):
     found = audit(*posed, intervals=True)
     problem = found.problem
-    if len(kernel(problem.matrix.toarray())) > 3:
-        return
+    free = len(kernel(problem.matrix.toarray()))
+    if free > 3:
+        return False
     grain = 1000
     down, up = (np.minimum(room, FAR * grain) // grain for room in (problem.down, problem.up))
     low, high = ends_by_vertices(problem.matrix.toarray(), down, up)
@@ -81,28 +97,34 @@ def test_intervals_and_verdicts_are_those_of_brute_force(posed):
     short = (high * grain < problem.upper) | (-low * grain < problem.lower) | ((high - low) * grain < problem.sliding)
     assert np.array_equal(found.failing[problem.cells], short)
     assert not found.undecided.any()
+    return free > 0
 
 
-@settings(max_examples=100, deadline=None)
-@given(attacks(count=True))
-def test_people_come_in_whole_numbers(posed):
+@SAMPLE_AND_MORE
+def test_intervals_and_verdicts_are_those_of_brute_force(examples):
+    check_mostly(attacks(), agrees_with_vertices, examples=examples)
+
+
+def agrees_with_enumeration(posed):
     found = audit(*posed, intervals=True)
     problem = found.problem
-    down, up = (np.minimum(room, 5) for room in (problem.down, problem.up))
-    if np.prod((down + up + 1).astype(float)) > 100_000:
-        return
-    low, high = ends_by_enumeration(problem.matrix.toarray(), down, up)
+    matrix = problem.matrix.toarray()
+    free = len(kernel(matrix))
+    if not 0 < free <= 4:
+        return False
+    low, high = ends_by_enumeration(matrix, problem.down, problem.up)
     size = found.needs.tables.value[problem.cells]
-    # Within the box the enumeration is complete; a longer interval may go beyond it.
-    least, most = found.lower[problem.cells] - size, found.upper[problem.cells] - size
-    assert (least <= low).all() and (most >= high).all()
-    boxed = bool((problem.down <= 5).all() and (problem.up <= 5).all())
-    assert not boxed or (np.array_equal(least, low) and np.array_equal(most, high))
+    assert np.array_equal(found.lower[problem.cells] - size, low)
+    assert np.array_equal(found.upper[problem.cells] - size, high)
+    return True
 
 
-@settings(max_examples=150, deadline=None)
-@given(attacks())
-def test_every_witness_holds_by_itself(posed):
+@SAMPLE_AND_MORE
+def test_people_come_in_whole_numbers(examples):
+    check_mostly(attacks(count=True), agrees_with_enumeration, examples=examples)
+
+
+def moves_by_rule(posed):
     """In Python integers: all relations are kept, nothing published moves, everything stays within its bounds."""
     found = audit(*posed)
     problem, moves = found.problem, witnesses(found)
@@ -110,7 +132,7 @@ def test_every_witness_holds_by_itself(posed):
     room = {
         c: (d, u) for c, d, u in zip(problem.cells.tolist(), problem.down.tolist(), problem.up.tolist(), strict=True)
     }
-    for number in range(moves.many):
+    for number in range(moves.n):
         mine = moves.witness == number
         move = dict(zip(moves.cell[mine].tolist(), moves.move[mine].tolist(), strict=True))
         (denominator,) = set(moves.denominator[mine].tolist())
@@ -119,3 +141,9 @@ def test_every_witness_holds_by_itself(posed):
             down, up = room[cell]
             assert -m <= down * denominator or down == UNLIMITED
             assert m <= up * denominator or up == UNLIMITED
+    return moves.many > 0
+
+
+@SAMPLE_AND_MORE
+def test_every_witness_holds_by_itself(examples):
+    check_mostly(attacks(), moves_by_rule, examples=examples)

@@ -11,9 +11,9 @@ from cellguard.hierarchy.hrc import parse_hrc
 from cellguard.hierarchy.recode import cut, merge, to_level
 from cellguard.table.read import cells
 from cellguard.table.tableset import link
-from properties.random_tables import World, dimensions, generators, hierarchies, pick, quick, some, table_of
 
 from oracle import ancestors, leaves_below, overlapping
+from properties.random_tables import World, dimensions, generators, hierarchies, pick, quick, some, table_of
 
 
 def tree(hierarchy):

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cellguard.table.keys import combine, find, first_repeat
+
 from properties.random_tables import quick
 
 sizes = st.sampled_from([1, 2, 7, 1000, 2**20, 2**24])

@@ -7,15 +7,16 @@ from hypothesis import strategies as st
 
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.protect.perturb.directions import directions
-from cellguard.protect.perturb.distribution import exceedance
-from cellguard.protect.perturb.incidence import calibration_table
-from cellguard.protect.perturb.mu import MuOptions, smallest_mu
-from cellguard.protect.perturb.replicate import replicate
-from cellguard.protect.perturb.respondents import respondents
-from cellguard.protect.perturb.rule import NoiseRule
-from cellguard.protect.perturb.sensitivity import desired_totals, dominated, needs_of, s_n, still_unsafe
-from cellguard.protect.perturb.zes import Zes, draw_multipliers, perturbed
+from cellguard.protect.perturb.cells.calibration import calibration_table
+from cellguard.protect.perturb.cells.noise_rule import NoiseRule
+from cellguard.protect.perturb.cells.respondents import respondents
+from cellguard.protect.perturb.cells.sensitivity import desired_totals, dominated, needs_of, s_n, still_unsafe
+from cellguard.protect.perturb.draw.directions import directions
+from cellguard.protect.perturb.draw.distribution import exceedance
+from cellguard.protect.perturb.draw.mu import MuOptions, smallest_mu
+from cellguard.protect.perturb.draw.zes import Zes, draw_multipliers, perturbed
+
+from perturb_data import study
 
 A = Dimension("a", from_levels([("p", "p1"), ("p", "p2"), ("q", "q1"), ("q", "q2"), ("r", "")]))
 B = Dimension("b", flat(["x", "y", "z"]))
@@ -163,5 +164,5 @@ def test_the_smallest_mu_is_enough_and_less_is_not(x, share, d):
 def test_the_expected_noise_is_zero(people, shape, way, seed):
     table = calibration_table(people, [A, B], "v")
     if len(table):
-        study = replicate([table], Zes(shape=shape, directions=way), seed, replications=250)
-        assert (np.abs(study.mean_ratio - 1) <= 5.5 * study.cv / 250**0.5 + 1e-12).all()
+        found = study([table], Zes(shape=shape, directions=way), seed, replications=250)
+        assert (np.abs(found.mean_ratio - 1) <= 5.5 * found.cv / 250**0.5 + 1e-12).all()

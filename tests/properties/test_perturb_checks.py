@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.protect.perturb.attributes import Attributes, define
-from cellguard.protect.perturb.finding import Cell
-from cellguard.protect.perturb.incidence import calibration_table
-from cellguard.protect.perturb.multipliers import Settings, make_multipliers
-from cellguard.protect.perturb.respondents import respondents
-from cellguard.protect.perturb.rule import NoiseRule
+from cellguard.protect.perturb.cells.calibration import calibration_table
+from cellguard.protect.perturb.cells.noise_rule import NoiseRule
+from cellguard.protect.perturb.cells.respondents import respondents
+from cellguard.protect.perturb.checks.finding import Cell
+from cellguard.protect.perturb.draw.attributes import Attributes, define
+from cellguard.protect.perturb.draw.multipliers import Settings, make_multipliers
 from cellguard.protect.perturb.workflow import check_tables
 
 

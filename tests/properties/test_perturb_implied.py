@@ -10,16 +10,17 @@ from collections import Counter
 
 import numpy as np
 
-from cellguard.files.jobfile import Job
+from cellguard.files.folder import OutputFolder
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.perturbation import perturb_job, release_perturbed
-from cellguard.protect.perturb.attributes import define
-from cellguard.protect.perturb.incidence import calibration_table
-from cellguard.protect.perturb.multipliers import make_multipliers
-from cellguard.protect.perturb.respondents import respondents
-from cellguard.protect.perturb.rule import NoiseRule
+from cellguard.job import run
+from cellguard.protect.perturb.cells.calibration import calibration_table
+from cellguard.protect.perturb.cells.noise_rule import NoiseRule
+from cellguard.protect.perturb.cells.respondents import respondents
+from cellguard.protect.perturb.draw.attributes import define
+from cellguard.protect.perturb.draw.multipliers import make_multipliers
 from cellguard.protect.perturb.workflow import check_tables
+from cellguard.spec.jobfile import Job
 
 from perturb_oracle import Attacker, Record, echelon, lies_in
 
@@ -125,7 +126,7 @@ class Drawn:
         return found
 
     def attacker(self, done):
-        added = done.check.multipliers.contributions("x").tolist()
+        added = done.protected.check.multipliers.contributions("x").tolist()
         records = [Record(row[0], row[4], row[3], u) for row, u in zip(self.rows, added, strict=True)]
         return Attacker(records, [cell for table in self.tables for cell in self.cells(table).values()])
 
@@ -162,13 +163,13 @@ def test_jobs_that_are_called_safe_determine_no_unsafe_sum(tmp_path):
     seen = Counter()
     for seed in range(70):
         drawn = Drawn(seed, tmp_path / str(seed))
-        done = perturb_job(drawn.job())
+        done = run(drawn.job())
         attacker = drawn.attacker(done)
         if len(attacker.groups) > 8:
             continue
-        agree(done.check, attacker, done.check.tables[0].table.rule, seen)
-        if done.check.verdict == "safe":
-            release_perturbed(done, drawn.folder / "out")
+        agree(done.protected.check, attacker, done.protected.check.tables[0].table.rule, seen)
+        if done.protected.check.verdict == "safe":
+            OutputFolder(drawn.folder / "out").write(done)
             for table in drawn.tables:
                 assert released(drawn.folder, table) == set(drawn.cells(table)), seed
     assert seen["safe"] >= 25 and seen["implied only"] >= 6, seen
@@ -225,7 +226,7 @@ def test_sums_and_differences_are_those_that_brute_force_finds():
         weight = np.ones(len(people)) if people.weight is None else people.weight
         columns = people.keys[people.unit].tolist(), people.plain("x").tolist(), weight.tolist(), added
         records = [Record(*row) for row in zip(*columns, strict=True)]
-        cells = [set(np.flatnonzero(row).tolist()) for table in tables for row in table.members.toarray()]
+        cells = [set(np.flatnonzero(row).tolist()) for table in tables for row in table.membership.matrix.toarray()]
         attacker = Attacker(records, cells)
         if len(attacker.groups) <= 8:
             agree(check_tables(tables, drawn), attacker, tables[0].rule, seen)
@@ -259,7 +260,7 @@ def defined(seed):
 
 def unsafe_sums(tables, drawn, parts):
     """Return the unsafe sums of each response over groups of records that cells of all responses determine."""
-    shown = [(parts[t.response], row) for t in tables for row in t.members.toarray()]
+    shown = [(parts[t.response], row) for t in tables for row in t.membership.matrix.toarray()]
     key = [tuple(row[i] for _, row in shown) for i in range(len(drawn.records))]
     groups = list(dict.fromkeys(key))
     place = np.array([groups.index(k) for k in key])

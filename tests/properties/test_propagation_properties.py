@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cellguard.table.propagate import tighten
+
 from properties.random_tables import generators, quick, small_tables, tables
 
 

@@ -13,12 +13,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from system.command import CELLGUARD, run
+
 TABLES = Path(__file__).parents[2] / "examples/business_tables"
-CELLGUARD = Path(sys.executable).with_name("cellguard")
-
-
-def run(*arguments, cwd, **options):
-    return subprocess.run([CELLGUARD, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, **options)
 
 
 @pytest.fixture

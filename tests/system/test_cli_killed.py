@@ -25,7 +25,7 @@ module.{name} = stop
 sys.argv = ["cellguard", *sys.argv[1:]]
 main.main()
 """
-WHILE_WRITING = RUN.format(module="cellguard.files.output", name="_write_certificate")
+WHILE_WRITING = RUN.format(module="cellguard.methods.pattern", name="write_certificate")
 WHILE_READING = RUN.format(module="cellguard.files.build", name="group_records")
 FOLDER = """
 import sys, time

@@ -2,9 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import duckdb
 import pytest
@@ -12,12 +9,9 @@ import yaml
 
 from cellguard.cli.demo_data import firms, people, write_records
 
-CELLGUARD = Path(sys.executable).with_name("cellguard")
+from system.command import run
+
 SECRET = str(48151)
-
-
-def run(*arguments, cwd):
-    return subprocess.run([CELLGUARD, *map(str, arguments)], cwd=cwd, capture_output=True, text=True)
 
 
 FIRMS = """id,region,size,group,turnover,w

@@ -4,21 +4,15 @@ import csv
 import hashlib
 import json
 import stat
-import subprocess
-import sys
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 
-CELLGUARD = Path(sys.executable).with_name("cellguard")
+from system.command import run, run_process
+
 RULES = [{"dominance": {"n": 3, "k": 70}}]
-
-
-def run(*arguments, cwd):
-    return subprocess.run([CELLGUARD, *map(str, arguments)], cwd=cwd, capture_output=True, text=True)
 
 
 def table(name, by, value="turnover", **more):
@@ -335,7 +329,7 @@ def test_the_first_run_says_that_it_compiles_and_later_ones_do_not(folder, monke
     (folder / "cache").mkdir()
     (folder / "cache/kernel.other-1.py311.nbi").touch()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder / "cache"))
-    said = [run("perturb", "job.yaml", "--out", f"out{i}", cwd=folder).stderr for i in range(2)]
+    said = [run_process("perturb", "job.yaml", "--out", f"out{i}", cwd=folder).stderr for i in range(2)]
     assert ["Compiling, once" in text for text in said] == [True, False]
 
 

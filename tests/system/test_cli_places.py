@@ -8,9 +8,6 @@ from pathlib import Path
 import pytest
 
 # All that commands load later must be loaded before a test changes anything, or it keeps the change.
-import cellguard.cli.audit
-import cellguard.cli.perturb
-import cellguard.job  # noqa: F401
 from cellguard.cli import main as command_line
 
 CELLS = "r,s,x,n\nTotal,Total,100,30\nN,Total,60,7\nS,Total,40,23\nTotal,a,70,21\nN,a,45,2\nS,a,25,19\n"

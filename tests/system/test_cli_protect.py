@@ -4,18 +4,14 @@ import json
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from system.command import CELLGUARD, run
+
 TABLES = Path(__file__).parents[2] / "examples/business_tables"
-CELLGUARD = Path(sys.executable).with_name("cellguard")
-
-
-def run(*arguments, cwd):
-    return subprocess.run([CELLGUARD, *map(str, arguments)], cwd=cwd, capture_output=True, text=True)
 
 
 @pytest.fixture(scope="module")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pyarrow.parquet as pq
 import yaml
 
 from cellguard.table.survey import SURVEYS
 
-CELLGUARD = Path(sys.executable).with_name("cellguard")
+from system.command import run
+
 P_PERCENT = {"p_percent": {"p": 15, "waivers": True}}
 PLAIN = {"p_percent": {"p": 15}}
 
@@ -36,10 +33,6 @@ def job(folder, rules):
             one["rules"] = [PLAIN if rule == P_PERCENT else rule for rule in rules]
     content = {"version": 1, "microdata": {"source": "firms.csv", **roles}, "tables": tables}
     (folder / "job.yaml").write_text(yaml.safe_dump(content))
-
-
-def run(*words):
-    return subprocess.run([CELLGUARD, *map(str, words)], capture_output=True, text=True)
 
 
 def test_every_survey_mode_ends_in_a_folder_that_verifies(tmp_path):

@@ -11,8 +11,10 @@ from click.testing import CliRunner
 
 from cellguard.cli.main import cli
 from cellguard.errors import InputError
-from cellguard.files.jobfile import Job
-from cellguard.job import assess_job, audit_folder, protect_job, release_job
+from cellguard.files.folder import OutputFolder
+from cellguard.job import assess_job, audit_folder
+from cellguard.job import run as run_job
+from cellguard.spec.jobfile import Job
 from cellguard.verify.verify import verify
 
 NAMES = [
@@ -46,7 +48,7 @@ def run(*words):
 def protect(folder, job):
     path = folder / "job.yaml"
     path.write_text(yaml.safe_dump({"version": 1, **job}), encoding="utf-8")
-    release_job(protect_job(Job.load(path)), folder / "out", force=True)
+    OutputFolder(folder / "out").write(run_job(Job.load(path)), force=True)
     return folder / "out"
 
 
@@ -90,7 +92,7 @@ def check_files(out, name):
 
 
 def check_commands(out, name):
-    assert audit_folder(out).audit.verdict == "safe"
+    assert audit_folder(out).protected.audit.verdict == "safe"
     assert "Valid." in run("verify", out)
     assert run("audit", out).startswith("Safe against outsiders only")
     assert "N/a is primary: min_frequency 3" in run("explain", out, "N/a", "--table", "t")
@@ -117,7 +119,7 @@ def test_ready_made_cells_with_everything_said_of_them(tmp_path, name):
     assert [c.detail for c in found.checks if not c.passed] == []
     stored = pq.read_table(out / "internal/facts/t.parquet").to_pylist()
     assert {(r["by:region"], r[f"by:{name}"]): r["cost"] for r in stored}["S", "a"] == 3
-    assert audit_folder(out).audit.verdict == "safe"
+    assert audit_folder(out).protected.audit.verdict == "safe"
     assert "is primary: given SECRET" in run("explain", out, "N/a")
 
 

@@ -3,18 +3,13 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 from unit.report import cases
 
-CELLGUARD = Path(sys.executable).with_name("cellguard")
-
-
-def run(*arguments, cwd):
-    return subprocess.run([CELLGUARD, *map(str, arguments)], cwd=cwd, capture_output=True, text=True)
+from system.command import run
 
 
 def run_without(module, *arguments, cwd):

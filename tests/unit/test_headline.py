@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -10,9 +11,10 @@ import yaml
 
 import cellguard as cg
 from cellguard.errors import NotProtected
-from cellguard.files.jobfile import Job
+from cellguard.files.folder import OutputFolder
 from cellguard.headline import headline, single_respondent_cells
-from cellguard.job import assess_job, audit_folder, protect_job, release_job
+from cellguard.job import assess_job, audit_folder, run
+from cellguard.spec.jobfile import Job
 from cellguard.table.pattern import Pattern
 from cellguard.verify.verify import verify
 from unit.verify.folders import seal
@@ -88,14 +90,14 @@ def test_without_counts_the_number_is_not_known():
 
 
 def test_safe_is_safe_against_outsiders_only(tmp_path):
-    done = protect_job(job(tmp_path, [{"min_frequency": 3}]))
+    done = run(job(tmp_path, [{"min_frequency": 3}]))
     cells = "2 single-respondent cells are hidden in the same sums as others"
     text = f"Safe against outsiders only; insiders not checked: {cells}"
-    summary = done.summary()
+    summary = done.summary
     assert (summary["verdict"], summary["headline"], summary["caveat"]) == ("safe", text, CAVEAT)
     assert summary["not_checked"] == ["insiders", "unions", "earlier_releases", "other_tables"]
     assert summary["single_respondent_cells"] == 2 and summary["insiders"] == "not checked"
-    release_job(done, tmp_path / "out")
+    OutputFolder(tmp_path / "out").write(done)
     certificate = json.loads((tmp_path / "out/internal/certificate.json").read_text())
     assert (certificate["headline"], certificate["not_checked"]) == (text, summary["not_checked"])
     assert json.loads((tmp_path / "out/internal/summary.json").read_text())["headline"] == text
@@ -104,7 +106,7 @@ def test_safe_is_safe_against_outsiders_only(tmp_path):
     assert "Sums of suppressed cells (unions)</th>" in inside
     assert not re.search("single-respondent|insider", public)
     assert verify(tmp_path / "out/internal/certificate.json").valid
-    assert audit_folder(tmp_path / "out").headline.text == text
+    assert audit_folder(tmp_path / "out").verdict.text == text
 
 
 def test_unsafe_is_said_with_its_cells():
@@ -117,17 +119,17 @@ def test_unsafe_is_said_with_its_cells():
 
 
 def test_without_rules_nothing_is_green(tmp_path):
-    done = protect_job(job(tmp_path, []))
-    assert done.audit.verdict == "safe"
-    assert (done.headline.kind, done.headline.text) == (
+    done = run(job(tmp_path, []))
+    assert done.protected.audit.verdict == "safe"
+    assert (done.verdict.kind, done.verdict.text) == (
         "no rule",
         "No rule was applied, so nothing is known to be safe",
     )
-    assert done.summary()["verdict"] == "no rule"
+    assert done.summary["verdict"] == "no rule"
     with pytest.raises(NotProtected, match="No rule was applied, so nothing is known to be safe; give every table"):
-        release_job(done, tmp_path / "out")
+        OutputFolder(tmp_path / "out").write(done)
     assert not (tmp_path / "out").exists()
-    release_job(done, tmp_path / "out", accept_no_rules=True)
+    OutputFolder(tmp_path / "out").write(run(job(tmp_path, []), accept_no_rules=True))
     inside = (tmp_path / "out/internal/report.html").read_text()
     assert 'class="verdict undecided"' in inside and "No rule was applied" in inside
     assert "✓" not in re.sub(r"<script.*", "", inside, flags=re.S)
@@ -139,9 +141,9 @@ def test_one_table_without_rules_is_enough(tmp_path):
     assert (
         found.headline == found.summary()["headline"] == "No rule was applied to 't1', so nothing is known to be safe"
     )
-    done = protect_job(job(tmp_path, [{"min_frequency": 3}], []))
-    assert done.headline.kind == "no rule" and not done.may_be_released()
-    assert done.may_be_released(accept_no_rules=True)
+    done = run(job(tmp_path, [{"min_frequency": 3}], []))
+    assert done.verdict.kind == "no rule" and done.release is None
+    assert replace(done.protected, accept_no_rules=True).release is not None
 
 
 def test_no_rules_do_not_hide_that_a_pattern_is_unsafe():
@@ -183,12 +185,12 @@ def test_usual_percentages_are_not_asked_about(tmp_path):
 
 def test_the_questions_reach_report_summary_and_folder(tmp_path):
     rule = {"min_frequency": {"n": 3, "protection_percent": 0.5}}
-    done = protect_job(job(tmp_path, [rule]))
-    release_job(done, tmp_path / "out")
+    done = run(job(tmp_path, [rule]))
+    OutputFolder(tmp_path / "out").write(done)
     said = "did you mean 50 %?"
     assert said in (tmp_path / "out/internal/report.html").read_text()
     assert said in (tmp_path / "out/internal/summary.json").read_text()
-    assert said in audit_folder(tmp_path / "out").summary()["warnings"][0]
+    assert said in audit_folder(tmp_path / "out").summary["warnings"][0]
     assert all(said not in p.read_text() for p in (tmp_path / "out/release").iterdir())
 
 
@@ -197,7 +199,7 @@ def test_the_questions_reach_report_summary_and_folder(tmp_path):
     [({"headline": "Safe"}, False), ({"not_checked": []}, True), ({"not_checked": ["insiders"]}, True)],
 )
 def test_verify_refuses_words_that_say_more(tmp_path, changes, both):
-    release_job(protect_job(job(tmp_path, [{"min_frequency": 3}])), tmp_path / "out")
+    OutputFolder(tmp_path / "out").write(run(job(tmp_path, [{"min_frequency": 3}])))
     for name in ("certificate.json", "summary.json")[: 1 + both]:
         path = tmp_path / "out/internal" / name
         path.write_text(json.dumps(json.loads(path.read_text()) | changes))

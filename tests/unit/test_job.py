@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from cellguard.errors import Disagreement, HierarchyError, InputError, JobError, NotAdditive
-from cellguard.files.jobfile import Job
 from cellguard.job import assess_job
+from cellguard.spec.jobfile import Job
+from cellguard.types import Run
 
 # Two sections with two divisions each, by three regions of two coasts. A2/n2 has one firm, B1/s1 two.
 NACE = "section,division\nA,A1\nA,A2\nB,B1\nB,B2\n"
@@ -409,7 +410,7 @@ def test_two_forms_of_one_rule_are_counted_apart(run):
 def test_each_step_is_told(write, tmp_path):
     (tmp_path / "job.yaml").write_text(JOB, encoding="utf-8")
     told = []
-    found = assess_job(Job.load(tmp_path / "job.yaml"), tell=told.append)
+    found = assess_job(Job.load(tmp_path / "job.yaml"), within=Run(told.append))
     assert told == list(found.seconds)
 
 

@@ -7,16 +7,18 @@ import re
 import numpy as np
 import pytest
 
-from cellguard.cli.perturb import run_dry, show_dry
+from cellguard.cli.show import show_screen
 from cellguard.cli.table_view import read_view
 from cellguard.errors import InputError
 from cellguard.files import respondents
-from cellguard.files.jobfile import Job
+from cellguard.files.folder import OutputFolder
 from cellguard.files.respondents import noise_rule
-from cellguard.files.specs import TableSpec
-from cellguard.job import audit_job, protect_job
-from cellguard.perturbation import perturb_job, read_published, release_perturbed
-from cellguard.protect.perturb.watch import Watch
+from cellguard.job import audit_job, run
+from cellguard.methods.perturb import Perturb, read_published
+from cellguard.protect.perturb.checks.watch import Watch
+from cellguard.spec.jobfile import Job
+from cellguard.spec.specs import TableSpec
+from cellguard.types import Run
 
 RULES = [{"dominance": {"n": 3, "k": 70}}]
 
@@ -90,7 +92,7 @@ def plain(value):
 )
 def test_refusals(folder, tables, more, words):
     with pytest.raises(InputError, match=re.escape(words)):
-        perturb_job(job(folder, *tables, **more))
+        run(job(folder, *tables, **more))
 
 
 @pytest.mark.parametrize(
@@ -111,18 +113,18 @@ def test_rules_say_how_much_noise_a_cell_needs(rule, words):
 
 
 def test_holdings_share_a_multiplier(folder):
-    done = perturb_job(
+    done = run(
         job(folder, table("t", ["region"]), microdata={"source": "firms.csv", "respondent": "id", "holding": "group"})
     )
-    assert done.check.multipliers.records.units == 100
-    assert done.saved.keys.tolist() == sorted(f"G{i}" for i in range(100))
+    assert done.protected.check.multipliers.records.units == 100
+    assert done.protected.saved.keys.tolist() == sorted(f"G{i}" for i in range(100))
     with pytest.raises(InputError, match="does not add up over cells"):
-        perturb_job(job(folder, table("t", ["region"], "count"), microdata={"source": "firms.csv", "holding": "group"}))
+        run(job(folder, table("t", ["region"], "count"), microdata={"source": "firms.csv", "holding": "group"}))
 
 
 def test_levels_that_are_not_published_are_not_in_the_release(folder, tmp_path):
-    done = perturb_job(job(folder, table("t", ["region", "size"], publish={"region": [1]})))
-    release_perturbed(done, tmp_path / "out")
+    done = run(job(folder, table("t", ["region", "size"], publish={"region": [1]})))
+    OutputFolder(tmp_path / "out").write(done)
     lines = (tmp_path / "out/release/t.csv").read_text().splitlines()
     assert len(lines) == 1 + 3 * 3
     assert not any(line.startswith("Total") for line in lines)
@@ -130,29 +132,27 @@ def test_levels_that_are_not_published_are_not_in_the_release(folder, tmp_path):
 
 def test_min_frequency_says_which_cells_are_few(folder):
     tables = [table("t", ["region", "size"]) | {"rules": [*RULES, {"min_frequency": 50}]}]
-    found = [f for f in perturb_job(job(folder, *tables)).check.findings if f.kind == "few"]
+    found = [f for f in run(job(folder, *tables)).protected.check.findings if f.kind == "few"]
     assert "fewer than 50 contributors" in found[0].text
 
 
 def test_other_pipelines_refuse_a_perturbed_job(folder):
-    for pipeline in (protect_job, audit_job):
-        with pytest.raises(InputError, match="perturbed, not suppressed"):
-            pipeline(job(folder, table("t", ["region"])))
-    plain = {"name": "t", "by": ["region"], "value": "turnover", "rules": RULES}
-    with pytest.raises(InputError, match="method: suppress"):
-        perturb_job(job(folder, plain, perturb=None))
+    with pytest.raises(InputError, match="perturbed, not suppressed"):
+        audit_job(job(folder, table("t", ["region"])))
+    with pytest.raises(InputError, match="`warm` does not go with tables that are perturbed"):
+        run(job(folder, table("t", ["region"])), warm="out")
 
 
 def test_new_multipliers_are_always_checked(folder):
     with pytest.raises(InputError, match="always checked"):
-        perturb_job(job(folder, table("t", ["region"])), checked=False)
+        run(job(folder, table("t", ["region"])), checked=False)
 
 
 def test_later_tables_need_the_same_definitions(folder, tmp_path):
-    release_perturbed(perturb_job(job(folder, table("t", ["region"]))), tmp_path / "out")
+    OutputFolder(tmp_path / "out").write(run(job(folder, table("t", ["region"]))))
     later = job(folder, table("t", ["region"]), equations=["turnover = home + export"])
     with pytest.raises(InputError, match="`equations` are not those"):
-        perturb_job(later, multipliers=tmp_path / "out/internal/multipliers.parquet")
+        run(later, multipliers=tmp_path / "out/internal/multipliers.parquet")
 
 
 def test_published_folders_must_be_readable(tmp_path):
@@ -164,11 +164,11 @@ def test_published_folders_must_be_readable(tmp_path):
 
 
 def test_an_existing_folder_is_kept_unless_forced(folder, tmp_path):
-    done = perturb_job(job(folder, table("t", ["region"])))
-    release_perturbed(done, tmp_path / "out")
+    done = run(job(folder, table("t", ["region"])))
+    OutputFolder(tmp_path / "out").write(done)
     with pytest.raises(InputError, match="exists already"):
-        release_perturbed(done, tmp_path / "out")
-    release_perturbed(done, tmp_path / "out", force=True)
+        OutputFolder(tmp_path / "out").write(done)
+    OutputFolder(tmp_path / "out").write(done, force=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["firms.csv", "out"]
 
 
@@ -180,38 +180,38 @@ def cells_of(path):
 
 def test_classes_of_a_column_have_a_mu_of_their_own(folder, tmp_path):
     perturb = {"seed": 7, "sigma": 0.0, "strata": {"column": "size", "mu": {"l": 0.3}}}
-    done = perturb_job(job(folder, table("t", ["region"]), perturb=perturb))
-    assert done.summary()["strata"] == {"by": "size", "mu": {"l": 0.3, "s": 0.1}}
+    done = run(job(folder, table("t", ["region"]), perturb=perturb))
+    assert done.summary["strata"] == {"by": "size", "mu": {"l": 0.3, "s": 0.1}}
     sizes = [row["size"] for row in csv.DictReader((folder / "firms.csv").read_text().splitlines())]
     wanted = [0.3 if size == "l" else 0.1 for size in sizes]
-    assert np.abs(done.saved.base - 1) == pytest.approx(np.array(wanted))
-    release_perturbed(done, tmp_path / "out")
+    assert np.abs(done.protected.saved.base - 1) == pytest.approx(np.array(wanted))
+    OutputFolder(tmp_path / "out").write(done)
     again = Job.load(tmp_path / "out/internal/job.yaml")
-    assert again.perturb == done.job.perturb
+    assert again.settings == done.job.settings
     assert "by size: l mu = 0.3, s mu = 0.1" in (tmp_path / "out/internal/report.html").read_text()
     torn = {"source": "firms.csv", "respondent": "id", "holding": "group"}
     with pytest.raises(InputError, match="records in several classes of 'size'"):
-        perturb_job(job(folder, table("t", ["region"]), perturb=perturb, microdata=torn))
+        run(job(folder, table("t", ["region"]), perturb=perturb, microdata=torn))
 
 
 def test_strata_are_found_by_zes_mu_and_need_none_later(folder, tmp_path):
     for strata in ("size", "need"):
         perturb = {"seed": 7, "method": "zes_mu", "strata": strata, "least": 0.08}
-        done = perturb_job(job(folder, table("t", ["region"]), perturb=perturb))
-        assert done.summary()["strata"]["by"] == strata
-        assert set(done.summary()["strata"]["mu"].values()) == {0.08}, "no cell is sensitive"
-        release_perturbed(done, tmp_path / strata)
-        assert Job.load(tmp_path / strata / "internal/job.yaml").perturb == done.job.perturb
+        done = run(job(folder, table("t", ["region"]), perturb=perturb))
+        assert done.summary["strata"]["by"] == strata
+        assert set(done.summary["strata"]["mu"].values()) == {0.08}, "no cell is sensitive"
+        OutputFolder(tmp_path / strata).write(done)
+        assert Job.load(tmp_path / strata / "internal/job.yaml").settings == done.job.settings
     later = job(folder, table("u", ["size"]), perturb={**perturb, "replications": 3})
-    found = perturb_job(later, multipliers=tmp_path / "need/internal/multipliers.parquet")
-    assert found.summary()["strata"] == done.summary()["strata"] and found.study is None
+    found = run(later, multipliers=tmp_path / "need/internal/multipliers.parquet")
+    assert found.summary["strata"] == done.summary["strata"] and found.protected.study is None
     assert any("no replications" in note for note in found.warnings())
 
 
 def test_replications_are_in_the_summary_the_tables_and_the_report(folder, tmp_path):
     tables = table("t", ["region", "size"]), table("u", ["region", "size"], "home")
-    done = perturb_job(job(folder, *tables, perturb={"seed": 7, "replications": 25}))
-    release_perturbed(done, tmp_path / "out")
+    done = run(job(folder, *tables, perturb={"seed": 7, "replications": 25}))
+    OutputFolder(tmp_path / "out").write(done)
     told = json.loads((tmp_path / "out/internal/summary.json").read_text())["replications"]
     both = [cells_of(tmp_path / f"out/internal/{name}.csv") for name in ("t", "u")]
     rows = [row for rows in both for row in rows.values()]
@@ -225,17 +225,17 @@ def test_replications_are_in_the_summary_the_tables_and_the_report(folder, tmp_p
     assert {row["unsafe_share"] for row in rows} == {"0"}
     assert both[0]["N", "Total"]["cv"] != both[1]["N", "Total"]["cv"]
     assert "averages of 25 replications" in (tmp_path / "out/internal/report.html").read_text()
-    plain = perturb_job(job(folder, *tables))
-    assert "replications" not in plain.summary() and np.array_equal(plain.saved.base, done.saved.base)
+    plain = run(job(folder, *tables))
+    assert "replications" not in plain.summary and np.array_equal(plain.protected.saved.base, done.protected.saved.base)
 
 
 def test_pages_are_written_as_the_formats_say(folder, tmp_path):
-    done = perturb_job(job(folder, table("t", ["region"])))
-    assert release_perturbed(done, tmp_path / "out") == []
+    done = run(job(folder, table("t", ["region"])))
+    assert OutputFolder(tmp_path / "out").write(done) == []
     assert (tmp_path / "out/internal/report.html").exists() and (tmp_path / "out/release/report.html").exists()
-    assert not any("HTML" in warning for warning in done.warnings())
-    plain = perturb_job(job(folder, table("t", ["region"]), output={"formats": ["csv"]}))
-    release_perturbed(plain, tmp_path / "plain")
+    assert not any("HTML" in warning for warning in done.protected.warnings())
+    plain = run(job(folder, table("t", ["region"]), output={"formats": ["csv"]}))
+    OutputFolder(tmp_path / "plain").write(plain)
     assert sorted(p.name for p in (tmp_path / "plain/release").iterdir()) == ["metadata.json", "t.csv"]
     assert not list((tmp_path / "plain/internal").glob("report*"))
 
@@ -245,7 +245,7 @@ def test_codes_that_a_spreadsheet_would_run_are_guarded(folder, tmp_path):
     for raw, codes in ((False, ["Total", "'-N", "E", "S"]), (True, ["Total", "-N", "E", "S"])):
         output = {"formats": ["csv"], "raw_codes": raw}
         out = tmp_path / str(raw)
-        release_perturbed(perturb_job(job(folder, table("t", ["region"]), output=output)), out)
+        OutputFolder(out).write(run(job(folder, table("t", ["region"]), output=output)))
         with (out / "release/t.csv").open() as file:
             assert sorted(row["region"] for row in csv.DictReader(file)) == sorted(codes)
         about = json.loads((out / "release/metadata.json").read_text())["tables"]["t"]
@@ -256,15 +256,15 @@ def test_codes_that_a_spreadsheet_would_run_are_guarded(folder, tmp_path):
 
 def test_without_the_extra_there_is_no_page_but_a_note(folder, tmp_path, monkeypatch):
     monkeypatch.setattr("cellguard.report.page.available", lambda: False)
-    notes = release_perturbed(perturb_job(job(folder, table("t", ["region"]))), tmp_path / "out")
+    notes = OutputFolder(tmp_path / "out").write(run(job(folder, table("t", ["region"]))))
     assert "pip install 'cellguard[report]'" in notes[0]
     assert (tmp_path / "out/release/t.csv").exists() and not (tmp_path / "out/release/report.html").exists()
 
 
 def test_the_public_page_has_published_values_and_no_others(folder, tmp_path):
     """Every number with decimals on it is a published value; true totals, noise and multipliers are not there."""
-    done = perturb_job(job(folder, table("t", ["region", "size"]), table("u", ["size"], "home")))
-    release_perturbed(done, tmp_path / "out")
+    done = run(job(folder, table("t", ["region", "size"]), table("u", ["size"], "home")))
+    OutputFolder(tmp_path / "out").write(done)
     page = (tmp_path / "out/release/report.html").read_text()
     body = re.sub(r"Made by cellguard [\d.]+", "", page[page.index("<body>") : page.rindex("<script>")])
     published = {
@@ -273,29 +273,31 @@ def test_the_public_page_has_published_values_and_no_others(folder, tmp_path):
         for line in (tmp_path / f"out/release/{name}.csv").read_text().splitlines()[1:]
     }
     assert set(re.findall(r"\d+\.\d+", body)) == published
-    true = {f"{x:.0f}" for here in done.check.tables for x in here.table.total.tolist()}
+    true = {f"{x:.0f}" for here in done.protected.check.tables for x in here.table.total.tolist()}
     assert not true & set(re.findall(r"\d+", re.sub(r"\d+\.\d+", "", body)))
 
 
 def test_a_dry_run_counts_cells_that_need_noise_and_speaks_of_no_suppression(folder, capsys):
     alone = (folder / "firms.csv").read_text().replace("F0007,N", "F0007,W").replace("F0007,S", "F0007,W")
     (folder / "firms.csv").write_text(alone.replace("F0007,E", "F0007,W"))
-    found = run_dry(job(folder, table("t", ["region"]), table("u", ["size"])))
+    method = Perturb(job(folder, table("t", ["region"]), table("u", ["size"])))
+    assessed = method.assess(Run(), {})
+    found = method.assessed_summary(assessed)
     assert [(t["cells"], t["sensitive"], t["supersensitive"]) for t in found["tables"].values()] == [
         (5, 1, 1),
         (3, 0, 0),
     ]
-    show_dry(found)
+    show_screen(method.assessed_screen(assessed))
     said = capsys.readouterr().out
     assert "n = 3, p = 42.8571" in said and "must not be published" in said
     assert "suppress" not in said and "hid" not in said
     with pytest.raises(InputError, match="no rule says"):
-        run_dry(job(folder, table("t", ["region"]) | {"rules": []}))
+        Perturb(job(folder, table("t", ["region"]) | {"rules": []})).assess(Run(), {})
 
 
 def test_a_percentage_below_one_is_asked_about(folder):
-    found = perturb_job(job(folder, table("t", ["region"], rules=[{"p_percent": 0.1}])))
-    assert "table 't': the rule p_percent 0.1: p is 0.1 %; did you mean 10 %?" in found.summary()["warnings"]
+    found = run(job(folder, table("t", ["region"], rules=[{"p_percent": 0.1}])))
+    assert "table 't': the rule p_percent 0.1: p is 0.1 %; did you mean 10 %?" in found.summary["warnings"]
 
 
 def grouped(folder, groups, header="id,muni,w,x"):
@@ -313,12 +315,12 @@ def test_two_groupings_of_one_dimension_imply_a_cell(tmp_path, levels):
     (tmp_path / "province.csv").write_text("province,muni\nP0,m0\nP0,m1\nP1,m2\nP2,m3\n")
     (tmp_path / "coast.csv").write_text("zone,muni\nCoast,m0\nInland,m1\nCoast,m2\nInland,m3\n")
     dimensions = {"muni": {"levels": "province.csv", "also": [{"name": "zone", "levels": "coast.csv"}]}}
-    done = perturb_job(job(tmp_path, table("t", ["muni"], "x", publish={"muni": levels}), dimensions=dimensions))
-    assert not done.check.tables[0].unsafe.any()
-    assert [f.kind for f in done.check.open] == ["implied"] and not done.safe
+    done = run(job(tmp_path, table("t", ["muni"], "x", publish={"muni": levels}), dimensions=dimensions))
+    assert not done.protected.check.tables[0].unsafe.any()
+    assert [f.kind for f in done.protected.check.open] == ["implied"] and not (done.release is not None)
     alone = {"muni": {"levels": "province.csv"}}
-    done = perturb_job(job(tmp_path, table("t", ["muni"], "x", publish={"muni": levels}), dimensions=alone))
-    assert done.check.verdict == "safe"
+    done = run(job(tmp_path, table("t", ["muni"], "x", publish={"muni": levels}), dimensions=alone))
+    assert done.protected.check.verdict == "safe"
 
 
 def test_weights_hide_a_few_sampled_firms(tmp_path):
@@ -326,26 +328,34 @@ def test_weights_hide_a_few_sampled_firms(tmp_path):
     microdata = {"source": "firms.csv", "respondent": "id", "weight": "w"}
     for weight, verdict in ((20, "safe"), (1, "unsafe")):
         grouped(tmp_path, [("m0", weight, (130, 110)), ("m1", 20, range(80, 120))])
-        done = perturb_job(job(tmp_path, table("t", ["muni"], "x"), microdata=microdata))
-        assert done.check.verdict == verdict
+        done = run(job(tmp_path, table("t", ["muni"], "x"), microdata=microdata))
+        assert done.protected.check.verdict == verdict
 
 
 def test_what_was_not_looked_at_is_not_proven(folder, tmp_path, monkeypatch):
     """Without a complete proof there is no release, unless the job answers for it; then every file says so."""
-    monkeypatch.setattr("cellguard.perturbation.Watch", lambda **more: Watch(programs=0, **more))
-    done = perturb_job(job(folder, table("t", ["region"])))
-    assert (done.check.verdict, done.safe, done.summary()["released"]) == ("not proven", False, False)
-    release_perturbed(done, tmp_path / "none")
+    monkeypatch.setattr("cellguard.methods.perturb.Watch", lambda **more: Watch(programs=0, **more))
+    done = run(job(folder, table("t", ["region"])))
+    assert (done.verdict.kind, done.release is not None, done.summary["released"]) == (
+        "not proven",
+        False,
+        False,
+    )
+    OutputFolder(tmp_path / "none").write(done)
     assert sorted(p.name for p in (tmp_path / "none").iterdir()) == ["internal"]
     assert not (tmp_path / "none/internal/multipliers.parquet").exists()
     page = (tmp_path / "none/internal/report.html").read_text()
     assert "NOT PROVEN: not everything was looked at" in page and "So nothing was released" in page
     assert "nothing found, not all looked at" in page and "may be released" not in page
-    assert any("unproven: accept" in line for line in done.check.advice())
-    done = perturb_job(job(folder, table("t", ["region"]), perturb={"seed": 7, "unproven": "accept"}))
-    assert (done.check.verdict, done.safe, done.summary()["released"]) == ("not proven", True, True)
-    assert done.summary()["not_looked_at"] == ["bounds on single contributions were not worked out, as was asked"]
-    release_perturbed(done, tmp_path / "out")
+    assert any("unproven: accept" in line for line in done.protected.check.advice())
+    done = run(job(folder, table("t", ["region"]), perturb={"seed": 7, "unproven": "accept"}))
+    assert (done.verdict.kind, done.release is not None, done.summary["released"]) == (
+        "not proven",
+        True,
+        True,
+    )
+    assert done.summary["not_looked_at"] == ["bounds on single contributions were not worked out, as was asked"]
+    OutputFolder(tmp_path / "out").write(done)
     about = json.loads((tmp_path / "out/release/metadata.json").read_text())
     assert about["tables"]["t"]["calibration"] == "in the calibration set: checked in part"
     assert "Checked in part before release: t" in (tmp_path / "out/release/report.html").read_text()
@@ -356,18 +366,18 @@ def test_what_was_not_looked_at_is_not_proven(folder, tmp_path, monkeypatch):
 
 def test_an_earlier_table_counts_as_seen_only_with_all_its_cells(folder, tmp_path):
     """What was published by region and size is not checked by looking at sizes alone, whatever the table is called."""
-    first = perturb_job(job(folder, table("t", ["region", "size"])))
-    release_perturbed(first, tmp_path / "out")
+    first = run(job(folder, table("t", ["region", "size"])))
+    OutputFolder(tmp_path / "out").write(first)
     saved = tmp_path / "out/internal/multipliers.parquet"
     for publish, verdict in (({"region": [0, 1]}, "safe"), ({"region": [0]}, "safe by itself")):
         later = job(folder, table("again", ["region", "size"], publish=publish), table("u", ["size"]))
-        assert perturb_job(later, multipliers=saved).check.verdict == verdict
+        assert run(later, multipliers=saved).protected.check.verdict == verdict
 
 
 def test_digests_are_those_of_what_was_read(folder, monkeypatch):
-    done = perturb_job(job(folder, table("t", ["region"])))
-    assert done.summary()["inputs"]
-    source = folder / next(name for name in done.summary()["inputs"] if name.endswith(".csv"))
+    done = run(job(folder, table("t", ["region"])))
+    assert done.summary["inputs"]
+    source = folder / next(name for name in done.summary["inputs"] if name.endswith(".csv"))
     read = respondents.read_records
 
     def meddle(whole):
@@ -377,4 +387,4 @@ def test_digests_are_those_of_what_was_read(folder, monkeypatch):
 
     monkeypatch.setattr(respondents, "read_records", meddle)
     with pytest.raises(InputError, match="changed while it was read"):
-        perturb_job(job(folder, table("t", ["region"])))
+        run(job(folder, table("t", ["region"])))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 import cellguard as cg
-from cellguard.results import Assessment, Audited
+from cellguard.assessment import Assessment
+from cellguard.results.proven import Proven
 from cellguard.table.source import open_source
 
 DATA = {
@@ -39,7 +40,7 @@ def values():
         found.pattern,
         audit,
         assessment,
-        Audited(findings, audit, {}, suppression=found),
+        Proven(findings, audit, suppression=found),
         open_source(DATA),
     ]
 

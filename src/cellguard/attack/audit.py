@@ -4,32 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.attack.intervals import exact_moves
-from cellguard.attack.pool import Tell
-from cellguard.attack.problem import Grains, Problem, grains_of, pose
 from cellguard.attack.verdict import Verdict, decide
+from cellguard.moves.problem import Grains, Problem, grains_of, pose
 from cellguard.protection import Requirements
-from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.pattern import Pattern
+from cellguard.types import UNWATCHED, BoolArray, FloatArray, LongArray, Run
 from cellguard.world.complete import MANY_CROSSING
-
-
-def quiet(text: str) -> None:
-    """Tell nobody."""
 
 
 @dataclass(frozen=True, eq=False)
 class Audit:
     """What an attacker who knows every published cell, all relations and the bounds can work out.
 
-    ``lower`` and ``upper`` hold, one entry a distinct cell, bounds of the attacker's interval; ``exact`` tells for
+    ``lower`` and ``upper`` hold, one entry per distinct cell, bounds of the attacker's interval; ``exact`` tells for
     which cells both are its true ends. Published cells have their value at both ends.
     """
 
@@ -37,7 +31,7 @@ class Audit:
     pattern: Pattern
     grains: Grains
     problem: Problem
-    found: Verdict
+    decided: Verdict
     failing: BoolArray
     undecided: BoolArray
     lower: FloatArray
@@ -60,8 +54,8 @@ class Audit:
         """The exact values of the cells of the world, as counted in grains; the distinct cells come first."""
         return self.grains.exact()
 
-    def in_grains(self, amounts: npt.NDArray[np.int64]) -> list[Decimal]:
-        """Return whole numbers of grains, one a distinct cell, as exact decimals."""
+    def in_grains(self, amounts: LongArray) -> list[Decimal]:
+        """Return whole numbers of grains, one per distinct cell, as exact decimals."""
         decimals = self.grains.decimals[: len(amounts)].tolist()
         return [Decimal(a).scaleb(-d) for a, d in zip(amounts.tolist(), decimals, strict=True)]
 
@@ -72,8 +66,7 @@ def audit(
     *,
     known: sp.csr_array | None = None,
     intervals: bool = False,
-    threads: int = 1,
-    tell: Tell = quiet,
+    run: Run = UNWATCHED,
 ) -> Audit:
     """Attack a pattern. ``known`` are sums of cells that the attacker has from elsewhere, one row each.
 
@@ -96,40 +89,39 @@ def audit(
     world, n = needs.world, len(needs.tables)
     grains = grains_of(world)
     unknown = pattern.unknown & ~world.ties.empty
-    ask = partial(decide, threads=threads, tell=tell)
     if world.ties.crossing.sum() <= MANY_CROSSING:
         problem = pose(needs, unknown, grains, known)
-        found = outer = ask(problem)
+        decided = outer = decide(problem, run=run)
         bounds = problem
     else:
         # What is refuted without the crossing table is refuted; what is proven with some of its atoms is proven.
         light = replace(needs, world=world.without_crossing())
         bounds = pose(light, unknown, grains_of(light.world), known)
-        outer = ask(bounds)
+        outer = decide(bounds, run=run)
         problem = pose(replace(needs, world=world.thinned()), unknown, grains, known)
-        found = ask(problem)
+        decided = decide(problem, run=run)
     least, most = outer.least, outer.most
     exact = np.zeros(len(bounds.cells), bool)
     if intervals:
-        least, most = exact_moves(bounds, threads=threads, tell=tell)
+        least, most = exact_moves(bounds, run=run)
         exact[:] = bounds is problem
     lower, upper = attacker_ends(grains, bounds, n, least, most)
     sharp, failing = np.ones(n, bool), np.zeros(n, bool)
     listed = bounds.cells < n
     sharp[bounds.cells[listed]], failing[bounds.cells[listed]] = exact[listed], outer.failing[listed]
-    undecided = _open(problem, found, n) & ~failing
+    undecided = _open(problem, decided, n) & ~failing
     if world.open:
         undecided |= needs.primary & ~failing
     # An unsafe cell that an attacker sees, or knows to be empty, is disclosed.
     failing |= needs.primary & ~unknown
-    return Audit(needs, pattern, grains, problem, found, failing, undecided, lower, upper, sharp)
+    return Audit(needs, pattern, grains, problem, decided, failing, undecided, lower, upper, sharp)
 
 
-def _open(problem: Problem, found: Verdict, n: int) -> BoolArray:
+def _open(problem: Problem, decided: Verdict, n: int) -> BoolArray:
     """Tell which distinct cells are not proven."""
     listed = problem.cells < n
     undecided = np.zeros(n, bool)
-    undecided[problem.cells[listed]] = (found.failing | found.undecided)[listed]
+    undecided[problem.cells[listed]] = (decided.failing | decided.undecided)[listed]
     return undecided
 
 
@@ -140,7 +132,7 @@ def attacker_ends(
     size = grains.size()[:n]
     value = grains.value[:n] * size
     listed = problem.cells < n
-    at = problem.cells[listed]
+    cells = problem.cells[listed]
     lower, upper = value.copy(), value.copy()
-    lower[at], upper[at] = (value[at] + ends[listed] * size[at] for ends in (least, most))
+    lower[cells], upper[cells] = (value[cells] + ends[listed] * size[cells] for ends in (least, most))
     return lower, upper

@@ -20,22 +20,22 @@ class Witnesses:
     denominator: npt.NDArray[np.int64]
 
     @property
-    def many(self) -> int:
+    def n(self) -> int:
         """The number of witnesses."""
         return int(self.witness.max(initial=-1)) + 1
 
 
 def witnesses(audit: Audit) -> Witnesses:
     """Return the moves that prove an audit's verdict, cell by cell."""
-    reduction, problem = audit.found.reduction, audit.problem
+    reduction, problem = audit.decided.reduction, audit.problem
     numbers, cells, moves, denominators = [], [], [], []
     order = np.argsort(reduction.variable, kind="stable")
     start = np.searchsorted(reduction.variable[order], np.arange(reduction.n + 1))
-    for number, move in enumerate(audit.found.moves):
-        many = start[move.variables + 1] - start[move.variables]
-        first = np.repeat(start[move.variables] - np.cumsum(many) + many, many) + np.arange(many.sum())
+    for number, move in enumerate(audit.decided.moves):
+        size = start[move.variables + 1] - start[move.variables]  # how many cells lie behind each variable
+        first = np.repeat(start[move.variables] - np.cumsum(size) + size, size) + np.arange(size.sum())
         behind = order[first]
-        n = reduction.sign[behind] * np.repeat(move.n, many)
+        n = reduction.sign[behind] * np.repeat(move.n, size)
         behind, n = behind[n != 0], n[n != 0]
         numbers.append(np.full(len(n), number, np.int32))
         cells.append(problem.cells[behind])

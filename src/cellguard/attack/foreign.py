@@ -10,32 +10,31 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
+from cellguard import solver
 from cellguard.attack.intervals import exact_moves
-from cellguard.attack.known import Known
-from cellguard.attack.pool import Tell
-from cellguard.attack.problem import UNLIMITED, Problem, Whole
+from cellguard.attack.totals import Known
 from cellguard.errors import InputError, NotAdditive
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.solver.highs import solve
+from cellguard.moves.problem import SPARE, Problem
+from cellguard.moves.scale import UNLIMITED
 from cellguard.solver.program import Program, Status
 from cellguard.table.additivity import allowance
 from cellguard.table.apriori import State
-from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.read import About, CellColumns, read_cells
 from cellguard.table.source import Source
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
+from cellguard.types import UNWATCHED, BoolArray, FloatArray, LongArray, Run
 from cellguard.world.knowledge import Knowledge
 from cellguard.world.ties import Ties, tie_tables
 from cellguard.world.world import with_sums
 
-MARKS = ("", "x", "X", "c", "C", "..", "...", "-", "*", "n.a.", "NA", "NaN", "nan", ":")
-_SPARE = 3
+_LONGEST = 2.0**60  # grains that a cell may move at most, so that it is a whole number of them in int64
 
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """What an attacker can work out of tables without their hidden values: an interval for each distinct cell."""
+    """What an attacker can work out of tables without their hidden values: an interval per distinct cell."""
 
     ties: Ties
     unknown: BoolArray
@@ -56,19 +55,14 @@ class Intervals:
 def read_protected(
     source: Source, by: Mapping[str, Dimension], value: str, *, flag: str | None = None, about: About
 ) -> Table:
-    """Read a table with suppressed cells: their value is a mark or blank, or a flag column is not blank for them.
+    """Read a table with suppressed cells: their value is a mark or blank, or a flag column says so.
 
     Suppressed cells get the value 0 and the state ``secondary``; whoever asks for their value must look at the state.
     """
-    if flag:
-        text = pc.utf8_trim_whitespace(pc.fill_null(source.text(flag), ""))
-        hidden = np.asarray(pc.not_equal(text, "").to_numpy(), bool)
-    else:
-        column = source.column(value)
-        text = pc.utf8_trim_whitespace(pc.fill_null(column.cast(pa.string()), ""))
-        hidden = np.asarray(pc.is_in(text, value_set=pa.array(MARKS)).to_numpy(), bool)
+    hidden = source.flagged(flag) if flag else source.hidden(value)
+    source = source.settled([value])
     shown = pc.if_else(pa.array(~hidden), source.column(value).cast(pa.string()), "0")
-    clean = Source(source.columns.set_column(source.names.index(value), value, shown), source.place, source.decimal)
+    clean = replace(source, columns=source.columns.set_column(source.names.index(value), value, shown))
     table = read_cells(clean, by, CellColumns(value), replace(about, zeros=about.zeros or "known"))
     state = np.where(hidden[np.maximum(table.rows, 0)] & (table.rows >= 0), State.secondary, State.none)
     return replace(table, apriori=replace(table.apriori, state=state.astype(np.int8)))
@@ -97,12 +91,11 @@ def infer(
     knowledge: Knowledge | None = None,
     *,
     known: Known | None = None,
-    threads: int = 1,
-    tell: Tell,
+    run: Run = UNWATCHED,
 ) -> Intervals:
     """Work out the exact interval of every hidden cell from the published ones alone.
 
-    A first table that fits is found; everything else is a move from it. Published values may be rounded, so a relation
+    Any first table that fits will do; everything else is a move from it. Published values may be rounded, so a relation
     may be off by what rounding allows.
     """
     knowledge = knowledge or Knowledge()
@@ -126,9 +119,9 @@ def infer(
     bounds = _bounds(ties, knowledge)
     search = _Search.of(relations, target, allowed, every, bounds)
     low, high = value.copy(), value.copy()
-    many = int(unknown.sum())
+    n_unknown = int(unknown.sum())
     counts = ties.by_topic(tables.is_count)[every]
-    low[unknown], high[unknown] = (ends[:many] for ends in search.ends(tables, counts, threads, tell))
+    low[unknown], high[unknown] = (ends[:n_unknown] for ends in search.ends(tables, counts, run))
     return Intervals(ties, unknown, low, high)
 
 
@@ -177,47 +170,48 @@ class _Search:
         rows = np.flatnonzero(np.diff(part.indptr))
         return cls(sp.csr_array(part[rows]), target[rows], allowed[rows], *(ends[unknown] for ends in bounds))
 
-    def first_table(self) -> FloatArray:
+    def first_table(self, run: Run) -> FloatArray:
         """Return values that fit, or say that there are none."""
         scale = max(float(np.abs(self.target).max(initial=0)), 1.0)
         low, high = (self.target - self.allowed) / scale, (self.target + self.allowed) / scale
         nothing = np.zeros(self.matrix.shape[1])
-        found = solve(Program(self.matrix.astype(float), low, high, self.lower / scale, self.upper / scale, nothing))
-        if found.status is not Status.optimal:
+        program = Program(self.matrix.astype(float), low, high, self.lower / scale, self.upper / scale, nothing)
+        solution = solver.solve(program, run=run)
+        if solution.status is not Status.optimal:
             raise InputError(
                 "no table fits the published values and bounds: the published cells contradict each other, or a hidden "
                 "cell would have to be negative. Check the hierarchies, and for negative values give a lower bound"
             )
-        return found.x * scale
+        return solution.x * scale
 
-    def ends(self, tables: TableSet, counts: BoolArray, threads: int, tell: Tell) -> tuple[FloatArray, FloatArray]:
+    def ends(self, tables: TableSet, counts: BoolArray, run: Run) -> tuple[FloatArray, FloatArray]:
         """Return the least and the most of each x, as moves from a first table in grains.
 
         A relation that may be off gets a column of its own for that.
         """
-        grain = 1.0 if counts.all() else 10.0 ** -(max(t.decimals for t in tables.tables) + _SPARE)
-        start = np.rint(self.first_table() / grain) * grain
+        grain = 1.0 if counts.all() else 10.0 ** -(max(t.decimals for t in tables.tables) + SPARE)
+        start = np.rint(self.first_table(run) / grain) * grain
         loose = np.flatnonzero(self.allowed > grain / 2)
-        many, n = len(loose), self.matrix.shape[1]
-        slack = sp.csr_array((np.ones(many), (loose, np.arange(many))), shape=(self.matrix.shape[0], many))
+        slacks, n = len(loose), self.matrix.shape[1]
+        slack = sp.csr_array((np.ones(slacks), (loose, np.arange(slacks))), shape=(self.matrix.shape[0], slacks))
         off = (self.target - self.matrix @ start)[loose]
         down = np.concatenate([start - self.lower, self.allowed[loose] + off])
         up = np.concatenate([self.upper - start, self.allowed[loose] - off])
-        none = np.zeros(n + many, np.int64)
+        none = np.zeros(n + slacks, np.int64)
         problem = Problem(
-            np.arange(n + many),
+            np.arange(n + slacks),
             sp.csr_array(sp.hstack([self.matrix, slack], format="csr")).astype(np.int64),
             _whole(down / grain),
             _whole(up / grain),
             none,
             none,
             none,
-            np.concatenate([counts, np.zeros(many, bool)]),
+            np.concatenate([counts, np.zeros(slacks, bool)]),
         )
-        low, high = exact_moves(problem, threads=threads, tell=tell)
+        low, high = exact_moves(problem, run=run)
         return start + low[:n] * grain, start + high[:n] * grain
 
 
-def _whole(amount: FloatArray) -> Whole:
-    finite = np.clip(amount, 0, 2.0**60)
+def _whole(amount: FloatArray) -> LongArray:
+    finite = np.clip(amount, 0, _LONGEST)
     return np.where(np.isinf(amount), UNLIMITED, np.rint(finite)).astype(np.int64)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from cellguard.attack.echelon import echelon
-from cellguard.attack.exact import Move, fits
-from cellguard.attack.problem import Whole
-from cellguard.attack.reduction import Reduction
-from cellguard.table.facts import BoolArray
+from cellguard.moves.echelon import echelon
+from cellguard.moves.exact import Move, fits, room_of
+from cellguard.moves.reduction import Reduction
+from cellguard.types import BoolArray, LongArray
 
 
 class Ledger:
@@ -17,8 +16,8 @@ class Ledger:
     def __init__(self, reduction: Reduction) -> None:
         self.reduction = reduction
         self.form = echelon(reduction.matrix)
-        self.up: Whole = np.zeros(reduction.n, np.int64)
-        self.down: Whole = np.zeros(reduction.n, np.int64)
+        self.up: LongArray = np.zeros(reduction.n, np.int64)
+        self.down: LongArray = np.zeros(reduction.n, np.int64)
         self.moves: list[Move] = []
 
     def open_up(self) -> BoolArray:
@@ -54,21 +53,20 @@ class Ledger:
         self.down[move.variables] = np.maximum(self.down[move.variables], -reach)
 
     def _helps(self, move: Move) -> bool:
-        at, reach = move.variables, move.reach()
+        moving, reach = move.variables, move.reach()
         reduction = self.reduction
-        up = (reach > self.up[at]) & (self.open_up() | self.open_sliding())[at]
-        down = (-reach > self.down[at]) & (self.open_down() | self.open_sliding())[at]
-        needs = (reduction.need_up + reduction.need_down + reduction.sliding)[at] > 0
+        up = (reach > self.up[moving]) & (self.open_up() | self.open_sliding())[moving]
+        down = (-reach > self.down[moving]) & (self.open_down() | self.open_sliding())[moving]
+        needs = (reduction.need_up + reduction.need_down + reduction.sliding)[moving] > 0
         return bool(((up | down) & needs).any())
 
     def _holds(self, move: Move) -> bool:
         """Check the move exactly: M n = 0, within bounds, whole for counts."""
-        reduction, at = self.reduction, move.variables
-        part = reduction.matrix[:, at]
+        reduction, moving = self.reduction, move.variables
+        part = reduction.matrix[:, moving]
         # In floating point to a hair, and so without overflow in whole numbers.
         if float((abs(part) @ np.abs(move.n).astype(float)).max(initial=0)) > 2.0**62 or (part @ move.n).any():
             return False
-        if move.denominator != 1 and reduction.whole[at].any():
+        if move.denominator != 1 and reduction.whole[moving].any():
             return False
-        room = np.where(move.n > 0, reduction.up[at], reduction.down[at])
-        return fits(np.abs(move.n), room, move.denominator)
+        return fits(np.abs(move.n), room_of(move, reduction), move.denominator)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,11 @@ import numpy as np
 
 from cellguard.errors import InputError
 from cellguard.files.write import check_file, check_folder, csv_text, write_text
-
-Tell = Callable[[str], None]
+from cellguard.types import Run, Tell
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Attacked:
     """What to show, whether all is safe, and which files were written."""
 
     summary: dict[str, Any]
@@ -35,7 +33,7 @@ def run_audit(
     threads: int,
     accept_no_rules: bool = False,
     **foreign: Any,  # noqa: ANN401
-) -> Outcome:
+) -> Attacked:
     """Audit a folder, a job or tables made elsewhere."""
     if (path is None) == (not foreign["tables"]):
         raise InputError("give either an output folder or a job, or --table files made elsewhere")
@@ -57,36 +55,38 @@ def _own(
     *,
     force: bool,
     accept_no_rules: bool,
-) -> Outcome:
-    from cellguard.files.jobfile import Job
-    from cellguard.job import audit_folder, audit_job, release_job
+) -> Attacked:
+    from cellguard.files.folder import OutputFolder
+    from cellguard.job import audit_folder, audit_job
+    from cellguard.spec.jobfile import Job
 
-    exact = intervals is not None
+    exact, within = intervals is not None, Run(tell, threads=threads)
     if path.is_dir():
         if out:
             raise InputError("--out goes with a job; an output folder is written already")
-        done = audit_folder(path, intervals=exact, threads=threads, tell=tell)
+        outcome = audit_folder(path, intervals=exact, within=within)
     else:
         if out:
             check_folder(out, force=force)
-        done = audit_job(Job.load(path), intervals=exact, threads=threads, tell=tell)
-    found, tables, written = done.audit, done.audit.needs.tables, []
+        outcome = audit_job(Job.load(path), intervals=exact, accept_no_rules=accept_no_rules, within=within)
+    judged, written = outcome.protected.audit, []
+    tables = judged.needs.tables
     if intervals:
-        cells = np.flatnonzero(found.pattern.unknown).tolist()
-        rows = [(tables.cell_name(c), f"{found.lower[c]:.12g}", f"{found.upper[c]:.12g}") for c in cells]
+        cells = np.flatnonzero(judged.pattern.unknown).tolist()
+        rows = [(tables.cell_name(c), f"{judged.lower[c]:.12g}", f"{judged.upper[c]:.12g}") for c in cells]
         write_text(intervals, csv_text(("cell", "lower", "upper"), rows), force=force, confidential=True)
         written.append(f"intervals: {intervals} (confidential)")
-    safe = done.may_be_released(accept_no_rules=accept_no_rules)
+    safe = replace(outcome.protected, accept_no_rules=accept_no_rules).release is not None
     if out and safe:
-        for note in release_job(done, out, force=force, accept_no_rules=accept_no_rules, tell=tell):
+        for note in OutputFolder(out).write(outcome, force=force):
             click.echo(note, err=True)
         written.append(f"release and certificate: {out}")
-    return Outcome(done.summary(), safe, tuple(written))
+    return Attacked(outcome.summary, safe, tuple(written))
 
 
 def _foreign(
     tell: Tell, intervals: Path | None, force: bool, threads: int, out: Path | None, given: dict[str, Any]
-) -> Outcome:
+) -> Attacked:
     from cellguard.cli.foreign import Foreign, audit_foreign
 
     if out:
@@ -97,7 +97,7 @@ def _foreign(
         rows = [(i["cell"], _end(i["lower"]), _end(i["upper"])) for i in summary["intervals"]]
         write_text(intervals, csv_text(("cell", "lower", "upper"), rows), force=force, confidential=True)
         written.append(f"intervals: {intervals} (confidential)")
-    return Outcome(summary, summary["verdict"] in {"safe", "not exactly disclosed"}, tuple(written))
+    return Attacked(summary, summary["verdict"] in {"safe", "not exactly disclosed"}, tuple(written))
 
 
 def _end(number: float | None) -> str:

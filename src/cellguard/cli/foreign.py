@@ -10,27 +10,29 @@ from typing import Any
 import numpy as np
 
 from cellguard.attack.audit import audit
-from cellguard.attack.explain import explain
+from cellguard.attack.derivation import explain
 from cellguard.attack.foreign import Intervals, hidden_cells, infer, read_protected
-from cellguard.attack.known import read_known
+from cellguard.attack.totals import read_known
 from cellguard.errors import InputError, InternalError, did_you_mean
 from cellguard.headline import foreign
 from cellguard.hierarchy.build import TOTAL, by_digits
+from cellguard.hierarchy.codelists import read_levels, read_parents
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.hierarchy.hrc import read_hrc
 from cellguard.hierarchy.hush import may_be_values, suggested_column
-from cellguard.hierarchy.read import read_levels, read_parents
 from cellguard.protection import require
-from cellguard.results import Audited
+from cellguard.results.proven import Proven
 from cellguard.rules.assess import assess
 from cellguard.rules.simple import Given
 from cellguard.table.additivity import check_additive
 from cellguard.table.apriori import State
+from cellguard.table.binding import flat_dimension
 from cellguard.table.pattern import Pattern
-from cellguard.table.read import About, CellColumns, flat_dimension, read_cells
+from cellguard.table.read import About, CellColumns, read_cells
 from cellguard.table.source import Source, open_source
 from cellguard.table.table import Table
 from cellguard.table.tableset import assemble, link
+from cellguard.types import Run
 from cellguard.world.knowledge import Knowledge
 
 _MARK = "suppressed"
@@ -58,6 +60,8 @@ def audit_foreign(given: Foreign, *, threads: int, tell: Callable[[str], None]) 
     """Work out the intervals of all suppressed cells, and return them with a verdict."""
     sources = [open_source(path) for path in given.tables]
     _check_columns(given, sources)
+    figures = [name for name in (given.value, given.true) if name]
+    sources = [source.settled(name for name in figures if name in source.names) for source in sources]
     dimensions = {d.name: d for d in (_dimension(text, sources) for text in given.dims)}
     tables = []
     for path, source in zip(given.tables, sources, strict=True):
@@ -75,7 +79,7 @@ def audit_foreign(given: Foreign, *, threads: int, tell: Callable[[str], None]) 
             check_additive(table)
         raise InputError("no cell of these tables is suppressed; name the column that marks such cells with --flag")
     known = read_known(given.known, linked) if given.known else None
-    found = infer(linked, Knowledge(given.lower, given.upper), known=known, threads=threads, tell=tell)
+    found = infer(linked, Knowledge(given.lower, given.upper), known=known, run=Run(tell, threads=threads))
     return _summary(found)
 
 
@@ -104,8 +108,9 @@ def _audit_truth(given: Foreign, tables: list[Table], threads: int, tell: Callab
     known = read_known(given.known, needs.tables) if given.known else None
     sums = None if known is None else known.sums
     pattern = Pattern(needs.tables, needs.primary, hidden & ~needs.primary)
-    done = Audited(findings, audit(needs, pattern, known=sums, intervals=True, threads=threads, tell=tell), {}, known)
-    found, cells = done.audit, np.flatnonzero(hidden).tolist()
+    judged = audit(needs, pattern, known=sums, intervals=True, run=Run(tell, threads=threads))
+    done = Proven(findings, judged, known)
+    found, cells = judged, np.flatnonzero(hidden).tolist()
     ends = [(needs.tables.cell_name(c), _finite(found.lower[c]), _finite(found.upper[c])) for c in cells]
     return done.summary() | {"intervals": [{"cell": c, "lower": low, "upper": high} for c, low, high in ends]}
 

@@ -13,7 +13,7 @@ import numpy as np
 from cellguard.cli.init_records import TOTALS, column_key, dimension_names, draft_records_job, look_at, looks_like_cells
 from cellguard.cli.words import in_comment, text_of
 from cellguard.errors import InputError
-from cellguard.files.names import plain_name
+from cellguard.spec.names import plain_name
 from cellguard.table.facts import FloatArray
 from cellguard.table.source import Source, open_source
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from cellguard.cli.words import in_comment, text_of
 from cellguard.errors import InputError
-from cellguard.files.names import collision_fault, dimension_fault, plain_name
 from cellguard.microdata.sources import Opened, open_records, quoted
+from cellguard.spec.names import collision_fault, dimension_fault, plain_name
 
 TOTALS = ("Total", "TOTAL", "total", "_T", "All", "all", "Ensemble", "Sum", "T")
 _SAMPLE = 100_000

@@ -12,7 +12,7 @@ import click
 from cellguard.cli import cold
 
 if TYPE_CHECKING:
-    from cellguard.job import Tell
+    from cellguard.types import Tell
 
 _LOG_EVERY = 10.0
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +12,8 @@ from cellguard.errors import InputError, did_you_mean, listing
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
+
+    from cellguard.files.folder import OutputFolder
 
 MOST_ROWS, MOST_COLUMNS = 200, 14
 MARKS = {"published": "", "primary": "●", "secondary": "○", "unpublished": "–", "suppressed": "c"}
@@ -44,72 +44,55 @@ class View:
 
 def read_view(folder: Path, table: str | None, *, internal: bool) -> View:
     """Read one table of an output folder: as published, or with hidden or true values and marks."""
-    from cellguard.files.names import check_stored_names
+    from cellguard.files.folder import OutputFolder
+    from cellguard.spec.names import check_stored_names
 
-    perturbed, about = _tables(folder, internal)
+    output = OutputFolder(folder)
+    about = _tables(output, internal)
     name = _choose(table, list(about))
     by, checked = tuple(about[name]["by"]), about[name]["checked"]
     check_stored_names(folder, (name, *by))
     guarded = set(about[name]["guarded"])
-    rows = _rows(folder / ("internal" if internal else "release") / f"{name}.csv", set() if internal else guarded)
+    rows = output.rows(name, internal=internal, guarded=set() if internal else guarded)
+    noisy = internal and output.method == "perturb"
     try:
         codes = _codes(rows, by)
-        if perturbed and internal:
-            shown = _released(folder / "release" / f"{name}.csv", by, guarded)
+        if noisy:
+            released = (output.outside / f"{name}.csv").exists()
+            shown = set(_codes(output.rows(name, internal=False, guarded=guarded), by)) if released else None
             status = tuple(_perturbed_status(row, c, shown, checked) for row, c in zip(rows, codes, strict=True))
         else:
             status = tuple(row["status"] if internal else "suppressed" if row["flag"] else "published" for row in rows)
-        true = tuple(row["value"] for row in rows) if perturbed and internal else ()
+        true = tuple(row["value"] for row in rows) if noisy else ()
         value = tuple(row["perturbed"] if true else row["value"] for row in rows)
     except KeyError as error:
         raise InputError(f"{str(folder)!r} is damaged: table {name!r} has no column {error.args[0]!r}") from None
     except ValueError:
         raise InputError(f"{str(folder)!r} is damaged: table {name!r} has needs that are no numbers") from None
     occurring = {d: dict.fromkeys(c[i] for c in codes) for i, d in enumerate(by)}
-    depth = {d: _depths(folder / "internal", d, occurring[d]) for d in by}
-    return View(name, by, codes, value, status, depth, internal, perturbed, checked, true)
+    depth = {d: output.depths(d, occurring[d]) for d in by}
+    return View(name, by, codes, value, status, depth, internal, output.method == "perturb", checked, true)
 
 
-def _tables(folder: Path, internal: bool) -> tuple[bool, dict[str, Any]]:
-    """Return whether the tables were perturbed, and for each by what it is and whether it was checked."""
-    path = folder / "release" / "metadata.json"
-    if not path.is_file():
-        return True, _unreleased(folder, internal)
+def _tables(output: OutputFolder, internal: bool) -> dict[str, Any]:
+    """Return for each table by what it is, whether it was checked, and which codes are guarded."""
+    if not (output.outside / "metadata.json").is_file() and output.in_any_case:
+        if not internal:
+            raise InputError(
+                f"the tables in {str(output.path)!r} were not released; --internal shows them (confidential)"
+            )
+        return {name: about | {"guarded": []} for name, about in output.unreleased().items()}
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-        tables = {
+        return {
             name: {
                 "by": list(t["by"]),
                 "checked": not str(t.get("calibration", "")).endswith("NOT CHECKED"),
                 "guarded": list(t.get("guarded", [])),
             }
-            for name, t in about["tables"].items()
+            for name, t in output.about()["tables"].items()
         }
-        return about.get("method") == "perturb", tables
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"{str(folder)!r} is no output folder: release/metadata.json cannot be read") from None
-
-
-def _unreleased(folder: Path, internal: bool) -> dict[str, Any]:
-    """Return the tables of a perturbed set that was not released, as its job names them."""
-    from cellguard.files.folder import is_perturbed
-    from cellguard.files.yamlfile import read_yaml
-
-    if not is_perturbed(folder):
-        raise InputError(f"{str(folder)!r} is no output folder: release/metadata.json cannot be read")
-    if not internal:
-        raise InputError(f"the tables in {str(folder)!r} were not released; --internal shows them (confidential)")
-    job, _ = read_yaml(folder / "internal" / "job.yaml")
-    try:
-        checked = json.loads((folder / "internal" / "summary.json").read_text(encoding="utf-8")).get("checked", True)
-        return {t["name"]: {"by": list(t["by"]), "checked": checked, "guarded": []} for t in job["tables"]}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"{str(folder)!r} is damaged: job.yaml and summary.json do not name its tables") from None
-
-
-def _released(path: Path, by: Sequence[str], guarded: Collection[str]) -> set[tuple[str, ...]] | None:
-    """Return the codes of the cells that were released; None if nothing was."""
-    return set(_codes(_rows(path, guarded), by)) if path.exists() else None
+    except (KeyError, TypeError, AttributeError):
+        raise InputError(f"{str(output.path)!r} is no output folder: release/metadata.json cannot be read") from None
 
 
 def _codes(rows: Sequence[Mapping[str, str]], by: Sequence[str]) -> tuple[tuple[str, ...], ...]:
@@ -140,35 +123,6 @@ def _choose(table: str | None, names: Sequence[str]) -> str:
     if table not in names:
         raise InputError(f"no table {table!r}{did_you_mean(table, names)}")
     return table
-
-
-def _rows(path: Path, guarded: Collection[str] = ()) -> list[dict[str, str]]:
-    """Return the rows of a CSV file, without the guard of codes in the guarded columns."""
-    from cellguard.files.guard import unguarded
-
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-    except OSError as error:
-        raise InputError(f"cannot read {path.parent.name}/{path.name}: {error.strerror}") from None
-    return [row | {name: unguarded(row[name]) for name in guarded} for row in rows] if guarded else rows
-
-
-def _depths(inside: Path, dimension: str, codes: Mapping[str, None]) -> Mapping[str, int]:
-    """Return the depth of each code that occurs, in the hierarchy's order; without a hierarchy all are alike."""
-    path = inside / "hierarchies" / f"{dimension}.csv"
-    try:
-        if path.exists():
-            rows = _rows(path)
-        else:
-            rows = [row for row in _rows(inside / "hierarchies.csv") if row["dimension"] == dimension]
-    except InputError:  # a release may be looked at where its internal half is not
-        return dict.fromkeys(codes, 0)
-    depth: dict[str, int] = {}
-    for row in rows:
-        if row["code"] not in depth:
-            depth[row["code"]] = depth[row["parent"]] + 1 if row["parent"] in depth else 0
-    return {code: d for code, d in depth.items() if code in codes}
 
 
 def parse_where(given: Sequence[str]) -> dict[str, str]:

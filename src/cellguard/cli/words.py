@@ -1,4 +1,4 @@
-"""Words as a job file writes them, and as a terminal shows them."""
+"""Words as a job file writes them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,6 @@ import re
 from collections.abc import Iterable
 
 _YAML = {"yes", "no", "on", "off", "true", "false", "null", "y", "n"}
-
-
-def counted(many: int, one: str) -> str:
-    """Return a number with the word for what is counted, in the singular where there is one.
-
-    >>> counted(1, "relation"), counted(2000, "witness"), counted(0, "cell")
-    ('1 relation', '2,000 witnesses', '0 cells')
-    """
-    word = one if many == 1 else one + ("es" if one.endswith("s") else "s")
-    return f"{many:,} {word}"
 
 
 def in_comment(names: Iterable[str]) -> str:

@@ -9,23 +9,24 @@ from pathlib import Path
 
 from cellguard.errors import InputError, JobError, did_you_mean
 from cellguard.files.identity import check_identity
-from cellguard.files.jobfile import Job
 from cellguard.files.records import JobRecords, column_of, read_records, record_files
-from cellguard.files.specs import AlsoSpec, CellsSpec, DimensionSpec, RecodeSpec, TableSpec
 from cellguard.hierarchy.build import TOTAL, by_digits, flat
+from cellguard.hierarchy.code_order import in_code_order
+from cellguard.hierarchy.codelists import read_labels, read_levels, read_parents
 from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
 from cellguard.hierarchy.hrc import read_hrc
 from cellguard.hierarchy.hush import may_be_values
-from cellguard.hierarchy.order import in_code_order
-from cellguard.hierarchy.read import read_labels, read_levels, read_parents
 from cellguard.hierarchy.recode import cut, merge, to_level
 from cellguard.microdata.grouped import Grouped
 from cellguard.microdata.query import group_records
-from cellguard.microdata.text import Dialect
+from cellguard.reading.dialect import Dialect
 from cellguard.rules.rule import Rule
 from cellguard.rules.simple import Given
+from cellguard.spec.jobfile import Job
+from cellguard.spec.specs import AlsoSpec, CellsSpec, DimensionSpec, RecodeSpec, TableSpec
+from cellguard.table.binding import flat_dimension
 from cellguard.table.facts import Count
-from cellguard.table.read import About, CellColumns, flat_dimension, read_cells
+from cellguard.table.read import About, CellColumns, read_cells
 from cellguard.table.source import Source, open_source
 from cellguard.table.statements import read_apriori
 from cellguard.table.survey import light_weights

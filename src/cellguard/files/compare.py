@@ -17,11 +17,13 @@ import pyarrow.parquet as pq
 import scipy.sparse as sp
 import yaml
 
-from cellguard.attack.problem import listed_grains
 from cellguard.errors import InputError, listing
-from cellguard.files.jobfile import Job
-from cellguard.files.output import about_inputs, facts_of, hierarchies_text
+from cellguard.files.cells import facts_of
+from cellguard.files.certificate import about_inputs
+from cellguard.files.folder import hierarchies_text
+from cellguard.moves.problem import listed_grains
 from cellguard.rules.assess import Findings
+from cellguard.spec.jobfile import Job
 
 # Sums of many records may differ in the last bits of a float from run to run.
 _SAME = 1e-12

@@ -1,181 +1,258 @@
-"""Reading an output folder back: its tables, what was found unsafe, and which cells are hidden."""
+"""`OutputFolder`: the one layout of results. What may be published, what stays inside, and how both are read back.
+
+``release`` has a CSV file per table and ``metadata.json``; ``internal`` has the same tables with all that is known of
+each cell, the resolved job, the summary, the hierarchies, and whatever the method adds. docs/certificate.md describes
+it; `cellguard.verify` reads it with code of its own.
+"""
 
 from __future__ import annotations
 
+import csv
 import json
-from dataclasses import replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+import yaml
 
-from cellguard.errors import CellguardError, InputError
+from cellguard.errors import CellguardError, InputError, MissingExtra, NotProtected
 from cellguard.files import layout
-from cellguard.files.names import check_stored_names
-from cellguard.files.rulespec import parse_rule
-from cellguard.hierarchy.build import from_parents
+from cellguard.files.formats import write_formats
+from cellguard.files.guard import unguarded, written_codes
+from cellguard.files.stored import Stored, rebuild
+from cellguard.files.write import csv_text, whole_folder, write_json
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.protection import Requirements, require
-from cellguard.rules.assess import Findings, assess
-from cellguard.table.apriori import NUMBERS
-from cellguard.table.facts import BoolArray
-from cellguard.table.pattern import Pattern
-from cellguard.table.read import About, CellColumns, read_cells
-from cellguard.table.source import open_source
-from cellguard.table.table import Table
-from cellguard.table.tableset import TableSet, link
-from cellguard.world.knowledge import Knowledge
+from cellguard.protect.outcome import Outcome
+from cellguard.spec.names import check_names, check_stored_names
+from cellguard.spec.registry import find_method, method_names
+from cellguard.spec.yamlfile import read_yaml
+from cellguard.table.pattern import Release
 
 
-def read_folder(folder: str | Path) -> tuple[Findings, Requirements, Pattern]:
-    """Rebuild tables and rules from the stored facts, and the pattern from the stored statuses."""
-    refuse_perturbed(folder)
-    inside = Path(folder) / "internal"
-    try:
-        about = json.loads((inside / "certificate.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise InputError(f"{str(folder)!r} is no output folder: internal/certificate.json cannot be read") from None
-    try:
-        return _rebuild(inside, about)
-    except CellguardError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
-        raise InputError(f"{str(folder)!r} is damaged: its files do not fit together; see `cellguard verify`") from None
+@dataclass(frozen=True)
+class OutputFolder:
+    """The folder that a run writes, whole or not at all, and that others read.
 
+    Parameters
+    ----------
+    path
+        The folder itself, which holds ``release`` and ``internal``.
 
-def is_perturbed(folder: str | Path) -> bool:
-    """Tell whether the tables of an output folder were perturbed, as its release or its internal half says."""
-    for part, key in (("release/metadata.json", "method"), ("internal/summary.json", "step")):
+    Raises
+    ------
+    InputError
+        By every reader, if the folder is none, or its files do not fit together.
+
+    >>> OutputFolder("nowhere").about()
+    Traceback (most recent call last):
+    cellguard.errors.InputError: 'nowhere' is no output folder: release/metadata.json cannot be read
+    """
+
+    path: str | Path
+
+    @property
+    def inside(self) -> Path:
+        """The confidential half."""
+        return Path(self.path) / "internal"
+
+    @property
+    def outside(self) -> Path:
+        """The half that may be published."""
+        return Path(self.path) / "release"
+
+    def write(self, outcome: Outcome[Any], *, force: bool = False) -> list[str]:
+        """Write what a run gives, all or nothing; return what a person should know of it.
+
+        Without a release there is nothing to write, unless the method keeps what it found inside in any case.
+        """
+        method = outcome.method
+        if outcome.release is None and not method.in_any_case:
+            unruled = outcome.verdict.kind == "no rule"
+            cure = "; give every table `rules`, or say that you accept it without" if unruled else ""
+            raise NotProtected(f"nothing is released: {outcome.verdict.text}{cure}")
+        check_names(outcome.protected.tables)
+        pages, notes = _pages(outcome)
+        with whole_folder(self.path, force=force) as made:
+            if outcome.release is not None:
+                more = {table.name: method.about(outcome, table.name) for table in outcome.release.tables}
+                write_release(made / "release", outcome.release, more, raw_codes=outcome.job.raw_codes)
+                write_formats(made / "release", outcome.release, outcome.job.formats)
+            _write_inside(made / "internal", outcome)
+            for name, page in pages.items():
+                (made / name).write_text(page, encoding="utf-8")
+            method.seal(outcome, made)
+        return notes
+
+    def about(self) -> dict[str, Any]:
+        """Return the release's metadata: the tables by name. The folder may also be a ``release`` by itself."""
+        paths = [self.outside / "metadata.json", Path(self.path) / "metadata.json"]
+        path = next((p for p in paths if p.is_file()), None)
+        document = None if path is None else _read_json(path)
+        if not isinstance(document, dict) or not isinstance(document.get("tables"), dict):
+            raise InputError(f"{str(self.path)!r} is no output folder: release/metadata.json cannot be read")
+        return document
+
+    @property
+    def method(self) -> str:
+        """The method, as its release or its internal half says; all that hide cells are `suppress` to a reader."""
+        for path, key in ((self.outside / "metadata.json", "method"), (self.inside / "summary.json", "step")):
+            document = _read_json(path) if path.is_file() else None
+            if isinstance(document, dict) and document.get(key) in method_names():
+                return str(document[key])
+        return "suppress"
+
+    @property
+    def in_any_case(self) -> bool:
+        """Whether the method keeps what it found inside even if nothing is released."""
+        return self.inside.is_dir() and bool(getattr(find_method(self.method), "in_any_case", False))
+
+    def certificate(self) -> dict[str, Any]:
+        """Return the certificate; only what hides cells has one."""
+        path = self.inside / "certificate.json"
+        document = _read_json(path) if path.is_file() else None
+        if isinstance(document, dict):
+            return document
+        self.refuse_uncertified()
+        raise InputError(f"{str(self.path)!r} is no output folder: internal/certificate.json cannot be read")
+
+    def refuse_uncertified(self) -> None:
+        """Refuse a folder of a method that gives no certificate."""
+        if self.method != "suppress":
+            done = find_method(self.method).participle
+            raise InputError(
+                f"the tables in {str(self.path)!r} were {done}, not suppressed: there is no pattern and no "
+                "certificate; what the checks found is in internal/findings.json, and `cellguard show` shows the tables"
+            )
+
+    def stored(self) -> Stored:
+        """Return tables, rules, requirements and pattern, worked out again from the stored facts."""
+        certificate = self.certificate()
         try:
-            about = json.loads((Path(folder) / part).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            continue
-        if isinstance(about, dict) and about.get(key) == "perturb":
-            return True
-    return False
+            return rebuild(self.inside, certificate)
+        except CellguardError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+            raise InputError(
+                f"{str(self.path)!r} is damaged: its files do not fit together; see `cellguard verify`"
+            ) from None
+
+    def statuses(self) -> dict[str, dict[str, str]]:
+        """Return for each table the status of each cell, by its name."""
+        certificate = self.certificate()
+        try:
+            tables = {str(spec["name"]): list(spec["by"]) for spec in certificate["tables"]}
+        except (KeyError, TypeError):
+            raise InputError(
+                f"{str(self.path)!r} is no output folder: internal/certificate.json cannot be read"
+            ) from None
+        check_stored_names(self.path, [name for table, by in tables.items() for name in (table, *by)])
+        statuses = {}
+        for table, by in tables.items():
+            columns = layout.cells(by)[: len(by)]
+            rows = self.rows(table, internal=True)
+            statuses[table] = {"/".join(row[c] for c in columns): row["status"] for row in rows}
+        return statuses
+
+    def rows(self, table: str, *, internal: bool, guarded: Collection[str] = ()) -> list[dict[str, str]]:
+        """Return the rows of a table, without the guard of codes in the guarded columns."""
+        rows = _read_rows((self.inside if internal else self.outside) / f"{table}.csv")
+        return [row | {name: unguarded(row[name]) for name in guarded} for row in rows] if guarded else rows
+
+    def depths(self, dimension: str, codes: Collection[str]) -> Mapping[str, int]:
+        """Return the depth of each given code, in the hierarchy's order; without a hierarchy all are alike."""
+        path = self.inside / "hierarchies" / f"{dimension}.csv"
+        if not path.is_file():  # a release may be looked at where its internal half is not
+            return dict.fromkeys(codes, 0)
+        depth: dict[str, int] = {}
+        for row in _read_rows(path):
+            if row["code"] not in depth:
+                depth[row["code"]] = depth[row["parent"]] + 1 if row["parent"] in depth else 0
+        return {code: level for code, level in depth.items() if code in codes}
+
+    def unreleased(self) -> dict[str, Any]:
+        """Return the tables of a set that was not released, as its job names them, and whether it was checked."""
+        job, _ = read_yaml(self.inside / "job.yaml")
+        try:
+            checked = json.loads((self.inside / "summary.json").read_text(encoding="utf-8")).get("checked", True)
+            return {t["name"]: {"by": list(t["by"]), "checked": checked} for t in job["tables"]}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            raise InputError(
+                f"{str(self.path)!r} is damaged: job.yaml and summary.json do not name its tables"
+            ) from None
 
 
-def refuse_perturbed(folder: str | Path) -> None:
-    """Refuse an output folder whose tables were perturbed, where a pattern or a certificate is wanted."""
-    if is_perturbed(folder):
-        raise InputError(
-            f"the tables in {str(folder)!r} were perturbed, not suppressed: there is no pattern and no certificate; "
-            f"what the checks found is in internal/findings.json, and `cellguard show` shows the tables"
-        )
+def write_release(
+    folder: Path, published: Release, more: Mapping[str, Mapping[str, Any]], *, raw_codes: bool = False
+) -> None:
+    """Write the publishable half; it takes a `Release`, so there is no hidden value to let out.
+
+    ``more`` is what the metadata say of each table beyond what they say of every one.
+    """
+    folder.mkdir()
+    about = {}
+    for table in published.tables:
+        flags = np.where(table.suppressed, "c", "")
+        codes, guarded = written_codes(table, raw=raw_codes)
+        rows = zip(*codes, table.value, flags.tolist(), strict=True)
+        (folder / f"{table.name}.csv").write_text(csv_text(layout.released(table.by), rows), encoding="utf-8")
+        about[table.name] = {
+            "by": list(table.by),
+            "response": table.response,
+            "population": table.population,
+            "decimals": table.decimals,
+            "cells": len(table),
+            "suppressed": int(table.suppressed.sum()),
+            **more.get(table.name, {}),
+            **({"guarded": guarded} if guarded else {}),
+        }
+    said = next((table["method"] for table in more.values() if "method" in table), None)
+    write_json(folder / "metadata.json", ({"method": said} if said else {}) | {"tables": about})
 
 
-def _rebuild(inside: Path, about: dict[str, Any]) -> tuple[Findings, Requirements, Pattern]:
-    attack, specs, equations = about["attack"], about["tables"], about["equations"]
-    check_stored_names(inside.parent, [name for spec in specs for name in (spec["name"], *spec["by"])])
-    dimensions = {name: _read_dimension(inside, name) for spec in specs for name in spec["by"]}
-    statuses = [open_source(inside / f"{spec['name']}.csv").text("status").to_pylist() for spec in specs]
-    tables = [
-        _read_table(inside, spec, dimensions, np.array(status) == "unpublished")
-        for spec, status in zip(specs, statuses, strict=True)
+def _write_inside(folder: Path, outcome: Outcome[Any]) -> None:
+    folder.mkdir(mode=0o700)
+    outcome.method.write_internal(outcome, folder)
+    (folder / "hierarchies").mkdir()
+    for dimension in {d.name: d for table in outcome.protected.tables for d in table.dimensions}.values():
+        text = hierarchies_text(dimension)
+        (folder / "hierarchies" / f"{dimension.name}.csv").write_text(text, encoding="utf-8")
+    resolved = yaml.safe_dump(outcome.job.model_dump(), sort_keys=False, allow_unicode=True)
+    (folder / "job.yaml").write_text(resolved, encoding="utf-8")
+    write_json(folder / "summary.json", outcome.summary)
+
+
+def _pages(outcome: Outcome[Any]) -> tuple[Mapping[str, str], list[str]]:
+    """Return the reports by their path in the folder, if the job wants them and can have them, and notes."""
+    if "html" not in outcome.job.formats:
+        return {}, []
+    try:
+        return outcome.method.pages(outcome), []
+    except MissingExtra as error:
+        return {}, [str(error)]
+
+
+def hierarchies_text(dimension: Dimension) -> str:
+    """Return what is stored of a dimension."""
+    rows = [
+        (number, code, h.parent_of(code) or "", dimension.labels.get(code, ""))
+        for number, h in enumerate(dimension.hierarchies)
+        for code in h.codes
     ]
-    linked = link(tables, equations)
-    rules = {spec["name"]: [parse_rule(rule) for rule in spec["rules"]] for spec in specs}
-    findings = assess(linked, rules)
-    needs = require(findings, replace(_knowledge(attack), crossing=about["crossing"] == "checked"))
-    hidden, seen = np.zeros(len(linked), bool), np.zeros(len(linked), bool)
-    for spec, status, cells in zip(specs, statuses, linked.cells_of, strict=True):
-        hidden[cells] |= np.isin(status, ["primary", "secondary"])
-        shown = np.flatnonzero(np.array(status) != "unpublished")
-        seen[cells[shown[_shown(inside.parent / "release" / f"{spec['name']}.csv", len(shown))]]] = True
-    hidden &= ~seen
-    return findings, needs, Pattern(linked, needs.primary & hidden, hidden & ~needs.primary)
+    return csv_text(("hierarchy", "code", "parent", "label"), rows)
 
 
-def _shown(path: Path, rows: int) -> BoolArray:
-    """Tell which rows of a released table show a value, which is all that an attacker goes by."""
-    value = open_source(path).text("value").to_pylist()
-    if len(value) != rows:
-        raise InputError(f"{path.name} in the release does not have the cells of the table; see `cellguard verify`")
-    return np.array([bool(text) for text in value], bool)
-
-
-def read_known_sums(folder: str | Path, tables: TableSet) -> sp.csr_array | None:
-    """Return the sums of distinct cells that the certificate says an attacker has from elsewhere, one row each."""
-    about = json.loads((Path(folder) / "internal" / "certificate.json").read_text(encoding="utf-8"))
-    sums = about.get("known") or []
-    if not sums:
+def _read_json(path: Path) -> object:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return None
+
+
+def _read_rows(path: Path) -> list[dict[str, str]]:
     try:
-        cells = [int(tables.cells_of[table][row]) for terms in sums for table, row in terms]
-    except (TypeError, ValueError, IndexError):
-        raise InputError(
-            f"{str(folder)!r} is damaged: its known totals name no cells; see `cellguard verify`"
-        ) from None
-    number = np.repeat(np.arange(len(sums)), [len(terms) for terms in sums])
-    return sp.csr_array((np.ones(len(cells)), (number, cells)), shape=(len(sums), len(tables)))
-
-
-def read_statuses(folder: str | Path) -> dict[str, dict[str, str]]:
-    """Return for each table of an output folder the status of each cell, by its name."""
-    refuse_perturbed(folder)
-    inside = Path(folder) / "internal"
-    try:
-        specs = json.loads((inside / "certificate.json").read_text(encoding="utf-8"))["tables"]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise InputError(f"{str(folder)!r} is no output folder: internal/certificate.json cannot be read") from None
-    check_stored_names(folder, [name for spec in specs for name in (spec["name"], *spec["by"])])
-    found = {}
-    for spec in specs:
-        source = open_source(inside / f"{spec['name']}.csv")
-        columns = layout.cells(spec["by"])[: len(spec["by"])]
-        codes = zip(*(source.text(name).to_pylist() for name in columns), strict=True)
-        statuses = source.text("status").to_pylist()
-        found[spec["name"]] = dict(zip(map("/".join, codes), statuses, strict=True))
-    return found
-
-
-def _read_dimension(inside: Path, name: str) -> Dimension:
-    source = open_source(inside / "hierarchies" / f"{name}.csv")
-    columns = [source.text(column).to_pylist() for column in ("hierarchy", "code", "parent", "label")]
-    rows = list(zip(*columns, strict=True))
-    labels = {code: label for _, code, _, label in rows if label}
-    numbers = dict.fromkeys(number for number, *_ in rows)
-    trees = [from_parents([(c, p) for n, c, p, _ in rows if n == number], labels=labels) for number in numbers]
-    return Dimension(name, *trees)
-
-
-def _read_table(inside: Path, spec: dict[str, Any], dimensions: dict[str, Dimension], unpublished: BoolArray) -> Table:
-    source = open_source(inside / "facts" / f"{spec['name']}.parquet")
-    codes = layout.facts(spec["by"])
-    tops = sorted((n for n in source.names if n.startswith("top")), key=lambda n: int(n.removeprefix("top")))
-    counted = source.column("count").null_count < len(source)
-    marks = tuple(n for n in source.names if n.startswith("mark:"))
-    columns = CellColumns(
-        "total",
-        "count" if counted else None,
-        top=tuple(tops),
-        status="state",
-        marks=marks,
-        base="base" if "base" in source.names else None,
-        excess=tuple(name.replace("top", "excess") for name in tops if name.replace("top", "excess") in source.names),
-        unwaived=("unwaived1",) if "unwaived1" in source.names else (),
-        requested="requested" if "requested" in source.names else None,
-        origin="stored",
-        **{n: n for n in NUMBERS},
-    )
-    about = About(
-        spec["name"], spec["response"], spec["population"], spec["count"], spec["decimals"], "known", spec["tolerance"]
-    )
-    table = read_cells(source, {c: dimensions[name] for c, name in zip(codes, spec["by"], strict=True)}, columns, about)
-    if (np.diff(table.rows) < 0).any():
-        raise InputError(
-            f"the rows of table {table.name!r} are not in the order of its hierarchies, which may disclose something; "
-            "protect it again"
-        )
-    renamed = {name.removeprefix("mark:"): mark for name, mark in table.facts.marks.items()}
-    # A cell is unpublished by its state, which is in the facts, or by a level of which no cell is shown.
-    shown = {d.name: set(d.level[c[~unpublished]].tolist()) for d, c in zip(table.dimensions, table.codes, strict=True)}
-    levels = {name: sorted(found) for name, found in shown.items()}
-    return replace(table, zeros=spec["zeros"], facts=replace(table.facts, marks=renamed), levels=levels)
-
-
-def _knowledge(attack: dict[str, Any]) -> Knowledge:
-    lower = -np.inf if attack["lower"] == "unbounded" else float(attack["lower"])
-    upper = np.inf if attack["upper"] == "unbounded" else float(attack["upper"])
-    return Knowledge(lower, upper, None if attack["percent"] is None else float(attack["percent"]))
+        with path.open(newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+    except OSError as error:
+        raise InputError(f"cannot read {path.parent.name}/{path.name}: {error.strerror}") from None

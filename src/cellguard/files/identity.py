@@ -9,9 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from cellguard.errors import JobError
-from cellguard.files.jobfile import Job
 from cellguard.files.records import column_of
-from cellguard.files.specs import CellsSpec, DimensionSpec, TableSpec
+from cellguard.spec.jobfile import Job
+from cellguard.spec.specs import CellsSpec, DimensionSpec, TableSpec
 
 
 def check_identity(job: Job) -> None:

@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cellguard.errors import InputError
-from cellguard.files.jobfile import Job
-from cellguard.files.specs import DimensionSpec, MicrodataSpec, TableSpec
+from cellguard.hierarchy.code_order import in_code_order
 from cellguard.hierarchy.edges import Edge
 from cellguard.hierarchy.hierarchy import Hierarchy, grow
-from cellguard.hierarchy.order import in_code_order
-from cellguard.microdata.check import Checked, check_codes, check_records
+from cellguard.microdata.checked import Checked, check_codes, check_records
 from cellguard.microdata.grouped import COUNT
 from cellguard.microdata.rda import Metadata, OutsideFile, read_code_list, read_rda
 from cellguard.microdata.roles import MISSING_CODE, Missing, Roles
 from cellguard.microdata.sources import open_records
+from cellguard.reading.dialect import Dialect
+from cellguard.spec.jobfile import Job
+from cellguard.spec.specs import DimensionSpec, MicrodataSpec, TableSpec
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +94,7 @@ def read_records(job: Job) -> JobRecords | None:
         job.path(spec.source),
         query=spec.query,
         layout=metadata.layout if metadata else None,
-        delimiter=spec.delimiter,
-        decimal=spec.decimal,
-        encoding=spec.encoding,
+        dialect=Dialect(spec.delimiter, spec.decimal, spec.encoding),
     )
     request = spec.request or _said(metadata, "request")
     roles = Roles(

@@ -12,20 +12,21 @@ import numpy.typing as npt
 from cellguard.errors import InputError, JobError
 from cellguard.files.build import build_dimensions, input_digests, refuse_changed
 from cellguard.files.identity import check_identity
-from cellguard.files.jobfile import Job
 from cellguard.files.records import JobRecords, column_of, read_records
-from cellguard.files.specs import TableSpec
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.microdata.grouped import COUNT
 from cellguard.microdata.query import read_units
-from cellguard.protect.perturb.attributes import Definitions, define
-from cellguard.protect.perturb.incidence import CalibrationTable, calibration_table
-from cellguard.protect.perturb.respondents import Respondents
-from cellguard.protect.perturb.rule import NoiseRule
-from cellguard.protect.perturb.strata import Strata, by_column, by_need
+from cellguard.protect.perturb.cells.calibration import CalibrationTable, calibration_table
+from cellguard.protect.perturb.cells.noise_rule import NoiseRule
+from cellguard.protect.perturb.cells.respondents import Respondents
+from cellguard.protect.perturb.draw.attributes import Definitions, define
+from cellguard.protect.perturb.draw.strata import Strata, by_column, by_need
+from cellguard.protect.perturb.spec import PerturbSpec
 from cellguard.rules.linear import Dominance, PPercent, PriorPosterior
 from cellguard.rules.rule import Rule
 from cellguard.rules.simple import MinFrequency
+from cellguard.spec.jobfile import Job
+from cellguard.spec.specs import TableSpec
 from cellguard.table.facts import FloatArray
 
 
@@ -69,8 +70,8 @@ def read_calibration(job: Job, *, drawing: bool = True) -> Calibration:
 
 def _strata(job: Job, read: JobRecords, records: Respondents, tables: tuple[CalibrationTable, ...]) -> Strata | None:
     """Return the classes of respondents that have a mu of their own, if the job wants any."""
-    spec = job.perturb
-    if spec is None or spec.strata is None:
+    spec = PerturbSpec.of(job)
+    if spec.strata is None:
         return None
     column = spec.strata.column
     if column is None:
@@ -88,7 +89,7 @@ def _strata(job: Job, read: JobRecords, records: Respondents, tables: tuple[Cali
 def noise_rule(spec: TableSpec) -> NoiseRule:
     """Return the rule of a perturbed table: n and p from its dominance, p % or prior-posterior rule.
 
-    >>> from cellguard.files.specs import TableSpec
+    >>> from cellguard.spec.specs import TableSpec
     >>> table = {"name": "t", "by": ["r"], "value": "x", "protect": {"method": "perturb"}}
     >>> str(noise_rule(TableSpec.model_validate({**table, "rules": [{"p_percent": 20}]})))
     'n = 2, p = 20, q = 100'

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from cellguard.attack.audit import Audit
 from cellguard.files.write import csv_text
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.world.atoms import Positions
+from cellguard.types import Positions
 from cellguard.world.views import Labels
 from cellguard.world.world import World
 

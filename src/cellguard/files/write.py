@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import json
+import math
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 
 from cellguard.errors import InputError
@@ -140,6 +143,24 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     writer.writerow(header)
     writer.writerows(rows)
     return "".join(out)
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write plain data as JSON."""
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def plain(number: Decimal) -> str:
+    """Write a decimal without an exponent and without zeros that say nothing."""
+    text = f"{number:f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) or "0"
+
+
+def plain_number(value: float) -> str:
+    """Write a number as `plain` does; infinite ends are inf and -inf."""
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return plain(Decimal(repr(float(value))))
 
 
 class _Lines(list[str]):

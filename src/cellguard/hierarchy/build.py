@@ -25,10 +25,17 @@ def flat(codes: Iterable[str], *, total: str = TOTAL, labels: Mapping[str, str] 
 
 
 def from_parents(
-    pairs: Iterable[tuple[str, str]], *, source: str = "", first: int = 1, labels: Mapping[str, str] = NOTHING
+    pairs: Iterable[tuple[str, str]],
+    *,
+    source: str = "",
+    lines: Sequence[int] = (),
+    labels: Mapping[str, str] = NOTHING,
 ) -> Hierarchy:
-    """Return the hierarchy of (code, parent) pairs; the total is the code with a blank parent."""
-    where = _lines(source, first)
+    """Return the hierarchy of (code, parent) pairs; the total is the code with a blank parent.
+
+    Errors name the file that is the ``source`` and the rows' ``lines`` in it.
+    """
+    where = _lines(source, lines)
     return grow([Edge(code, parent, where(i)) for i, (code, parent) in enumerate(pairs)], labels=labels)
 
 
@@ -37,7 +44,7 @@ def from_levels(
     *,
     total: str = TOTAL,
     source: str = "",
-    first: int = 1,
+    lines: Sequence[int] = (),
     labels: Mapping[str, str] = NOTHING,
 ) -> Hierarchy:
     """Return the hierarchy of rows with one column a level, coarsest first.
@@ -49,7 +56,7 @@ def from_levels(
     >>> [(code, h.parent_of(code)) for code in h.codes]
     [('Total', None), ('A', 'Total'), ('A1', 'A'), ('A2', 'A'), ('B', 'Total')]
     """
-    where = _lines(source, first)
+    where = _lines(source, lines)
     rows = list(rows)
     hushed = bool(source) and _seem_data(rows)
     edges: dict[tuple[str, str], Edge] = {}
@@ -78,9 +85,9 @@ def by_digits(
     >>> h.codes
     ('Total', '1', '10', '1011', '1012', '2')
     """
-    at = f"dimension {name!r}: " if name else ""
+    whose = f"dimension {name!r}: " if name else ""
     if not digits or min(digits) < 1:
-        raise HierarchyError(f"{at}digits must be whole numbers above 0, one a level, not {list(digits)}")
+        raise HierarchyError(f"{whose}digits must be whole numbers above 0, one a level, not {list(digits)}")
     ends = list(accumulate(digits))
     rows = []
     for code in codes:
@@ -88,7 +95,7 @@ def by_digits(
             continue
         if len(code) not in ends:
             raise HierarchyError(
-                f"{at}{'a code' if hushed else f'the code {code!r}'} has {len(code)} characters, but digits "
+                f"{whose}{'a code' if hushed else f'the code {code!r}'} has {len(code)} characters, but digits "
                 f"{list(digits)} allow only {', '.join(map(str, ends))}"
             )
         rows.append([code[:end] for end in ends if end <= len(code)])
@@ -105,7 +112,7 @@ def _seem_data(rows: Sequence[Sequence[str]]) -> bool:
 
 def _path(row: Sequence[str], total: str, where: str, *, hushed: bool = False) -> list[str]:
     """Return the codes of one row from the top: blanks at the right and repeated codes say nothing new."""
-    at = f"{where}: " if where else ""
+    place = f"{where}: " if where else ""
     path: list[str] = []
     ended = False
 
@@ -117,22 +124,23 @@ def _path(row: Sequence[str], total: str, where: str, *, hushed: bool = False) -
             ended = True
         elif ended:
             raise HierarchyError(
-                f"{at}{the_code(code)} follows a blank level; leave blanks only at the right, or repeat the code above"
+                f"{place}{the_code(code)} follows a blank level; leave blanks only at the right, "
+                "or repeat the code above"
             )
         elif not path or path[-1] != code:
             path.append(code)
     if not path:
-        raise HierarchyError(f"{at}the row is blank; give it a code or delete it")
+        raise HierarchyError(f"{place}the row is blank; give it a code or delete it")
     if total in path:
-        raise HierarchyError(f"{at}the total {total!r} does not belong into a levels file; leave out its column")
+        raise HierarchyError(f"{place}the total {total!r} does not belong into a levels file; leave out its column")
     if len(set(path)) < len(path):
         again = next(code for code in path if path.count(code) > 1)
-        raise HierarchyError(f"{at}{the_code(again)} stands under itself: a cycle")
+        raise HierarchyError(f"{place}{the_code(again)} stands under itself: a cycle")
     return path
 
 
-def _lines(source: str, first: int) -> Callable[[int], str]:
+def _lines(source: str, lines: Sequence[int]) -> Callable[[int], str]:
     def where(index: int) -> str:
-        return f"{source} line {index + first}" if source else ""
+        return f"{source} line {lines[index] if lines else index + 1}" if source else ""
 
     return where

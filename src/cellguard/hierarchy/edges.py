@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cellguard.errors import HierarchyError, did_you_mean
-from cellguard.hierarchy.hush import is_number, named
+from cellguard.hierarchy.hush import named
+from cellguard.reading.vocabulary import is_number
 
 _FEW = 5
 

@@ -10,7 +10,8 @@ from cellguard.hierarchy.build import TOTAL
 from cellguard.hierarchy.edges import Edge
 from cellguard.hierarchy.hierarchy import NOTHING, Hierarchy, grow
 from cellguard.hierarchy.hush import named
-from cellguard.hierarchy.read import read_text
+from cellguard.reading.csvfile import text_lines
+from cellguard.reading.encodings import read_text
 
 
 def read_hrc(
@@ -36,7 +37,7 @@ def parse_hrc(
         raise HierarchyError("the lead string of a .hrc file must not be empty; it is usually '@'")
     edges = [Edge(total, "")]
     above = [total]
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text_lines(text), 1):
         code = line.rstrip()
         if not code:
             continue

@@ -9,27 +9,17 @@ number needs more evidence than a word. Where there is none, messages tell the l
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from cellguard.errors import did_you_mean
+from cellguard.reading.vocabulary import is_number
 
-_NUMBER = re.compile(r"[\s€$£%+.,-]*\d[\d.,'_\s]*([eE][+-]?\d+)?[\s€$£%+-]*")
 _MOSTLY, _NEARLY_ALL = 0.5, 0.9
 _SAMPLE, _KNOWN, _NEAR = 10, 5_000, 0.6
 _FEW_WORDS = 5
 _MOST_NUMBERS = 1_000
 _TIMES, _TIMES_EQUAL = 20, 3  # how often a number that is a code comes on average; the same, if all have as many digits
-
-
-def is_number(text: str) -> bool:
-    """Tell whether a text is a number, however it is written; a class of sizes is none.
-
-    >>> [is_number(text) for text in ("1 234,50", "-3e5", "01", "10-49", "A1", "")]
-    [True, True, True, False, False, False]
-    """
-    return bool(_NUMBER.fullmatch(text))
 
 
 def named(code: str, where: str) -> str:

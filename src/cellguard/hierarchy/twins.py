@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from cellguard.hierarchy.hush import is_number, may_be_values
+from cellguard.hierarchy.hush import may_be_values
+from cellguard.reading.vocabulary import is_number
 
 _SHOWN = 3
 

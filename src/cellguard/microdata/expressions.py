@@ -8,23 +8,30 @@ from dataclasses import dataclass
 from cellguard.errors import InputError
 from cellguard.microdata.roles import MISSING_CODE, Roles
 from cellguard.microdata.sources import Opened, quoted
+from cellguard.reading.decimals import MAYBE_THOUSANDS, WITH_COMMA, WITH_POINT
+from cellguard.reading.vocabulary import MISSING, NO, YES, YES_OR_NO
 
-_NOTHING = ("", "nan", "na", "n/a", "null", "none", ".")
-_TRUE = ("1", "true", "yes", "y", "t")
-_FALSE = ("0", "false", "no", "n", "f", "")
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _BROKEN = ("FLOAT", "DOUBLE", "DECIMAL")
-_SEPARATORS = "write numbers without thousands separators, units or signs of suppression"
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A condition under which an entry of a column is wrong, and what to say; ``odd`` finds the other decimal mark."""
+    """A condition under which an entry of a column is wrong, and what to say.
+
+    Of a column whose entries should be numbers, ``text`` reads an entry as it is written.
+    """
 
     column: str
     condition: str
     words: str
-    odd: str | None = None
+    text: str | None = None
+
+    def marks(self) -> list[str]:
+        """Return the SQL of the three counts of `Marks`, for a column of numbers."""
+        return [
+            f"count_if(regexp_matches({self.text}, {quoted(p)}))" for p in (WITH_POINT, WITH_COMMA, MAYBE_THOUSANDS)
+        ]
 
 
 @dataclass(frozen=True)
@@ -56,13 +63,13 @@ class Expressions:
         return " AND ".join(f"NOT ({drop.condition})" for drop in self.drops if drop.leaves) or "true"
 
 
-def express(opened: Opened, roles: Roles) -> Expressions:
+def express(opened: Opened, roles: Roles, decimal: str) -> Expressions:
     """Return the SQL of all roles; a column that does not exist or is of the wrong kind is an error."""
     faults: list[Fault] = []
     drops: list[Drop] = []
     codes = tuple(_code(opened, roles, name, faults, drops) for name in roles.dimensions)
-    values = tuple(_value(opened, roles, name, faults, drops) for name in roles.responses)
-    weight = _weight(opened, roles, faults, drops) if roles.weight else None
+    values = tuple(_value(opened, roles, name, decimal, faults, drops) for name in roles.responses)
+    weight = _weight(opened, roles, decimal, faults, drops) if roles.weight else None
     respondent = _identity(opened, roles.respondent, "the respondent", faults) if roles.respondent else None
     holding = _holding(opened, roles, respondent, faults, drops) if roles.holding else respondent
     waived = _mark(opened, roles.waiver, (), faults) if roles.waiver else "false"
@@ -90,8 +97,8 @@ def _code(opened: Opened, roles: Roles, name: str, faults: list[Fault], drops: l
     return text
 
 
-def _value(opened: Opened, roles: Roles, name: str, faults: list[Fault], drops: list[Drop]) -> str:
-    number, missing = _number(opened, roles, name, faults)
+def _value(opened: Opened, roles: Roles, name: str, decimal: str, faults: list[Fault], drops: list[Drop]) -> str:
+    number, missing = _number(opened, roles, name, decimal, faults)
     if roles.missing.value == "error":
         cure = "give it, or say `missing: {value: drop}` or `zero`"
         faults.append(Fault(name, missing, f"the value is missing (blank or NaN); {cure}"))
@@ -103,16 +110,16 @@ def _value(opened: Opened, roles: Roles, name: str, faults: list[Fault], drops: 
     return number
 
 
-def _weight(opened: Opened, roles: Roles, faults: list[Fault], drops: list[Drop]) -> str:
+def _weight(opened: Opened, roles: Roles, decimal: str, faults: list[Fault], drops: list[Drop]) -> str:
     name = str(roles.weight)
-    number, missing = _number(opened, roles, name, faults)
+    number, missing = _number(opened, roles, name, decimal, faults)
     faults.append(Fault(name, missing, "the weight is missing (blank or NaN); give every record its weight"))
     faults.append(Fault(name, f"{number} < 0", "a weight must not be below 0"))
     drops.append(Drop(f"{number} = 0", f"a weight of 0 in {name!r}"))
     return number
 
 
-def _number(opened: Opened, roles: Roles, name: str, faults: list[Fault]) -> tuple[str, str]:
+def _number(opened: Opened, roles: Roles, name: str, decimal: str, faults: list[Fault]) -> tuple[str, str]:
     """Return the SQL of a number (NULL where missing), and of the condition that it is missing."""
     column, kind = opened.column(name), opened.types[name]
     absent = roles.absent.get(name, ())
@@ -126,25 +133,19 @@ def _number(opened: Opened, roles: Roles, name: str, faults: list[Fault]) -> tup
             faults.append(Fault(name, large, "too large to be exact; give it in thousands or millions"))
     elif _is_text(kind):
         text = f"trim(CAST({column} AS VARCHAR))"
-        plain = text if opened.decimal == "." else f"replace(replace({text}, '.', '?'), ',', '.')"
-        missing = f"({column} IS NULL OR lower({text}) IN ({_list((*_NOTHING, *absent))}))"
+        # Where a comma is the decimal mark, a point is none, so it must not be taken for one.
+        plain = f"replace(replace({text}, '.', '?'), ',', '.')" if decimal == "," else text
+        missing = f"({column} IS NULL OR lower({text}) IN ({_list((*MISSING, *absent))}))"
         number = f"CASE WHEN {missing} THEN NULL ELSE TRY_CAST({plain} AS DOUBLE) END"
-        wrong = f"NOT {missing} AND (coalesce(isnan({number}), true) OR contains({text}, '_'))"
-        other = "," if opened.decimal == "." else "."
-        odd = rf"regexp_matches({text}, '^[+-]?[0-9]+[{other}][0-9]+$')"
-        faults.append(Fault(name, wrong, "not a number", odd))
+        # What the engine takes for a number beyond `NUMBER`; a pattern would double the time.
+        strange = f"contains({text}, '_') OR starts_with({text}, '+-')"
+        faults.append(
+            Fault(name, f"NOT {missing} AND (coalesce(isnan({number}), true) OR {strange})", "not a number", text)
+        )
     else:
         raise InputError(f"{opened.name}: column {name!r} holds {kind.lower()}, not numbers")
     faults.append(Fault(name, f"isinf({number})", "the value is infinite; give a finite one"))
     return number, missing
-
-
-def hint(opened: Opened, fault: Fault, odd: bool) -> str:
-    """Return what a fault's message adds: whether the other decimal mark may be meant."""
-    if fault.odd is None:
-        return ""
-    other = "," if opened.decimal == "." else "."
-    return f"; if {other!r} is the decimal mark of the file, say `decimal: {other!r}`" if odd else f"; {_SEPARATORS}"
 
 
 def _identity(opened: Opened, name: str | None, what: str, faults: list[Fault]) -> str:
@@ -185,9 +186,9 @@ def _mark(opened: Opened, name: str | None, codes: Sequence[str], faults: list[F
     word = f"lower(trim(coalesce(CAST({column} AS VARCHAR), '')))"
     if codes:
         return f"{word} IN ({_list([code.lower() for code in codes])})"
-    known = f"{word} IN ({_list((*_TRUE, *_FALSE))})"
-    faults.append(Fault(str(name), f"NOT {known}", "expected yes or no (true/false, 1/0)"))
-    return f"{word} IN ({_list(_TRUE)})"
+    known = f"{word} IN ({_list((*YES, *NO))})"
+    faults.append(Fault(str(name), f"NOT {known}", YES_OR_NO))
+    return f"{word} IN ({_list(YES)})"
 
 
 def _is_text(kind: str) -> bool:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cellguard.errors import InputError
-from cellguard.microdata.check import Checked, Spread, several_records
+from cellguard.microdata.checked import Checked, Spread, several_records
 from cellguard.microdata.grouped import COUNT, Grouped, of_holding
 from cellguard.microdata.sources import quoted
 from cellguard.microdata.units import Units
@@ -80,9 +80,9 @@ def group_records(checked: Checked) -> Grouped:
 def read_units(checked: Checked) -> Units:
     """Return the records themselves, in the order of the source."""
     _make_enums(checked)
-    how, width, many = checked.how, len(checked.how.codes), len(checked.how.values)
+    how, width, ends = checked.how, len(checked.how.codes), len(checked.how.codes) + len(checked.how.values)
     respondent, holding = how.respondent or "row", how.holding or how.respondent or "row"
-    values = [added.of_one() for added in _sums(checked)[:many]]
+    values = [added.of_one() for added in _sums(checked)[: len(how.values)]]
     weight = f"CAST({how.weight or 1} AS DOUBLE)"
     wanted = [*_codes(checked), *values, weight, how.waived, how.requested, respondent, holding, "row"]
     sql = f"SELECT {', '.join(wanted)} FROM {checked.opened.numbered} WHERE {how.keep}"
@@ -94,8 +94,8 @@ def read_units(checked: Checked) -> Units:
         columns=checked.roles.dimensions,
         labels=tuple(checked.labels[name] for name in checked.roles.dimensions),
         codes=tuple(code.astype(np.int32) for code in plain[:width]),
-        values=dict(zip(checked.roles.responses, (v.astype(float) for v in plain[width : width + many]), strict=True)),
-        weight=plain[width + many].astype(float) if how.weight else None,
+        values=dict(zip(checked.roles.responses, (v.astype(float) for v in plain[width:ends]), strict=True)),
+        weight=plain[ends].astype(float) if how.weight else None,
         respondent=_dense(respondents)[order],
         holding=_dense(holdings)[order],
         waived=plain[-2].astype(bool),

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cellguard.errors import InputError, did_you_mean, file_name
-from cellguard.hierarchy.read import read_text
 from cellguard.microdata.sources import Layout
+from cellguard.reading.csvfile import text_lines
+from cellguard.reading.dialect import DELIMITERS
+from cellguard.reading.encodings import read_text
 
 _TOKEN = re.compile(r'"([^"]*)"|(<[^>]*>)|(\S+)')
 
@@ -112,21 +114,21 @@ class Metadata:
 
 def read_rda(path: str | Path, *, elsewhere: bool = False) -> Metadata:
     """Read the metadata of microdata; ``elsewhere`` allows them to name files in other folders."""
-    found = parse_rda(read_text(path), source=file_name(path))
-    return replace(found, folder=Path(path).parent, elsewhere=elsewhere)
+    metadata = parse_rda(read_text(path), source=file_name(path))
+    return replace(metadata, folder=Path(path).parent, elsewhere=elsewhere)
 
 
 def parse_rda(text: str, *, source: str = "the metadata") -> Metadata:
     """Return the metadata in the text of a ``.rda`` file.
 
-    >>> found = parse_rda('Region 1 2 99\\n <RECODEABLE>\\nTurnover 3 8\\n <NUMERIC>\\n <DECIMALS> 2')
-    >>> found.layout.fields, found.absent, found.variable("Turnover").decimals
+    >>> metadata = parse_rda('Region 1 2 99\\n <RECODEABLE>\\nTurnover 3 8\\n <NUMERIC>\\n <DECIMALS> 2')
+    >>> metadata.layout.fields, metadata.absent, metadata.variable("Turnover").decimals
     (((1, 2), (3, 8)), {'Region': ('99',)}, 2)
     """
     _refuse_tables(text, source)
     delimiter: str | None = None
     variables: list[Variable] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text_lines(text), 1):
         tokens = [quoted or key or plain for quoted, key, plain in _TOKEN.findall(line)]
         if not tokens:
             continue
@@ -150,10 +152,10 @@ def parse_rda(text: str, *, source: str = "the metadata") -> Metadata:
 
 
 def _refuse_tables(text: str, source: str) -> None:
-    for number, line in enumerate(text.splitlines(), 1):
-        found = [key for key in re.findall(r"<[^>]*>", line.upper()) if key in _TABULAR]
-        if found:
-            raise InputError(f"{source} line {number}: {found[0]} describes a table of cells, not records; use `cells`")
+    for number, line in enumerate(text_lines(text), 1):
+        keys = [key for key in re.findall(r"<[^>]*>", line.upper()) if key in _TABULAR]
+        if keys:
+            raise InputError(f"{source} line {number}: {keys[0]} describes a table of cells, not records; use `cells`")
 
 
 def _separator(tokens: Sequence[str], where: str) -> str:
@@ -178,8 +180,8 @@ def _variable(tokens: Sequence[str], free: bool, where: str) -> Variable:
 
 def _with_keywords(variable: Variable, tokens: Sequence[str], where: str) -> Variable:
     """Return a variable with what a line of keywords says; a line may hold several keywords."""
-    at = [i for i, token in enumerate(tokens) if token.startswith("<") and token.endswith(">")]
-    for start, end in zip(at, [*at[1:], len(tokens)], strict=True):
+    starts = [i for i, token in enumerate(tokens) if token.startswith("<") and token.endswith(">")]
+    for start, end in zip(starts, [*starts[1:], len(tokens)], strict=True):
         keyword, values = tokens[start].upper(), list(tokens[start + 1 : end])
         if keyword in _READ:
             try:
@@ -193,8 +195,11 @@ def _with_keywords(variable: Variable, tokens: Sequence[str], where: str) -> Var
 
 def read_code_list(path: str | Path) -> dict[str, str]:
     """Read a τ-ARGUS code list (``.cdl``): a code and its label on each line."""
-    lines = (line.partition(",") for line in read_text(path).splitlines() if "," in line)
-    return {code.rstrip(): label.strip() for code, _, label in lines}
+    lines = [line for line in text_lines(read_text(path)) if line.strip()]
+    # A label may hold any of these characters, so the first that is in every line separates.
+    mark = next((mark for mark in DELIMITERS if all(mark in line for line in lines)), ",")
+    parts = (line.partition(mark) for line in lines if mark in line)
+    return {code.rstrip(): label.strip() for code, _, label in parts}
 
 
 def _levels(variable: Variable, values: Sequence[str]) -> Variable:

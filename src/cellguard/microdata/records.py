@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cellguard.errors import InputError
-from cellguard.microdata.check import check_records
+from cellguard.microdata.checked import check_records
 from cellguard.microdata.grouped import Grouped
 from cellguard.microdata.query import group_records
 from cellguard.microdata.roles import Missing, Roles
 from cellguard.microdata.sources import open_records
+from cellguard.reading.dialect import Dialect
 
 
 def records(
@@ -26,7 +27,7 @@ def records(
     missing: Missing | None = None,
     query: str | None = None,
     delimiter: str | None = None,
-    decimal: str = ".",
+    decimal: str | None = None,
     encoding: str | None = None,
     name: str = "the records",
 ) -> Grouped:
@@ -34,7 +35,8 @@ def records(
 
     ``data`` is a path (CSV, Parquet, or a DuckDB file with a ``query``), a mapping of columns, or any frame that speaks
     Arrow. ``by`` names the dimension columns and ``values`` the responses. A holding counts once in each cell, with the
-    sum of its records; without one the respondent does so, and without that each record is its own.
+    sum of its records; without one the respondent does so, and without that each record is its own. The ``delimiter``,
+    ``decimal`` mark and ``encoding`` of text are found out if they are not given.
 
     >>> firms = records({"region": ["N", "N", "S"], "group": ["a", "a", "b"], "turnover": [5, 2.5, 1]},
     ...                 by=["region"], values=["turnover"], holding="group")
@@ -44,6 +46,6 @@ def records(
     for option, names in (("by", by), ("values", values)):
         if isinstance(names, str):
             raise InputError(f"`{option}` must be a list of columns; give [{names!r}]")
-    opened = open_records(data, name=name, query=query, delimiter=delimiter, decimal=decimal, encoding=encoding)
+    opened = open_records(data, name=name, query=query, dialect=Dialect(delimiter, decimal, encoding))
     roles = Roles(tuple(by), tuple(values), weight, respondent, holding, waiver, request, missing or Missing())
     return replace(group_records(check_records(opened, roles)), name=opened.name)

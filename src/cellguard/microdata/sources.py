@@ -15,16 +15,10 @@ import pyarrow.parquet as pq
 
 from cellguard.errors import InputError, Place, file_name
 from cellguard.hierarchy.hush import suggested_column
-from cellguard.microdata.text import (
-    Dialect,
-    check_readable,
-    find_encoding,
-    from_mapping,
-    line_at,
-    line_numbers,
-    read_header,
-    recode_text,
-)
+from cellguard.microdata.frames import from_mapping
+from cellguard.reading.csvfile import BROKEN_QUOTES, line_numbers
+from cellguard.reading.dialect import Dialect, read_header
+from cellguard.reading.encodings import FALLBACK, UTF8, check_readable, checked_encoding, line_at, recode_text
 from cellguard.scratch import Scratch, sweep
 
 _MEMORY = "2GiB"
@@ -46,7 +40,8 @@ class Opened:
     """Records within reach of SQL, not read yet. The columns are named c0, c1, ... there, so no name needs quoting.
 
     ``scan`` stands behind FROM; ``noting`` is the same, but broken lines are noted (see `refuse_broken_lines`) instead
-    of stopping the scan; ``numbered`` has the row number, from 0, as a further column ``row``.
+    of stopping the scan; ``numbered`` has the row number, from 0, as a further column ``row``. A ``decimal`` mark of
+    None is found out when the numbers are checked.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -55,7 +50,7 @@ class Opened:
     scan: str
     noting: str
     numbered: str
-    decimal: str = "."
+    decimal: str | None = None
     text: Path | None = None
     header: bool = True
     delimiter: str | None = None
@@ -64,8 +59,8 @@ class Opened:
     @cached_property
     def types(self) -> Mapping[str, str]:
         """The DuckDB type of each column."""
-        found = self.connection.sql(f"SELECT * FROM {self.scan} LIMIT 0")
-        return dict(zip(self.columns, map(str, found.types), strict=False))
+        first = self.connection.sql(f"SELECT * FROM {self.scan} LIMIT 0")
+        return dict(zip(self.columns, map(str, first.types), strict=False))
 
     def column(self, name: str) -> str:
         """Return what SQL calls a column, or raise an error that names the nearest ones."""
@@ -80,26 +75,27 @@ class Opened:
         rows = self.connection.sql(f"SELECT count(*) FROM {self.scan}").fetchall()[0][0]
         lines: tuple[int, ...] = ()
         if self.delimiter is not None:
-            lines = line_numbers(self.text, Dialect(self.delimiter), rows, header=self.header)
+            with self.text.open("rb") as file:
+                lines = line_numbers(file, self.delimiter, rows, header=self.header)
         return Place(self.name, first=1 + self.header, lines=lines)
 
     def refuse_broken_lines(self) -> None:
         """Refuse lines that have too few or too many fields or a broken quote; call it after the `noting` scan."""
         if self.delimiter is None or self.text is None:
             return
-        found = self.connection.sql(
+        faults = self.connection.sql(
             "SELECT line_byte_position, error_type FROM reject_errors ORDER BY 1 LIMIT 1"
         ).fetchall()
-        if not found:
+        if not faults:
             return
-        line = line_at(self.text, int(found[0][0]))
-        raise InputError(f"{self.name} line {line}: {_BROKEN.get(found[0][1], _BROKEN_OTHERWISE)}")
+        line = line_at(self.text, int(faults[0][0]))
+        raise InputError(f"{self.name} line {line}: {_BROKEN.get(faults[0][1], _BROKEN_OTHERWISE)}")
 
 
 _BROKEN = {
     "MISSING COLUMNS": "fewer fields than columns; give each line one field a column",
     "TOO MANY COLUMNS": "more fields than columns; give each line one field a column",
-    "UNQUOTED VALUE": "a quotation mark opens here and is not closed, or text follows it; correct the quotes",
+    "UNQUOTED VALUE": BROKEN_QUOTES,
     "INVALID ENCODING": "not written in UTF-8; name the file's `encoding`, for instance latin-1",
 }
 _BROKEN_OTHERWISE = "the line cannot be read; check its quotes and its length"
@@ -111,23 +107,21 @@ def open_records(
     name: str = "the records",
     query: str | None = None,
     layout: Layout | None = None,
-    delimiter: str | None = None,
-    decimal: str = ".",
-    encoding: str | None = None,
+    dialect: Dialect | None = None,
 ) -> Opened:
     """Open records: a path (CSV, Parquet, DuckDB with a query, text with a layout), a mapping of columns or a frame.
 
-    A frame is anything with the Arrow interface (pandas, polars, pyarrow). ``encoding`` is found out if not given.
+    A frame is anything with the Arrow interface (pandas, polars, pyarrow).
     """
+    dialect = dialect or Dialect()
     connection, scratch = _connect()
     try:
         if isinstance(data, (str, Path)):
-            dialect = Dialect(delimiter, decimal, encoding or "")
             opened = _open_path(connection, Path(data), scratch.path, query, layout, dialect)
         elif isinstance(data, Mapping):
-            opened = _open_frame(connection, from_mapping(data), name)
+            opened = _open_frame(connection, from_mapping(data), name, dialect)
         elif hasattr(data, "__arrow_c_stream__"):
-            opened = _open_frame(connection, pa.table(data), name)
+            opened = _open_frame(connection, pa.table(data), name, dialect)
         else:
             raise InputError(
                 f"cannot read {type(data).__name__}; give a path, a mapping of columns, or a frame that speaks Arrow"
@@ -174,29 +168,30 @@ def _open_path(
     check_readable(path)
     suffix = path.suffix.lower()
     if query is not None:
-        return _open_query(connection, path, query)
+        return _open_query(connection, path, query, dialect)
     if suffix in _DATABASE:
         raise InputError(f'{file_name(path)}: a database needs a `query`, for instance query: "select * from firms"')
     if suffix in _PARQUET:
-        return _open_parquet(connection, path)
+        return _open_parquet(connection, path, dialect)
     return _open_text(connection, path, scratch, layout, dialect)
 
 
-def _open_frame(connection: duckdb.DuckDBPyConnection, frame: pa.Table, name: str) -> Opened:
+def _open_frame(connection: duckdb.DuckDBPyConnection, frame: pa.Table, name: str, dialect: Dialect) -> Opened:
     columns = tuple(frame.column_names)
     connection.register("frame", frame.rename_columns([f"c{i}" for i in range(len(columns))]))
-    return _opened(connection, name, columns, "frame")
+    return _opened(connection, name, columns, "frame", decimal=dialect.decimal)
 
 
-def _open_parquet(connection: duckdb.DuckDBPyConnection, path: Path) -> Opened:
+def _open_parquet(connection: duckdb.DuckDBPyConnection, path: Path, dialect: Dialect) -> Opened:
     try:
         columns = tuple(pq.read_schema(path).names)
     except (pa.ArrowInvalid, OSError):
         raise InputError(f"{file_name(path)}: not a Parquet file") from None
-    return _opened(connection, file_name(path), columns, f"read_parquet({_file(path)}){_renamed(columns)}")
+    scan = f"read_parquet({_file(path)}){_renamed(columns)}"
+    return _opened(connection, file_name(path), columns, scan, decimal=dialect.decimal)
 
 
-def _open_query(connection: duckdb.DuckDBPyConnection, path: Path, query: str) -> Opened:
+def _open_query(connection: duckdb.DuckDBPyConnection, path: Path, query: str, dialect: Dialect) -> Opened:
     """Run a query on a DuckDB file, which is opened read-only, and keep what it returns."""
     name = file_name(path)
     try:
@@ -222,24 +217,25 @@ def _open_query(connection: duckdb.DuckDBPyConnection, path: Path, query: str) -
         # Errors while data are read may quote them.
         raise InputError(f"{name}: the query fails while it runs ({type(error).__name__}); try it in DuckDB") from None
     columns = tuple(connection.sql("SELECT * FROM temp.chosen LIMIT 0").columns)
-    return _opened(connection, name, columns, f"temp.chosen{_renamed(columns)}")
+    return _opened(connection, name, columns, f"temp.chosen{_renamed(columns)}", decimal=dialect.decimal)
 
 
 def _open_text(
     connection: duckdb.DuckDBPyConnection, path: Path, scratch: Path, layout: Layout | None, dialect: Dialect
 ) -> Opened:
-    encoding = dialect.encoding or find_encoding(path)
+    encoding = checked_encoding(path, dialect.encoding)
     text = recode_text(path, encoding, scratch / "utf8.txt")
     name = file_name(path)
     notes: tuple[str, ...] = ()
-    if not dialect.encoding and encoding != "utf-8":
+    if not dialect.encoding and encoding == FALLBACK:
         notes = (f"{name} is not UTF-8 and was read as {encoding}; say `encoding` if its letters look wrong",)
     if layout and layout.fields:
         return _open_fixed(connection, text, name, layout, dialect.decimal, notes)
     if layout:
         columns, delimiter = layout.names, layout.delimiter or dialect.delimiter or ";"
     else:
-        header, delimiter = read_header(text, Dialect(dialect.delimiter))
+        with text.open(encoding=UTF8, newline="") as lines:
+            header, delimiter = read_header(lines, name, dialect.delimiter)
         columns = tuple(header)
     kinds = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(columns)))
     how = f"auto_detect=false, header={layout is None}, delim={quoted(delimiter)}, quote='\"', escape='\"'"
@@ -259,7 +255,12 @@ def _open_text(
 
 
 def _open_fixed(
-    connection: duckdb.DuckDBPyConnection, text: Path, name: str, layout: Layout, decimal: str, notes: tuple[str, ...]
+    connection: duckdb.DuckDBPyConnection,
+    text: Path,
+    name: str,
+    layout: Layout,
+    decimal: str | None,
+    notes: tuple[str, ...],
 ) -> Opened:
     """Cut each line at fixed places. Blanks in front of an entry belong to it, blanks behind it do not."""
     how = "auto_detect=false, header=false, delim='\x01', quote='', escape='', columns={'line': 'VARCHAR'}"
@@ -278,7 +279,7 @@ def _opened(
     scan: str,
     *,
     noting: str | None = None,
-    decimal: str = ".",
+    decimal: str | None = None,
     text: Path | None = None,
     header: bool = True,
     delimiter: str | None = None,

@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from cellguard.report.case import Case, Section
+from cellguard.protect.outcome import Outcome
+from cellguard.report.section import Section
 from cellguard.report.words import many, number, seconds, share
+from cellguard.results.proven import Proven
 
 
-def verdict(case: Case) -> dict[str, Any]:
+def verdict(outcome: Outcome[Proven]) -> dict[str, Any]:
     """Return the verdict in one line, one sentence and a few figures."""
-    audit, tables = case.audit, case.audit.needs.tables
+    audit, tables = outcome.protected.audit, outcome.protected.audit.needs.tables
     primary, secondary = int(audit.needs.primary.sum()), int(audit.pattern.secondary.sum())
-    head = case.headline
+    head = outcome.protected.verdict
     shown = ~audit.pattern.unpublished
     hidden = audit.pattern.hidden & shown
     figures = [
@@ -25,8 +27,8 @@ def verdict(case: Case) -> dict[str, Any]:
         (f"{int((shown & ~hidden).sum()):,}", "published", share(int((shown & ~hidden).sum()), int(shown.sum()))),
     ]
     sentence = f"{_all_protected(primary)} {head.caveat}" if head.kind == "safe" else head.caveat
-    if case.summary.get("trusted"):
-        sentence += f" Taken on trust, since `verify` cannot recompute it: {', '.join(case.summary['trusted'])}."
+    if outcome.summary.get("trusted"):
+        sentence += f" Taken on trust, since `verify` cannot recompute it: {', '.join(outcome.summary['trusted'])}."
     kind = "undecided" if head.kind == "no rule" else head.kind
     return {"kind": kind, "headline": f"{head.text}.", "sentence": sentence, "figures": figures}
 
@@ -38,10 +40,10 @@ def _all_protected(primary: int) -> str:
     return f"{which} hidden, and no outsider can come nearer to their values than the rules allow."
 
 
-def checked(case: Case) -> Section:
+def checked(outcome: Outcome[Proven]) -> Section:
     """Say in plain words which attacks were checked and which were not."""
-    tables = case.audit.needs.tables
-    knows = case.audit.needs.knowledge
+    tables = outcome.protected.audit.needs.tables
+    knows = outcome.protected.audit.needs.knowledge
     bounds = []
     if knows.percent is not None:
         bounds.append(f"every value beforehand to within {knows.percent:g} %")
@@ -49,27 +51,23 @@ def checked(case: Case) -> Section:
         bounds.append("that no value is negative" if knows.lower == 0 else "a lower bound of every value")
     if np.isfinite(knows.upper):
         bounds.append("an upper bound of every value")
-    proven = {"safe": "proven", "unsafe": "fails", "undecided": "not proven", "no rule": "no rule"}[case.headline.kind]
+    proven = {"safe": "proven", "unsafe": "fails", "undecided": "not proven", "no rule": "no rule"}[
+        outcome.protected.verdict.kind
+    ]
     told = "; and " + ", ".join(bounds) if bounds else ""
     several = f"all {len(tables.tables)} tables" if len(tables.tables) > 1 else "the whole table"
     rows = [("Outsiders", proven, f"Somebody who sees {several} and knows how the cells add up{told}.")]
     if bool(tables.is_count.any()):
         rows.append(("Whole numbers", proven, "Somebody who also uses that counts are whole numbers."))
-    rows.append(
-        (
-            "Totals from elsewhere",
-            proven if case.known else "none given",
-            f"{many(case.known, 'total')} that an attacker has.",
-        )
-        if case.known
-        else (
-            "Totals from elsewhere",
-            "none given",
-            "Figures that an attacker has from other sources (`known` in the job).",
-        )
-    )
+    known = outcome.protected.known
+    if known is None:
+        words = "none given", "Figures that an attacker has from other sources (`known` in the job)."
+    else:
+        words = proven, f"{many(int(known.sums.shape[0]), 'total')} that an attacker has."
+    rows.append(("Totals from elsewhere", *words))
     rows += [
-        (attack.name[:1].upper() + attack.name[1:], "not checked", attack.who) for attack in case.headline.not_checked
+        (attack.name[:1].upper() + attack.name[1:], "not checked", attack.who)
+        for attack in outcome.protected.verdict.not_checked
     ]
     kinds = {"proven": "yes", "fails": "no", "not proven": "no", "no rule": "no"}
     return attacks([(*r, kinds.get(r[1], "open")) for r in rows])
@@ -80,9 +78,9 @@ def attacks(rows: Sequence[tuple[str, str, str, str]], limits: Sequence[str] = (
     return Section("checked", "Attacks that were checked, and not", {"rows": list(rows), "limits": list(limits)})
 
 
-def run(case: Case) -> Section:
+def run(outcome: Outcome[Proven]) -> Section:
     """Return the run's facts: optimum, seconds a step, versions, seed and digests of the inputs."""
-    return run_facts(case.summary, case.made, _optimum(case.summary))
+    return run_facts(outcome.summary, outcome.made, _optimum(outcome.summary))
 
 
 def run_facts(summary: Mapping[str, Any], made: str, lead: str) -> Section:

@@ -7,37 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cellguard.attack.audit import Audit, attacker_ends, quiet
-from cellguard.attack.intervals import exact_moves
+from cellguard.attack.audit import Audit
+from cellguard.results.proven import Intervals
 from cellguard.rules.assess import TableFindings
 from cellguard.rules.linear import PPercent, PriorPosterior
 from cellguard.rules.rule import Rule, occupied
 from cellguard.rules.simple import MinFrequency
 from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.table import Table
-
-MOST = 2_000  # unknown cells up to which exact intervals are worked out for a report
-
-
-@dataclass(frozen=True, eq=False)
-class Intervals:
-    """The attacker's exact interval of every distinct cell; ``hidden`` marks those that an attacker does not see."""
-
-    hidden: BoolArray
-    lower: FloatArray
-    upper: FloatArray
-
-
-def exact_intervals(audit: Audit, most: int = MOST) -> Intervals | None:
-    """Return the exact intervals: those of the audit, or worked out now if they are few; None if they are many."""
-    problem, n = audit.problem, len(audit.needs.tables)
-    hidden = np.zeros(n, bool)
-    hidden[problem.cells[problem.cells < n]] = True
-    if audit.exact.all():
-        return Intervals(hidden, audit.lower, audit.upper)
-    if len(problem.cells) > most:
-        return None
-    return Intervals(hidden, *attacker_ends(audit.grains, problem, n, *exact_moves(problem, tell=quiet)))
 
 
 def margins(audit: Audit, intervals: Intervals) -> FloatArray:
@@ -46,6 +23,7 @@ def margins(audit: Audit, intervals: Intervals) -> FloatArray:
     The least of (upper - value) / need above, (value - lower) / need below and width / sliding need: 1 is just enough.
 
     >>> import cellguard as cg
+    >>> from cellguard.results.proven import exact_intervals
     >>> t = cg.cells({"r": ["Total", "N", "S", "W"], "x": [100, 20, 50, 30], "n": [19, 1, 9, 9]},
     ...              by=["r"], value="x", count="n")
     >>> needs = cg.require(cg.assess(t, [cg.MinFrequency(3)]))

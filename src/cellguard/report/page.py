@@ -17,19 +17,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cellguard.errors import InputError
+from cellguard.errors import MissingExtra
 from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.protect.outcome import Outcome
 from cellguard.report.assurance import checked, run, verdict
-from cellguard.report.case import Case, Section
 from cellguard.report.grid import Grid, Positions, internal_grid, public_grid
 from cellguard.report.perturbed import LEGEND as PERTURBED_LEGEND
-from cellguard.report.perturbed import PerturbedCase, perturbed_grid
+from cellguard.report.perturbed import perturbed_grid
 from cellguard.report.perturbed_checks import extreme, findings, looked_at
 from cellguard.report.perturbed_checks import run as perturbed_run
 from cellguard.report.perturbed_checks import verdict as perturbed_verdict
 from cellguard.report.perturbed_sections import chosen_mu, noise, perturbed
+from cellguard.report.section import Section
 from cellguard.report.sections import edge, largest, levels, protected, protects, reasons
 from cellguard.report.words import many, number
+from cellguard.results.noisy import Noisy
+from cellguard.results.proven import Proven
 from cellguard.table.pattern import Release
 
 if TYPE_CHECKING:
@@ -43,37 +46,51 @@ def available() -> bool:
     return find_spec("jinja2") is not None
 
 
-def internal_page(case: Case) -> str:
+def require_extra() -> None:
+    """Refuse to make pages if they cannot be."""
+    if not available():
+        raise MissingExtra(f"No report was made, since it needs an extra. Get it with: {GET_IT}")
+
+
+def internal_page(outcome: Outcome[Proven]) -> str:
     """Return the page from which a disclosure officer decides. Confidential: it holds hidden values."""
-    grids = [_internal_grid(case, at) for at in range(len(case.findings.by_table))]
+    grids = [_internal_grid(outcome, at) for at in range(len(outcome.protected.findings.by_table))]
     legend = [entry for entry in _LEGEND if entry[0] != "u" or any("u" in grid["status"] for grid in grids)]
     tables = Section("tables", "The tables", {"grids": [_about(g) for g in grids], "legend": legend})
     return _render(
         "internal.html",
-        title="Disclosure control of " + _listed([here.table.name for here in case.findings.by_table]),
-        verdict=verdict(case),
-        sections=[protected(case), tables, *(make(case) for make in _AFTER_TABLES)],
+        title="Disclosure control of " + _listed([here.table.name for here in outcome.protected.findings.by_table]),
+        verdict=verdict(outcome),
+        sections=[protected(outcome), tables, *(make(outcome) for make in _AFTER_TABLES)],
         data={"kinds": _kinds(_LEGEND), "tables": grids},
-        made=case.made,
+        made=outcome.made,
         holds="hidden values",
         proven=True,
     )
 
 
-def perturbed_page(case: PerturbedCase) -> str:
+def perturbed_page(outcome: Outcome[Noisy]) -> str:
     """Return the page about perturbed tables. Confidential: it holds true values and noise."""
-    grids = [perturbed_grid(case, at) for at in range(len(case.check.tables))]
+    grids = [perturbed_grid(outcome, at) for at in range(len(outcome.protected.check.tables))]
     seen = set().union(*(grid["status"] for grid in grids))
     legend = [entry for entry in PERTURBED_LEGEND if entry[0] in seen]
     tables = Section("tables", "The tables", {"grids": [_about(g) for g in grids], "legend": legend})
-    made = (perturbed(case), tables, noise(case), chosen_mu(case), findings(case), extreme(case), looked_at(case))
+    made = (
+        perturbed(outcome),
+        tables,
+        noise(outcome),
+        chosen_mu(outcome),
+        findings(outcome),
+        extreme(outcome),
+        looked_at(outcome),
+    )
     return _render(
         "internal.html",
-        title="Perturbation of " + _listed([here.table.name for here in case.check.tables]),
-        verdict=perturbed_verdict(case),
-        sections=[*(section for section in made if section is not None), perturbed_run(case)],
+        title="Perturbation of " + _listed([here.table.name for here in outcome.protected.check.tables]),
+        verdict=perturbed_verdict(outcome),
+        sections=[*(section for section in made if section is not None), perturbed_run(outcome)],
         data={"kinds": _kinds(PERTURBED_LEGEND), "tables": grids},
-        made=case.made,
+        made=outcome.made,
         holds="true values and their noise",
         proven=False,
     )
@@ -152,24 +169,24 @@ def _about(grid: Grid) -> dict[str, Any]:
     }
 
 
-def _internal_grid(case: Case, at: int) -> Grid:
-    audit, cells = case.audit, case.audit.needs.tables.cells_of[at]
+def _internal_grid(outcome: Outcome[Proven], at: int) -> Grid:
+    audit, cells = outcome.protected.audit, outcome.protected.audit.needs.tables.cells_of[at]
     values = [audit.values[c] for c in cells.tolist()]
-    grid, kept = internal_grid(case.findings.by_table[at].table, audit.pattern.status(at), values)
-    grid["notes"] = _notes(case, at, kept)
+    grid, kept = internal_grid(outcome.protected.findings.by_table[at].table, audit.pattern.status(at), values)
+    grid["notes"] = _notes(outcome, at, kept)
     return grid
 
 
-def _notes(case: Case, at: int, kept: Positions) -> dict[str, Any]:
+def _notes(outcome: Outcome[Proven], at: int, kept: Positions) -> dict[str, Any]:
     """Return for the hidden cells of a grid what a click on them tells: reasons, needs and intervals."""
-    audit, here = case.audit, case.findings.by_table[at]
+    audit, here = outcome.protected.audit, outcome.protected.findings.by_table[at]
     cells = audit.needs.tables.cells_of[at][kept]
     where = np.flatnonzero(audit.pattern.hidden[cells])
     cells, rows = cells[where], kept[where]
     rules = here.reasons()
     texts: dict[str, int] = {}
     reason = [
-        texts.setdefault(_why(case, int(c), rules[row]), len(texts))
+        texts.setdefault(_why(outcome, int(c), rules[row]), len(texts))
         for c, row in zip(cells.tolist(), rows.tolist(), strict=True)
     ]
     found: dict[str, Any] = {"at": where.tolist(), "reason": reason, "texts": list(texts)}
@@ -177,8 +194,8 @@ def _notes(case: Case, at: int, kept: Positions) -> dict[str, Any]:
     for name in ("lower", "upper", "sliding"):
         need = getattr(audit.needs, name)[cells]
         found[name] = [float(x) for x in np.round(need, digits).tolist()]
-    if case.intervals is not None:
-        ends = case.intervals.lower[cells].tolist(), case.intervals.upper[cells].tolist()
+    if outcome.protected.intervals is not None:
+        ends = outcome.protected.intervals.lower[cells].tolist(), outcome.protected.intervals.upper[cells].tolist()
         found["interval"] = [
             f"{number(low, here.table.decimals)} to {number(high, here.table.decimals)}"
             for low, high in zip(*ends, strict=True)
@@ -186,10 +203,10 @@ def _notes(case: Case, at: int, kept: Positions) -> dict[str, Any]:
     return found
 
 
-def _why(case: Case, cell: int, rules: str) -> str:
+def _why(outcome: Outcome[Proven], cell: int, rules: str) -> str:
     """Say why a distinct cell is hidden, and through which cells it is protected."""
-    if not case.audit.pattern.primary[cell]:
-        return protects(case, cell, 8)
+    if not outcome.protected.audit.pattern.primary[cell]:
+        return protects(outcome, cell, 8)
     return rules or "unsafe in a linked table"
 
 
@@ -206,10 +223,8 @@ def _render(template: str, *, data: Mapping[str, Any], **parts: Any) -> str:  # 
 
 
 def _environment() -> Environment:
-    try:
-        import jinja2
-    except ImportError:
-        raise InputError(f"the report needs jinja2; get it with: {GET_IT}") from None
+    import jinja2
+
     loader = jinja2.PackageLoader("cellguard.report")
     return jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True

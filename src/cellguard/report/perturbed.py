@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from cellguard.protect.perturb.finding import Cell, Finding
-from cellguard.protect.perturb.replicate import Replication
-from cellguard.protect.perturb.workflow import Check, Perturbed
-from cellguard.report.case import name_cell
+from cellguard.protect.outcome import Outcome
+from cellguard.protect.perturb.checks.finding import Cell
+from cellguard.protect.perturb.workflow import Perturbed
 from cellguard.report.grid import MOST, Grid, Positions, coarsest, marked_grid
 from cellguard.report.words import number
+from cellguard.results.noisy import Noisy
 from cellguard.table.facts import FloatArray
 
 LEGEND = (
@@ -28,60 +24,12 @@ LEGEND = (
 MARKED = "oxa"
 
 
-@dataclass(frozen=True, eq=False)
-class PerturbedCase:
-    """What a page is about: the check of a perturbed set and the summary of its run. Confidential.
-
-    ``flags`` and ``decimals`` say of each table whether it is in the calibration set, and how it is published;
-    ``study`` is a replication study, ``folders`` how many releases it was compared with, ``made`` when the run was.
-    """
-
-    check: Check
-    summary: Mapping[str, Any]
-    flags: Mapping[str, str]
-    decimals: Mapping[str, int]
-    study: Replication | None = None
-    folders: int = 0
-    made: str = ""
-
-    @cached_property
-    def accepted(self) -> tuple[Finding, ...]:
-        """The findings that would forbid the release, had the job not accepted their cells."""
-        return tuple(f for f in self.check.findings if f.blocks and self.check.is_accepted(f))
-
-    @cached_property
-    def marked(self) -> Mapping[str, Mapping[str, str]]:
-        """For each table the cells of findings that forbid the release, and of accepted ones: x or a, by name."""
-        found: dict[str, dict[str, str]] = {here.table.name: {} for here in self.check.tables}
-        for letter, findings in (("a", self.accepted), ("x", self.check.open)):
-            for cell in (cell for f in findings for cell in f.cells if cell.table in found):
-                found[cell.table][cell.cell] = letter
-        return found
-
-    def marks(self, at: int) -> npt.NDArray[np.str_]:
-        """Return the mark of each cell of a table, a letter of the legend."""
-        here = self.check.tables[at]
-        table = here.table.table
-        found = np.where(here.needs.sensitive, "o", ".")
-        told = self.marked[here.table.name]
-        if not self.check.checked:
-            found[here.unsafe] = "x"
-        elif told:
-            names = [table.cell_name(i) for i in range(len(table))]
-            found = np.array([told.get(name, mark) for name, mark in zip(names, found.tolist(), strict=True)])
-        return np.where(table.unpublished, "u", found)
-
-    def name(self, at: int, cell: int) -> dict[str, str]:
-        """Return a cell's table, codes and labels."""
-        return name_cell(self.check.tables[at].table.table, cell)
-
-
-def perturbed_grid(case: PerturbedCase, at: int) -> Grid:
+def perturbed_grid(outcome: Outcome[Noisy], at: int) -> Grid:
     """Return a table with the mark of each cell, its published and true value and its noise in percent."""
-    here = case.check.tables[at]
-    table, decimals = here.table.table, case.decimals[here.table.name]
+    here = outcome.protected.check.tables[at]
+    table, decimals = here.table.table, outcome.protected.decimals[here.table.name]
     kept = coarsest(table.dimensions, table.codes, MOST)
-    marks = case.marks(at)[kept]
+    marks = outcome.protected.marks(at)[kept]
     grid = marked_grid(table, decimals, kept, marks.tolist())
     total = here.table.total
     percent = np.divide(100 * here.noise, np.abs(total), out=np.full(len(total), np.nan), where=total != 0)

@@ -9,22 +9,24 @@ from typing import Any
 import numpy as np
 
 from cellguard.errors import listing
-from cellguard.protect.perturb.finding import Finding
-from cellguard.protect.perturb.redesign import redesign
-from cellguard.protect.perturb.sensitivity import supersensitive
+from cellguard.protect.outcome import Outcome
+from cellguard.protect.perturb.cells.sensitivity import supersensitive
+from cellguard.protect.perturb.checks.finding import Finding
+from cellguard.protect.perturb.checks.redesign import redesign
 from cellguard.report.assurance import attacks, run_facts
-from cellguard.report.case import Section
-from cellguard.report.perturbed import PerturbedCase, cell_list
+from cellguard.report.perturbed import cell_list
+from cellguard.report.section import Section
 from cellguard.report.words import many, share
+from cellguard.results.noisy import Noisy
 
 _MOST_FINDINGS, _MOST_EXTREME = 100, 50
 
 
-def verdict(case: PerturbedCase) -> dict[str, Any]:
+def verdict(outcome: Outcome[Noisy]) -> dict[str, Any]:
     """Return the verdict in one line, one sentence and a few figures, and where the findings are that forbid it."""
-    check = case.check
+    check = outcome.protected.check
     kinds = {"safe": "safe", "unsafe": "unsafe"}
-    nothing = _nothing_left(len(case.accepted))
+    nothing = _nothing_left(len(outcome.protected.accepted))
     apart = (
         f" Combinations with earlier tables from the same multipliers ({listing(check.unseen)}) were not checked, and "
         "may disclose a contributor."
@@ -85,12 +87,12 @@ def _places(found: Sequence[Finding]) -> list[str]:
     ]
 
 
-def findings(case: PerturbedCase) -> Section:
+def findings(outcome: Outcome[Noisy]) -> Section:
     """List what the checks found, with cells and combinations: what forbids it, what was accepted, the rest."""
-    check = case.check
+    check = outcome.protected.check
     groups = [_group("Findings that forbid the release", check.open, True)]
-    if case.accepted:
-        groups.append(_group("Accepted in the job", case.accepted, True))
+    if outcome.protected.accepted:
+        groups.append(_group("Accepted in the job", outcome.protected.accepted, True))
     groups.append(_group("To know", [f for f in check.findings if not f.blocks], False))
     whole = check.advice()
     advice = [line for line in whole if not line.startswith("recode: table")]
@@ -120,20 +122,22 @@ def _group(title: str, found: Sequence[Finding], wide: bool) -> dict[str, Any]:
     }
 
 
-def extreme(case: PerturbedCase) -> Section | None:
+def extreme(outcome: Outcome[Noisy]) -> Section | None:
     """List supersensitive cells with the merges of codes that remove them; nothing where there is none."""
     rows: list[dict[str, Any]] = []
     total = 0
-    for at, here in enumerate(case.check.tables):
+    for at, here in enumerate(outcome.protected.check.tables):
         cells = np.flatnonzero(supersensitive(here.needs)).tolist()
         total += len(cells)
         if not cells or len(rows) >= _MOST_EXTREME:
             continue
         merges: dict[int, list[str]] = {}
-        for merge in redesign(here.needs, most=_MOST_EXTREME).merges:
+        for merge in redesign(here.needs, most=_MOST_EXTREME):
             merges.setdefault(merge.cell, []).append(f"merge {' + '.join(merge.codes)} of {merge.dimension}")
         nothing = ["no merge of codes with one parent; leave out a level or a dimension"]
-        rows += [case.name(at, cell) | {"merges": merges.get(cell, nothing)} for cell in cells[:_MOST_EXTREME]]
+        rows += [
+            outcome.protected.name(at, cell) | {"merges": merges.get(cell, nothing)} for cell in cells[:_MOST_EXTREME]
+        ]
     shown = rows[:_MOST_EXTREME]
     if not shown:
         return None
@@ -163,12 +167,12 @@ _ATTACKS = (
 )
 
 
-def looked_at(case: PerturbedCase) -> Section:
+def looked_at(outcome: Outcome[Noisy]) -> Section:
     """Say which attacks were checked, with which result, and what was not looked at."""
-    check = case.check
-    rows = [(name, *_result_of(case, kind), who) for name, kind, who in _ATTACKS]
-    if case.folders or any(f.kind == "conflict" for f in check.findings):
-        result = _result_of(case, "conflict", always=True)
+    check = outcome.protected.check
+    rows = [(name, *_result_of(outcome, kind), who) for name, kind, who in _ATTACKS]
+    if len(outcome.protected.spec.published) or any(f.kind == "conflict" for f in check.findings):
+        result = _result_of(outcome, "conflict", always=True)
     else:
         result = ("none given", "open")
     rows.append(("The same data suppressed", *result, "Tables of the same data that show true values (`published`)."))
@@ -185,14 +189,14 @@ def looked_at(case: PerturbedCase) -> Section:
     return attacks([(name, result, who, kind) for name, result, kind, who in rows], check.limits)
 
 
-def _result_of(case: PerturbedCase, kind: str, always: bool = False) -> tuple[str, str]:
+def _result_of(outcome: Outcome[Noisy], kind: str, always: bool = False) -> tuple[str, str]:
     """Return what a check found, in words, and yes, no or open."""
-    check = case.check
+    check = outcome.protected.check
     if not (check.checked or always):
         return "not checked", "open"
     if any(f.kind == kind for f in check.open):
         return many(sum(f.kind == kind for f in check.open), "finding"), "no"
-    accepted = sum(f.kind == kind for f in case.accepted)
+    accepted = sum(f.kind == kind for f in outcome.protected.accepted)
     if accepted:
         return f"{accepted:,} accepted", "open"
     if check.limits and kind not in {"sensitive", "conflict"}:
@@ -200,11 +204,11 @@ def _result_of(case: PerturbedCase, kind: str, always: bool = False) -> tuple[st
     return "nothing found", "yes"
 
 
-def run(case: PerturbedCase) -> Section:
+def run(outcome: Outcome[Noisy]) -> Section:
     """Return the run's facts: seconds a step, versions and digests of the inputs. The seed is not among them."""
     lead = "The seed is not on this page: with it and the records anybody could work out the noise."
-    if not case.check.released:
+    if not outcome.protected.check.released:
         lead += " No multipliers' file was written."
     else:
         lead += " It is in the multipliers' file, as confidential as the records."
-    return run_facts(case.summary, case.made, lead)
+    return run_facts(outcome.summary, outcome.made, lead)

@@ -8,20 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from cellguard.protect.perturb.noise import NoiseStatistics, table_statistics
-from cellguard.protect.perturb.rule import NoiseRule
-from cellguard.report.case import Section
-from cellguard.report.perturbed import PerturbedCase
+from cellguard.protect.outcome import Outcome
+from cellguard.protect.perturb.cells.noise_rule import NoiseRule
+from cellguard.protect.perturb.draw.noise import NoiseStatistics, table_statistics
+from cellguard.report.section import Section
 from cellguard.report.words import many, share, short
+from cellguard.results.noisy import Noisy
 from cellguard.rules.rule import percent
 
 _MOST_CELLS, _MOST_MU = 10, 20
 
 
-def perturbed(case: PerturbedCase) -> Section:
+def perturbed(outcome: Outcome[Noisy]) -> Section:
     """Say what was perturbed, with which settings, and which tables the multipliers were drawn for."""
     tables = []
-    for here in case.check.tables:
+    for here in outcome.protected.check.tables:
         table = here.table.table
         tables.append(
             {
@@ -29,15 +30,15 @@ def perturbed(case: PerturbedCase) -> Section:
                 "by": [d.name for d in table.dimensions],
                 "value": table.response,
                 "kind": "counts" if table.is_count else "sums",
-                "decimals": case.decimals[table.name],
+                "decimals": outcome.protected.decimals[table.name],
                 "rule": _rule(here.table.rule),
                 "figures": str(here.table.rule),
                 "sensitive": f"{many(int(here.needs.sensitive.sum()), 'cell')} of {len(table):,} before the noise, "
                 f"{int(here.unsafe.sum()):,} with it",
-                "flag": case.flags[table.name],
+                "flag": outcome.protected.flags[table.name],
             }
         )
-    data = {"tables": tables, "settings": _settings(case), "warnings": list(case.summary.get("warnings", ()))}
+    data = {"tables": tables, "settings": _settings(outcome), "warnings": list(outcome.summary.get("warnings", ()))}
     return Section("perturbed", "What was perturbed", data)
 
 
@@ -48,10 +49,10 @@ def _rule(rule: NoiseRule) -> str:
     return f"{who} can estimate the largest contributor to within {percent(100 * rule.accuracy)} %{knows}"
 
 
-def _settings(case: PerturbedCase) -> list[tuple[str, str]]:
-    made = case.check.multipliers
+def _settings(outcome: Outcome[Noisy]) -> list[tuple[str, str]]:
+    made = outcome.protected.check.multipliers
     plan, how, records = made.plan, made.settings.attributes, made.records
-    rows = [("Method", _method(case)), ("Multipliers", _distribution(case))]
+    rows = [("Method", _method(outcome)), ("Multipliers", _distribution(outcome))]
     if plan.strata:
         by = "what their cells need" if plan.strata == "need" else plan.strata
         rows.append(
@@ -75,8 +76,8 @@ def _signed(parts: Mapping[str, int]) -> str:
     return " ".join(f"{'−' if sign < 0 else '+'} {name}" for name, sign in parts.items()).removeprefix("+ ")
 
 
-def _method(case: PerturbedCase) -> str:
-    made = case.check.multipliers
+def _method(outcome: Outcome[Noisy]) -> str:
+    made = outcome.protected.check.multipliers
     if made.settings.method == "zes":
         return "ZES: a random multiplier for each respondent, about mu away from 1, up or down"
     d, cap = made.settings.mu.d, made.settings.mu.cap
@@ -86,16 +87,16 @@ def _method(case: PerturbedCase) -> str:
     return f"{text}; but {made.choice.words()}, so mu = {made.plan.zes.mu:.3g} was used"
 
 
-def _distribution(case: PerturbedCase) -> str:
-    zes, plan = case.check.multipliers.plan.zes, case.check.multipliers.plan
+def _distribution(outcome: Outcome[Noisy]) -> str:
+    zes, plan = outcome.protected.check.multipliers.plan.zes, outcome.protected.check.multipliers.plan
     centre = "mu of the stratum" if plan.strata else f"mu = {zes.mu:.3g}"
     signs = "as many up as down" if zes.directions == "balanced" else "up or down at random"
     return f"1 ± r, r {zes.shape} with {centre} and sigma = {zes.deviation:.3g}, {signs}"
 
 
-def chosen_mu(case: PerturbedCase) -> Section | None:
+def chosen_mu(outcome: Outcome[Noisy]) -> Section | None:
     """Show which mu each sensitive cell asks for, the largest first; nothing where mu was given."""
-    choice = case.check.multipliers.choice
+    choice = outcome.protected.check.multipliers.choice
     if choice is None:
         return None
     counted = Counter(cell.status for cell in choice.cells)
@@ -112,13 +113,13 @@ def chosen_mu(case: PerturbedCase) -> Section | None:
     ]
     words = ", ".join(f"{n:,} {status}" for status, n in counted.most_common())
     lead = f"Of {many(len(choice.cells), 'sensitive cell')}: {words}." if choice.cells else "No cell is sensitive."
-    lead += f" {_used(case)}"
+    lead += f" {_used(outcome)}"
     return Section("mu", "How mu was chosen", {"lead": lead, "rows": rows, "more": len(order) - len(rows)})
 
 
-def _used(case: PerturbedCase) -> str:
+def _used(outcome: Outcome[Noisy]) -> str:
     """Say which mu the multipliers were really drawn with."""
-    made = case.check.multipliers
+    made = outcome.protected.check.multipliers
     if made.plan.strata:
         text = "Used were " + ", ".join(f"mu = {mu:.4g} ({label})" for label, mu in made.plan.classes.items())
     else:
@@ -128,9 +129,9 @@ def _used(case: PerturbedCase) -> str:
     return text + (", the least of a stratum." if made.plan.strata else ", since no cell asks for one that it can get.")
 
 
-def noise(case: PerturbedCase) -> Section:
+def noise(outcome: Outcome[Noisy]) -> Section:
     """Show the result tables: percentage noise by group of cells, information loss, and averages of replications."""
-    check, study = case.check, case.study
+    check, study = outcome.protected.check, outcome.protected.study
     shown = [
         _result("All tables" if len(check.tables) > 1 else check.tables[0].table.name, "this run", check.statistics)
     ]
@@ -147,7 +148,7 @@ def noise(case: PerturbedCase) -> Section:
             f"On average over the replications the perturbed total is between {ratio.min():.4f} and {ratio.max():.4f} "
             "times the true one; without bias it tends to 1."
         )
-        data |= {"study": times, "bias": bias if len(ratio) else "All totals are 0.", "cells": _variable(case)}
+        data |= {"study": times, "bias": bias if len(ratio) else "All totals are 0.", "cells": _variable(outcome)}
     return Section("noise", "Noise and information loss", data)
 
 
@@ -168,9 +169,9 @@ def _result(name: str, run: str, found: NoiseStatistics, *, closed: bool = False
     }
 
 
-def _variable(case: PerturbedCase) -> list[dict[str, str]]:
+def _variable(outcome: Outcome[Noisy]) -> list[dict[str, str]]:
     """Return the cells whose perturbed total varies most over the replications."""
-    study = case.study
+    study = outcome.protected.study
     if study is None:
         return []
     order = np.argsort(-np.nan_to_num(study.cv, nan=-1.0), kind="stable")[:_MOST_CELLS]
@@ -179,7 +180,7 @@ def _variable(case: PerturbedCase) -> list[dict[str, str]]:
     for cell in order[~np.isnan(study.cv[order])].tolist():
         at = int(np.searchsorted(starts, cell, side="right")) - 1
         rows.append(
-            case.name(at, cell - int(starts[at]))
+            outcome.protected.name(at, cell - int(starts[at]))
             | {
                 "cv": f"{study.cv[cell]:.4f}",
                 "ratio": f"{study.mean_ratio[cell]:.4f}",

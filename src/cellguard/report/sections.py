@@ -1,4 +1,4 @@
-"""What was done to the tables: the parts of the officer's page, each a small function from a case to plain data."""
+"""What was done to the tables: the parts of the officer's page, each a small function from a outcome to plain data."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from cellguard.attack.explain import name
-from cellguard.report.case import Case, Section, name_cell
+from cellguard.attack.derivation import name
+from cellguard.protect.outcome import Outcome
 from cellguard.report.edge import margins, nearly_unsafe, points, tightest
 from cellguard.report.losses import LevelLoss, dearest, level_name, losses_by_level
+from cellguard.report.section import Section
 from cellguard.report.words import many, number, promise_of_counts, rule_in_words, share
+from cellguard.results.proven import Proven, name_cell
 from cellguard.table.apriori import STATES, State
 from cellguard.table.pattern import STATUS
 
 
-def protected(case: Case) -> Section:
+def protected(outcome: Outcome[Proven]) -> Section:
     """Say what was protected, with which rules and settings, and what was said of single cells."""
-    told = {t["name"]: t for t in case.summary.get("settings", {}).get("tables", ())}
+    told = {t["name"]: t for t in outcome.summary.get("settings", {}).get("tables", ())}
     tables = []
-    for here in case.findings.by_table:
+    for here in outcome.protected.findings.by_table:
         table = here.table
         said = [(state, int(table.apriori.has(State[state]).sum())) for state in STATES]
         unpublished = int(table.unpublished.sum())
@@ -42,8 +44,8 @@ def protected(case: Case) -> Section:
                 "unpublished": unpublished,
             }
         )
-    data = {"tables": tables, "equations": [str(e) for e in case.audit.needs.tables.equations]}
-    return Section("protected", "What was protected", data | {"warnings": list(case.summary.get("warnings", ()))})
+    data = {"tables": tables, "equations": [str(e) for e in outcome.protected.audit.needs.tables.equations]}
+    return Section("protected", "What was protected", data | {"warnings": list(outcome.summary.get("warnings", ()))})
 
 
 def _spell(setting: object) -> str:
@@ -53,11 +55,11 @@ def _spell(setting: object) -> str:
     return " + ".join(map(_spell, setting)) if isinstance(setting, list) else str(setting)
 
 
-def levels(case: Case) -> Section:
+def levels(outcome: Outcome[Proven]) -> Section:
     """Show for each table what is hidden of every combination of levels; those that are whole are only counted."""
     tables = []
-    for at, here in enumerate(case.findings.by_table):
-        losses = losses_by_level(case.audit.pattern, at)
+    for at, here in enumerate(outcome.protected.findings.by_table):
+        losses = losses_by_level(outcome.protected.audit.pattern, at)
         whole = [loss for loss in losses if not loss.hidden]
         tables.append(
             {
@@ -86,40 +88,40 @@ def _level_row(loss: LevelLoss, decimals: int) -> dict[str, Any]:
     }
 
 
-def largest(case: Case, most: int = 10) -> Section:
+def largest(outcome: Outcome[Proven], most: int = 10) -> Section:
     """List the hidden cells of the largest value: what users of the tables will miss."""
-    tables, pattern = case.audit.needs.tables, case.audit.pattern
+    tables, pattern = outcome.protected.audit.needs.tables, outcome.protected.audit.pattern
     cells = dearest(pattern, most).tolist()
     rows = [
-        case.cell(c)
+        outcome.protected.cell(c)
         | {
-            "status": case.status(c),
-            "value": number(tables.value[c], case.decimals(c)),
-            "share": share(abs(tables.value[c]), _whole(case, c)),
-            "why": case.reasons(c) if pattern.primary[c] else protects(case, c, 3),
+            "status": outcome.protected.status(c),
+            "value": number(tables.value[c], outcome.protected.decimals(c)),
+            "share": share(abs(tables.value[c]), _whole(outcome, c)),
+            "why": outcome.protected.reasons(c) if pattern.primary[c] else protects(outcome, c, 3),
         }
         for c in cells
     ]
     return Section("largest", "Largest losses", {"rows": rows, "hidden": int(pattern.hidden.sum())})
 
 
-def _whole(case: Case, cell: int) -> float:
+def _whole(outcome: Outcome[Proven], cell: int) -> float:
     """Return the largest absolute value of the cell's table, which its total has if nothing is negative."""
-    tables = case.audit.needs.tables
+    tables = outcome.protected.audit.needs.tables
     return float(np.abs(tables.tables[int(tables.first[0][cell])].value).max())
 
 
-def edge(case: Case) -> Section:
+def edge(outcome: Outcome[Proven]) -> Section:
     """List what is just safe enough: intervals that barely reach the need, cells that a rule barely lets pass."""
-    audit, tables = case.audit, case.audit.needs.tables
-    found, tight, known = case.intervals, [], []
+    audit, tables = outcome.protected.audit, outcome.protected.audit.needs.tables
+    found, tight, known = outcome.protected.intervals, [], []
     if found is not None:
         margin = margins(audit, found)
         for c in tightest(audit, found).tolist():
-            d = case.decimals(c)
+            d = outcome.protected.decimals(c)
             needs = audit.needs
             tight.append(
-                case.cell(c)
+                outcome.protected.cell(c)
                 | {
                     "value": number(tables.value[c], d),
                     "interval": f"{number(found.lower[c], d)} to {number(found.upper[c], d)}",
@@ -127,9 +129,9 @@ def edge(case: Case) -> Section:
                     "margin": f"{margin[c]:,.2f} ×" if margin[c] < 100 else "> 100 ×",
                 }
             )
-        known = [case.cell(c) for c in points(audit, found).tolist()]
+        known = [outcome.protected.cell(c) for c in points(audit, found).tolist()]
     near = []
-    for at, here in enumerate(case.findings.by_table):
+    for at, here in enumerate(outcome.protected.findings.by_table):
         for miss in nearly_unsafe(here, audit.pattern.status(at) == STATUS[0]):
             shown = name_cell(here.table, miss.cell) | {"rule": str(here.rules[miss.rule])}
             near.append(
@@ -155,27 +157,29 @@ def _need(lower: float, upper: float, sliding: float, decimals: int) -> str:
     return ", ".join(reach + ([f"{number(wide, decimals)} wide"] if wide > 0 else []))
 
 
-def reasons(case: Case, most: int = 60) -> Section:
+def reasons(outcome: Outcome[Proven], most: int = 60) -> Section:
     """Say which secondaries protect which unsafe cells, the dearest secondaries first."""
     rows: list[dict[str, str]] = []
     more = 0
-    if case.explained is not None:
-        pattern = case.audit.pattern
-        value = np.abs(case.audit.needs.tables.value)
+    if outcome.protected.explained is not None:
+        pattern = outcome.protected.audit.pattern
+        value = np.abs(outcome.protected.audit.needs.tables.value)
         secondary = np.flatnonzero(pattern.secondary & ~pattern.unpublished)
         order = secondary[np.argsort(-value[secondary], kind="stable")]
-        rows = [case.cell(c) | {"protects": protects(case, c, 6)} for c in order[:most].tolist()]
+        rows = [outcome.protected.cell(c) | {"protects": protects(outcome, c, 6)} for c in order[:most].tolist()]
         more = max(len(order) - most, 0)
-    data = {"explained": case.explained is not None, "rows": rows, "more": more}
+    data = {"explained": outcome.protected.explained is not None, "rows": rows, "more": more}
     return Section("reasons", "Which cells protect which", data)
 
 
-def protects(case: Case, cell: int, most: int) -> str:
+def protects(outcome: Outcome[Proven], cell: int, most: int) -> str:
     """Name the unsafe cells that a secondary protects, as far as that was worked out."""
-    if case.explained is None:
+    if outcome.protected.explained is None:
         return "protects unsafe cells"
-    others = [c for c in case.explained.protects.get(cell, ()) if c != cell]
+    others = [c for c in outcome.protected.explained.protects.get(cell, ()) if c != cell]
     if not others:
         return "gives others room; no unsafe cell depends on it alone"
     more = f" and {len(others) - most} more" if len(others) > most else ""
-    return "protects " + ", ".join(name(case.audit.needs.world.ties, c, cell) for c in others[:most]) + more
+    return (
+        "protects " + ", ".join(name(outcome.protected.audit.needs.world.ties, c, cell) for c in others[:most]) + more
+    )

@@ -1,10 +1,7 @@
-"""HiGHS: the only file that imports highspy. Every returned status is checked; nothing is printed."""
+"""HiGHS, behind `solver.open`: the only file that imports highspy. Every status is checked; nothing is printed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from threading import Event, Thread
 
 import highspy
@@ -13,7 +10,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.errors import InternalError
-from cellguard.solver.program import FloatArray, Program, Solution, Status
+from cellguard.solver.program import Program, Solution, Status
+from cellguard.types import FloatArray, Run
 
 _STATUS = {
     highspy.HighsModelStatus.kOptimal: Status.optimal,
@@ -28,18 +26,7 @@ _STATUS = {
 }
 _NOTHING = np.zeros(0)
 _LARGE = 3_000  # columns from which a solve may take so long that somebody wants to stop it
-_OFTEN = 0.2
-_watcher: ContextVar[Callable[[], None] | None] = ContextVar("watcher", default=None)
-
-
-@contextmanager
-def watching(watcher: Callable[[], None]) -> Iterator[None]:
-    """Have somebody look in while large programs are solved: what he raises stops the solver, as Ctrl-C does."""
-    token = _watcher.set(watcher)
-    try:
-        yield
-    finally:
-        _watcher.reset(token)
+_OFTEN = 0.2  # seconds between two looks at whether to stop
 
 
 class Session:
@@ -50,8 +37,9 @@ class Session:
     """
 
     def __init__(
-        self, program: Program, *, presolve: bool = False, primal: bool = False, interior: bool = False
+        self, program: Program, run: Run, *, presolve: bool = False, primal: bool = False, interior: bool = False
     ) -> None:
+        self._watch = run
         self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
         self._mixed = program.integer is not None
         self._set("output_flag", False)
@@ -71,10 +59,6 @@ class Session:
             self._set("simplex_strategy", 4 if primal else 1)
         self._check(self._highs.passModel(_model(program)), "passModel")
 
-    def limit(self, *, iterations: int) -> None:
-        """Stop each further solve after so many simplex iterations."""
-        self._set("simplex_iteration_limit", iterations)
-
     def set_cost(self, columns: npt.NDArray[np.integer], cost: FloatArray) -> None:
         """Change the costs of some columns."""
         self._check(self._highs.changeColsCost(len(columns), columns.astype(np.int32), cost), "changeColsCost")
@@ -87,18 +71,18 @@ class Session:
     def solve(self) -> Solution:
         """Solve, and return the solution if there is one."""
         # A warning (say, an unbounded ray found late) still has a model status that tells the truth.
-        found = self._run()
-        if found == highspy.HighsModelStatus.kUnknown:
-            found = self._run_again()
-        if found not in _STATUS:
-            raise InternalError(f"the solver ended with {found}")
+        status = self._run()
+        if status == highspy.HighsModelStatus.kUnknown:
+            status = self._run_again()
+        if status not in _STATUS:
+            raise InternalError(f"the solver ended with {status}")
         info = self._highs.getInfo()
         bound = float(info.mip_dual_bound) if self._mixed else float(info.objective_function_value)
-        if found != highspy.HighsModelStatus.kOptimal and not self._has_point(info):
-            return Solution(_STATUS[found], np.nan, _NOTHING, _NOTHING, bound if self._mixed else -np.inf)
+        if status != highspy.HighsModelStatus.kOptimal and not self._has_point(info):
+            return Solution(_STATUS[status], np.nan, _NOTHING, _NOTHING, bound if self._mixed else -np.inf)
         solution = self._highs.getSolution()
         return Solution(
-            _STATUS[found],
+            _STATUS[status],
             float(info.objective_function_value),
             np.asarray(solution.col_value, float),
             np.asarray(solution.row_dual, float),
@@ -108,45 +92,44 @@ class Session:
     def _run(self) -> highspy.HighsModelStatus:
         large = self._mixed or self._highs.getNumCol() >= _LARGE
         if (self._run_watched() if large else self._highs.run()) == highspy.HighsStatus.kError:
-            raise InternalError("the solver failed")
+            return highspy.HighsModelStatus.kUnknown  # a basis that cannot be factored, say
         return self._highs.getModelStatus()
 
     def _run_again(self) -> highspy.HighsModelStatus:
         """Solve from scratch, with presolve and, if need be, the other algorithm: a basis may be beyond repair."""
         before = self._highs.getOptionValue("presolve")[1]
         self._set("presolve", "on")
-        found = highspy.HighsModelStatus.kUnknown
+        status = highspy.HighsModelStatus.kUnknown
         for algorithm in ("simplex", "ipm"):
             self._check(self._highs.clearSolver(), "clearSolver")
             self._set("solver", algorithm)
-            found = self._run()
-            if found != highspy.HighsModelStatus.kUnknown:
+            status = self._run()
+            if status != highspy.HighsModelStatus.kUnknown:
                 break
         self._set("solver", "choose" if self._mixed else "simplex")
         self._set("presolve", before)
-        return found
+        return status
 
     def _run_watched(self) -> highspy.HighsStatus:
-        """Run in a thread, so that Ctrl-C and the watcher can stop the solver, which hears neither by itself."""
-        found, over, watcher = [highspy.HighsStatus.kError], Event(), _watcher.get()
+        """Run in a thread, so that Ctrl-C and the run's end can stop the solver, which hears neither by itself."""
+        ended, over = [highspy.HighsStatus.kError], Event()
         self._highs.HandleUserInterrupt = True
 
         def run() -> None:
             try:
-                found[0] = self._highs.run()
+                ended[0] = self._highs.run()
             finally:
                 over.set()
 
         Thread(target=run, daemon=True).start()
         try:
             while not over.wait(_OFTEN):
-                if watcher:
-                    watcher()
+                self._watch.check()
         except BaseException:
             self._highs.cancelSolve()  # type: ignore[no-untyped-call]
             over.wait()
             raise
-        return found[0]
+        return ended[0]
 
     def _has_point(self, info: highspy.HighsInfo) -> bool:
         """Whether an integer program that was stopped has found a point."""
@@ -187,11 +170,6 @@ class Session:
     def _check(self, status: highspy.HighsStatus, what: str) -> None:
         if status != highspy.HighsStatus.kOk:
             raise InternalError(f"the solver refused {what}")
-
-
-def solve(program: Program, *, presolve: bool = True, interior: bool = False) -> Solution:
-    """Solve a program once."""
-    return Session(program, presolve=presolve, interior=interior).solve()
 
 
 def _model(program: Program) -> highspy.HighsLp:

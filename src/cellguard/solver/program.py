@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from cellguard.types import BoolArray, FloatArray
+
+SEED = 20240501  # of random costs and directions: any number, but always the same, so that results are
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
 
-from cellguard.table.facts import FloatArray
+from cellguard.errors import did_you_mean
+from cellguard.reading.vocabulary import is_missing
+from cellguard.table.source import Source
+from cellguard.types import FloatArray
 
 
 class State(IntEnum):
@@ -72,3 +76,32 @@ class Apriori:
 
 
 NUMBERS = tuple(f.name for f in fields(Apriori) if f.name != "state")
+
+
+def read_statements(source: Source, status: str | None, numbers: Mapping[str, str]) -> Apriori:
+    """Return what columns of the data say of each row: manual states and numbers, blank where nothing."""
+    silent = Apriori.silent(len(source))
+    changes: dict[str, npt.NDArray[np.generic]] = {}
+    if status:
+        changes["state"] = _read_states(source, status)
+    for name, column in numbers.items():
+        said = source.numbers(column, blank_is_nan=True, infinite=name in {"lower", "upper"})
+        changes[name] = said
+        if name in {"cost", "need_lower", "need_upper"} and (said < 0).any():
+            raise source.fault(int(np.flatnonzero(said < 0)[0]), column, f"{name} must not be below 0")
+    return replace(silent, **changes)  # type: ignore[arg-type]
+
+
+def _read_states(source: Source, column: str) -> npt.NDArray[np.int8]:
+    words = source.text(column).to_pylist()
+    known = {state: int(State[state]) for state in STATES}
+    different = {word: 0 if is_missing(word) else known.get(word.strip(), -1) for word in dict.fromkeys(words)}
+    states = np.array([different[word] for word in words], np.int8)
+    if (states < 0).any():
+        row = int(np.flatnonzero(states < 0)[0])
+        word = str(words[row])
+        # A column of values or names that is named by mistake must not get out.
+        near = did_you_mean(word, STATES)
+        shown = f" {word!r}" if near.startswith("; did you mean") else ""
+        raise source.fault(row, column, f"unknown status{shown}{near}")
+    return states

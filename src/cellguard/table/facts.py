@@ -61,17 +61,7 @@ class Signs:
     """The sum of the positive contributions and that of the negative ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Median, quartiles and standard deviation of the contributions."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entropy:
-    """The entropy of the contributions' shares."""
-
-
-Fact = Total | Count | Top | Mark | Records | Unwaived | Requested | Signs | Spread | Entropy
+Fact = Total | Count | Top | Mark | Records | Unwaived | Requested | Signs
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +73,7 @@ class Facts:
     the weights are published too, what the largest contributors stand for beyond themselves, (w - 1) x. ``unwaived``
     are the largest contributions of those who did not waive protection (NaN where there are no more), ``requested``
     tells where the largest contributor asked for it. ``positive`` and ``negative`` are the sums of the contributions of
-    either sign. ``quartiles`` (first and third, one column each) and ``median`` interpolate linearly; ``deviation`` is
-    the sample standard deviation, NaN below two contributions; ``entropy`` is that of the shares in the sum of absolute
-    contributions, in bits.
+    either sign.
 
     >>> facts = Facts(np.array([92.0]), np.array([5.0]), np.array([[81.0, 5.0]]))
     >>> float(facts.top(2)[0])
@@ -104,10 +92,6 @@ class Facts:
     records: FloatArray | None = None
     positive: FloatArray | None = None
     negative: FloatArray | None = None
-    median: FloatArray | None = None
-    quartiles: FloatArray | None = None
-    deviation: FloatArray | None = None
-    entropy: FloatArray | None = None
 
     def __repr__(self) -> str:
         known = [f.name for f in fields(self) if f.name not in _WHOLE and getattr(self, f.name) is not None]
@@ -187,8 +171,6 @@ _FROM_RECORDS: Mapping[type, str] = {
     Records: "records",
     Requested: "requested",
     Signs: "positive",
-    Spread: "median",
-    Entropy: "entropy",
 }
 
 

@@ -57,8 +57,11 @@ class Gathered:
     unwaived_holder: Wholes
 
 
-def gather(lattice: Lattice, rows: Rows, *, top: int, unwaived: int = 0) -> Gathered:
-    """Return count, signed sums and the largest contributions of every cell; a holding counts once in each."""
+def gather(lattice: Lattice, rows: Rows, *, top: int, unwaived: int = 0, by_size: bool = False) -> Gathered:
+    """Return count, signed sums and the largest contributions of every cell; a holding counts once in each.
+
+    With ``by_size`` the largest are those of the largest absolute value.
+    """
     cuts = _cuts(rows.holding, THREADS if len(rows.leaf) > FEW else 1)
     step = 3 if len(rows.extra) else 2
     width = _FIRST + (top + unwaived) * step
@@ -68,7 +71,7 @@ def gather(lattice: Lattice, rows: Rows, *, top: int, unwaived: int = 0) -> Gath
         span = np.array([cuts[part], cuts[part + 1]])
         # Plain tuples: those of a class of its own would tie the compiled code on disk to the class's name.
         stages = (lattice.sizes, lattice.first, lattice.start, lattice.up)
-        _contribute(tuple(rows), stages, span, top, step, one, several)
+        _contribute(tuple(rows), stages, span, top, step, by_size, one, several)
         return one, several
 
     if len(cuts) == 2:
@@ -77,12 +80,12 @@ def gather(lattice: Lattice, rows: Rows, *, top: int, unwaived: int = 0) -> Gath
         with ThreadPoolExecutor(len(cuts) - 1) as pool:
             (one, several), *others = pool.map(work, range(len(cuts) - 1))
         for other in others:
-            _join(other[0], one, top, step)
-            _join(other[1], several, top, step)
+            _join(other[0], one, top, step, by_size)
+            _join(other[1], several, top, step, by_size)
     for stage in range(len(lattice.sizes) - 1):
         last = stage == len(lattice.sizes) - 2
         above = several if last else np.zeros((lattice.sizes[stage + 1], width), np.int64)
-        _lift(lattice.start, lattice.up, lattice.first[stage], one, above, top, step)
+        _lift(lattice.start, lattice.up, lattice.first[stage], one, above, top, step, by_size)
         one = above
     return _named(one, top, step)
 
@@ -121,12 +124,15 @@ def _named(known: Wholes, top: int, step: int) -> Gathered:
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _insert(known, cell, begin, end, step, value, holder, extra):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _insert(known, cell, begin, end, step, by_size, value, holder, extra):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Put a contribution where it belongs among the largest of a cell, which lie from ``begin`` to ``end``."""
     at = end
+    size = abs(value) if by_size else value
     while at > begin:
         other, rival = known[cell, at - step + _HOLDER], known[cell, at - step + _VALUE]
-        if other != 0 and (rival > value or (rival == value and other < holder)):
+        if by_size:
+            rival = abs(rival)
+        if other != 0 and (rival > size or (rival == size and other < holder)):
             break
         at -= step
         if at + step < end:
@@ -140,14 +146,14 @@ def _insert(known, cell, begin, end, step, value, holder, extra):  # type: ignor
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _add(known, cell, top, step, value, holder, extra, waived):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _add(known, cell, top, step, by_size, value, holder, extra, waived):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Take in one holding's contribution to a cell."""
     known[cell, _COUNT] += 1
     known[cell, _POSITIVE if value > 0 else _NEGATIVE] += value
     middle = _FIRST + top * step
-    _insert(known, cell, _FIRST, middle, step, value, holder, extra)
+    _insert(known, cell, _FIRST, middle, step, by_size, value, holder, extra)
     if not waived:
-        _insert(known, cell, middle, known.shape[1], step, value, holder, extra)
+        _insert(known, cell, middle, known.shape[1], step, by_size, value, holder, extra)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
@@ -188,7 +194,7 @@ def _climb(seen, since, cells, many, above, start, up, first, additive):  # type
 
 
 @numba.njit(cache=True, nogil=True)
-def _contribute(rows, stages, span, top, step, one, several):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _contribute(rows, stages, span, top, step, by_size, one, several):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Add up each holding's rows: in its leaf cell if it has one only (``one``), else in all cells (``several``)."""
     leaf, holding, value, beside, waiver, additive = rows
     sizes, first, start, up = stages
@@ -199,7 +205,8 @@ def _contribute(rows, stages, span, top, step, one, several):  # type: ignore[no
         begin, at = at, _next_holding(holding, at, end)
         holder, waived = holding[begin] + 1, waiver[begin]
         if at == begin + 1:
-            _add(one, leaf[begin], top, step, value[begin], holder, beside[begin] if len(beside) else 0, waived)
+            extra = beside[begin] if len(beside) else 0
+            _add(one, leaf[begin], top, step, by_size, value[begin], holder, extra, waived)
             continue
         many = 0
         for row in range(begin, at):
@@ -211,11 +218,11 @@ def _contribute(rows, stages, span, top, step, one, several):  # type: ignore[no
             since += many
             cells, above = above, cells
         for i in range(many):
-            _add(known, cells[i, _CELL], top, step, cells[i, _VALUE], holder, cells[i, _EXTRA], waived)
+            _add(known, cells[i, _CELL], top, step, by_size, cells[i, _VALUE], holder, cells[i, _EXTRA], waived)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _pour(source, here, target, cell, top, step):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _pour(source, here, target, cell, top, step, by_size):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Take the contributions of one cell into another that they are not part of yet."""
     for at in range(_FIRST):
         target[cell, at] += source[here, at]
@@ -224,24 +231,25 @@ def _pour(source, here, target, cell, top, step):  # type: ignore[no-untyped-def
         if source[here, at + _HOLDER] != 0:
             begin, end = (_FIRST, middle) if at < middle else (middle, source.shape[1])
             extra = source[here, at + _EXTRA] if step > _EXTRA else 0
-            _insert(target, cell, begin, end, step, source[here, at + _VALUE], source[here, at + _HOLDER], extra)
+            value, holder = source[here, at + _VALUE], source[here, at + _HOLDER]
+            _insert(target, cell, begin, end, step, by_size, value, holder, extra)
 
 
 @numba.njit(cache=True, nogil=True)
-def _lift(start, up, first, source, target, top, step):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _lift(start, up, first, source, target, top, step, by_size):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Take the contributions of each cell of a stage into the cells of the next that it is part of."""
     for here in range(len(source)):
         if source[here, _COUNT]:
             for at in range(start[first + here], start[first + here + 1]):
-                _pour(source, here, target, up[at], top, step)
+                _pour(source, here, target, up[at], top, step, by_size)
 
 
 @numba.njit(cache=True, nogil=True)
-def _join(source, target, top, step):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _join(source, target, top, step, by_size):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Take in the contributions of other holdings to the same cells."""
     for here in range(len(source)):
         if source[here, _COUNT]:
-            _pour(source, here, target, here, top, step)
+            _pour(source, here, target, here, top, step, by_size)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -6,25 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from cellguard.errors import InputError, did_you_mean
-from cellguard.hierarchy.build import TOTAL, flat
-from cellguard.hierarchy.hierarchy import NOTHING, Dimension, Hierarchy
-from cellguard.hierarchy.hush import may_be_values
-from cellguard.hierarchy.order import in_code_order
-from cellguard.table.apriori import NUMBERS, STATES, Apriori, State
+from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.table.apriori import NUMBERS, Apriori, read_statements
+from cellguard.table.binding import By, bind
 from cellguard.table.check import check_facts
 from cellguard.table.codes import find_columns, read_codes
 from cellguard.table.facts import Facts, FloatArray
 from cellguard.table.keys import combine, first_repeat
+from cellguard.table.merging import merge_recoded
 from cellguard.table.order import in_hierarchy_order
 from cellguard.table.source import Source, open_source
 from cellguard.table.table import Levels, Origin, Table, Zeros
 from cellguard.table.zeros import fill_zeros
-
-_TOTALS = ("total", "all", "sum", "_t", "t", "ensemble", "totaal", "gesamt", "insgesamt", "totale", "tot")
-By = Sequence[str | Dimension] | Mapping[str, Dimension | Hierarchy | None]
 
 
 @dataclass(frozen=True)
@@ -50,6 +45,12 @@ class CellColumns:
     unwaived: tuple[str, ...] = ()
     requested: str | None = None
     origin: Origin = "cells"
+
+    @property
+    def numbers(self) -> tuple[str | None, ...]:
+        """The columns that hold numbers."""
+        said = (getattr(self, name) for name in NUMBERS)
+        return (self.value, self.number, self.base, *self.top, *self.excess, *self.unwaived, *said)
 
     @property
     def number(self) -> str | None:
@@ -110,57 +111,10 @@ def refuse_word(names: object, option: str) -> None:
         raise InputError(f"`{option}` must be a list of names; give [{names!r}]")
 
 
-def bind(by: By, source: Source) -> Mapping[str, Dimension]:
-    """Return for each dimension column its dimension; where none is given, a flat one of the codes that occur."""
-    wanted: dict[str, Dimension | Hierarchy | None] = {}
-    if isinstance(by, Mapping):
-        wanted.update(by)
-    else:
-        for item in by:
-            wanted[item.name if isinstance(item, Dimension) else item] = item if isinstance(item, Dimension) else None
-    if not wanted:
-        raise InputError("a table needs at least one dimension; name its columns in `by`")
-    found = {}
-    for column, given in wanted.items():
-        if isinstance(given, Dimension):
-            found[column] = given
-        elif isinstance(given, Hierarchy):
-            found[column] = Dimension(column, given)
-        else:
-            codes = source.codes(column)[0]
-            found[column] = flat_dimension(column, codes, place=source.place.name, rows=len(source))
-    return found
-
-
-def flat_dimension(
-    name: str,
-    codes: Sequence[str],
-    *,
-    total: str = TOTAL,
-    place: str = "",
-    column: str = "",
-    rows: int = 0,
-    labels: Mapping[str, str] = NOTHING,
-) -> Dimension:
-    """Return the dimension of codes side by side under a total, which must be among them.
-
-    The codes are in the order of ``labels`` or else in natural order, whatever the order of the data. They are those
-    of a column of so many ``rows``. If the total is a word, it is evidently one of codes.
-    """
-    if total not in codes:
-        likely = [code for code in codes if code.strip().casefold() in {total.casefold(), *_TOTALS}]
-        near = f"; did you mean {' or '.join(map(repr, likely))}?" if likely else "; is it the right column?"
-        raise InputError(
-            f"{place}: no row has the total {total!r} in column {column or name!r}{near} Name its code with `total`, "
-            "or give the dimension a hierarchy"
-        )
-    others = flat(in_code_order(set(codes) - {total}, labels), total=total, labels=labels)
-    return Dimension(name, replace(others, hushed=may_be_values(codes, rows, total)))
-
-
 def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns, about: About) -> Table:
     """Read the cells of one table from an opened source, check every field, and apply recodings and zeros."""
     by = find_columns(source, by)
+    source = source.settled(columns.numbers)
     _refuse_clash(source, by, columns)
     codes, keep = read_codes(source, by)
     _refuse_repeats(source, by)
@@ -185,7 +139,7 @@ def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns
         levels=about.publish,
         origin=columns.origin,
     )
-    return finish_table(_merge_recoded(table), about, by)
+    return finish_table(merge_recoded(table), about, by)
 
 
 def _refuse_clash(source: Source, by: Mapping[str, Dimension], columns: CellColumns) -> None:
@@ -226,95 +180,6 @@ def _read_facts(source: Source, columns: CellColumns) -> Facts:
 def _read_apriori(source: Source, columns: CellColumns) -> Apriori:
     said = {name: getattr(columns, name) for name in NUMBERS if getattr(columns, name)}
     return read_statements(source, columns.status, said)
-
-
-def read_statements(source: Source, status: str | None, numbers: Mapping[str, str]) -> Apriori:
-    """Return what columns of the data say of each row: manual states and numbers, blank where nothing."""
-    silent = Apriori.silent(len(source))
-    changes: dict[str, npt.NDArray[np.generic]] = {}
-    if status:
-        changes["state"] = _read_states(source, status)
-    for name, column in numbers.items():
-        found = source.numbers(column, blank_is_nan=True, infinite=name in {"lower", "upper"})
-        changes[name] = found
-        if name in {"cost", "need_lower", "need_upper"} and (found < 0).any():
-            raise source.fault(int(np.flatnonzero(found < 0)[0]), column, f"{name} must not be below 0")
-    return replace(silent, **changes)  # type: ignore[arg-type]
-
-
-def _read_states(source: Source, column: str) -> npt.NDArray[np.int8]:
-    words = source.text(column).to_pylist()
-    known: dict[str | None, int] = {"": 0, None: 0, **{state: int(State[state]) for state in STATES}}
-    different = {word: known.get(word, -1) for word in dict.fromkeys(words)}
-    states = np.array([different[word] for word in words], np.int8)
-    if (states < 0).any():
-        row = int(np.flatnonzero(states < 0)[0])
-        word = str(words[row])
-        # A column of values or names that is named by mistake must not get out.
-        near = did_you_mean(word, STATES)
-        shown = f" {word!r}" if near.startswith("; did you mean") else ""
-        raise source.fault(row, column, f"unknown status{shown}{near}")
-    return states
-
-
-def _merge_recoded(table: Table) -> Table:
-    """Add up the cells whose codes a recoding merged.
-
-    One respondent may sit in several of the parts, and cells do not tell. So the worst case is taken: as many
-    respondents as the largest part has, and contributions of equal rank from one respondent.
-    """
-    if not any(d.main.merged for d in table.dimensions):
-        return table
-    keys = combine(table.codes, [len(d.codes) for d in table.dimensions])
-    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    if len(first) == len(table):
-        return table
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    group, rows = rank[group], first[order]
-    many = len(rows)
-    facts = table.facts
-    total = np.bincount(group, facts.total, many).astype(float)
-    count: FloatArray | None = total if table.is_count else None
-    if facts.count is not None and not table.is_count:
-        count = np.zeros(many)
-        np.maximum.at(count, group, facts.count)
-    tops = facts.tops
-    if tops is not None:
-        tops = np.stack([np.bincount(group, column, many) for column in tops.T], axis=1)
-    marks = {name: np.bincount(group, mark, many) > 0 for name, mark in facts.marks.items()}
-    merged = Facts(total, count, tops, marks)
-    return replace(
-        table,
-        codes=tuple(column[rows] for column in table.codes),
-        facts=merged,
-        apriori=_merge_statements(table, group, rows),
-        rows=table.rows[rows],
-        origin="merged",
-    )
-
-
-def _merge_statements(table: Table, group: npt.NDArray[np.intp], rows: npt.NDArray[np.intp]) -> Apriori:
-    """Return what the parts' statements mean for merged cells: the strictest that holds for the whole."""
-    said, many = table.apriori, len(rows)
-    parts = np.bincount(group, minlength=many)
-    bounded = ~(np.isnan(said.lower) & np.isnan(said.upper)) & (parts[group] > 1)
-    if bounded.any():
-        cell = int(np.flatnonzero(bounded)[0])
-        raise InputError(
-            f"{table.where(cell)}: bounds are given for a cell that a recoding merges into {table.told_name(cell)}; "
-            "give them for the merged cell in the a-priori file"
-        )
-    agreed = np.bincount(group, said.state == said.state[rows][group], many) == parts
-    forced = np.bincount(group, said.has(State.must_suppress), many) > 0
-    state = np.where(forced, State.must_suppress, np.where(agreed, said.state[rows], State.none)).astype(np.int8)
-    largest = {}
-    for name in ("cost", "need_lower", "need_upper"):
-        found = np.full(many, np.nan)
-        np.fmax.at(found, group, getattr(said, name))
-        largest[name] = found
-    return replace(said.take(rows), state=state, **largest)
 
 
 def _refuse_repeats(source: Source, by: Mapping[str, Dimension]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +17,23 @@ import pyarrow.parquet as pq
 
 from cellguard.errors import InputError, Place, file_name
 from cellguard.hierarchy.hush import suggested_column
-from cellguard.microdata.text import Dialect, check_readable, from_mapping, line_numbers, read_header
-from cellguard.table.facts import BoolArray, FloatArray
-
-_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_MISSING = r"(?i)^(nan|na|n/a|null|none|\.)?$"
-_INFINITE = r"(?i)^[+-]?inf(inity)?$"
-_TRUE = {"1", "true", "yes", "y", "t"}
-_FALSE = {"0", "false", "no", "n", "f", ""}
+from cellguard.microdata.frames import from_mapping
+from cellguard.reading.csvfile import BROKEN_QUOTES, line_numbers, text_lines
+from cellguard.reading.decimals import MAYBE_THOUSANDS, WITH_COMMA, WITH_POINT, Marks, hint
+from cellguard.reading.dialect import Dialect, read_header
+from cellguard.reading.encodings import check_readable, read_text
+from cellguard.reading.vocabulary import HIDDEN, INFINITE, MISSING, NO, NUMBER, YES, YES_OR_NO
+from cellguard.types import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Columns that may still hold faults, and the place to name in messages."""
+    """Columns that may still hold faults, and the place to name in messages. See `settled` for no decimal mark."""
 
     columns: pa.Table
     place: Place
-    decimal: str = "."
+    decimal: str | None = None
+    doubt: str = ""
 
     def __len__(self) -> int:
         return int(self.columns.num_rows)
@@ -51,6 +52,24 @@ class Source:
             raise InputError(f"{self.place.name}: no column {name!r}{suggested_column(name, self.names)}")
         return self.columns.column(name)
 
+    def settled(self, numbers: Iterable[str | None]) -> Source:
+        """Return the source with the decimal mark of its columns of numbers found out, if it is not said.
+
+        A mark that cannot be told leaves a doubt, which goes into the message about the first number that needs it.
+        """
+        if self.decimal is not None:
+            return self
+        kinds = (WITH_POINT, WITH_COMMA, MAYBE_THOUSANDS)
+        counts = [0, 0, 0]
+        for name in dict.fromkeys(n for n in numbers if n is not None):
+            column = self.column(name)
+            if _is_text(column.type):
+                text = pc.utf8_trim_whitespace(column.cast(pa.string()))
+                for i, pattern in enumerate(kinds):
+                    counts[i] += pc.sum(pc.match_substring_regex(text, pattern)).as_py() or 0
+        marks = Marks(*counts)
+        return replace(self, decimal=marks.decimal or ".", doubt="" if marks.decimal else marks.doubt)
+
     def text(self, name: str) -> pa.ChunkedArray:
         """Return a column as text; whole numbers become their digits."""
         column = self.column(name)
@@ -66,7 +85,7 @@ class Source:
     def codes(self, name: str) -> tuple[list[str], npt.NDArray[np.int64]]:
         """Return the different codes of a column in order of appearance, and each row's position among them."""
         text = self.text(name)
-        blank = pc.or_kleene(pc.is_null(text), pc.equal(text, ""))
+        blank = pc.or_kleene(pc.is_null(text), pc.equal(pc.utf8_trim_whitespace(text), ""))
         self._refuse(blank, name, "the code is blank; give every row a code")
         encoded = text.combine_chunks().dictionary_encode()
         if isinstance(encoded, pa.ChunkedArray):
@@ -90,11 +109,25 @@ class Source:
         column = self.column(name)
         if pa.types.is_boolean(column.type):
             return np.asarray(pc.fill_null(column, False).to_numpy(), bool)
-        words = pc.utf8_lower(pc.utf8_trim_whitespace(pc.fill_null(column.cast(pa.string()), "")))
-        yes = pc.is_in(words, pa.array(sorted(_TRUE)))
-        known = pc.or_(yes, pc.is_in(words, pa.array(sorted(_FALSE))))
-        self._refuse(pc.invert(known), name, "expected yes or no (true/false, 1/0)")
+        words = _words(pc.fill_null(column.cast(pa.string()), ""))
+        yes = pc.is_in(words, pa.array(YES))
+        known = pc.or_(yes, pc.is_in(words, pa.array(NO)))
+        self._refuse(pc.invert(known), name, YES_OR_NO)
         return np.asarray(yes.to_numpy(), bool)
+
+    def flagged(self, name: str) -> BoolArray:
+        """Tell which rows a column of flags marks: those with yes, where it says yes and no, else with any entry."""
+        words = _words(pc.fill_null(self.column(name).cast(pa.string()), ""))
+        said = pc.unique(words).to_pylist()
+        plain = {*YES, "0", "no", "false"}
+        if {*said} <= {*YES, *NO, *MISSING} and plain & {*said}:
+            return np.asarray(pc.is_in(words, pa.array(YES)).to_numpy(), bool)
+        return np.asarray(pc.invert(pc.is_in(words, pa.array(MISSING))).to_numpy(), bool)
+
+    def hidden(self, name: str) -> BoolArray:
+        """Tell which values of a published table are none: blanks, and the usual marks of suppressed cells."""
+        words = _words(pc.fill_null(self.column(name).cast(pa.string()), ""))
+        return np.asarray(pc.is_in(words, pa.array(HIDDEN)).to_numpy(), bool)
 
     def fault(self, index: int, column: str, what: str) -> InputError:
         """Return the error about one field."""
@@ -103,15 +136,15 @@ class Source:
     def _parse(self, text: pa.ChunkedArray, name: str, blank_is_nan: bool, infinite: bool) -> FloatArray:
         text = pc.utf8_trim_whitespace(text)
         written = text
-        if self.decimal != ".":
+        if self.decimal == ",":
             # A point is no decimal mark here, so it must not be taken for one.
-            text = pc.replace_substring(pc.replace_substring(text, ".", "?"), self.decimal, ".")
-        missing = pc.or_kleene(pc.is_null(text), pc.match_substring_regex(text, _MISSING))
-        endless = pc.match_substring_regex(text, _INFINITE)
-        good = pc.match_substring_regex(text, _NUMBER)
-        self._refuse(
-            pc.invert(pc.or_(pc.or_(good, endless), missing)), name, f"not a number{self._hint(written, good)}"
-        )
+            text = pc.replace_substring(pc.replace_substring(text, ".", "?"), ",", ".")
+        missing = pc.or_kleene(pc.is_null(text), pc.is_in(_words(written), pa.array(MISSING)))
+        endless = pc.match_substring_regex(text, INFINITE)
+        good = pc.match_substring_regex(text, NUMBER)
+        fault = pc.invert(pc.or_(pc.or_(good, endless), missing))
+        if pc.any(fault).as_py():
+            self._refuse(fault, name, f"not a number{self.doubt or self._hint(written, good)}")
         plain = pc.if_else(missing, "nan", text)
         return self._finite(plain.cast(pa.float64()).to_numpy().astype(float), name, blank_is_nan, infinite)
 
@@ -123,11 +156,10 @@ class Source:
         return numbers
 
     def _hint(self, text: pa.ChunkedArray, good: pa.ChunkedArray) -> str:
-        other = "," if self.decimal == "." else "."
-        odd = pc.fill_null(pc.match_substring_regex(text, rf"^[+-]?[0-9]+[{other}][0-9]+$"), False)
-        if pc.any(pc.and_(odd, pc.invert(pc.fill_null(good, False)))).as_py():
-            return f"; if {other!r} is the decimal mark of the file, say `decimal: {other!r}`"
-        return "; write numbers without thousands separators, units or signs of suppression"
+        other = WITH_POINT if self.decimal == "," else WITH_COMMA
+        odd = pc.fill_null(pc.match_substring_regex(text, other), False)
+        seen = pc.any(pc.and_(odd, pc.invert(pc.fill_null(good, False)))).as_py()
+        return hint(self.decimal or ".", other_seen=bool(seen))
 
     def _refuse(self, fault: Any, name: str, what: str) -> None:  # noqa: ANN401
         bad = np.asarray(fault if isinstance(fault, np.ndarray) else pc.fill_null(fault, True).to_numpy(), bool)
@@ -145,6 +177,11 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
+def _words(text: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return words as the vocabulary compares them."""
+    return pc.utf8_lower(pc.utf8_trim_whitespace(text))
+
+
 def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a dictionary-encoded column as plain values."""
     parts = [part.dictionary.cast(pa.string()).take(part.indices) for part in column.chunks]
@@ -157,9 +194,9 @@ def open_source(data: object, dialect: Dialect | None = None, *, name: str = "th
     if isinstance(data, (str, Path)):
         source = _open_file(Path(data), dialect)
     elif isinstance(data, Mapping):
-        source = Source(from_mapping(data), Place(name, unit="row"))
+        source = Source(from_mapping(data), Place(name, unit="row"), dialect.decimal)
     elif hasattr(data, "__arrow_c_stream__"):
-        source = Source(pa.table(data), Place(name, unit="row"))
+        source = Source(pa.table(data), Place(name, unit="row"), dialect.decimal)
     else:
         raise InputError(
             f"cannot read {type(data).__name__}; give a path, a mapping of columns, or a frame that speaks Arrow"
@@ -173,7 +210,7 @@ def _open_file(path: Path, dialect: Dialect) -> Source:
     check_readable(path)
     if path.suffix.lower() in {".parquet", ".pq"}:
         try:
-            return Source(pq.read_table(path), Place(file_name(path), unit="row"))
+            return Source(pq.read_table(path), Place(file_name(path), unit="row"), dialect.decimal)
         except (pa.ArrowException, OSError):
             raise InputError(f"{file_name(path)}: not a Parquet file, or a damaged one") from None
     return _open_csv(path, dialect)
@@ -181,7 +218,9 @@ def _open_file(path: Path, dialect: Dialect) -> Source:
 
 def _open_csv(path: Path, dialect: Dialect) -> Source:
     name = file_name(path)
-    header, delimiter = read_header(path, dialect)
+    text = read_text(path, dialect.encoding)
+    header, delimiter = read_header(text_lines(text), name, dialect.delimiter)
+    data = text.encode()
     broken: list[tuple[int | None, int]] = []
 
     def remember(row: pa_csv.InvalidRow) -> str:
@@ -191,9 +230,9 @@ def _open_csv(path: Path, dialect: Dialect) -> Source:
 
     try:
         columns = pa_csv.read_csv(
-            path,
+            pa.BufferReader(data),
             # Rows are only numbered when one thread reads them.
-            read_options=pa_csv.ReadOptions(encoding=dialect.encoding, use_threads=False),
+            read_options=pa_csv.ReadOptions(use_threads=False),
             parse_options=pa_csv.ParseOptions(
                 delimiter=delimiter,
                 newlines_in_values=True,
@@ -204,14 +243,14 @@ def _open_csv(path: Path, dialect: Dialect) -> Source:
                 column_types={column: pa.string() for column in header}, strings_can_be_null=False
             ),
         )
-    except (pa.ArrowInvalid, UnicodeDecodeError):
+    except pa.ArrowInvalid:
         # The library's own message quotes the data, so it must not get out.
-        raise InputError(
-            f"{name}: cannot be read as CSV in {dialect.encoding}; check its quotes and its `encoding`"
-        ) from None
+        raise InputError(f"{name}: cannot be read as CSV: {BROKEN_QUOTES.replace('here', 'somewhere')}") from None
     if broken:
-        number, found = broken[0]
+        number, fields = broken[0]
         raise InputError(
-            f"{name} line {number}: {found} fields, but the header has {len(header)}; give each line one field a column"
+            f"{name} line {number}: {fields} fields, but the header has {len(header)}; "
+            "give each line one field a column"
         )
-    return Source(columns, Place(name, first=2, lines=line_numbers(path, dialect, len(columns))), dialect.decimal)
+    lines = line_numbers(io.BytesIO(data), delimiter, len(columns))
+    return Source(columns, Place(name, first=2, lines=lines), dialect.decimal)

@@ -11,13 +11,14 @@ import numpy as np
 
 from cellguard.errors import InputError, Place, did_you_mean, file_name
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.hierarchy.hush import is_number
-from cellguard.hierarchy.read import read_text
-from cellguard.table.apriori import NUMBERS, Apriori, State
+from cellguard.reading.csvfile import BROKEN_QUOTES, text_lines
+from cellguard.reading.dialect import find_delimiter
+from cellguard.reading.encodings import read_text
+from cellguard.reading.vocabulary import is_number
+from cellguard.table.apriori import NUMBERS, Apriori, State, read_statements
 from cellguard.table.codes import find_columns, read_codes
 from cellguard.table.columns import all_headed
 from cellguard.table.keys import combine, find, first_repeat
-from cellguard.table.read import read_statements
 from cellguard.table.source import Source, open_source
 from cellguard.table.table import Table
 
@@ -49,16 +50,15 @@ def _apply(table: Table, source: Source, by: Mapping[str, Dimension]) -> Table:
         if name not in known:
             raise InputError(f"{source.place.name}: unknown column {name!r}{did_you_mean(name, known)}")
     codes, keep = read_codes(source, find_columns(source, by, fixed=_SAID))
-    said = read_statements(
-        source, "status" if "status" in source.names else None, {n: n for n in NUMBERS if n in source.names}
-    )
+    numbers = {name: name for name in NUMBERS if name in source.names}
+    said = read_statements(source.settled(numbers), "status" if "status" in source.names else None, numbers)
     rows = np.flatnonzero(keep)
     sizes = [len(d.codes) for d in table.dimensions]
     keys = combine([np.concatenate([c, s[rows]]) for c, s in zip(table.codes, codes, strict=True)], sizes)
     mine, theirs = keys[: len(table)], keys[len(table) :]
-    at = find(theirs, mine)
-    if (at < 0).any():
-        row = int(rows[np.flatnonzero(at < 0)[0]])
+    cells = find(theirs, mine)
+    if (cells < 0).any():
+        row = int(rows[np.flatnonzero(cells < 0)[0]])
         raise InputError(f"{source.place.row(row)}: table {table.name!r} has no such cell; the combination is empty")
     repeat = first_repeat(theirs)
     if repeat:
@@ -67,7 +67,7 @@ def _apply(table: Table, source: Source, by: Mapping[str, Dimension]) -> Table:
             f"{source.place.row(int(rows[repeat[0]]))}; say all in one row"
         )
     pick = np.full(len(table), -1, np.intp)
-    pick[at] = rows
+    pick[cells] = rows
     return replace(table, apriori=table.apriori.override(said.take(pick)))
 
 
@@ -88,16 +88,13 @@ def _read_hst(path: Path, columns: list[str]) -> Source:
     """
     said: dict[tuple[str, ...], dict[str, str]] = {}
     name = file_name(path)
-    lines = read_text(path).splitlines()
+    lines = list(text_lines(read_text(path)))
     separator = _separator(lines, len(columns), name)
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        fields_ = [
-            f.strip() if i >= len(columns) else f for i, f in enumerate(next(csv.reader([line], delimiter=separator)))
-        ]
         where = Place(name).row(number - 1)
-        codes, command, values = _split(fields_, len(columns), where)
+        codes, command, values = _split(_fields(line, separator, where), len(columns), where)
         cell = said.setdefault(codes, {"line": str(number)})
         for key, value in _meaning(command, values, where).items():
             if cell.get(key, value) != value:
@@ -111,17 +108,26 @@ def _read_hst(path: Path, columns: list[str]) -> Source:
 
 
 def _separator(lines: Sequence[str], dimensions: int, name: str) -> str:
+    """Return what separates codes and command; lines have different numbers of fields, so only the first is asked."""
     first = next((line for line in lines if line.strip()), "")
-    separator = max(",;\t|", key=first.count)
+    separator = find_delimiter([first], name)
     if first.count(separator) < dimensions:
         raise InputError(f"{name} line 1: expected {dimensions} codes and a command, separated by , ; | or tab")
     return separator
 
 
-def _split(fields_: list[str], dimensions: int, where: str) -> tuple[tuple[str, ...], str, list[str]]:
-    if len(fields_) <= dimensions:
+def _fields(line: str, separator: str, where: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=separator, strict=True))
+    except csv.Error:
+        raise InputError(f"{where}: {BROKEN_QUOTES}") from None
+
+
+def _split(entries: Sequence[str], dimensions: int, where: str) -> tuple[tuple[str, ...], str, list[str]]:
+    if len(entries) <= dimensions:
         raise InputError(f"{where}: expected {dimensions} codes and a command")
-    return tuple(fields_[:dimensions]), fields_[dimensions].lower(), [f for f in fields_[dimensions + 1 :] if f]
+    command, *values = (entry.strip() for entry in entries[dimensions:])
+    return tuple(entries[:dimensions]), command.lower(), [value for value in values if value]
 
 
 def _meaning(command: str, values: Sequence[str], where: str) -> dict[str, str]:

@@ -17,21 +17,18 @@ from cellguard.table.apriori import Apriori
 from cellguard.table.facts import (
     BoolArray,
     Count,
-    Entropy,
     Fact,
     Facts,
     FloatArray,
     Records,
     Requested,
     Signs,
-    Spread,
     Top,
     Unwaived,
 )
 from cellguard.table.grid import Grid, Wholes, grid_of
 from cellguard.table.kernel import Gathered, Rows, add_up, gather
 from cellguard.table.lattice import Lattice, build_lattice, leaf_positions
-from cellguard.table.ordered import DEVIATION, ENTROPY, LOWER, MEDIAN, UPPER, describe
 from cellguard.table.read import About, finish_table
 from cellguard.table.survey import Seen, Survey, seen_by_rules, virtual
 from cellguard.table.table import Table
@@ -173,15 +170,6 @@ def _facts(grouped: Grouped, wanted: Wanted, lattice: Lattice, kept: Kept) -> Fa
     rows = Rows(lattice.leaf, _keep(grouped.holding, kept), grid.wholes(value), _NO_EXTRA, _keep(grouped.waived, kept))
     if wanted.value == COUNT or any(_has(wanted, kind) for kind in (Count, Top, Signs, Requested, Unwaived)):
         facts = _contributions(facts, grouped, wanted, lattice, seen, rows, grid, kept)
-    if _has(wanted, Spread) or _has(wanted, Entropy):
-        found = describe(lattice, list(wanted.dimensions.values()), rows, grid)
-        facts = replace(
-            facts,
-            median=found[:, MEDIAN],
-            quartiles=found[:, [LOWER, UPPER]],
-            deviation=found[:, DEVIATION],
-            entropy=found[:, ENTROPY],
-        )
     return facts
 
 

@@ -1,4 +1,11 @@
-"""Combinations of parts, the atoms of a cluster: those that its tables do not say to be empty."""
+"""Combinations of parts, the atoms of a cluster: those that its tables do not say to be empty.
+
+A dimension's leaves fall into *parts* that no table of the cluster divides (see `views`), and an atom is one part per
+dimension. Of the product of all parts only those count that every table allows: a table that has no row for a
+combination of its codes says that nobody is there. So atoms are never listed as a product. Each table gives the
+combinations within its own finest rows, and what lies outside its codes, of which it says nothing; the tables of a
+cluster are then joined on the dimensions that they share, as relations of a database are.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +16,12 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from cellguard.hierarchy.hierarchy import IntArray
-from cellguard.table.facts import BoolArray
 from cellguard.table.keys import Keys, combine, find
 from cellguard.table.table import Table
+from cellguard.types import BoolArray, IntArray, LongArray, Positions
 from cellguard.world.views import OUTSIDE, Labels, View, codes_of_parts
 
-Columns = Mapping[str, npt.NDArray[np.int64]]
-Positions = npt.NDArray[np.intp]
+Columns = Mapping[str, LongArray]
 UNSAID, EMPTY = -1, -2  # a table says nothing of a combination; it says that it is empty
 
 
@@ -49,14 +54,12 @@ class Sight:
             np.concatenate([own[self.there], np.maximum(c, 0)])
             for own, c in zip(self.table.codes, columns, strict=True)
         ]
-        many = int(self.there.sum())
+        there = np.flatnonzero(self.there)
         keys = self.key(wanted)
-        at = find(keys[many:], keys[:many])
-        return (
-            np.where(inside & (at >= 0), np.flatnonzero(self.there)[np.maximum(at, 0)], -1)
-            if many
-            else np.full(len(at), -1)
-        )
+        place = find(keys[len(there) :], keys[: len(there)])
+        if not len(there):
+            return np.full(len(place), -1)
+        return np.where(inside & (place >= 0), there[np.maximum(place, 0)], -1)
 
     def refined_by(self, labels: Mapping[str, Labels]) -> bool:
         """Whether partitions of (at least) the table's dimensions divide whatever the table divides."""
@@ -72,30 +75,34 @@ class Sight:
 
     def locate(self, labels: Mapping[str, Labels], columns: Columns) -> list[Positions]:
         """Return the row that holds each atom, for each choice of groupings; `UNSAID` or `EMPTY` where none does."""
-        many = len(next(iter(columns.values()))) if columns else 1
-        rest, near = np.zeros(many, bool), []
+        n = length(columns)
+        rest, near = np.zeros(n, bool), []
         for name, shown in self.views.items():
-            part = columns[name] if name in columns else np.zeros(many, np.int64)
-            leaf = first_leaf(labels[name])[part] if name in columns else np.zeros(many, np.intp)
+            part = columns[name] if name in columns else np.zeros(n, np.int64)
+            leaf = first_leaf(labels[name])[part] if name in columns else np.zeros(n, np.intp)
             near.append([row[leaf] for row in shown.near])
             rest |= shown.rest[leaf]
-        found = []
+        rows = []
         for choice in product(*near):
             outside = np.logical_or.reduce([c == OUTSIDE for c in choice])
-            at = self.rows(choice)
-            found.append(np.where(outside, UNSAID, np.where(rest | (at < 0), EMPTY, at)))
-        return found
+            row = self.rows(choice)
+            rows.append(np.where(outside, UNSAID, np.where(rest | (row < 0), EMPTY, row)))
+        return rows
 
     def lists(self, labels: Mapping[str, Labels], columns: Columns) -> Positions:
         """Return the row that is exactly each combination of parts (the total of dimensions without parts), or -1."""
-        many = len(next(iter(columns.values()))) if columns else 1
         codes = []
         for name, shown in self.views.items():
             if name in columns:
                 codes.append(codes_of_parts(shown, labels[name])[columns[name]])
             else:
-                codes.append(np.full(many, 0 if shown.occurs[0] else OUTSIDE, np.int32))
+                codes.append(np.full(length(columns), 0 if shown.occurs[0] else OUTSIDE, np.int32))
         return self.rows(codes)
+
+
+def length(columns: Columns) -> int:
+    """Return how many combinations there are: a single one, if there are no dimensions."""
+    return len(next(iter(columns.values()))) if columns else 1
 
 
 def first_leaf(labels: Labels) -> Positions:
@@ -125,7 +132,7 @@ def table_atoms(sight: Sight, labels: Mapping[str, Labels], most: int) -> Column
 
 def allowed(sight: Sight, labels: Mapping[str, Labels], columns: Columns) -> BoolArray:
     """Tell which atoms a table does not say to be empty."""
-    return np.logical_and.reduce([at != EMPTY for at in sight.locate(labels, columns)])
+    return np.logical_and.reduce([row != EMPTY for row in sight.locate(labels, columns)])
 
 
 def keep(columns: Columns, some: BoolArray) -> Columns:
@@ -140,24 +147,27 @@ def _expand_codes(near: IntArray, codes: IntArray) -> tuple[Positions, Positions
     return start, np.searchsorted(near[order], codes, "right") - start, order
 
 
-def _product_within(
-    columns: Sequence[tuple[Positions, Positions, Positions]], most: int
-) -> list[npt.NDArray[np.int64]]:
-    """Return all combinations of each row's parts, one column a dimension."""
+def _product_within(columns: Sequence[tuple[Positions, Positions, Positions]], most: int) -> list[LongArray]:
+    """Return all combinations of each row's parts, one column per dimension."""
     rows = np.arange(len(columns[0][0]))
-    found: list[npt.NDArray[np.int64]] = []
-    for start, many, order in columns:
-        if int(many[rows].sum()) > most:
+    combined: list[LongArray] = []
+    for start, size, order in columns:
+        if int(size[rows].sum()) > most:
             raise TooLarge
-        again = np.repeat(np.arange(len(rows)), many[rows])
-        step = np.arange(len(again)) - np.repeat(np.cumsum(many[rows]) - many[rows], many[rows])
-        found = [column[again] for column in found]
+        again, step = _repeat(size[rows])
+        combined = [column[again] for column in combined]
         rows = rows[again]
-        found.append(order[start[rows] + step].astype(np.int64))
-    return found
+        combined.append(order[start[rows] + step].astype(np.int64))
+    return combined
 
 
-def _outside(names: Sequence[str], near: Mapping[str, IntArray], most: int) -> Iterator[list[npt.NDArray[np.int64]]]:
+def _repeat(size: Positions) -> tuple[Positions, Positions]:
+    """Return each position as often as its size says, and which of its repetitions each is: 0, 1, ..."""
+    again = np.repeat(np.arange(len(size)), size)
+    return again, np.arange(len(again)) - np.repeat(np.cumsum(size) - size, size)
+
+
+def _outside(names: Sequence[str], near: Mapping[str, IntArray], most: int) -> Iterator[list[LongArray]]:
     """Yield the combinations with a part that lies outside a table's codes: the first such dimension is the k-th."""
     for k in range(len(names)):
         sides = []
@@ -175,20 +185,19 @@ def natural_join(left: Columns, right: Columns, most: int) -> Columns:
     """Return the combinations whose parts agree with a row of both; a row of each side is there once."""
     common = [name for name in left if name in right]
     size = [int(max(left[n].max(initial=0), right[n].max(initial=0))) + 1 for n in common]
-    n = len(next(iter(left.values())))
+    n = length(left)
     both = (
         combine([np.concatenate([left[c], right[c]]) for c in common], size)
         if common
-        else np.zeros(n + len(next(iter(right.values()))), np.int64)
+        else np.zeros(n + length(right), np.int64)
     )
     mine, theirs = both[:n], both[n:]
     order = np.argsort(theirs, kind="stable")
     start = np.searchsorted(theirs[order], mine, "left")
-    many = np.searchsorted(theirs[order], mine, "right") - start
-    if int(many.sum()) > most:
+    matches = np.searchsorted(theirs[order], mine, "right") - start
+    if int(matches.sum()) > most:
         raise TooLarge
-    again = np.repeat(np.arange(n), many)
-    step = np.arange(len(again)) - np.repeat(np.cumsum(many) - many, many)
+    again, step = _repeat(matches)
     other = order[start[again] + step]
-    found = {name: column[again] for name, column in left.items()}
-    return found | {name: column[other] for name, column in right.items() if name not in left}
+    joined = {name: column[again] for name, column in left.items()}
+    return joined | {name: column[other] for name, column in right.items() if name not in left}

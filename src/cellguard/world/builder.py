@@ -6,18 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from cellguard.table.facts import BoolArray
 from cellguard.table.numbering import Topic
 from cellguard.table.relations import Relations, distinct_rows
 from cellguard.table.tableset import TableSet
-from cellguard.world.atoms import (
-    Columns,
-    Positions,
-    Sight,
-)
+from cellguard.types import BoolArray, FloatArray, LongArray, Positions
+from cellguard.world.atoms import Columns, Sight
 from cellguard.world.views import Labels
 
 
@@ -65,9 +60,9 @@ class Builder:
     topic: list[int] = field(default_factory=list)
     crosses: list[bool] = field(default_factory=list)
     occupied_between: list[bool] = field(default_factory=list)
-    number: list[npt.NDArray[np.int64]] = field(default_factory=list)
-    columns: list[npt.NDArray[np.int64]] = field(default_factory=list)
-    signs: list[npt.NDArray[np.float64]] = field(default_factory=list)
+    number: list[LongArray] = field(default_factory=list)
+    columns: list[LongArray] = field(default_factory=list)
+    signs: list[FloatArray] = field(default_factory=list)
     height: int = 0
 
     def __post_init__(self) -> None:
@@ -77,13 +72,13 @@ class Builder:
         """Return the tables of a response."""
         return [i for i, t in enumerate(self.tables.tables) if (t.response, t.population) == topic]
 
-    def between(self, many: int, topic: int, *, crossing: bool, occupied: bool = False) -> Positions:
+    def between(self, n: int, topic: int, *, crossing: bool, occupied: bool = False) -> Positions:
         """Return new cells between."""
         start = len(self.tables) + len(self.topic)
-        self.topic += [topic] * many
-        self.crosses += [crossing] * many
-        self.occupied_between += [occupied] * many
-        return np.arange(start, start + many)
+        self.topic += [topic] * n
+        self.crosses += [crossing] * n
+        self.occupied_between += [occupied] * n
+        return np.arange(start, start + n)
 
     def tie(self, wholes: Positions, group: Positions, parts: Positions, sign: float = -1.0) -> None:
         """Add relations whole = sum of parts, one for each whole (-1: 0); ``group`` is the whole of each part."""

@@ -8,13 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from cellguard.table.apriori import State
-from cellguard.table.facts import BoolArray
 from cellguard.table.numbering import Topic
 from cellguard.table.table import Table
-from cellguard.world.atoms import (
-    Positions,
-    Sight,
-)
+from cellguard.types import BoolArray, Positions
+from cellguard.world.atoms import Sight
 from cellguard.world.builder import Builder, Room
 
 
@@ -39,7 +36,7 @@ def informative(builder: Builder, own: Sequence[int], others: Sequence[int], str
     of it needs none of them if its empty cells are public and no leaf lies outside its codes: on each of its cells lies
     a true record, and all that moves can lie on that record's combination.
     """
-    found: list[int] = []
+    informing: list[int] = []
     is_count = builder.tables.tables[own[0]].is_count
     whole = [
         i
@@ -50,11 +47,11 @@ def informative(builder: Builder, own: Sequence[int], others: Sequence[int], str
     if whole and not is_count and builder.tables.tables[whole[0]].zeros == "known":
         return []
     for other in others:
-        if any(_covers(builder, i, other) for i in own) or any(_covers(builder, i, other) for i in found):
+        if any(_covers(builder, i, other) for i in own) or any(_covers(builder, i, other) for i in informing):
             continue
         if is_count or _has_gaps(strict[other]):
-            found.append(other)
-    return found
+            informing.append(other)
+    return informing
 
 
 def _covers(builder: Builder, large: int, small: int) -> bool:
@@ -117,10 +114,10 @@ def _occupy_between(builder: Builder, number: int, other: int, rows: Positions, 
         if not sight.refined_by(room.labels) or not len(room):
             continue
         for row in sight.locate(room.labels, room.atoms):
-            at = np.flatnonzero((row >= 0) & wanted[np.maximum(row, 0)])
-            if not len(at):
+            atoms = np.flatnonzero((row >= 0) & wanted[np.maximum(row, 0)])
+            if not len(atoms):
                 continue
-            named, group = np.unique(row[at], return_inverse=True)
+            named, group = np.unique(row[atoms], return_inverse=True)
             wholes = builder.between(len(named), number, crossing=room.crossing, occupied=True)
-            builder.tie(wholes, group, room.cell[at])
+            builder.tie(wholes, group, room.cell[atoms])
         return

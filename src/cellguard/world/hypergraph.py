@@ -44,15 +44,15 @@ def align(views: dict[int, View]) -> Detail:
     leaves = len(next(iter(views.values())).rest)
     parts: list[Labels] = [np.zeros(leaves, np.int64)]
     level: dict[int, int] = {}
-    for table in sorted(views, key=lambda t: (_many(views[t].labels[~views[t].rest]), t)):
+    for table in sorted(views, key=lambda t: (_parts(views[t].labels[~views[t].rest]), t)):
         shown = views[table]
         if not shown.rest.any() and not shown.labels.any():
             level[table] = 0
             continue
         both = _meet(parts[-1], shown.labels)
-        if _many(both[~shown.rest]) > _many(shown.labels[~shown.rest]):
+        if _parts(both[~shown.rest]) > _parts(shown.labels[~shown.rest]):
             return _common(views)
-        if _many(both) > _many(parts[-1]) or len(parts) == 1:
+        if _parts(both) > _parts(parts[-1]) or len(parts) == 1:
             parts.append(both)
         level[table] = len(parts) - 1
     return Detail(level, tuple(parts))
@@ -72,7 +72,7 @@ def _meet(a: Labels, b: Labels) -> Labels:
     return np.unique(a * (int(b.max(initial=0)) + 1) + b, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _many(labels: Labels) -> int:
+def _parts(labels: Labels) -> int:
     return len(np.unique(labels))
 
 
@@ -90,11 +90,11 @@ def join_tree(edges: Sequence[Attributes]) -> list[Cluster]:
     """
     left = list(range(len(edges)))
     ears: list[tuple[int, int]] = []
-    while (found := _ear(edges, left)) is not None:
-        ears.append(found)
-        left.remove(found[0])
-    home = {ear: number for number, (ear, _) in enumerate(ears)} | dict.fromkeys(left, len(ears))
-    clusters = [Cluster((ear,), home[other]) for ear, other in ears]
+    while (ear := _ear(edges, left)) is not None:
+        ears.append(ear)
+        left.remove(ear[0])
+    home = {edge: number for number, (edge, _) in enumerate(ears)} | dict.fromkeys(left, len(ears))
+    clusters = [Cluster((edge,), home[other]) for edge, other in ears]
     return [*clusters, Cluster(tuple(left), None)]
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellguard.errors import InputError
-from cellguard.table.facts import FloatArray
 from cellguard.table.tableset import TableSet
+from cellguard.types import FloatArray
 
 
 @dataclass(frozen=True, slots=True)

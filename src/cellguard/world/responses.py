@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from cellguard.table.numbering import Topic
-from cellguard.world.atoms import (
-    TooLarge,
-)
+from cellguard.world.atoms import TooLarge, length
 from cellguard.world.builder import Builder, House
 from cellguard.world.rooms import listed, shared
 from cellguard.world.views import Labels, coarsest
@@ -22,7 +20,7 @@ def tie_equations(builder: Builder, houses: Mapping[Topic, House]) -> list[str]:
     same largest tables as the whole, or all parts have one largest table over the same dimensions, which a table of the
     whole has too. With a minus sign a response is no part of another, and only one largest table will do.
     """
-    tables, found = builder.tables, []
+    tables, untied = builder.tables, []
     once: set[Topic] = set()
     for equation in tables.equations:
         for population in dict.fromkeys(t.population for t in tables.tables):
@@ -35,11 +33,11 @@ def tie_equations(builder: Builder, houses: Mapping[Topic, House]) -> list[str]:
             once |= set(topics[1:])
             shared = _shared_shapes(shapes, signs, again)
             if shared is None:
-                found.append(f"the equation {equation} ties tables that are not of one shape")
+                untied.append(f"the equation {equation} ties tables that are not of one shape")
                 continue
             for shape in shared:
                 _tie_sums(builder, [houses[topic] for topic in topics], signs, shape)
-    return found
+    return untied
 
 
 def _shared_shapes(
@@ -74,18 +72,18 @@ def _tie_sums(builder: Builder, houses: Sequence[House], signs: Sequence[int], s
             labels = coarser
         common[name] = labels
     groups, columns = shared(common, rooms)
-    many = len(next(iter(columns.values()))) if columns else 1
+    combinations = length(columns)
     for house, room, sign, group in zip(houses, rooms, signs, groups, strict=True):
         own = builder.own(house.topic)
         cell = listed(builder, room, own, common, columns)
         there = np.flatnonzero(cell >= 0)
         rest = np.flatnonzero(cell[group] < 0)
-        nobody = np.full(many, -1)
+        nobody = np.full(combinations, -1)
         builder.tie(
             nobody, np.concatenate([there, group[rest]]), np.concatenate([cell[there], room.cell[rest]]), float(sign)
         )
-        builder.height -= many  # all terms belong to the same relations
-    builder.height += many
+        builder.height -= combinations  # all terms belong to the same relations
+    builder.height += combinations
 
 
 def _shape(house: House) -> frozenset[frozenset[str]]:

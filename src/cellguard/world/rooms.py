@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from cellguard.table.facts import BoolArray
 from cellguard.table.keys import combine
 from cellguard.table.numbering import Topic
+from cellguard.types import BoolArray, LongArray, Positions
 from cellguard.world.atoms import (
     Columns,
-    Positions,
     Sight,
     allowed,
     first_leaf,
     keep,
+    length,
     natural_join,
     table_atoms,
 )
@@ -59,7 +58,7 @@ def _build_rooms(builder: Builder, number: int, own: Sequence[int], others: Sequ
 
 
 def _is_plain(sight: Sight) -> bool:
-    """Whether a table by itself says all there is: one grouping a dimension, and no leaf outside its codes."""
+    """Whether a table by itself says all there is: one grouping per dimension, and no leaf outside its codes."""
     return all(len(v.near) == 1 and not v.outside.any() for v in sight.views.values())
 
 
@@ -73,7 +72,7 @@ def _details(builder: Builder, edges: Sequence[int]) -> dict[str, Detail]:
 
 def _attributes(detail: Mapping[str, Detail], table: int) -> Attributes:
     return frozenset(
-        (name, level) for name, found in detail.items() for level in range(1, found.level.get(table, 0) + 1)
+        (name, level) for name, shown in detail.items() for level in range(1, shown.level.get(table, 0) + 1)
     )
 
 
@@ -87,8 +86,8 @@ def _room(
     cluster: Cluster,
 ) -> Room:
     """Return a cluster with its atoms."""
-    level = {name: max(found.level.get(i, 0) for i in members) for name, found in detail.items()}
-    labels = {name: detail[name].parts[at] for name, at in level.items() if at}
+    levels = {name: max(shown.level.get(i, 0) for i in members) for name, shown in detail.items()}
+    labels = {name: detail[name].parts[level] for name, level in levels.items() if level}
     several = len(members) > 1
     if several and not builder.crossing:
         return Room(members, labels, {}, np.zeros(0, np.intp), cluster.parent, True, asked=False)
@@ -104,8 +103,7 @@ def _room(
             seen = sight if i in own else strict.get(i, sight)
             if seen.refined_by(labels):
                 atoms = keep(atoms, allowed(seen, labels, atoms))
-    many = len(next(iter(atoms.values()))) if atoms else 1
-    cell = np.full(many, -1, np.intp)
+    cell = np.full(length(atoms), -1, np.intp)
     if not several and members[0] in own:
         row = builder.sights[members[0]].lists(labels, atoms)
         cell = np.where(row >= 0, builder.tables.cells_of[members[0]][np.maximum(row, 0)], -1)
@@ -116,15 +114,15 @@ def _room(
 
 def _in_order(members: Sequence[int], detail: Mapping[str, Detail]) -> list[int]:
     """Return tables in an order in which each shares a dimension with one before it, if it can."""
-    left, found = list(members), list[int]()
+    left, ordered = list(members), list[int]()
     names = {i: {n for n, d in detail.items() if d.level.get(i, 0)} for i in members}
     seen: set[str] = set()
     while left:
         best = max(left, key=lambda i: (len(names[i] & seen), -len(names[i] - seen), -i))
         left.remove(best)
-        found.append(best)
+        ordered.append(best)
         seen |= names[best]
-    return found
+    return ordered
 
 
 def tie_room(builder: Builder, room: Room, own: Sequence[int]) -> None:
@@ -137,28 +135,28 @@ def tie_room(builder: Builder, room: Room, own: Sequence[int]) -> None:
         cells = builder.tables.cells_of[i]
         sight = builder.sights[i]
         for choice, row in enumerate(sight.locate(room.labels, room.atoms)):
-            at = np.flatnonzero(row >= 0)
+            atoms = np.flatnonzero(row >= 0)
             finest = _finest_rows(sight, choice)
-            members = np.bincount(row[at], minlength=len(cells))
+            members = np.bincount(row[atoms], minlength=len(cells))
             gone = finest & (members == 0)
             builder.empty[cells[gone]] = True
             same = np.zeros(len(cells), bool)
-            same[row[at]] = room.cell[at] == cells[row[at]]
+            same[row[atoms]] = room.cell[atoms] == cells[row[atoms]]
             wanted = np.flatnonzero((members > 0) & ~((members == 1) & same))
             group = np.full(len(cells), -1)
             group[wanted] = np.arange(len(wanted))
-            at = at[group[row[at]] >= 0]
+            atoms = atoms[group[row[atoms]] >= 0]
             if len(wanted):
-                builder.tie(cells[wanted], group[row[at]], room.cell[at])
+                builder.tie(cells[wanted], group[row[atoms]], room.cell[atoms])
 
 
 def _finest_rows(sight: Sight, choice: int) -> BoolArray:
     """Tell which rows no code of the table divides further, in one choice of groupings (counted as in `locate`)."""
-    found = np.ones(len(sight.table), bool)
+    finest = np.ones(len(sight.table), bool)
     for shown, column in reversed(list(zip(sight.views.values(), sight.table.codes, strict=True))):
         choice, grouping = divmod(choice, len(shown.finest))
-        found &= shown.finest[grouping][column]
-    return found
+        finest &= shown.finest[grouping][column]
+    return finest
 
 
 def tie_neighbours(builder: Builder, room: Room, other: Room, own: Sequence[int], detail: Mapping[str, Detail]) -> None:
@@ -184,26 +182,26 @@ def tie_neighbours(builder: Builder, room: Room, other: Room, own: Sequence[int]
     differ = np.flatnonzero(plain & (a != b))
     builder.tie(a[differ], np.arange(len(differ)), b[differ])
     neither = (a < 0) & (b < 0)
-    at_a, at_b = neither[group_a], neither[group_b]
+    in_a, in_b = neither[group_a], neither[group_b]
     rank = np.cumsum(neither) - 1
-    many = int(neither.sum())
-    if many:
-        nobody = np.full(many, -1)
-        builder.tie(nobody, rank[group_a[at_a]], cell_a[at_a], 1.0)
-        builder.height -= many  # the other side's terms belong to the same relations
-        builder.tie(nobody, rank[group_b[at_b]], cell_b[at_b])
+    relations = int(neither.sum())
+    if relations:
+        nobody = np.full(relations, -1)
+        builder.tie(nobody, rank[group_a[in_a]], cell_a[in_a], 1.0)
+        builder.height -= relations  # the other side's terms belong to the same relations
+        builder.tie(nobody, rank[group_b[in_b]], cell_b[in_b])
 
 
 def _tie_some(builder: Builder, mask: BoolArray, whole: Positions, group: Positions, cell: Positions) -> None:
-    at = mask[group]
+    atoms = mask[group]
     rank = np.cumsum(mask) - 1
     if mask.any():
-        builder.tie(whole[mask], rank[group[at]], cell[at])
+        builder.tie(whole[mask], rank[group[atoms]], cell[atoms])
 
 
 def shared(common: Mapping[str, Labels], rooms: Sequence[Room]) -> tuple[list[Positions], Columns]:
     """Return for each cluster the shared combination of each atom, and the combinations."""
-    both: dict[str, npt.NDArray[np.int64]] = {}
+    both: dict[str, LongArray] = {}
     for name, labels in common.items():
         both[name] = np.concatenate([labels[first_leaf(r.labels[name])][r.atoms[name]] for r in rooms])
     sizes = [int(labels.max(initial=0)) + 1 for labels in common.values()]
@@ -217,11 +215,10 @@ def listed(
     builder: Builder, room: Room, own: Sequence[int], common: Mapping[str, Labels], columns: Columns
 ) -> Positions:
     """Return the cell that one of a cluster's own tables lists for each shared combination, -1 if none does."""
-    many = len(next(iter(columns.values()))) if columns else 1
-    found = np.full(many, -1, np.intp)
+    cell = np.full(length(columns), -1, np.intp)
     for i in room.tables:
         if i in own and set(common) <= set(builder.sights[i].names):
             row = builder.sights[i].lists(common, columns)
-            new = (found < 0) & (row >= 0)
-            found[new] = builder.tables.cells_of[i][row[new]]
-    return found
+            new = (cell < 0) & (row >= 0)
+            cell[new] = builder.tables.cells_of[i][row[new]]
+    return cell

@@ -14,14 +14,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cellguard.table.facts import BoolArray
 from cellguard.table.relations import Relations
 from cellguard.table.tableset import TableSet
-from cellguard.world.atoms import (
-    Positions,
-    Sight,
-    TooLarge,
-)
+from cellguard.types import BoolArray, Positions
+from cellguard.world.atoms import Sight, TooLarge
 from cellguard.world.builder import Builder, House
 from cellguard.world.responses import tie_equations
 from cellguard.world.rooms import build_house
@@ -36,10 +32,9 @@ class Ties:
     """The cells between and what ties them to the listed ones.
 
     Cells are numbered on from the listed ones. ``topic`` is the number of each between-cell's response and population;
-    ``crossing`` marks between-cells that belong to no single
-    table. ``empty`` marks listed cells of which readers know that they are 0, ``occupied`` those that they know to be
-    not empty. ``open`` says in words what could not be tied, and so is not part of any proof; ``accepted`` the same of
-    what the user does not want to be looked at.
+    ``crossing`` marks between-cells that belong to no single table. ``empty`` marks listed cells of which readers know
+    that they are 0, ``occupied`` those that they know to be not empty. ``open`` says in words what could not be tied,
+    and so is not part of any proof; ``accepted`` the same of what the user does not want to be looked at.
     """
 
     tables: TableSet
@@ -69,9 +64,9 @@ class Ties:
             return self.tables.cell_name(cell)
         response = self.tables.topics[int(self.topic[cell - len(self.tables)])][0]
         for room in (room for house in self.houses for room in house.rooms):
-            at = np.flatnonzero(room.cell == cell)
-            if len(at):
-                words = [f"{name} part {int(column[at[0]])}" for name, column in room.atoms.items()]
+            atom = np.flatnonzero(room.cell == cell)
+            if len(atom):
+                words = [f"{name} part {int(column[atom[0]])}" for name, column in room.atoms.items()]
                 return f"an unpublished cell of {response} ({', '.join(words)})"
         return f"an unpublished cell of {response}"
 

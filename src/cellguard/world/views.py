@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from cellguard.hierarchy.hierarchy import Dimension, IntArray
-from cellguard.table.facts import BoolArray
+from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.types import BoolArray, IntArray, LongArray
 
-Labels = npt.NDArray[np.int64]
+Labels = LongArray
 OUTSIDE = -1
 
 
@@ -61,15 +60,15 @@ def view(dimension: Dimension, column: IntArray) -> View:
     for number, parent in enumerate(dimension.parents):
         if number and not (occurs & (parent > -2) & ~main).any():
             continue  # a grouping of which no own code occurs says nothing more
-        at = _nearest(parent, occurs, leaves)
+        nearest = _nearest(parent, occurs, leaves)
         above = np.where(parent >= 0, parent, OUTSIDE)
         while (skip := (above >= 0) & ~occurs[above]).any():
             above[skip] = np.where(parent[above[skip]] >= 0, parent[above[skip]], OUTSIDE)
         divided = np.zeros(len(occurs), bool)
         divided[above[(above >= 0) & occurs]] = True
-        near.append(at)
+        near.append(nearest)
         finest.append(occurs & (parent > -2) & ~divided)
-        rest |= (at >= 0) & divided[at]
+        rest |= (nearest >= 0) & divided[nearest]
     return View(dimension, occurs, np.array(near, np.int32), rest, tuple(finest))
 
 
@@ -79,10 +78,10 @@ def leaf_codes(dimension: Dimension) -> IntArray:
 
 
 def _nearest(parent: IntArray, occurs: BoolArray, leaves: IntArray) -> IntArray:
-    at = leaves.copy()
-    while (climb := (at >= 0) & ~occurs[at]).any():
-        at[climb] = np.where(parent[at[climb]] >= 0, parent[at[climb]], OUTSIDE)
-    return at
+    near = leaves.copy()
+    while (climb := (near >= 0) & ~occurs[near]).any():
+        near[climb] = np.where(parent[near[climb]] >= 0, parent[near[climb]], OUTSIDE)
+    return near
 
 
 def codes_of_parts(shown: View, labels: Labels) -> IntArray:
@@ -96,22 +95,22 @@ def codes_of_parts(shown: View, labels: Labels) -> IntArray:
     dimension = shown.dimension
     leaves = leaf_codes(dimension)
     size = np.bincount(labels)
-    found = np.full(len(size), OUTSIDE, np.int32)
+    codes = np.full(len(size), OUTSIDE, np.int32)
     for parent in dimension.parents:
         low = np.full(len(parent), len(size), np.int64)
         high = np.full(len(parent), -1, np.int64)
-        many = np.zeros(len(parent), np.int64)
-        at, now = leaves, labels
-        while len(at):  # from all leaves upward, a level at a time
-            np.minimum.at(low, at, now)
-            np.maximum.at(high, at, now)
-            np.add.at(many, at, 1)
-            at = parent[at]
-            at, now = at[at >= 0], now[at >= 0]
+        below = np.zeros(len(parent), np.int64)
+        code, part = leaves, labels
+        while len(code):  # from all leaves upward, a level at a time
+            np.minimum.at(low, code, part)
+            np.maximum.at(high, code, part)
+            np.add.at(below, code, 1)
+            code = parent[code]
+            code, part = code[code >= 0], part[code >= 0]
         same = np.flatnonzero((low == high) & shown.occurs)
-        same = same[many[same] == size[low[same]]]
-        found[low[same]] = same
-    return found
+        same = same[below[same] == size[low[same]]]
+        codes[low[same]] = same
+    return codes
 
 
 def coarsest(labels: Labels, other: Labels) -> Labels | None:

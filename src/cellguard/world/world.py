@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.relations import Relations
 from cellguard.table.tableset import TableSet
+from cellguard.types import UNWATCHED, BoolArray, FloatArray, Run
 from cellguard.world.complete import complete, refuse_contradiction
 from cellguard.world.knowledge import Knowledge, listed_bounds
 from cellguard.world.ties import Ties, tie_tables
@@ -116,7 +116,7 @@ class World:
         return self.relations if known is None else with_sums(self.relations, known)
 
 
-def see_world(tables: TableSet, knowledge: Knowledge) -> World:
+def see_world(tables: TableSet, knowledge: Knowledge, *, run: Run = UNWATCHED) -> World:
     """Return the world behind a set of tables, as an attacker with this knowledge sees it.
 
     A cell between is not negative, unless values may be. A count that readers know not to be empty is at least 1.
@@ -125,12 +125,12 @@ def see_world(tables: TableSet, knowledge: Knowledge) -> World:
     refuse_contradiction(ties)
     low, high = listed_bounds(tables, knowledge)
     is_count = ties.by_topic(tables.is_count)
-    n, many = len(tables), len(ties.topic)
-    lower = np.concatenate([low, np.full(many, 0.0 if knowledge.lower >= 0 else -np.inf)])
+    n, between = len(tables), len(ties.topic)
+    lower = np.concatenate([low, np.full(between, 0.0 if knowledge.lower >= 0 else -np.inf)])
     lower = np.where(ties.occupied & is_count, np.maximum(lower, 1.0), lower)
-    value = np.concatenate([tables.value, complete(ties, lower[n:], is_count[n:])])
+    value = np.concatenate([tables.value, complete(ties, lower[n:], is_count[n:], run=run)])
     lower = np.minimum(lower, value)  # a row may be listed although it counts 0
-    return World(ties, value, lower, np.concatenate([high, np.full(many, np.inf)]), np.ones(many, bool))
+    return World(ties, value, lower, np.concatenate([high, np.full(between, np.inf)]), np.ones(between, bool))
 
 
 def with_sums(relations: Relations, sums: sp.csr_array) -> Relations:

@@ -7,19 +7,22 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from cellguard.attack.audit import audit, quiet
+from cellguard.attack.audit import audit
 from cellguard.attack.certificate import witnesses
 from cellguard.attack.intervals import exact_moves
-from cellguard.attack.known import read_known
-from cellguard.attack.problem import UNLIMITED, Problem
+from cellguard.attack.totals import read_known
+from cellguard.errors import Stopped
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.moves.problem import Problem
+from cellguard.moves.scale import UNLIMITED
 from cellguard.protection import require
 from cellguard.rules.assess import assess
 from cellguard.table.apriori import State
 from cellguard.table.pattern import Pattern
 from cellguard.table.read import About, cells
 from cellguard.table.tableset import link
+from cellguard.types import UNWATCHED, Run
 from cellguard.world.knowledge import Knowledge
 
 SQUARE = ((20, 50, 10, 80), (8, 19, 22, 49), (17, 32, 12, 61), (45, 101, 44, 190))
@@ -128,7 +131,7 @@ def test_free_cells_beside_a_bounded_one(end, whole):
     none, matrix = np.zeros(4, np.int64), sp.csr_array([[1, 1, 1, 0], [1, 1, 0, 1]])
     room = np.array([UNLIMITED, UNLIMITED, UNLIMITED, end])
     problem = Problem(np.arange(4), matrix, room, room, none, none, none, np.full(4, whole))
-    low, high = exact_moves(problem, tell=quiet)
+    low, high = exact_moves(problem, run=UNWATCHED)
     assert low.tolist() == [-np.inf, -np.inf, -end, -end]
     assert high.tolist() == [np.inf, np.inf, end, end]
 
@@ -261,11 +264,11 @@ def random_audit(shape, seed, power=0, decimals=0, *, knowledge=None, **options)
 @pytest.mark.parametrize("shape", [(14, 15), (6, 6, 5)])
 @pytest.mark.parametrize("lower", [0, -np.inf])
 def test_threads_do_not_change_anything(shape, lower):
-    one, two = (random_audit(shape, 1, knowledge=Knowledge(lower), threads=n) for n in (1, 2))
+    one, two = (random_audit(shape, 1, knowledge=Knowledge(lower), run=Run(threads=n)) for n in (1, 2))
     assert np.array_equal(one.lower, two.lower) and np.array_equal(one.upper, two.upper)
     assert np.array_equal(one.failing, two.failing)
     first, second = witnesses(one), witnesses(two)
-    assert first.many > 1
+    assert first.n > 1
     for name in ("witness", "cell", "move", "denominator"):
         assert np.array_equal(getattr(first, name), getattr(second, name))
 
@@ -322,3 +325,12 @@ def test_a_percentage_is_exact_in_grains(power, percent):
     share = round(percent * 100)
     assert found.problem.down.tolist() == [v * share // 10_000 for v in value.tolist()]
     assert found.problem.up.tolist() == found.problem.down.tolist()
+
+
+def test_an_audit_tells_what_it_does_and_ends_when_its_time_is_over():
+    told = []
+    found = attack(square(), ["II/C"], ["II/B", "III/B", "III/C"], need=1, run=Run(told.append), intervals=True)
+    assert found.verdict == "safe"
+    assert told[0] == "1 cells to prove" and told[-1].endswith("chunks of intervals")
+    with pytest.raises(Stopped, match="the time allowed is over"):
+        attack(square(), ["II/C"], ["II/B", "III/B", "III/C"], need=1, run=Run.within(0))

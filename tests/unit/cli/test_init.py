@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from cellguard.cli.init import draft_job
-from cellguard.cli.words import counted
 from cellguard.errors import InputError
-from cellguard.files.jobfile import Job
+from cellguard.methods.words import counted
+from cellguard.spec.jobfile import Job
 
 
 def drafted(folder, rows):

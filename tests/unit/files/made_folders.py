@@ -4,8 +4,9 @@ import itertools
 
 import yaml
 
-from cellguard.files.jobfile import Job
-from cellguard.job import audit_job, release_job
+from cellguard.files.folder import OutputFolder
+from cellguard.job import audit_job
+from cellguard.spec.jobfile import Job
 
 LEVELS = "section,division\nA,A1\nA,A2\nB,B1\nB,B2\n"
 COAST = "code,parent\nTotal,\nsea,Total\ninland,Total\nN,sea\nS,inland\nW,sea\n"
@@ -209,5 +210,5 @@ def write_job(folder, name):
 def make(folder, name):
     """Audit a job, release it, and return the output folder."""
     done = audit_job(Job.load(write_job(folder / "job", name)), intervals=True)
-    release_job(done, folder / "out")
+    OutputFolder(folder / "out").write(done)
     return folder / "out"

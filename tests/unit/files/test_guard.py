@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cellguard.cli.table_view import read_view
+from cellguard.files.folder import OutputFolder
 from cellguard.files.guard import guarded, unguarded
-from cellguard.files.jobfile import Job
-from cellguard.job import audit_folder, protect_job, release_job
+from cellguard.job import audit_folder, run
+from cellguard.spec.jobfile import Job
 from cellguard.verify.verify import verify
 from unit.verify.folders import failed, seal
 
@@ -38,7 +39,7 @@ def make(folder, raw="false", codes=CODES):
     data |= {"x": [x for _, x, _ in rows] * 2, "n": [n for _, _, n in rows] * 2}
     pq.write_table(pa.table(data), folder / "a.parquet")
     (folder / "job.yaml").write_text(JOB.replace("RAW", raw))
-    release_job(protect_job(Job.load(folder / "job.yaml")), folder / "out")
+    OutputFolder(folder / "out").write(run(Job.load(folder / "job.yaml")))
     return folder / "out"
 
 
@@ -79,7 +80,7 @@ def test_raw_codes_are_as_they_are(tmp_path):
 def test_folders_with_such_codes_are_read_back(tmp_path, raw):
     out = make(tmp_path, raw)
     assert [c.detail for c in verify(out / "internal/certificate.json").checks if not c.passed] == []
-    assert audit_folder(out).audit.verdict == "safe"
+    assert audit_folder(out).protected.audit.verdict == "safe"
     assert read_view(out, "t", internal=False).codes == read_view(out, "t", internal=True).codes
 
 

@@ -4,9 +4,8 @@ import pytest
 import yaml
 
 from cellguard.errors import JobError
-from cellguard.files.jobfile import Job
-from cellguard.job import assess_job, protect_job
-from cellguard.perturbation import perturb_job
+from cellguard.job import assess_job, run
+from cellguard.spec.jobfile import Job
 
 FIRMS = [("a", 20), *[("b", 5)] * 20, *[("c", 3)] * 20, *[("d", 9)] * 9]
 RECORDS = "id,muni,x,y\n" + "".join(f"{i},{m},{v},{v + 1}\n" for i, (m, v) in enumerate(FIRMS))
@@ -85,8 +84,8 @@ def test_one_column_name_in_two_files(tmp_path):
 
 def test_the_cure_for_two_groupings_works(tmp_path):
     tables = {"one": made(publish={"muni": [0, 1]}), "two": made()}
-    found = protect_job(job(tmp_path, tables, LINKED))
-    assert found.audit.verdict == "safe"
+    found = run(job(tmp_path, tables, LINKED))
+    assert found.protected.audit.verdict == "safe"
 
 
 def test_unused_dimensions_do_not_matter(tmp_path):
@@ -149,4 +148,4 @@ def test_perturbed_tables_too(tmp_path):
     more = {"rules": [{"dominance": {"n": 3, "k": 70}}], "protect": {"method": "perturb"}}
     tables = {"one": made("admin", **more), "two": made("tourism", **more)}
     given = {"tables": tables, "dimensions": {"admin": ADMIN_DIM, "tourism": TOUR_DIM}}
-    refused(tmp_path, "an `also` of the first", work=perturb_job, **given)
+    refused(tmp_path, "an `also` of the first", work=run, **given)

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from cellguard.errors import InputError
-from cellguard.files.jobfile import Job
 from cellguard.job import audit_job
+from cellguard.spec.jobfile import Job
 from unit.files import made_folders
 
 
@@ -30,7 +30,7 @@ def meddling(monkeypatch, place, path, text):
     [
         ("cellguard.files.build.read_cells", "t.csv"),
         ("cellguard.files.build.read_apriori", "said.csv"),
-        ("cellguard.job.read_known", "known.csv"),
+        ("cellguard.methods.pattern.read_known", "known.csv"),
     ],
 )
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch, place, name):
@@ -40,7 +40,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch, 
     job.write_text(yaml.safe_dump(content))
     (tmp_path / "said.csv").write_text("region,size,cost\nN,b,5\n")
     (tmp_path / "known.csv").write_text("region,size\nN,Total\n")
-    before = audit_job(Job.load(job)).inputs
+    before = audit_job(Job.load(job)).protected.inputs
     assert set(before) == {"t.csv", "said.csv", "known.csv"}
     meddling(monkeypatch, place, tmp_path / name, (tmp_path / name).read_text() + "\n")
     with pytest.raises(InputError, match=f"the file '{name}' changed while it was read"):
@@ -52,4 +52,4 @@ def test_a_file_that_changes_later_keeps_the_digest_of_what_was_read(tmp_path):
     done = audit_job(Job.load(job))
     digest = hashlib.sha256((tmp_path / "t.csv").read_bytes()).hexdigest()
     (tmp_path / "t.csv").write_text("something else")
-    assert done.summary()["inputs"] == {"t.csv": digest}
+    assert done.summary["inputs"] == {"t.csv": digest}

@@ -8,11 +8,11 @@ import pytest
 import yaml
 
 from cellguard.errors import JobError
-from cellguard.files.jobfile import Job, job_schema
-from cellguard.files.rulespec import RULES, dump_rule
 from cellguard.rules.linear import Dominance, PPercent
 from cellguard.rules.rule import All
 from cellguard.rules.simple import Given, MaxShare, MinFrequency
+from cellguard.spec.jobfile import Job, job_schema
+from cellguard.spec.rulespec import RULES, dump_rule
 
 WHOLE = """\
 version: 1

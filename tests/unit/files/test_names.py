@@ -6,8 +6,9 @@ import pytest
 
 import cellguard as cg
 from cellguard.errors import InputError, JobError
-from cellguard.files.names import check_names, collision, dimension_fault, name_fault, plain_name, table_fault
-from cellguard.job import audit_folder, diff_folders, protect_job, release_job
+from cellguard.files.folder import OutputFolder
+from cellguard.job import audit_folder, diff_folders, run
+from cellguard.spec.names import check_names, collision, dimension_fault, name_fault, plain_name, table_fault
 
 SPECIAL = [
     *(".", "..", "...", ".hidden", "-rf", "a.", "", " ", "a/b", "../a", "/a", "a\\b", "a\0b", "a\nb", "a\tb", "a:b"),
@@ -91,24 +92,24 @@ def test_tables_and_dimensions_that_would_be_one_file_are_refused(write):
 
 
 def test_tables_from_python_are_checked_before_anything_is_written(write, tmp_path):
-    done = protect_job(cg.Job.load(write()))
-    release_job(done, tmp_path / "fine")
-    tables = done.audit.needs.tables
+    done = run(cg.Job.load(write()))
+    OutputFolder(tmp_path / "fine").write(done)
+    tables = done.protected.audit.needs.tables
     bad = cg.Dimension("../../evil", tables.tables[0].dimensions[0].main)
     for change in ({"dimensions": (bad,)}, {"name": "../evil"}, {"name": ".."}):
         evil = replace(tables, tables=(replace(tables.tables[0], **change),))
-        world = done.audit.needs.world
-        needs = replace(done.audit.needs, world=replace(world, ties=replace(world.ties, tables=evil)))
-        audit = replace(done.audit, needs=needs, pattern=replace(done.audit.pattern, tables=evil))
+        world = done.protected.audit.needs.world
+        needs = replace(done.protected.audit.needs, world=replace(world, ties=replace(world.ties, tables=evil)))
+        audit = replace(done.protected.audit, needs=needs, pattern=replace(done.protected.audit.pattern, tables=evil))
         with pytest.raises(InputError, match="names a file"):
             check_names(evil.tables)
         with pytest.raises(InputError, match="names a file"):
-            release_job(replace(done, audit=audit), tmp_path / "out")
+            OutputFolder(tmp_path / "out").write(replace(done, protected=replace(done.protected, audit=audit)))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.csv", "fine", "job.yaml"]
 
 
 def test_a_folder_that_names_files_outside_is_not_read(write, tmp_path):
-    release_job(protect_job(cg.Job.load(write())), tmp_path / "out")
+    OutputFolder(tmp_path / "out").write(run(cg.Job.load(write())))
     path = tmp_path / "out/internal/certificate.json"
     path.write_text(path.read_text().replace('"name": "t"', '"name": "../../a"'))
     for read in (audit_folder, lambda folder: diff_folders(folder, folder)):

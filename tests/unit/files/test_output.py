@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from cellguard.errors import InputError
-from cellguard.files.jobfile import Job
-from cellguard.job import audit_folder, audit_job, release_job
+from cellguard.errors import InputError, NotProtected
+from cellguard.files.folder import OutputFolder
+from cellguard.job import audit_folder, audit_job
+from cellguard.spec.jobfile import Job
 from cellguard.verify.verify import verify
 from unit.files import made_folders
 from unit.verify.folders import read_csv, seal, sign, write_csv
@@ -68,7 +69,10 @@ def test_a_made_folder_is_valid(out):
 @every
 def test_a_folder_reads_back_as_what_was_audited(out, request):
     job = made_folders.write_job(out.parent / "job", request.node.callspec.params["out"])
-    first, again = audit_job(Job.load(job), intervals=True).audit, audit_folder(out, intervals=True).audit
+    first, again = (
+        audited.protected.audit
+        for audited in (audit_job(Job.load(job), intervals=True), audit_folder(out, intervals=True))
+    )
     assert again.verdict == "safe"
     assert np.array_equal(first.lower, again.lower) and np.array_equal(first.upper, again.upper)
     assert np.array_equal(first.pattern.unknown, again.pattern.unknown)
@@ -287,8 +291,8 @@ def test_an_unsafe_pattern_is_not_written(tmp_path):
     job = made_folders.write_job(tmp_path, "plain")
     (tmp_path / "t.csv").write_text((tmp_path / "t.csv").read_text().replace("secondary", ""))
     done = audit_job(Job.load(job))
-    with pytest.raises(InputError, match="verdict is unsafe"):
-        release_job(done, tmp_path / "out")
+    with pytest.raises(NotProtected, match="nothing is released: UNSAFE"):
+        OutputFolder(tmp_path / "out").write(done)
     assert {p.name for p in tmp_path.iterdir()} == {"job.yaml", "t.csv"}
 
 
@@ -296,9 +300,9 @@ def test_an_existing_folder_is_replaced_only_by_force(tmp_path):
     out = made_folders.make(tmp_path, "plain")
     done = audit_job(Job.load(made_folders.write_job(tmp_path / "other", "counts")))
     with pytest.raises(InputError, match="--force"):
-        release_job(done, out)
+        OutputFolder(out).write(done)
     assert (out / "release" / "t.csv").exists()
-    release_job(done, out, force=True)
+    OutputFolder(out).write(done, force=True)
     assert {p.name for p in (out / "release").iterdir()} == {"people.csv", "metadata.json", "report.html"}
     assert {p.name for p in tmp_path.iterdir()} == {"job", "other", "out"}
 
@@ -310,12 +314,12 @@ def test_a_fault_in_the_middle_leaves_the_old_folder_and_nothing_else(tmp_path, 
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cellguard.files.output._write_certificate", stop)
+    monkeypatch.setattr("cellguard.methods.pattern.write_certificate", stop)
     done = audit_job(Job.load(tmp_path / "job" / "job.yaml"))
     with pytest.raises(KeyboardInterrupt):
-        release_job(done, out, force=True)
+        OutputFolder(out).write(done, force=True)
     with pytest.raises(KeyboardInterrupt):
-        release_job(done, tmp_path / "new")
+        OutputFolder(tmp_path / "new").write(done)
     assert certificate(out).read_bytes() == before
     assert {p.name for p in tmp_path.iterdir()} == {"job", "out"}
 
@@ -330,7 +334,7 @@ def test_a_level_not_shown_stays_so_whatever_else_is_said_of_its_cells(tmp_path,
     lines = [line + status if line.startswith("A1,") else line for line in text.splitlines()]
     lines = [line + "must_suppress" if line.startswith("B1,") else line for line in lines]
     (tmp_path / "coarse.csv").write_text("\n".join(lines) + "\n")
-    release_job(audit_job(Job.load(job)), tmp_path / "out")
+    OutputFolder(tmp_path / "out").write(audit_job(Job.load(job)))
     assert verify(certificate(tmp_path / "out")).valid
-    found = audit_folder(tmp_path / "out").audit
+    found = audit_folder(tmp_path / "out").protected.audit
     assert found.verdict == "safe" and found.pattern.unpublished.sum() == 4

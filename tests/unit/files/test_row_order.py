@@ -9,8 +9,9 @@ import pytest
 import yaml
 
 from cellguard.errors import InputError
-from cellguard.files.jobfile import Job
-from cellguard.job import audit_folder, protect_job, release_job
+from cellguard.files.folder import OutputFolder
+from cellguard.job import audit_folder, run
+from cellguard.spec.jobfile import Job
 from cellguard.verify.verify import verify
 from unit.verify.folders import read_csv, seal, write_csv
 
@@ -23,7 +24,7 @@ def protected(folder, job, **files):
         (folder / f"{name}.csv").write_text(text)
     job = {"version": 1, "output": {"formats": ["csv", "parquet", "html", "xlsx"]}, **job}
     (folder / "job.yaml").write_text(yaml.safe_dump(job))
-    release_job(protect_job(Job.load(folder / "job.yaml")), folder / "out")
+    OutputFolder(folder / "out").write(run(Job.load(folder / "job.yaml")))
     return folder / "out"
 
 

@@ -9,11 +9,11 @@ from click.testing import CliRunner
 
 from cellguard.cli.main import cli
 from cellguard.errors import InputError
-from cellguard.files import rulespec
-from cellguard.files.rulespec import dump_rule, parse_rule, taken_on_trust
 from cellguard.rules.linear import PPercent
 from cellguard.rules.rule import All
 from cellguard.rules.simple import MinFrequency
+from cellguard.spec import rulespec
+from cellguard.spec.rulespec import dump_rule, parse_rule, taken_on_trust
 from cellguard.verify.verify import verify
 from unit.files import made_folders
 

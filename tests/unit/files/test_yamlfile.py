@@ -5,7 +5,7 @@ import time
 import pytest
 
 from cellguard.errors import JobError
-from cellguard.files.yamlfile import read_yaml
+from cellguard.spec.yamlfile import read_yaml
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from cellguard.hierarchy.build import by_digits
-from cellguard.hierarchy.order import in_code_order
+from cellguard.hierarchy.code_order import in_code_order
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ def tree(hierarchy):
 
 def level_refusal(*rows):
     with pytest.raises(HierarchyError) as caught:
-        from_levels(rows, source="nace.csv", first=2)
+        from_levels(rows, source="nace.csv", lines=range(2, 99))
     return str(caught.value)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cellguard.errors import HierarchyError, InputError
-from cellguard.hierarchy.read import read_labels, read_levels, read_parents
+from cellguard.hierarchy.codelists import read_labels, read_levels, read_parents
 
 
 @pytest.fixture
@@ -88,5 +88,5 @@ def test_a_missing_file_is_refused(tmp_path):
 
 
 def test_a_folder_is_refused(tmp_path):
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match="is a folder, not a file"):
         read_levels(tmp_path)

@@ -4,10 +4,11 @@ import pytest
 
 import cellguard as cg
 from cellguard.errors import HierarchyError, InputError, NotAdditive
-from cellguard.hierarchy.hush import Evidence, evidence, is_number, may_be_values, suggested_column, suggestion
-from cellguard.hierarchy.read import read_levels, read_parents
+from cellguard.hierarchy.codelists import read_levels, read_parents
+from cellguard.hierarchy.hush import Evidence, evidence, may_be_values, suggested_column, suggestion
 from cellguard.hierarchy.recode import cut, merge
-from cellguard.table.read import flat_dimension
+from cellguard.reading.vocabulary import is_number
+from cellguard.table.binding import flat_dimension
 
 YES, NO = Evidence(True, True), Evidence()
 WORDS = Evidence(words=True)

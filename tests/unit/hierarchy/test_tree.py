@@ -12,7 +12,7 @@ REGION = from_parents([("Total", ""), ("North", "Total"), ("South", "Total"), ("
 
 def refusal(*pairs):
     with pytest.raises(HierarchyError) as caught:
-        from_parents(pairs, source="nace.csv", first=2)
+        from_parents(pairs, source="nace.csv", lines=range(2, 99))
     return str(caught.value)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from cellguard.errors import InputError, UnknownCode
 from cellguard.hierarchy.build import flat, from_parents
-from cellguard.microdata.check import check_codes, check_records
+from cellguard.microdata.checked import check_codes, check_records
 from cellguard.microdata.query import group_records
 from cellguard.microdata.records import records
 from cellguard.microdata.roles import Missing, Roles
@@ -54,7 +54,7 @@ def test_the_good_records_are_good(firms):
     [
         (f"f4,N,{SECRET}x,1,b,", "firms.csv line 5, column 'turnover': not a number; write numbers without"),
         (f"f4,N,{SECRET}_0,1,b,", "firms.csv line 5, column 'turnover': not a number"),
-        (f'f4,N,"{SECRET},5",1,b,', "if ',' is the decimal mark of the file, say `decimal: ','`"),
+        (f'f4,N,"{SECRET},5",1,b,', "not a number; some numbers have a '.' and some a ',': write one decimal mark"),
         ("f4,N,,1,b,", "firms.csv line 5, column 'turnover': the value is missing (blank or NaN); give it, or say"),
         ("f4,N,NaN,1,b,", "firms.csv line 5, column 'turnover': the value is missing"),
         ("f4,N,-nan,1,b,", "firms.csv line 5, column 'turnover': not a number"),

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellguard.errors import InputError
-from cellguard.microdata.check import check_records
+from cellguard.microdata.checked import check_records
 from cellguard.microdata.grouped import Grouped, group_units
 from cellguard.microdata.query import group_records, read_units
 from cellguard.microdata.records import records

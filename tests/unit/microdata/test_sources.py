@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cellguard.errors import InputError
-from cellguard.microdata.check import check_records
+from cellguard.microdata.checked import check_records
 from cellguard.microdata.query import group_records
 from cellguard.microdata.records import records
 from cellguard.microdata.roles import Roles

@@ -6,8 +6,8 @@ import numpy as np
 
 import cellguard as cg
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.protect.suppress.explain import explain_pattern
-from cellguard.report.case import Case
+from cellguard.protect.outcome import Outcome
+from cellguard.results.proven import Proven
 from cellguard.table.pattern import Pattern
 
 LABELS = {"A": "Farms & <fields>", "B1": "Tools"}
@@ -48,10 +48,17 @@ def protect(tables, rules=None):
     return findings, cg.audit(needs, found.pattern, intervals=True)
 
 
-def case(tables=None, summary=None, **more):
+class Told(Outcome):
+    """An outcome with a summary that is given, and without a job."""
+
+    def __init__(self, protected, summary, made=""):
+        super().__init__(None, protected, {}, made)
+        self.__dict__["summary"] = summary
+
+
+def case(tables=None, summary=None, made="", **more):
     findings, audit = protect(table() if tables is None else tables)
-    explained = explain_pattern(audit.needs, audit.pattern)
-    return Case(findings, audit, summary or {}, explained, **more)
+    return Told(Proven(findings, audit, **more), summary or {}, made)
 
 
 def unsafe_case():
@@ -59,4 +66,4 @@ def unsafe_case():
     findings = cg.assess(table(), [cg.MinFrequency(4)])
     needs = cg.require(findings)
     pattern = Pattern(needs.tables, needs.primary, np.zeros(len(needs.tables), bool))
-    return Case(findings, cg.audit(needs, pattern), {})
+    return Told(Proven(findings, cg.audit(needs, pattern)), {})

@@ -4,13 +4,15 @@ import numpy as np
 
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.protect.perturb.incidence import calibration_table
-from cellguard.protect.perturb.multipliers import Settings, make_multipliers
-from cellguard.protect.perturb.respondents import respondents
-from cellguard.protect.perturb.rule import NoiseRule
+from cellguard.protect.perturb.cells.calibration import calibration_table
+from cellguard.protect.perturb.cells.noise_rule import NoiseRule
+from cellguard.protect.perturb.cells.respondents import respondents
+from cellguard.protect.perturb.draw.multipliers import Settings, make_multipliers
+from cellguard.protect.perturb.spec import PerturbSpec
 from cellguard.protect.perturb.workflow import check_tables
-from cellguard.report.perturbed import PerturbedCase
+from cellguard.results.noisy import Noisy
 from cellguard.table.pattern import Release, ReleasedTable
+from unit.report.cases import Told
 
 LABELS = {"A": "Farms & <fields>"}
 SEED = 48_151_623
@@ -35,13 +37,15 @@ def case(lone=False, *, settings=None, accept=(), checked=True, **more):
     drawn = make_multipliers(records, made, settings or Settings(), seed=SEED)
     check = check_tables(made, drawn, accept=accept, checked=checked)
     flags = {"both": "in the calibration set", "regions": "not in the calibration set: checked"}
-    return PerturbedCase(check, more.pop("summary", {}), flags, {"both": 2, "regions": 2}, **more)
+    noisy = Noisy(None, check, None, study=more.pop("study", None))
+    noisy.__dict__.update(flags=flags, decimals={"both": 2, "regions": 2}, spec=PerturbSpec(**more.pop("spec", {})))
+    return Told(noisy, more.pop("summary", {}), **more)
 
 
 def release(case):
     """The tables as published, made here once more from the check."""
     found = []
-    for here in case.check.tables:
+    for here in case.protected.check.tables:
         table = here.table.table
         codes = tuple(np.array(d.codes, object)[c] for d, c in zip(table.dimensions, table.codes, strict=True))
         names, text = tuple(d.name for d in table.dimensions), [f"{x:.2f}" for x in here.total]
@@ -51,4 +55,4 @@ def release(case):
 
 
 def dimensions(case):
-    return {d.name: d for here in case.check.tables for d in here.table.table.dimensions}
+    return {d.name: d for here in case.protected.check.tables for d in here.table.table.dimensions}

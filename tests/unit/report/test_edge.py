@@ -7,6 +7,7 @@ import pytest
 
 import cellguard as cg
 from cellguard.report import edge
+from cellguard.results.proven import exact_intervals
 from cellguard.table.pattern import Pattern
 from unit.report import cases
 
@@ -19,17 +20,17 @@ def audit():
 def test_intervals_worked_out_now_are_those_of_the_audit(audit):
     plain = cg.audit(audit.needs, audit.pattern)
     assert not plain.exact.all()
-    now, before = edge.exact_intervals(plain), edge.exact_intervals(audit)
+    now, before = exact_intervals(plain), exact_intervals(audit)
     assert np.array_equal(now.lower, before.lower) and np.array_equal(now.upper, before.upper)
     assert np.array_equal(now.hidden, audit.pattern.unknown)
 
 
 def test_many_intervals_are_left_alone(audit):
-    assert edge.exact_intervals(cg.audit(audit.needs, audit.pattern), most=1) is None
+    assert exact_intervals(cg.audit(audit.needs, audit.pattern), most=1) is None
 
 
 def test_a_margin_is_the_least_of_all_sides(audit):
-    found = edge.exact_intervals(audit)
+    found = exact_intervals(audit)
     margin, needs, value = edge.margins(audit, found), audit.needs, audit.needs.tables.value
     for cell in np.flatnonzero(needs.primary):
         sides = []
@@ -52,13 +53,13 @@ def test_a_secondary_without_room_is_told():
     needs = cg.require(cg.assess(t, [cg.MinFrequency(3)]))
     safe = Pattern(needs.tables, needs.primary, np.array([False, False, False, True]))
     audit = cg.audit(needs, safe, intervals=True)
-    assert edge.points(audit, edge.exact_intervals(audit)).tolist() == []
+    assert edge.points(audit, exact_intervals(audit)).tolist() == []
     square = {"r": ["Total", "Total", "N", "N"], "s": ["Total", "a", "Total", "a"], "x": [5, 5, 5, 5]}
     linked = cg.link(cg.cells(square, by=["r", "s"], value="x"))
     nothing = cg.require(cg.assess(linked, []))
     alone = Pattern(linked, np.zeros(4, bool), np.array([False, False, False, True]))
     judged = cg.audit(nothing, alone, intervals=True)
-    assert edge.points(judged, edge.exact_intervals(judged)).tolist() == [3]
+    assert edge.points(judged, exact_intervals(judged)).tolist() == [3]
 
 
 def test_cells_near_a_rule_are_the_nearest_safe_ones():

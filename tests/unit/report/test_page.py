@@ -5,13 +5,14 @@ import re
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import cellguard as cg
+from cellguard.attack.totals import Known
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.report import assurance, sections
-from cellguard.report.case import Case
-from cellguard.report.edge import exact_intervals
 from cellguard.report.page import internal_page
+from cellguard.results.proven import Proven, exact_intervals
 from cellguard.table.pattern import Pattern
 from unit.report import cases
 
@@ -32,7 +33,8 @@ SUMMARY = {
 
 @pytest.fixture(scope="module")
 def case():
-    return cases.case(summary=SUMMARY, known=2, made="2026-01-02")
+    two = Known(sp.csr_array((2, len(cases.table()))), np.full(2, np.nan))
+    return cases.case(summary=SUMMARY, known=two, made="2026-01-02")
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +83,7 @@ def test_what_a_run_was_is_told(page):
 
 def test_counts_are_those_of_the_audit(case, page):
     figures = {word: int(number.replace(",", "")) for number, word, _ in assurance.verdict(case)["figures"]}
-    pattern = case.audit.pattern
+    pattern = case.protected.audit.pattern
     assert figures["unsafe"] == pattern.primary.sum() > 0
     assert figures["hidden to protect them"] == pattern.secondary.sum() > 0
     assert figures["cells"] == figures["published"] + pattern.hidden.sum()
@@ -91,17 +93,20 @@ def test_counts_are_those_of_the_audit(case, page):
 
 def test_the_explanations_name_secondaries_and_what_they_protect(case):
     rows = sections.reasons(case).data["rows"]
-    assert len(rows) == case.audit.pattern.secondary.sum()
-    primaries = {case.cell(int(c))["codes"].replace(" / ", "/") for c in np.flatnonzero(case.audit.pattern.primary)}
+    assert len(rows) == case.protected.audit.pattern.secondary.sum()
+    primaries = {
+        case.protected.cell(int(c))["codes"].replace(" / ", "/")
+        for c in np.flatnonzero(case.protected.audit.pattern.primary)
+    }
     named = [row["protects"].removeprefix("protects ").split(", ") for row in rows if "protects" in row["protects"]]
     assert named and all(set(names[:6]) <= primaries for names in named if "more" not in names[-1])
 
 
 def test_intervals_and_needs_of_hidden_cells_are_in_the_notes(case, page):
     notes = data_of(page)["tables"][0]["notes"]
-    hidden = np.flatnonzero(case.audit.pattern.hidden)
+    hidden = np.flatnonzero(case.protected.audit.pattern.hidden)
     assert notes["at"] == hidden.tolist()
-    assert notes["upper"] == pytest.approx(case.audit.needs.upper[hidden].tolist())
+    assert notes["upper"] == pytest.approx(case.protected.audit.needs.upper[hidden].tolist())
     assert len(notes["interval"]) == len(hidden) and " to " in notes["interval"][0]
 
 
@@ -110,7 +115,7 @@ def test_exact_intervals_are_only_promised_where_they_are(monkeypatch, most, wor
     findings, audit = cases.protect(cases.table())
     plain = cg.audit(audit.needs, audit.pattern)
     monkeypatch.setattr(exact_intervals, "__defaults__", (most,))
-    page = internal_page(Case(findings, plain, {}))
+    page = internal_page(cases.Told(Proven(findings, plain), {}))
     assert words in text_of(page)
     assert ("interval" in data_of(page)["tables"][0]["notes"]) == (most > 1)
 
@@ -119,14 +124,14 @@ def test_an_unsafe_verdict_is_said_first_and_in_full():
     case = cases.unsafe_case()
     page = text_of(internal_page(case))
     assert "UNSAFE: an outsider comes too near" in page and "do not publish" in page and "✕ fails" in page
-    assert f"{int(case.audit.failing.sum())} unsafe cell" in page
+    assert f"{int(case.protected.audit.failing.sum())} unsafe cell" in page
     assert "too large to explain" in page
 
 
 def test_nothing_unsafe_is_said_plainly():
     t = cg.cells({"r": ["Total", "N", "S"], "x": [9, 4, 5], "n": [9, 5, 4]}, by=["r"], value="x", count="n")
     findings, audit = cases.protect(t, [cg.MinFrequency(3)])
-    text = text_of(internal_page(Case(findings, audit, {})))
+    text = text_of(internal_page(cases.Told(Proven(findings, audit), {})))
     assert "No cell is unsafe under the rules" in text and "Nothing is hidden" in text
 
 
@@ -185,7 +190,7 @@ def test_words_about_the_optimum():
     }
     findings, audit = cases.protect(cases.table())
     for summary, words in said.values():
-        assert words in assurance.run(Case(findings, audit, summary)).data["lead"]
+        assert words in assurance.run(cases.Told(Proven(findings, audit), summary)).data["lead"]
 
 
 def test_levels_without_losses_are_counted_and_a_share_of_nothing_is_a_dash():
@@ -193,8 +198,8 @@ def test_levels_without_losses_are_counted_and_a_share_of_nothing_is_a_dash():
     nothing = np.zeros(3, bool)
     needs = cg.require(cg.assess(t, []))
     audit = cg.audit(needs, Pattern(needs.tables, nothing, nothing))
-    data = sections.levels(Case(cg.assess(t, []), audit, {})).data["tables"][0]
+    data = sections.levels(cases.Told(Proven(cg.assess(t, []), audit), {})).data["tables"][0]
     assert (data["rows"], data["whole"], data["whole_cells"]) == ([], 2, "3 cells")
     hidden = Pattern(needs.tables, nothing, np.array([False, True, True]))
-    data = sections.levels(Case(cg.assess(t, []), cg.audit(needs, hidden), {})).data["tables"][0]
+    data = sections.levels(cases.Told(Proven(cg.assess(t, []), cg.audit(needs, hidden)), {})).data["tables"][0]
     assert [row["value_share"] for row in data["rows"]] == ["–"] and data["whole"] == 1

@@ -6,11 +6,11 @@ import re
 import numpy as np
 import pytest
 
-from cellguard.protect.perturb.finding import Cell
-from cellguard.protect.perturb.mu import MuOptions
-from cellguard.protect.perturb.multipliers import Settings
-from cellguard.protect.perturb.redesign import redesign
-from cellguard.protect.perturb.replicate import replicate_as_drawn
+from cellguard.protect.perturb.checks.finding import Cell
+from cellguard.protect.perturb.checks.redesign import redesign
+from cellguard.protect.perturb.draw.mu import MuOptions
+from cellguard.protect.perturb.draw.multipliers import Settings
+from cellguard.protect.perturb.draw.replicate import replicate_as_drawn
 from cellguard.report import perturbed_checks, perturbed_sections
 from cellguard.report.page import perturbed_page, public_perturbed_page
 from cellguard.report.perturbed import perturbed_grid
@@ -61,18 +61,18 @@ def test_an_unsafe_set_says_what_forbids_it_with_cells_and_combinations(unsafe):
     text = text_of(page)
     assert "Not released" in text and "both: " in text and "No multipliers&#39; file was written" in text
     rows = perturbed_checks.findings(unsafe).data["groups"][0]["rows"]
-    assert len(rows) == len(unsafe.check.open) > 2
-    told = [f for f in unsafe.check.open if f.kind == "disclosed"]
+    assert len(rows) == len(unsafe.protected.check.open) > 2
+    told = [f for f in unsafe.protected.check.open if f.kind == "disclosed"]
     shown = [r for r in rows if r["kind"] == "disclosed"]
     assert [r["combination"] for r in shown] == [f.combination() for f in told] and shown[0]["combination"]
-    assert all(str(f.cells[0]) in page for f in unsafe.check.open)
+    assert all(str(f.cells[0]) in page for f in unsafe.protected.check.open)
     assert [r for r in perturbed_checks.looked_at(unsafe).data["rows"] if r[3] == "no"]
 
 
 def test_supersensitive_cells_come_with_the_merges_that_remove_them(safe, unsafe):
     rows = perturbed_checks.extreme(unsafe).data["rows"]
     by_cell = {(r["table"], r["codes"].replace(" / ", "/")): r["merges"] for r in rows}
-    merges = [m for here in unsafe.check.tables for m in redesign(here.needs).merges]
+    merges = [m for here in unsafe.protected.check.tables for m in redesign(here.needs).merges]
     assert merges
     for merge in merges:
         assert f"merge {' + '.join(merge.codes)} of {merge.dimension}" in by_cell[merge.table, merge.name]
@@ -82,20 +82,22 @@ def test_supersensitive_cells_come_with_the_merges_that_remove_them(safe, unsafe
 def test_the_noise_is_that_of_the_result_table(safe):
     shown = perturbed_sections.noise(safe).data["tables"]
     assert [t["name"] for t in shown] == ["All tables", "both", "regions"]
-    groups = safe.check.statistics.groups
+    groups = safe.protected.check.statistics.groups
     assert [row[0] for row in shown[0]["rows"]] == ["marginal", "interior", "sensitive", "nonsensitive", "all nonzero"]
     for name, average, maximum, minimum, cells in shown[0]["rows"]:
         assert int(cells) == groups[name].cells
         if groups[name].cells:
             wanted = groups[name].average, groups[name].maximum, groups[name].minimum
             assert (float(average), float(maximum), float(minimum)) == pytest.approx(wanted, abs=0.005)
-    for here, table in zip(safe.check.tables, shown[1:], strict=True):
+    for here, table in zip(safe.protected.check.tables, shown[1:], strict=True):
         loss = np.abs(here.total - here.table.total).mean()
         assert float(table["loss"].replace(",", "")) == pytest.approx(loss, rel=1e-3)
 
 
 def test_a_study_adds_averages_and_the_cells_that_vary_most(safe):
-    study = replicate_as_drawn([here.table for here in safe.check.tables], safe.check.multipliers, replications=40)
+    study = replicate_as_drawn(
+        [here.table for here in safe.protected.check.tables], safe.protected.check.multipliers, replications=40
+    )
     case = cases.case(study=study)
     data = perturbed_sections.noise(case).data
     assert data["tables"][1]["run"] == "averages of 40 replications"
@@ -108,23 +110,23 @@ def test_a_study_adds_averages_and_the_cells_that_vary_most(safe):
 
 
 def test_grids_hold_published_and_true_values_noise_and_marks(unsafe):
-    for at, here in enumerate(unsafe.check.tables):
+    for at, here in enumerate(unsafe.protected.check.tables):
         grid = perturbed_grid(unsafe, at)
         views = {name: [float(x) for x in column.split(" ")] for name, column in grid["views"]}
         assert views["published value"] == pytest.approx(here.total.tolist(), abs=0.006)
         assert views["true value"] == pytest.approx(here.table.total.tolist(), abs=0.006)
         assert views["noise in percent"] == pytest.approx((100 * here.noise / here.table.total).tolist(), abs=0.006)
         names = [here.table.table.cell_name(i) for i in range(len(here.table))]
-        wanted = {c.cell for f in unsafe.check.open for c in f.cells if c.table == here.table.name}
+        wanted = {c.cell for f in unsafe.protected.check.open for c in f.cells if c.table == here.table.name}
         assert {name for name, mark in zip(names, grid["status"], strict=True) if mark == "x"} == wanted
         assert grid["notes"]["at"] == np.flatnonzero(here.needs.sensitive).tolist()
 
 
 def test_accepted_findings_are_told_as_such():
     first = cases.case(lone=True)
-    cells = [c for f in first.check.open for c in f.cells]
+    cells = [c for f in first.protected.check.open for c in f.cells]
     case = cases.case(lone=True, accept=cells)
-    assert case.check.verdict == "safe" and len(case.accepted) == len(first.check.open)
+    assert case.protected.check.verdict == "safe" and len(case.protected.accepted) == len(first.protected.check.open)
     text = text_of(perturbed_page(case))
     assert "since the job accepts it" in text and "Accepted in the job" in text
     assert set("".join(perturbed_grid(case, at)["status"] for at in range(2))) >= {"a"}
@@ -142,7 +144,7 @@ def test_without_checks_the_page_says_so():
 
 def test_how_mu_was_chosen_is_shown_for_zes_mu(safe):
     case = cases.case(lone=True, settings=Settings("zes_mu", mu=MuOptions(cap=0.4)))
-    cells = case.check.multipliers.choice.cells
+    cells = case.protected.check.multipliers.choice.cells
     section = perturbed_sections.chosen_mu(case)
     assert len(section.data["rows"]) == min(len(cells), 20) > 0 and f"{len(cells)} sensitive" in section.data["lead"]
     assert perturbed_sections.chosen_mu(safe) is None
@@ -150,8 +152,8 @@ def test_how_mu_was_chosen_is_shown_for_zes_mu(safe):
 
 def secrets(case):
     """True values, noise, needs, multipliers and parameters, as they could be written, without what is published."""
-    made, found = case.check.multipliers, set()
-    for here in case.check.tables:
+    made, found = case.protected.check.multipliers, set()
+    for here in case.protected.check.tables:
         for column in (here.table.total, here.noise, np.abs(here.noise), here.needs.need, here.s_n):
             found |= {f"{x:.{d}f}" for x in column.tolist() for d in (0, 1, 2)}
         ratio = here.total / here.table.total
@@ -167,7 +169,7 @@ def test_the_public_page_holds_nothing_but_published_figures(lone):
     case = cases.case(lone)
     page = public_perturbed_page(cases.release(case), cases.dimensions(case))
     body = re.sub(r"Made by cellguard [\d.]+", "", page[page.index("<body>") : page.rindex("<script>")])
-    published = {f"{x:.2f}" for here in case.check.tables for x in here.total.tolist()}
+    published = {f"{x:.2f}" for here in case.protected.check.tables for x in here.total.tolist()}
     assert published <= figures(body)
     small = {str(n) for n in range(100)}
     kept = secrets(case) - published - small

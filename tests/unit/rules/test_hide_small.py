@@ -9,9 +9,9 @@ import yaml
 
 import cellguard as cg
 from cellguard.errors import InputError, JobError, NotProtected
-from cellguard.files.jobfile import Job
-from cellguard.job import protect_job, release_job
-from cellguard.perturbation import perturb_job
+from cellguard.files.folder import OutputFolder
+from cellguard.job import run
+from cellguard.spec.jobfile import Job
 from cellguard.verify.verify import verify
 from unit.verify.folders import seal, write_job
 
@@ -149,14 +149,14 @@ def job(folder, rule, **more):
 
 
 def test_a_job_promises_it_and_verify_checks_it(tmp_path):
-    release_job(protect_job(job(tmp_path, {"min_frequency": {"n": 3, "hide": "small"}})), tmp_path / "out")
+    OutputFolder(tmp_path / "out").write(run(job(tmp_path, {"min_frequency": {"n": 3, "hide": "small"}})))
     path = tmp_path / "out/internal/certificate.json"
     assert [c.detail for c in verify(path).checks if not c.passed] == []
     assert "hide: small" in (tmp_path / "out/internal/job.yaml").read_text()
 
 
 def test_verify_refuses_a_claim_that_the_proof_does_not_reach(tmp_path):
-    release_job(protect_job(job(tmp_path, {"min_frequency": 3})), tmp_path / "out")
+    OutputFolder(tmp_path / "out").write(run(job(tmp_path, {"min_frequency": 3})))
     path = tmp_path / "out/internal/certificate.json"
     document = json.loads(path.read_text())
     document["tables"][0]["rules"][0]["min_frequency"]["hide"] = "small"
@@ -183,4 +183,4 @@ def test_perturbation_refuses_it(tmp_path):
     rules = [{"dominance": {"n": 3, "k": 70}}, {"min_frequency": {"n": 3, "hide": "small"}}]
     perturbed = job(tmp_path, rules[1], rules=rules, protect={"method": "perturb"})
     with pytest.raises(JobError, match="table 't': `hide: small` is for suppressed tables"):
-        perturb_job(perturbed)
+        run(perturbed)

@@ -8,7 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 import cellguard
-from cellguard.solver.highs import Session, solve
+from cellguard import solver
+from cellguard.solver import solve
 from cellguard.solver.program import Program, Status
 
 INF = np.inf
@@ -53,15 +54,23 @@ def test_unbounded(presolve):
 
 
 def test_stopped():
+    """An integer program that may not branch has a bound, and perhaps a point, but no optimum."""
     rng = np.random.default_rng(1)
-    session = Session(program(rng.random((30, 40)), np.full(30, 10.0), cost=-rng.random(40)))
-    session.limit(iterations=1)
-    assert session.solve().status is Status.stopped
+    whole = np.ones(60, bool)
+    session = solver.open(
+        program(rng.integers(1, 99, (20, 60)), np.full(20, 400.0), cost=-rng.random(60), integer=whole)
+    )
+    session.limit_nodes(0)
+    stopped = session.solve()
+    assert stopped.status is Status.stopped
+    session.limit_nodes(10**6)
+    best = session.solve()
+    assert best.status is Status.optimal and stopped.bound <= best.objective
 
 
 @pytest.mark.parametrize("primal", [True, False])
 def test_costs_and_bounds_change_between_solves(primal):
-    session = Session(SMALL, primal=primal)
+    session = solver.open(SMALL, primal=primal)
     assert session.solve().objective == pytest.approx(-12)
     session.set_cost(np.array([0]), np.array([0.0]))
     assert session.solve().objective == pytest.approx(-4)
@@ -77,7 +86,7 @@ def test_a_restart_is_warm():
     """From the last vertex a new cost takes fewer iterations than from nothing."""
     rng = np.random.default_rng(2)
     one = program(rng.random((40, 60)), np.full(40, 10.0), cost=-rng.random(60))
-    session = Session(one, primal=True)
+    session = solver.open(one, primal=True)
     session.solve()
     cold = session.iterations
     session.set_cost(np.array([0]), np.array([-1.0]))

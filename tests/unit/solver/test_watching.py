@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from cellguard import solver
 from cellguard.errors import Stopped
 from cellguard.solver import highs
-from cellguard.solver.highs import Session, watching
 from cellguard.solver.program import Program, Status
+from cellguard.types import Run
 
 
 def assignment(n):
@@ -19,25 +20,33 @@ def assignment(n):
     return Program(matrix, one, one, zero, np.ones(n * n), cost)
 
 
-def test_who_looks_in_can_stop_the_solver(monkeypatch):
+@pytest.mark.parametrize("reason", [Stopped, KeyboardInterrupt])
+def test_who_looks_in_can_stop_the_solver(monkeypatch, reason):
     monkeypatch.setattr(highs, "_OFTEN", 0.001)
     looks = []
 
-    def watcher():
-        looks.append(1)
-        if len(looks) > 2:
-            raise Stopped("enough")
+    class Watched(Run):
+        def check(self):
+            looks.append(1)
+            if len(looks) > 2:
+                raise reason("enough")
 
-    session = Session(assignment(250))
-    with watching(watcher), pytest.raises(Stopped, match="enough"):
+    session = solver.open(assignment(250), run=Watched())
+    with pytest.raises(reason, match="enough"):
         session.solve()
     assert len(looks) == 3
 
 
+def test_a_deadline_ends_a_program_that_is_being_solved(monkeypatch):
+    monkeypatch.setattr(highs, "_OFTEN", 0.001)
+    with pytest.raises(Stopped, match="the time allowed is over"):
+        solver.solve(assignment(250), run=Run.within(0.0))
+
+
 def test_being_watched_changes_nothing(monkeypatch):
     program = assignment(60)
-    watched = Session(program).solve()
+    watched = solver.open(program).solve()
     monkeypatch.setattr(highs, "_LARGE", 10**9)
-    alone = Session(program).solve()
+    alone = solver.open(program).solve()
     assert watched.status is Status.optimal
     assert watched.objective == alone.objective and (watched.x == alone.x).all()

@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from cellguard.errors import InputError
+from cellguard.reading.dialect import Dialect
 from cellguard.table.read import cells
-from cellguard.table.source import Dialect, open_source
+from cellguard.table.source import open_source
 from unit.table.refusal import SECRET, refused
 
 COLUMNS = {"region": ["Total", "01", "1"], "turnover": [12.5, 5.5, 7.0], "firms": [9, 2, 7]}
@@ -97,13 +98,14 @@ def test_a_byte_order_mark_belongs_to_no_column(csv, encoding):
 def test_other_encodings_are_named(csv):
     path = csv("r,x\nÖst,5\n", "latin-1")
     assert open_source(path, Dialect(encoding="latin-1")).codes("r")[0] == ["Öst"]
-    with refused("cells.csv", "utf-8", "encoding"):
-        open_source(path)
+    with refused("cells.csv line 2: not written in utf-8; name its encoding"):
+        open_source(path, Dialect(encoding="utf-8"))
 
 
 def test_an_encoding_fault_far_below_the_header_is_refused(csv):
-    with refused("cells.csv", "utf-8", "encoding"):
-        open_source(csv("r,x\n" + f"a,{SECRET}\n" * 9000 + f"Öst,{SECRET}\n", "latin-1"))
+    path = csv("r,x\n" + f"a,{SECRET}\n" * 9000 + f"Öst,{SECRET}\n", "latin-1")
+    with refused("cells.csv line 9002: not written in utf-8"):
+        open_source(path, Dialect(encoding="utf-8"))
 
 
 def test_a_decimal_comma_is_read_where_it_is_said(csv):
@@ -112,7 +114,7 @@ def test_a_decimal_comma_is_read_where_it_is_said(csv):
 
 def test_a_decimal_comma_is_guessed_in_the_message(csv):
     with refused("cells.csv line 3, column 'x': not a number", "say `decimal: ','`"):
-        open_source(csv(f"r;x\na;5\nb;{SECRET},5\n")).numbers("x")
+        open_source(csv(f"r;x\na;5\nb;{SECRET},5\n"), Dialect(decimal=".")).numbers("x")
 
 
 def test_a_point_in_a_file_with_decimal_commas_is_refused(csv):

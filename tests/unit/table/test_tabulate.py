@@ -14,7 +14,7 @@ from cellguard.rules.assess import assess
 from cellguard.rules.linear import PPercent
 from cellguard.rules.simple import MinFrequency
 from cellguard.table import kernel
-from cellguard.table.facts import Count, Entropy, Records, Requested, Signs, Spread, Top, Unwaived
+from cellguard.table.facts import Count, Records, Requested, Signs, Top, Unwaived
 from cellguard.table.grid import Grid, grid_of
 from cellguard.table.read import About
 from cellguard.table.tableset import link
@@ -86,12 +86,9 @@ def test_the_instruments_have_two_cells_with_too_few_companies():
 def test_only_wanted_facts_are_gathered():
     shop = Dimension("shop", flat(["A", "B", "C"]))
     bare = only(records(VIOLINS), shop).facts
-    assert bare.count is None and bare.tops is None and bare.records is None and bare.median is None
+    assert bare.count is None and bare.tops is None and bare.records is None
     some = only(records(VIOLINS), shop, Top(1)).facts
     assert some.known_tops == 1 and some.count.tolist() == [8, 3, 3, 3] and some.positive is None
-    spread = only(records(VIOLINS), shop, Spread(), Entropy()).facts
-    assert spread.median.tolist() == [10, 10, 60, 10] and spread.tops is None
-    assert spread.entropy[3] == pytest.approx(np.log2(3))
 
 
 def test_concentration_rules_refuse_a_negative_contribution_that_no_ranking_shows():
@@ -102,10 +99,9 @@ def test_concentration_rules_refuse_a_negative_contribution_that_no_ranking_show
     assert not assess(table, [MinFrequency(1)]).primary.any()
 
 
-def test_entropy_is_in_bits_of_absolute_shares():
+def test_signed_sums_are_told_apart():
     parts = [("a", -4), ("b", 2), ("c", 1), ("d", 1), ("e", 0)]
-    facts = only(records({"A": parts}), Dimension("shop", flat(["A"])), Entropy(), Signs()).facts
-    assert facts.entropy.tolist() == [1.75, 1.75]
+    facts = only(records({"A": parts}), Dimension("shop", flat(["A"])), Signs()).facts
     assert facts.positive.tolist() == [4, 4] and facts.negative.tolist() == [-4, -4]
 
 
@@ -214,10 +210,10 @@ def test_results_do_not_depend_on_threads(monkeypatch):
     monkeypatch.setattr(kernel, "FEW", 0)
     for threads in (1, 2, 5):
         monkeypatch.setattr(kernel, "THREADS", threads)
-        (table,) = tabulate(grouped, [Wanted(by, "x", facts=(*ALL, Spread(), Entropy()))])
+        (table,) = tabulate(grouped, [Wanted(by, "x", facts=ALL)])
         found.append(table.facts)
     for facts in found[1:]:
-        for name in ("total", "count", "tops", "unwaived", "requested", "positive", "negative", "records", "median"):
+        for name in ("total", "count", "tops", "unwaived", "requested", "positive", "negative", "records"):
             assert np.array_equal(getattr(facts, name), getattr(found[0], name), equal_nan=name == "unwaived")
 
 

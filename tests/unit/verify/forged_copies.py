@@ -7,8 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from cellguard.files.jobfile import Job
-from cellguard.job import protect_job, release_job
+from cellguard.files.folder import OutputFolder
+from cellguard.job import run
+from cellguard.spec.jobfile import Job
 from unit.verify import folders
 from unit.verify.forger import page, text
 
@@ -146,7 +147,7 @@ def other_data(change):
                 before = kept[name].decode()
                 assert alter(before) != before
                 (job.parent / name).write_text(alter(before), encoding="utf-8")
-            release_job(protect_job(Job.load(job)), f.out, force=True)
+            OutputFolder(f.out).write(run(Job.load(job)), force=True)
         finally:
             for name, data in kept.items():
                 (job.parent / name).write_bytes(data)

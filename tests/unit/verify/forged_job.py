@@ -5,8 +5,9 @@ import itertools
 
 import yaml
 
-from cellguard.files.jobfile import Job
-from cellguard.job import protect_job, release_job
+from cellguard.files.folder import OutputFolder
+from cellguard.job import run
+from cellguard.spec.jobfile import Job
 
 SECTION = {"A1": "A", "A2": "A", "B1": "B", "B2": "B", "B3": "B"}
 COAST = {"N": "sea", "W": "sea", "S": "inland", "E": "inland"}
@@ -109,5 +110,5 @@ def write_job(folder):
 def make(folder):
     """Protect the job; return the paths of the output folder and of the job."""
     job = write_job(folder / "job")
-    release_job(protect_job(Job.load(job)), folder / "out")
+    OutputFolder(folder / "out").write(run(Job.load(job)))
     return folder / "out", job

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from cellguard.files import folder as stored
-from cellguard.files import output
+from cellguard.files import stored
+from cellguard.files.folder import write_release
 from cellguard.files.formats import write_formats
 from cellguard.report.page import public_page
 from cellguard.table.pattern import Release, ReleasedTable
@@ -128,7 +128,7 @@ class Forger:
     def _release(self):
         tables = tuple(self._released(name) for name in self.names)
         shutil.rmtree(self.out / "release")
-        output._write_release(self.out / "release", Release(tables), raw_codes=False)
+        write_release(self.out / "release", Release(tables), {})
         write_formats(self.out / "release", Release(tables), frozenset({"csv", "parquet", "xlsx"}))
         dimensions = {d: stored._read_dimension(self.out / "internal", d) for t in tables for d in t.by}
         (self.out / "release/report.html").write_text(public_page(Release(tables), dimensions), encoding="utf-8")

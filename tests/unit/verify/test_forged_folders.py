@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from cellguard.files.jobfile import Job
 from cellguard.job import verify_inputs
+from cellguard.spec.jobfile import Job
 from cellguard.verify.verify import verify
 from unit.verify import forged_copies as copies
 from unit.verify import forged_job

@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from cellguard.files.jobfile import Job
-from cellguard.job import audit_job, release_job
+from cellguard.files.folder import OutputFolder
+from cellguard.job import audit_job
+from cellguard.spec.jobfile import Job
 from cellguard.verify.verify import verify
 from unit.files import made_folders
 from unit.verify.folders import details, failed, seal
@@ -26,7 +27,7 @@ def made(request, tmp_path_factory):
     path = made_folders.write_job(home, request.param)
     job = yaml.safe_load(path.read_text())
     path.write_text(yaml.safe_dump(job | {"output": {"formats": ["csv", "parquet", "html", "xlsx"]}}))
-    release_job(audit_job(Job.load(path)), home / "out")
+    OutputFolder(home / "out").write(audit_job(Job.load(path)))
     return home / "out"
 
 

@@ -7,8 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cellguard.files.jobfile import Job
-from cellguard.job import protect_job, release_job
+from cellguard.files.folder import OutputFolder
+from cellguard.job import run
+from cellguard.spec.jobfile import Job
 from cellguard.verify.verify import verify
 from unit.verify.folders import seal
 
@@ -93,7 +94,7 @@ def out(request, tmp_path):
     job, files = ALL[request.param]()
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    release_job(protect_job(Job.parse({"version": 1, **job}, folder=tmp_path)), tmp_path / "out")
+    OutputFolder(tmp_path / "out").write(run(Job.parse({"version": 1, **job}, folder=tmp_path)))
     return tmp_path / "out"
 
 

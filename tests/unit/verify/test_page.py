@@ -3,8 +3,9 @@
 import pytest
 import yaml
 
-from cellguard.files.jobfile import Job
-from cellguard.job import audit_job, release_job
+from cellguard.files.folder import OutputFolder
+from cellguard.job import audit_job
+from cellguard.spec.jobfile import Job
 from cellguard.verify.verify import verify
 from unit.files import made_folders
 from unit.verify.folders import details, failed, seal
@@ -16,7 +17,7 @@ def made(folder, name, change=lambda job: None):
     job = yaml.safe_load(path.read_text())
     change(job)
     path.write_text(yaml.safe_dump(job))
-    release_job(audit_job(Job.load(path)), folder / "out")
+    OutputFolder(folder / "out").write(audit_job(Job.load(path)))
     assert (folder / "out/release/report.html").exists()
     return folder / "out/internal/certificate.json"
 

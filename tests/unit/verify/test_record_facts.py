@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from cellguard.files.rulespec import dump_rule
 from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
 from cellguard.rules.simple import MaxShare, Request
+from cellguard.spec.rulespec import dump_rule
 from cellguard.table import facts as ours
 from cellguard.verify.facts import Facts
 from cellguard.verify.rules import parse_rule

@@ -3,8 +3,9 @@
 import pytest
 import yaml
 
-from cellguard.files.jobfile import Job
-from cellguard.job import audit_job, release_job
+from cellguard.files.folder import OutputFolder
+from cellguard.job import audit_job
+from cellguard.spec.jobfile import Job
 from cellguard.verify import job as stored
 from cellguard.verify.verify import verify
 from unit.files import made_folders
@@ -79,7 +80,7 @@ def test_an_equation_may_be_written_without_blanks(tmp_path):
     path = made_folders.write_job(tmp_path, "equations")
     job = yaml.safe_load(path.read_text())
     path.write_text(yaml.safe_dump(job | {"equations": ["turnover=home+abroad"]}))
-    release_job(audit_job(Job.load(path)), tmp_path / "out")
+    OutputFolder(tmp_path / "out").write(audit_job(Job.load(path)))
     assert verify(tmp_path / "out/internal/certificate.json").valid
 
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import yaml
 
-from cellguard.files.jobfile import Job
-from cellguard.job import protect_job, release_job, verify_inputs
+from cellguard.files.folder import OutputFolder
+from cellguard.job import run, verify_inputs
+from cellguard.spec.jobfile import Job
 from cellguard.verify.verify import verify
 from unit.verify import folders
 from unit.verify.folders import details, failed, row, spec, write
@@ -81,7 +82,7 @@ def test_values_rounded_one_by_one_and_not_at_all(tmp_path, decimals, tolerance)
     ]
     path = tmp_path / "job.yaml"
     path.write_text(yaml.safe_dump({"version": 1, "tables": tables[: 1 if tolerance is None else 2]}))
-    release_job(protect_job(Job.load(path)), tmp_path / "out")
+    OutputFolder(tmp_path / "out").write(run(Job.load(path)))
     found = verify(tmp_path / "out/internal/certificate.json")
     assert [c.detail for c in found.checks if not c.passed] == []
     assert all(c.passed for c in verify_inputs(tmp_path / "out/internal", Job.load(path)))

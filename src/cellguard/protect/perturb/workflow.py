@@ -8,28 +8,27 @@ Later tables come from the same multipliers, and are consistent with all earlier
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
 
 from cellguard.errors import InputError, listing
-from cellguard.protect.perturb.conflicts import Protected, conflicts
-from cellguard.protect.perturb.disclosed import disclosed
-from cellguard.protect.perturb.finding import Cell, Finding
-from cellguard.protect.perturb.incidence import CalibrationTable
-from cellguard.protect.perturb.mu import choose_mu
-from cellguard.protect.perturb.multipliers import Multipliers
-from cellguard.protect.perturb.noise import NoiseStatistics, table_statistics
-from cellguard.protect.perturb.ratios import ratios
-from cellguard.protect.perturb.redesign import redesign
-from cellguard.protect.perturb.sensitivity import Needs, needs_of, s_n, still_unsafe, supersensitive
-from cellguard.protect.perturb.unknowns import families, unknowns_of
-from cellguard.protect.perturb.watch import Watch
-from cellguard.table.facts import BoolArray, FloatArray
+from cellguard.protect.perturb.cells.calibration import CalibrationTable
+from cellguard.protect.perturb.cells.sensitivity import Needs, needs_of, s_n, still_unsafe, supersensitive
+from cellguard.protect.perturb.checks.conflicts import TableMethod, conflicts
+from cellguard.protect.perturb.checks.disclosed import disclosed
+from cellguard.protect.perturb.checks.finding import Cell, Finding
+from cellguard.protect.perturb.checks.ratios import ratios
+from cellguard.protect.perturb.checks.redesign import redesign
+from cellguard.protect.perturb.checks.unknowns import families, unknowns_of
+from cellguard.protect.perturb.checks.watch import Watch
+from cellguard.protect.perturb.draw.mu import choose_mu
+from cellguard.protect.perturb.draw.multipliers import Multipliers
+from cellguard.protect.perturb.draw.noise import NoiseStatistics, table_statistics
+from cellguard.types import BoolArray, FloatArray, Run
 
-Tell = Callable[[str], None]
 _MOST_ADVICE = 20
 _MOST_LOOKED_AT = 200  # supersensitive cells of a table for which merges are sought
 
@@ -148,7 +147,7 @@ class Check:
 
     def _recoding(self) -> list[str]:
         open_ = {cell for f in self.open for cell in f.cells}
-        offered = [m for here in self.tables for m in redesign(here.needs, most=_MOST_LOOKED_AT).merges]
+        offered = [m for here in self.tables for m in redesign(here.needs, most=_MOST_LOOKED_AT)]
         merges = [m for m in offered if Cell(m.table, m.name) in open_]
         found = [f"recode: {merge}" for merge in merges[:_MOST_ADVICE]]
         return found or ["recode: merge codes, or publish fewer levels, so that these cells have more contributors"]
@@ -188,11 +187,11 @@ def check_tables(
     *,
     watch: Watch | None = None,
     accept: Iterable[Cell] = (),
-    others: Sequence[Protected] = (),
+    others: Sequence[TableMethod] = (),
     unseen: Sequence[str] = (),
     unproven: bool = False,
     checked: bool = True,
-    tell: Tell = lambda _: None,
+    run: Run | None = None,
 ) -> Check:
     """Perturb the tables and check them: S_N of every cell, the linear system, ratios, conflicts with other tables.
 
@@ -202,12 +201,13 @@ def check_tables(
     """
     if not tables:
         raise InputError("there is no table to perturb; name at least one")
+    run = run or Run()
     made = tuple(Perturbed(t, multipliers.totals(t), needs_of(t)) for t in tables)
-    perturbed = [Protected(t.name, t.response, "perturb", t.table.population) for t in tables]
+    perturbed = [TableMethod(t.name, t.response, "perturb", t.table.population) for t in tables]
     found = list(conflicts([*perturbed, *others], multipliers.definitions))
     known, limits = _known(accept, tables), list[str]()
     if checked:
-        tell("checking every cell")
+        run.tell("checking every cell")
         found += [finding for here in made for finding in _sensitive(here)]
         definitions = multipliers.definitions.leaves
         leaves = multipliers.by_leaf([t.response for t in tables])
@@ -215,7 +215,7 @@ def check_tables(
         systems = [unknowns_of(family, added, definitions) for family in families(tables, definitions)]
         forbidden = any(not _all_in(known, f) for f in found)
         accepts = partial(_all_in, known)
-        results = [disclosed(system, watch, accepts=accepts, unsafe=forbidden, tell=tell) for system in systems]
+        results = [disclosed(system, watch, accepts=accepts, unsafe=forbidden, run=run) for system in systems]
         found += [finding for result in results for finding in result.findings]
         found += ratios(results, leaves)
         limits = [limit for result in results for limit in result.limits]

@@ -8,36 +8,38 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
+from cellguard import solver
 from cellguard.errors import InternalError
 from cellguard.protect.suppress.cuts import Target, targets_of
 from cellguard.protect.suppress.master import Impossible
+from cellguard.protect.suppress.policy import POLICY
 from cellguard.protect.suppress.repair import Repairer
 from cellguard.protect.suppress.system import System, build_system
 from cellguard.protect.suppress.witness import Solved, Unprotectable
-from cellguard.solver.highs import solve
 from cellguard.solver.program import Program
 from cellguard.table.apriori import State
-from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.tableset import TableSet
-
-_TRIES = 300  # ways out that are looked at for the smallest conflict
-_MANY = 20  # needs that are looked at
-_LITTLE = 1e-9
+from cellguard.types import BoolArray, FloatArray, Run
 
 
-def advice(system: System, cost: FloatArray, known: sp.csr_array | None, engine: Callable[[System], Solved]) -> str:
+def advice(
+    system: System, cost: FloatArray, known: sp.csr_array | None, engine: Callable[[System], Solved], *, run: Run
+) -> str:
     """Say which unsafe cell cannot be protected, what conflicts with it, and the cheapest cells to give up."""
     publish = _must_publish(system)
     open_ = _without_states(system, cost, known)
     try:
-        solved = engine(replace(open_, cost=np.where(publish, open_.cost + _LITTLE, _LITTLE)))
+        solved = engine(replace(open_, cost=_price(open_.cost, publish)))
     except Unprotectable as error:
         name = _unsafe_name(system, error.target.cell)
         return f"{name} cannot be protected, whatever is hidden: what the attacker knows leaves it no room"
     except Impossible:
         return "the unsafe cells cannot be protected, whatever is hidden: what the attacker knows leaves them no room"
+    except InternalError:  # there is no pattern, whatever hindered the search for a cheap way out
+        blocking = np.flatnonzero(publish)[: POLICY.blocked_targets].tolist()
+        return f"the unsafe cells cannot be protected while these cells must be published: {_names(system, blocking)}"
     given_up = np.flatnonzero(solved.hidden & publish & (~open_.hidden | _unsafe(open_))).tolist()
-    unsafe, conflict = _conflict(system, open_, publish)
+    unsafe, conflict = _conflict(system, open_, publish, run)
     return (
         f"{_unsafe_name(system, unsafe)} cannot be protected while these cells must be published: "
         f"{_names(system, conflict)}. The cheapest way out is to take must_publish away from "
@@ -45,11 +47,17 @@ def advice(system: System, cost: FloatArray, known: sp.csr_array | None, engine:
     )
 
 
-def _conflict(system: System, open_: System, publish: BoolArray) -> tuple[int, list[int]]:
+def _price(cost: FloatArray, publish: BoolArray) -> FloatArray:
+    """Return the cost of the cells that must be published; all others cost next to nothing beside the cheapest."""
+    least = cost[publish].min(initial=1.0, where=cost[publish] > 0)
+    return np.where(publish, np.maximum(cost, least), least * POLICY.small_price)
+
+
+def _conflict(system: System, open_: System, publish: BoolArray, run: Run) -> tuple[int, list[int]]:
     """Return the unsafe cell that the fewest cells block, and these."""
-    repairer, best = Repairer(open_), None
-    price = publish.astype(float) + _LITTLE
-    for target in _blocked(system):
+    repairer, best = Repairer(open_, run=run), None
+    price = publish.astype(float) + POLICY.token_cost
+    for target in _blocked(system, run):
 
         def way_out(fixed: list[int], target: Target = target) -> list[int] | None:
             """Return the cells to give up if only the fixed ones must be published; None if there is no way out."""
@@ -60,34 +68,34 @@ def _conflict(system: System, open_: System, publish: BoolArray) -> tuple[int, l
             flow = repairer.flow(target, system.hidden, price, allowed=allowed)
             return None if flow is None else [int(c) for c in flow.cells if publish[c]]
 
-        found = _smallest(way_out) or _irreducible(np.flatnonzero(publish).tolist(), way_out)
-        if best is None or len(found) < len(best[1]):
-            best = target.cell, found
+        conflict = _smallest(way_out, run) or _irreducible(np.flatnonzero(publish).tolist(), way_out)
+        if best is None or len(conflict) < len(best[1]):
+            best = target.cell, conflict
     if best is None:
         raise InternalError("every unsafe cell can be protected, and yet no pattern was found")
     return best
 
 
-def _blocked(system: System) -> list[Target]:
+def _blocked(system: System, run: Run) -> list[Target]:
     """Return the first targets that nothing serves, as long as some cells must be published."""
-    repairer, found = Repairer(system), []
+    repairer, blocked = Repairer(system, run=run), []
     for target in targets_of(system):
-        if repairer.flow(target, system.hidden, system.cost + _LITTLE) is None:
-            found.append(target)
-            if len(found) == _MANY:
+        if repairer.flow(target, system.hidden, system.cost + POLICY.token_cost) is None:
+            blocked.append(target)
+            if len(blocked) == POLICY.blocked_targets:
                 break
-    return found
+    return blocked
 
 
-def _smallest(way_out: Callable[[list[int]], list[int] | None]) -> list[int] | None:
+def _smallest(way_out: Callable[[list[int]], list[int] | None], run: Run) -> list[int] | None:
     """Return the fewest cells that conflict, or None if that takes too long to find.
 
     A conflict has a cell in common with every way out, so the fewest cells that do are tried, until they leave none
     (smallest unsatisfiable subset by implicit hitting sets, Ignatiev et al. 2015).
     """
     ways: list[list[int]] = []
-    for _ in range(_TRIES):
-        fixed = _hitting(ways)
+    for _ in range(POLICY.ways_out):
+        fixed = _hitting(ways, run)
         way = way_out(fixed)
         if way is None:
             return fixed
@@ -95,14 +103,16 @@ def _smallest(way_out: Callable[[list[int]], list[int] | None]) -> list[int] | N
     return None
 
 
-def _hitting(sets: list[list[int]]) -> list[int]:
+def _hitting(sets: list[list[int]], run: Run) -> list[int]:
     """Return the fewest members such that every set has one of them."""
     members = sorted({member for one in sets for member in one})
     rows = np.array([[member in one for member in members] for one in sets], float).reshape(len(sets), len(members))
     zero, one = np.zeros(len(members)), np.ones(len(members))
     least, most = np.ones(len(sets)), np.full(len(sets), np.inf)
-    found = solve(Program(sp.csr_array(rows), least, most, zero, one, one, one > 0)) if sets else None
-    return [] if found is None else [m for m, x in zip(members, found.x, strict=True) if x > 0.5]
+    if not sets:
+        return []
+    solution = solver.solve(Program(sp.csr_array(rows), least, most, zero, one, one, one > 0), run=run)
+    return [m for m, x in zip(members, solution.x, strict=True) if x > 0.5]
 
 
 def _irreducible(cells: list[int], way_out: Callable[[list[int]], list[int] | None]) -> list[int]:

@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 
 from cellguard.errors import InputError, did_you_mean
-from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
+from cellguard.types import BoolArray, FloatArray
 
 Cost = Callable[[Table, BoolArray], FloatArray]
 

@@ -11,20 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
-from cellguard.attack.pool import decades, pooled_moves
-from cellguard.errors import InternalError
-from cellguard.protect.suppress.system import Positions, System
-from cellguard.solver.highs import Session
-from cellguard.solver.program import Program, Status
-from cellguard.table.facts import BoolArray, FloatArray
-
-_FAR = 1e6
-_DUST = 1e-9
-_DEPTH = 30
+from cellguard.moves.pool import pooled_moves
+from cellguard.moves.probe import Probe
+from cellguard.moves.scale import decades
+from cellguard.protect.suppress.policy import POLICY
+from cellguard.protect.suppress.system import System
+from cellguard.table.components import components
+from cellguard.types import BoolArray, FloatArray, Positions, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,22 +115,22 @@ class _Served:
         return bool(self.up[target.cell] if target.amount > 0 else self.down[target.cell])
 
 
-def separate(system: System, x: FloatArray, *, most: int = 10**9, seed: int = 1) -> Separation:
+def separate(system: System, x: FloatArray, *, most: int = 10**9, seed: int = 1, run: Run) -> Separation:
     """Find the targets that x does not serve, and for each of them a violated cut."""
     support = np.flatnonzero((x > 1e-7) & ~system.never)
     served = _Served(system)
     part = _Part(system, x, support)
-    _serve_together(system, part, served, seed)
+    _serve_together(system, part, served, seed, run)
     unserved, cuts, programs = [], [], 0
-    components = part.components()
-    sessions: dict[int, _Prober] = {}
+    component = components(part.matrix)[1]
+    probers: dict[int, _Prober] = {}
     for target in targets_of(system):
         if served.has(target):
             continue
-        label = int(components[part.place[target.cell]])
-        if label not in sessions:
-            sessions[label] = _Prober(part, np.flatnonzero(components == label))
-        moves, cut = sessions[label].probe(target)
+        label = int(component[part.place[target.cell]])
+        if label not in probers:
+            probers[label] = _Prober(part, np.flatnonzero(component == label), run)
+        moves, cut = probers[label].probe(target)
         programs += 1
         served.credit(moves)
         if not served.has(target):
@@ -147,18 +142,18 @@ def separate(system: System, x: FloatArray, *, most: int = 10**9, seed: int = 1)
     return Separation(unserved, cuts, programs)
 
 
-def deepen(system: System, x: FloatArray, targets: Sequence[Target]) -> list[Cut]:
+def deepen(system: System, x: FloatArray, targets: Sequence[Target], *, run: Run) -> list[Cut]:
     """Find further cuts of targets that x does not serve: hide the cheapest cells that satisfy one cut, and look again.
 
     Each is a small linear program, so that far fewer whole masters are needed.
     """
     every = np.flatnonzero(~system.never)
     part = _Part(system, np.ones(system.n), every)
-    prober = _Prober(part, np.arange(len(every)))
+    prober = _Prober(part, np.arange(len(every)), run)
     found = []
     for target in targets:
         trial = x.copy()
-        for _ in range(_DEPTH):
+        for _ in range(POLICY.cut_depth):
             part.limit(trial)
             _, cut = prober.probe(target)
             if cut is None or not len(cut.cells):
@@ -176,10 +171,11 @@ def _cheapest(system: System, cut: Cut, x: FloatArray) -> Positions:
     return cut.cells[order[: int(np.searchsorted(gained, missing)) + 1]]
 
 
-def unproven(system: System, hidden: BoolArray, *, seed: int = 1) -> list[Target]:
+def unproven(system: System, hidden: BoolArray, *, seed: int = 1, run: Run) -> list[Target]:
     """Return the targets of a pattern that pooled moves do not serve; single programs might still serve them."""
     served = _Served(system)
-    _serve_together(system, _Part(system, hidden.astype(float), np.flatnonzero(hidden & ~system.never)), served, seed)
+    part = _Part(system, hidden.astype(float), np.flatnonzero(hidden & ~system.never))
+    _serve_together(system, part, served, seed, run)
     return [target for target in targets_of(system) if not served.has(target)]
 
 
@@ -204,16 +200,8 @@ class _Part:
             for bound in (self.system.down, self.system.up)
         )
 
-    def components(self) -> npt.NDArray[np.intp]:
-        """Return the number of the component of each supported cell."""
-        terms = self.matrix.tocoo()
-        height, width = self.matrix.shape
-        place = (terms.row, terms.col + height)
-        graph = sp.csr_array((np.ones(terms.nnz), place), shape=(height + width, height + width))
-        return np.asarray(connected_components(graph, directed=False)[1][height:], np.intp)
 
-
-def _serve_together(system: System, part: _Part, served: _Served, seed: int) -> None:
+def _serve_together(system: System, part: _Part, served: _Served, seed: int, run: Run) -> None:
     """Serve what pooled moves can serve, in a few rounds with random directions."""
     rng = np.random.default_rng(seed)
     for _ in range(4):
@@ -222,8 +210,8 @@ def _serve_together(system: System, part: _Part, served: _Served, seed: int) -> 
         cells = np.flatnonzero((open_up | open_down) & (part.place >= 0))
         amounts = np.where(open_up, system.need_up, -system.need_down)[cells]
         before = int((~served.up).sum() + (~served.down).sum())
-        for group in decades(np.abs(amounts)):
-            moves = pooled_moves(part.matrix, part.down, part.up, part.place[cells[group]], amounts[group])
+        for group in reversed(decades(np.abs(amounts))):
+            moves = pooled_moves(part.matrix, part.down, part.up, part.place[cells[group]], amounts[group], run=run)
             if moves is not None:
                 for sign in (1.0, -1.0):
                     if ((sign * moves <= part.up * (1 + 1e-9)) & (-sign * moves <= part.down * (1 + 1e-9))).all():
@@ -237,18 +225,16 @@ def _serve_together(system: System, part: _Part, served: _Served, seed: int) -> 
 class _Prober:
     """The attacker's programs of one component of the support, for one target after the other."""
 
-    def __init__(self, part: _Part, inside: Positions) -> None:
+    def __init__(self, part: _Part, inside: Positions, run: Run) -> None:
         self.part = part
         self.inside = inside
         matrix = sp.csr_array(part.matrix[:, inside])
         local = np.flatnonzero(np.diff(matrix.indptr))
         self.matrix = sp.csr_array(matrix[local])
         self.rows = part.rows[local]
-        zero, none = np.zeros(len(local)), np.zeros(len(inside))
-        self.session = Session(Program(self.matrix, zero, zero, none, none, none))
+        none = np.zeros(len(inside))
+        self.programs = Probe(self.matrix, none, none, run=run)
         self.place = {int(c): i for i, c in enumerate(part.support[inside])}
-        self.all = np.arange(len(inside))
-        self.last = 0
         self.transposed = sp.csr_array(part.system.matrix[self.rows].T)
 
     def probe(self, target: Target) -> tuple[FloatArray, Cut | None]:
@@ -270,19 +256,14 @@ class _Prober:
     def _attempt(self, target: Target) -> tuple[FloatArray, float, FloatArray]:
         """Return the moves in grains, the share of the need that they reach, and what each cell can add to it."""
         part, at, size = self.part, self.place[target.cell], abs(target.amount)
-        lower = -np.minimum(part.down[self.inside] / size, _FAR)
-        upper = np.minimum(part.up[self.inside] / size, _FAR)
+        lower = -np.minimum(part.down[self.inside] / size, POLICY.cut_far)
+        upper = np.minimum(part.up[self.inside] / size, POLICY.cut_far)
         if target.amount > 0:
             lower[at], upper[at] = 0.0, 1.0
         else:
             lower[at], upper[at] = -1.0, 0.0
-        self.session.set_bounds(self.all, lower, upper)
-        self.session.set_cost(np.array([self.last]), np.zeros(1))
-        self.session.set_cost(np.array([at]), np.array([-np.sign(target.amount)]))
-        self.last = at
-        solution = self.session.solve()
-        if solution.status is not Status.optimal:
-            raise InternalError(f"an attacker's program ended as {solution.status.value}")
+        self.programs.limit(lower, upper)
+        solution = self.programs.furthest(at, np.sign(target.amount))
         moves = np.zeros(part.system.n)
         moves[part.support[self.inside]] = solution.x * size
         return moves, float(np.sign(target.amount) * solution.x[at]), self._weights(target.cell, solution.duals)
@@ -291,7 +272,7 @@ class _Prober:
         """Return what each cell, if hidden, can add to a move, in grains, by the duals."""
         system = self.part.system
         reduced = -(self.transposed @ duals)
-        reduced[np.abs(reduced) < _DUST] = 0.0
+        reduced[np.abs(reduced) < POLICY.dust] = 0.0
         reduced[cell] = 0.0
         room = np.where(reduced < 0, system.up, system.down)
         return np.multiply(np.abs(reduced), room, out=np.zeros(len(room)), where=(reduced != 0) & (room > 0))

@@ -13,7 +13,7 @@ from cellguard.protect.suppress.repair import Repairer
 from cellguard.protect.suppress.system import System, build_system, manageable
 from cellguard.protection import Requirements
 from cellguard.table.pattern import Pattern
-from cellguard.types import BoolArray, Tell, silent
+from cellguard.types import UNWATCHED, BoolArray, Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ def explain_pattern(
     only: int | None = None,
     *,
     known: sp.csr_array | None = None,
-    tell: Tell = silent,
+    run: Run = UNWATCHED,
 ) -> Explanations:
     """Explain the unsafe cells of a pattern, or ``only`` one of them, as distinct cells.
 
@@ -44,16 +44,19 @@ def explain_pattern(
     if only is not None:
         wanted = [target for target in wanted if target.cell == system.merged.merged[only]]
     through: dict[int, set[int]] = {}
-    for number, (target, cells) in enumerate(_short_moves(system, hidden, wanted)):
+    for number, (target, cells) in enumerate(_short_moves(system, hidden, wanted, run)):
         through.setdefault(target.cell, set()).update(c for c in cells if c != target.cell)
         if number % 1_000 == 0:
-            tell(f"{len(wanted) - number:,} needs to explain")
+            run.tell(f"{len(wanted) - number:,} needs to explain")
+            run.check()
     return _on_all_cells(system, through)
 
 
-def _short_moves(system: System, hidden: BoolArray, wanted: list[Target]) -> Iterator[tuple[Target, list[int]]]:
+def _short_moves(
+    system: System, hidden: BoolArray, wanted: list[Target], run: Run
+) -> Iterator[tuple[Target, list[int]]]:
     """Go through targets with the cells of a move that serves each; nothing moves if no move does."""
-    repairer, served = Repairer(system), dict[Target, list[int]]()
+    repairer, served = Repairer(system, run=run), dict[Target, list[int]]()
     for target in wanted:
         if target not in served:
             flow = repairer.flow(target, hidden, system.cost, allowed=hidden, local=True)

@@ -12,19 +12,26 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from cellguard.attack.pool import decades
+from cellguard import solver
+from cellguard.moves.scale import decades
 from cellguard.protect.suppress.propagation_kernel import DOWN, WIDTH, Goals
-from cellguard.protect.suppress.system import Positions, System
-from cellguard.solver.highs import Session
+from cellguard.protect.suppress.system import System
 from cellguard.solver.program import Program, Status
-from cellguard.types import BoolArray, FloatArray, LongArray
+from cellguard.types import BoolArray, FloatArray, LongArray, Positions, Run
 
 _FAR = 1e5
 _MUCH = 10.0  # times the dearest cell
 
 
 def joint_flows(
-    system: System, goals: Goals, hidden: BoolArray, targets: LongArray, among: BoolArray, rng: np.random.Generator
+    system: System,
+    goals: Goals,
+    hidden: BoolArray,
+    targets: LongArray,
+    among: BoolArray,
+    rng: np.random.Generator,
+    *,
+    run: Run,
 ) -> tuple[BoolArray, list[FloatArray]]:
     """Return the pattern with the cells that joint flows for these targets need, and the flows, which are witnesses.
 
@@ -39,7 +46,7 @@ def joint_flows(
     pattern, flows = hidden.copy(), []
     for group in decades(np.abs(amounts)):
         usable = np.flatnonzero(among & ~system.never)
-        flow = _joint_flow(system, usable, pattern, goals.cell[chosen[group]], amounts[group])
+        flow = _joint_flow(system, usable, pattern, goals.cell[chosen[group]], amounts[group], run)
         if flow is not None:
             pattern |= flow != 0
             flows.append(flow)
@@ -47,7 +54,7 @@ def joint_flows(
 
 
 def _joint_flow(
-    system: System, usable: Positions, hidden: BoolArray, cells: LongArray, amounts: FloatArray
+    system: System, usable: Positions, hidden: BoolArray, cells: LongArray, amounts: FloatArray, run: Run
 ) -> FloatArray | None:
     """Return the cheapest joint flow of targets of like size, in grains."""
     n, many = len(usable), len(cells)
@@ -70,7 +77,7 @@ def _joint_flow(
     )
     top = sp.hstack([moves, -moves, sp.csr_array((moves.shape[0], many))], format="csr")
     size = np.abs(amounts) / scale
-    solution = Session(
+    solution = solver.solve(
         Program(
             sp.csr_array(sp.vstack([top, goal], format="csr")),
             np.concatenate([np.zeros(moves.shape[0]), size]),
@@ -79,8 +86,8 @@ def _joint_flow(
             np.concatenate([up, down, np.full(many, np.inf)]),
             np.concatenate([slope_up, slope_down, _MUCH * (price.max(initial=0) + 1) / size]),
         ),
-        presolve=True,
-    ).solve()
+        run=run,
+    )
     if solution.status is not Status.optimal:
         return None
     moved = solution.x[:n] - solution.x[n : 2 * n]

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from cellguard.protect.suppress import hidden_kernel, propagation_kernel
-from cellguard.protect.suppress.system import Positions, System
-from cellguard.types import BoolArray, FloatArray, LongArray
+from cellguard.protect.suppress.system import System
+from cellguard.types import BoolArray, FloatArray, LongArray, Positions
 
 _PRIME = 2**31 - 1
 _DENOMINATORS = (1, 2, 3, 4, 6, 12, 60)

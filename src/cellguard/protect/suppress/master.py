@@ -6,19 +6,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cellguard import solver
 from cellguard.errors import InternalError
 from cellguard.protect.suppress.cuts import Cut, as_rows
 from cellguard.protect.suppress.system import System
-from cellguard.solver.highs import Session
 from cellguard.solver.program import Program, Solution, Status
-from cellguard.table.facts import BoolArray, FloatArray
+from cellguard.types import BoolArray, FloatArray, Run
 
 
 class Master:
     """Collects cuts and solves for x, fractional or whole. Costs are scaled to ordinary numbers."""
 
-    def __init__(self, system: System, cuts: Sequence[Cut]) -> None:
+    def __init__(self, system: System, cuts: Sequence[Cut], *, run: Run) -> None:
         self.system = system
+        self.run = run
         some = system.cost[system.cost > 0]
         self.scale = float(np.median(some)) if len(some) else 1.0
         self.cuts: list[Cut] = []
@@ -27,7 +28,7 @@ class Master:
         self._seen: set[tuple[bytes, bytes]] = set()
         self._lower = system.hidden.astype(float)
         self._upper = np.where(system.never & ~system.hidden, 0.0, 1.0)
-        self._session = Session(self._program())
+        self._session = solver.open(self._program(), run=run)
         self.add(cuts)
 
     def add(self, cuts: Sequence[Cut]) -> int:
@@ -53,7 +54,7 @@ class Master:
         self, *, nodes: int, gap: float, start: BoolArray | None = None, among: BoolArray | None = None
     ) -> tuple[BoolArray, float]:
         """Return a cheap whole x and a bound on the cost of all of them, or of those that only hide cells ``among``."""
-        session = Session(self._program(whole=True, among=among))
+        session = solver.open(self._program(whole=True, among=among), run=self.run)
         session.limit_nodes(nodes, gap=gap)
         if start is not None:
             session.start_from(start.astype(float))

@@ -11,15 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from cellguard.attack.pool import decades, pooled_moves
+from cellguard import solver
+from cellguard.moves.pool import pooled_moves
+from cellguard.moves.scale import decades
 from cellguard.protect.suppress.cuts import Cut
 from cellguard.protect.suppress.hidden import HiddenSystem
 from cellguard.protect.suppress.propagation import Propagation
 from cellguard.protect.suppress.propagation_kernel import DOWN, UP, WIDTH
-from cellguard.protect.suppress.system import Positions, System
-from cellguard.solver.highs import Session
+from cellguard.protect.suppress.system import System
 from cellguard.solver.program import Program, Status
-from cellguard.types import BoolArray, FloatArray, LongArray, Run
+from cellguard.types import BoolArray, FloatArray, LongArray, Positions, Run
 
 _FAR = 1e6
 _ENOUGH = 1.0 - 1e-7
@@ -100,7 +101,7 @@ class Oracle:
                 columns, amounts = self._wanted(classes, served, up, down, rng)
                 self.work += float(classes.matrix.shape[0]) * len(columns)
                 for group in decades(np.abs(amounts)):
-                    moves = pooled_moves(classes.matrix, down, up, columns[group], amounts[group])
+                    moves = pooled_moves(classes.matrix, down, up, columns[group], amounts[group], run=run)
                     if moves is not None:
                         served.credit_both(classes.expand(moves))
                 left = int((~served.mask()).sum())
@@ -146,7 +147,7 @@ class Oracle:
                 continue
             if self.work > end:
                 break
-            weights = self._weigh(classes, target, probers, served)
+            weights = self._weigh(classes, target, probers, served, run)
             if weights is None:
                 served.said[target] = True
                 continue
@@ -158,7 +159,7 @@ class Oracle:
         return Look(np.flatnonzero(~served.mask()), list(cuts.values()))
 
     def _weigh(
-        self, classes: HiddenSystem, target: int, probers: dict[tuple[int, int], _Prober], served: Served
+        self, classes: HiddenSystem, target: int, probers: dict[tuple[int, int], _Prober], served: Served, run: Run
     ) -> FloatArray | None:
         """Return what each cell could add to a target, as shares of its need, or None if it is served."""
         goals = self.propagation.goals
@@ -168,7 +169,7 @@ class Oracle:
             if classes.place[cell] < 0:
                 z, reach = classes.lift(cell, upward, np.zeros(0, np.intp), np.zeros(0)), 0.0
             else:
-                prober = self._prober(classes, cell, need, probers)
+                prober = self._prober(classes, cell, need, probers, run)
                 moves, reach, rows, multipliers = prober.probe(cell, upward, need)
                 self.work += float(prober.iterations) * len(prober.rows)
                 if moves is not None:
@@ -181,12 +182,12 @@ class Oracle:
         return shares
 
     def _prober(
-        self, classes: HiddenSystem, cell: int, need: float, probers: dict[tuple[int, int], _Prober]
+        self, classes: HiddenSystem, cell: int, need: float, probers: dict[tuple[int, int], _Prober], run: Run
     ) -> _Prober:
         power = _POWERS * round(np.log2(need) / _POWERS)
         key = int(classes.label[classes.place[cell]]), power
         if key not in probers:
-            probers[key] = _Prober(classes, key[0], 2.0**power)
+            probers[key] = _Prober(classes, key[0], 2.0**power, run)
         return probers[key]
 
     def _shares(self, cell: int, upward: bool, need: float, z: FloatArray, reach: float) -> FloatArray:
@@ -212,7 +213,7 @@ class Oracle:
 class _Prober:
     """The attacker's programs of one component at one scale, each warm from the last."""
 
-    def __init__(self, classes: HiddenSystem, label: int, scale: float) -> None:
+    def __init__(self, classes: HiddenSystem, label: int, scale: float, run: Run) -> None:
         self.classes = classes
         self.scale = scale
         self.columns = np.flatnonzero(classes.label == label)
@@ -222,7 +223,9 @@ class _Prober:
         self.up = np.minimum(classes.up[self.columns] / scale, _FAR)
         self.down = np.minimum(classes.down[self.columns] / scale, _FAR)
         zero = np.zeros(part.shape[0])
-        self.session = Session(Program(part, zero, zero, -self.down, self.up, np.zeros(len(self.columns))), primal=True)
+        self.session = solver.open(
+            Program(part, zero, zero, -self.down, self.up, np.zeros(len(self.columns))), primal=True, run=run
+        )
         self.iterations = 0
         self._at = {int(c): i for i, c in enumerate(self.columns)}
 

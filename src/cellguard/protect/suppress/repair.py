@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 
+from cellguard import solver
 from cellguard.protect.suppress.cuts import Target
-from cellguard.protect.suppress.system import Positions, System
-from cellguard.solver.highs import solve
+from cellguard.protect.suppress.policy import POLICY
+from cellguard.protect.suppress.repair_kernel import neighbourhood
+from cellguard.protect.suppress.system import System
 from cellguard.solver.program import Program, Status
-from cellguard.table.facts import BoolArray, FloatArray
-
-_LADDER = ((2, 6, 300), (3, 10, 1_500), (5, 20, 6_000))
-_FAR = 1e5
-_SCALINGS = 4
-_DEAREST = 1e7  # how many times the usual cost the dearest cell has
+from cellguard.types import BoolArray, FloatArray, Positions, Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +28,9 @@ class Flow:
 class Repairer:
     """Finds flows: in a small neighbourhood first, in wider ones while that is cheaper, in the whole table at last."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, *, run: Run) -> None:
         self.system = system
+        self.run = run
         self.columns = sp.csc_array(system.matrix)
         rows = sp.csr_array(system.matrix)
         number = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
@@ -70,8 +67,8 @@ class Repairer:
     ) -> Flow | None:
         barred = self.system.never if allowed is None else ~allowed
         best: _Attempt | None = None
-        for rounds, per_row, most in _LADDER:
-            cells = _neighbourhood(
+        for rounds, per_row, most in POLICY.ladder:
+            cells = neighbourhood(
                 target.cell, rounds, per_row, most, self.row_start, self.row_cells, self.cell_start, self.cell_rows,
                 hidden, barred,
             )  # fmt: skip
@@ -90,9 +87,9 @@ class Repairer:
 
     def near(self, cell: int, rounds: int, hidden: BoolArray) -> Positions:
         """Return cells near one: in each relation the hidden ones and the cheapest others, so many steps wide."""
-        _, per_row, most = _LADDER[min(rounds, len(_LADDER)) - 1]
+        _, per_row, most = POLICY.ladder[min(rounds, len(POLICY.ladder)) - 1]
         return np.asarray(
-            _neighbourhood(
+            neighbourhood(
                 cell, rounds, per_row, most, self.row_start, self.row_cells, self.cell_start, self.cell_rows, hidden,
                 self.system.never,
             )
@@ -140,7 +137,7 @@ class _Attempt:
         gets the slope cost / d the next time, so that using it less does not save anything (dynamic slope scaling).
         """
         moves, cost, size = self.moves, self.cost, np.ones(len(self.cells))
-        for _ in range(_SCALINGS if cost > 1e-6 else 0):
+        for _ in range(POLICY.slope_scalings if cost > 1e-6 else 0):
             size = np.where(np.abs(moves) > 1e-7, np.abs(moves), size)
             other = self.network.cheapest(self.price / np.maximum(size, 1e-6))
             if other is None:
@@ -160,20 +157,21 @@ class _Network:
     matrix: sp.csr_array
     lower: FloatArray
     upper: FloatArray
+    run: Run
 
     @classmethod
     def of(cls, repairer: Repairer, target: Target, cells: Positions) -> _Network | None:
         system, size, n = repairer.system, abs(target.amount), len(cells)
         matrix = sp.csr_array(sp.csr_array(repairer.columns[:, cells]))
         matrix = matrix[np.flatnonzero(np.diff(matrix.indptr))]
-        up, down = (np.minimum(bound[cells] / size, _FAR) for bound in (system.up, system.down))
+        up, down = (np.minimum(bound[cells] / size, POLICY.flow_far) for bound in (system.up, system.down))
         at = int(np.searchsorted(cells, target.cell))
         lower, upper = np.zeros(2 * n), np.concatenate([up, down])
         forward, backward = (at, n + at) if target.amount > 0 else (n + at, at)
         if upper[forward] < 1 - 1e-9:
             return None
         lower[forward], upper[forward], upper[backward] = 1.0, 1.0, 0.0
-        return cls(sp.csr_array(sp.hstack([matrix, -matrix], format="csr")), lower, upper)
+        return cls(sp.csr_array(sp.hstack([matrix, -matrix], format="csr")), lower, upper, repairer.run)
 
     def cheapest(self, slope: FloatArray) -> FloatArray | None:
         """Return the cheapest moves at these slopes, or None if there are none."""
@@ -182,72 +180,8 @@ class _Network:
         cost = np.concatenate([slope, slope]) / room
         some = cost[cost > 0]
         # A touch of cost on hidden cells keeps moves short; more orders of magnitude than this confuse the solver.
-        cost = (np.minimum(cost / np.median(some), _DEAREST) if len(some) else cost) + 1e-6
+        cost = (np.minimum(cost / np.median(some), POLICY.dearest) if len(some) else cost) + 1e-6
         zero = np.zeros(self.matrix.shape[0])
         program = Program(self.matrix, zero, zero, self.lower, self.upper, cost)
-        found = solve(program, presolve=n > 500)
-        return found.x[:n] - found.x[n:] if found.status is Status.optimal else None
-
-
-@numba.njit(cache=True)
-def _neighbourhood(  # type: ignore[no-untyped-def] # noqa: ANN202
-    cell,  # noqa: ANN001
-    rounds,  # noqa: ANN001
-    per_row,  # noqa: ANN001
-    most,  # noqa: ANN001
-    row_start,  # noqa: ANN001
-    row_cells,  # noqa: ANN001
-    cell_start,  # noqa: ANN001
-    cell_rows,  # noqa: ANN001
-    hidden,  # noqa: ANN001
-    never,  # noqa: ANN001
-):
-    """Return the cells near a cell: breadth first, from each relation its hidden cells and its cheapest others."""
-    near = np.zeros(len(hidden), np.bool_)
-    seen = np.zeros(len(row_start) - 1, np.bool_)
-    found = np.empty(len(hidden), np.int64)
-    found[0] = cell
-    near[cell] = True
-    many, start = 1, 0
-    for _ in range(rounds):
-        end = many
-        for i in range(start, end):
-            c = found[i]
-            for z in range(cell_start[c], cell_start[c + 1]):
-                r = cell_rows[z]
-                if seen[r]:
-                    continue
-                seen[r] = True
-                taken = 0
-                for y in range(row_start[r], row_start[r + 1]):
-                    j = row_cells[y]
-                    if near[j] or never[j]:
-                        continue
-                    if hidden[j] or taken < per_row:
-                        if not hidden[j]:
-                            taken += 1
-                        near[j] = True
-                        found[many] = j
-                        many += 1
-            if many > most:
-                break
-        if many > most:
-            break
-        start = end
-    # cells all of whose relations are touched cost nothing to take along
-    for r in range(len(seen)):
-        if seen[r]:
-            for y in range(row_start[r], row_start[r + 1]):
-                j = row_cells[y]
-                if near[j] or never[j]:
-                    continue
-                inside = True
-                for z in range(cell_start[j], cell_start[j + 1]):
-                    if not seen[cell_rows[z]]:
-                        inside = False
-                        break
-                if inside:
-                    near[j] = True
-                    found[many] = j
-                    many += 1
-    return np.sort(found[:many])
+        solution = solver.solve(program, presolve=n > 500, run=self.run)
+        return solution.x[:n] - solution.x[n:] if solution.status is Status.optimal else None

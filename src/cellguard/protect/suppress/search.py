@@ -9,8 +9,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from cellguard.errors import InternalError
@@ -18,35 +16,13 @@ from cellguard.protect.suppress.cuts import Cut, Target
 from cellguard.protect.suppress.effort import SECOND, Effort
 from cellguard.protect.suppress.flows import joint_flows
 from cellguard.protect.suppress.oracle import Oracle, Served
+from cellguard.protect.suppress.policy import POLICY
 from cellguard.protect.suppress.propagation import Propagation
 from cellguard.protect.suppress.propagation_kernel import DOWN
 from cellguard.protect.suppress.repair import Repairer
 from cellguard.protect.suppress.state import State
 from cellguard.protect.suppress.system import System
 from cellguard.types import BoolArray, FloatArray, LongArray, Run
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The thresholds of the search, each with its reason."""
-
-    flow_rounds: int = 6  # joint flows leave less and less open; after these, single flows
-    repair_rounds: int = 200  # each round satisfies one cut a target; determinations in 3-D are long cascades
-    first_repair: float = 6.0e7  # work of the first repair by cuts, about 3 CPU s for 10,000 targets, before flows
-    whole_flows: int = 20_000  # cells up to which joint flows may use all of them
-    long_repair: float = 0.6  # share of the work that the rest of that repair may take
-    batch: int = 60  # cells that a trial drops at first; grows with success
-    least_batch: int = 6
-    spread: int = 10  # exchanges tried for each cell that a trial might drop: few of them succeed
-    trial: float = 1.5e8  # work of one trial for 10,000 cells, about 8 CPU s
-    patience: int = 12  # trials in a row without success after which the search ends
-    little: float = 2e-3  # of the cost: less than that in the last part of the work is not worth it
-    noise: float = 0.3  # how much chance there is in the choice of cells that exchange others
-    sizes: tuple[int, ...] = (1, 1, 2, 4, 8)  # how many secondaries an exchange publishes at once
-    likely: float = 0.5  # how much cheaper a cell looks that the relaxed master hides
-
-
-LIMITS = Limits()
 
 
 class Unprotectable(Exception):
@@ -66,7 +42,7 @@ class Search:
         self.run = run
         self.propagation = Propagation(system)
         self.oracle = Oracle(self.propagation)
-        self.repairer = Repairer(system)
+        self.repairer = Repairer(system, run=run)
         self.state = State(self.propagation, system.hidden)
         self.cuts: list[Cut] = []
         self.best: BoolArray | None = None
@@ -113,14 +89,14 @@ class Search:
         self.state.clean()
         open_ = self.oracle.unproven(self.state.hidden, self.run)
         if len(open_):
-            open_ = self.repair(open_, LIMITS.first_repair * max(1.0, len(self.propagation.goals.cell) / 10_000))
+            open_ = self.repair(open_, POLICY.first_repair * max(1.0, len(self.propagation.goals.cell) / 10_000))
         self.keep(self.flow(self.state.hidden, open_) if len(open_) else self.state.hidden)
         self._open = open_
 
     def resume(self) -> None:
         """Go on with the constructed pattern where joint flows ended its repair by cuts."""
         if len(self._open):
-            self._open = self.repair(self._open, LIMITS.long_repair * self.effort.work(self.system.n))
+            self._open = self.repair(self._open, POLICY.long_repair * self.effort.work(self.system.n))
             hidden = self.state.hidden
             self.keep(self.flow(hidden, self._open) if len(self._open) else hidden)
             self.told("repaired")
@@ -128,11 +104,11 @@ class Search:
     def flow(self, hidden: BoolArray, open_: LongArray) -> BoolArray:
         """Hide what flows for the open targets need: joint ones, then single ones for the last."""
         goals = self.propagation.goals
-        for number in range(LIMITS.flow_rounds):
+        for number in range(POLICY.flow_rounds):
             before = len(open_)
             among = self._around(hidden, goals.cell[open_], number + 2)
             self.run.tell(f"{before:,} needs to repair")
-            hidden, flows = joint_flows(self.system, goals, hidden, open_, among, self._rng)
+            hidden, flows = joint_flows(self.system, goals, hidden, open_, among, self._rng, run=self.run)
             served = Served(self.propagation)
             for flow in flows:
                 served.credit_both(flow)
@@ -152,7 +128,7 @@ class Search:
 
     def _around(self, hidden: BoolArray, cells: LongArray, rounds: int) -> BoolArray:
         """Mark all cells of a small set; of a large one those near some cells."""
-        if self.system.n <= LIMITS.whole_flows:
+        if self.system.n <= POLICY.whole_flows:
             return np.ones(self.system.n, bool)
         near = np.zeros(self.system.n, bool)
         for cell in np.unique(cells).tolist():
@@ -165,7 +141,7 @@ class Search:
         Gives up as well once the state costs more than the limit.
         """
         end = self.work + allowed
-        for _ in range(LIMITS.repair_rounds):
+        for _ in range(POLICY.repair_rounds):
             look = self.oracle.look(self.state.hidden, open_, self.run, allowed=max(end - self.work, 0.0))
             open_ = look.open
             if not len(open_) or not look.cuts:
@@ -213,22 +189,22 @@ class Search:
 
     def polish(self) -> None:
         """Drop, exchange and insert cells in batches as long as that pays; every kept pattern is safe."""
-        budget, batch, system = self.effort.work(self.system.n), LIMITS.batch, self.system
+        budget, batch, system = self.effort.work(self.system.n), POLICY.batch, self.system
         dropping, failures = True, 0
-        while self.gap > self.effort.gap and self.work < budget and failures < LIMITS.patience:
+        while self.gap > self.effort.gap and self.work < budget and failures < POLICY.patience:
             self.run.check()
             self.state.move_to(self.pattern())
             changed = bool(dropping and self.state.clean(most=batch))
             if not changed:
                 dropping = False
-                changed = self._exchange(LIMITS.spread * batch) > 0
-            share = LIMITS.trial * max(1.0, system.n / 10_000)
+                changed = self._exchange(POLICY.spread * batch) > 0
+            share = POLICY.trial * max(1.0, system.n / 10_000)
             better = changed and self.try_state(min(share, budget - self.work))
             failures = 0 if better else failures + 1
             dropping = dropping or better
-            batch = int(min(batch * 1.5, system.n)) if better else max(batch // 2, LIMITS.least_batch)
+            batch = int(min(batch * 1.5, system.n)) if better else max(batch // 2, POLICY.least_batch)
             self.told("polishing")
-            if self.is_stale(self.effort.stale, LIMITS.little):
+            if self.is_stale(self.effort.stale, POLICY.little):
                 break
 
     def _exchange(self, many: int) -> float:
@@ -242,4 +218,4 @@ class Search:
         some = self._rng.choice(secondary, min(many, len(secondary)), replace=False, p=weight / weight.sum())
         others = self._rng.choice(liked, min(many // 3, len(liked)), replace=False)
         cells = self._rng.permutation(np.concatenate([some, others]))
-        return self.state.improve(cells, self.guide, sizes=LIMITS.sizes, noise=LIMITS.noise)
+        return self.state.improve(cells, self.guide, sizes=POLICY.sizes, noise=POLICY.noise)

@@ -10,13 +10,11 @@ import scipy.sparse as sp
 from cellguard.protect.suppress import propagation_kernel as kernel
 from cellguard.protect.suppress import search_kernel
 from cellguard.protect.suppress.cuts import Cut, as_rows
+from cellguard.protect.suppress.policy import POLICY
 from cellguard.protect.suppress.propagation import LEAF_PRICE, Propagation
-from cellguard.protect.suppress.system import Positions
-from cellguard.types import BoolArray, FloatArray, LongArray, Run
+from cellguard.types import BoolArray, FloatArray, LongArray, Positions, Run
 
 _LOG = 1 << 20
-_ROUNDS = 200
-_FEW = 100  # open targets from which on cells are hidden one by one
 
 
 class State:
@@ -119,10 +117,10 @@ class State:
         A round satisfies the present cuts of all open targets and propagates afresh. While most cells are determined,
         that is far less work than to follow what each single cell changes.
         """
-        for _ in range(_ROUNDS):
+        for _ in range(POLICY.construct_rounds):
             run.check()
             open_ = self.unserved()
-            if len(open_) <= _FEW:
+            if len(open_) <= POLICY.construct_few:
                 break
             run.tell(f"{len(open_):,} needs open")
             need = np.concatenate([self._goals.need, np.zeros(len(self._watched.left))])

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import scipy.sparse as sp
 
-from cellguard.errors import NotProtected
+from cellguard.errors import NotProtected, Stopped
 from cellguard.protect.suppress.advice import advice
 from cellguard.protect.suppress.effort import NORMAL, Effort
 from cellguard.protect.suppress.master import Impossible
@@ -16,7 +16,7 @@ from cellguard.protect.suppress.system import System, build_system, manageable
 from cellguard.protect.suppress.witness import Solved, Unprotectable, mend, witness
 from cellguard.protection import Requirements
 from cellguard.table.pattern import Pattern
-from cellguard.types import BoolArray, FloatArray, Run, Tell, silent
+from cellguard.types import UNWATCHED, BoolArray, FloatArray, Run
 
 
 class Engine(Protocol):
@@ -59,13 +59,12 @@ def suppress(
     start: BoolArray | None = None,
     known: sp.csr_array | None = None,
     effort: Effort = NORMAL,
-    tell: Tell = silent,
-    run: Run | None = None,
+    run: Run = UNWATCHED,
 ) -> Suppression:
-    """Hide cells until every unsafe one is protected; ``cost`` has one entry a distinct cell.
+    """Hide cells until every unsafe one is protected; ``cost`` has one entry per distinct cell.
 
     ``start`` marks distinct cells to begin with, say the secondaries of an earlier run. ``known`` are sums of cells
-    that an attacker has from elsewhere, one row each.
+    that an attacker has from elsewhere, one row each. ``effort`` says how long to look for a cheaper pattern.
 
     >>> import cellguard as cg
     >>> t = cg.cells({"r": ["Total", "N", "S", "W"], "x": [100, 20, 50, 30], "n": [19, 1, 9, 9]},
@@ -74,7 +73,6 @@ def suppress(
     >>> suppress(needs, needs.tables.value).pattern.secondary.tolist()
     [False, False, False, True]
     """
-    run = run or Run(tell)
     thin = manageable(needs)
     first = replace(needs, world=needs.world.without_crossing()) if thin.world.is_thin else needs
     system = build_system(first, cost, known)
@@ -85,6 +83,9 @@ def suppress(
             # The bound of the smaller world holds in the whole one too; its pattern may need some cells more.
             system = build_system(thin, cost, known)
             pattern = system.pattern(mend(system, system.merge(pattern.hidden), run=run))
+    except Stopped as stop:
+        raise Stopped(f"{stop}, and no safe pattern was found yet") from None
     except (Unprotectable, Impossible):
-        raise NotProtected(advice(system, cost, known, partial(engine, start=None, effort=effort, run=run))) from None
+        again = partial(engine, start=None, effort=effort, run=run)
+        raise NotProtected(advice(system, cost, known, again, run=run)) from None
     return Suppression(pattern, float(cost[pattern.secondary].sum()), solved.bound, cost, solved.finished, solved.cuts)

@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from cellguard.attack.problem import UNLIMITED, grains_of, pose
+from cellguard.moves.merging import Merged, merge_equal
+from cellguard.moves.problem import grains_of, pose
+from cellguard.moves.scale import as_floats
 from cellguard.protection import Requirements
 from cellguard.table.apriori import State
-from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.pattern import Pattern
-from cellguard.table.reduce import Reduced, merge_equal
+from cellguard.types import BoolArray, FloatArray, Positions
 from cellguard.world.complete import MANY_CROSSING
-
-Positions = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +29,7 @@ class System:
     """
 
     needs: Requirements
-    merged: Reduced
+    merged: Merged
     matrix: sp.csr_array
     down: FloatArray
     up: FloatArray
@@ -66,7 +64,7 @@ class System:
 
 
 def build_system(needs: Requirements, cost: FloatArray, known: sp.csr_array | None = None) -> System:
-    """Merge equal cells and collect what the engine needs of them; ``cost`` has one entry a distinct cell.
+    """Merge equal cells and collect what the engine needs of them; ``cost`` has one entry per distinct cell.
 
     ``known`` are sums of distinct cells that an attacker has from elsewhere: no move may change them.
     """
@@ -79,8 +77,8 @@ def build_system(needs: Requirements, cost: FloatArray, known: sp.csr_array | No
     must_publish, free = _states(needs)
     never = _any(world.extend(must_publish | world.ties.empty, False)[cells], at, n)
     hidden = _any(world.extend(needs.primary | free, True)[cells], at, n)
-    down = _smallest(_endless(everything.down), at, n)
-    up = _smallest(_endless(everything.up), at, n)
+    down = _smallest(as_floats(everything.down), at, n)
+    up = _smallest(as_floats(everything.up), at, n)
     need_down, need_up = (_largest(a.astype(float), at, n) for a in (everything.lower, everything.upper))
     sliding = _largest(everything.sliding.astype(float), at, n)
     alone = (need_up == 0) & (need_down == 0)
@@ -138,10 +136,6 @@ def _pin(
     rest = sliding - np.where(both, up, need_up)
     new_down = np.where(open_ & ~upward, np.maximum(rest, need_down), need_down)
     return new_up, new_down, either
-
-
-def _endless(bound: npt.NDArray[np.int64]) -> FloatArray:
-    return np.where(bound >= UNLIMITED, np.inf, bound.astype(float))
 
 
 def _any(mask: BoolArray, at: Positions, n: int) -> BoolArray:

@@ -8,8 +8,8 @@ from cellguard.errors import Stopped
 from cellguard.protect.suppress.closing import Closing
 from cellguard.protect.suppress.cuts import targets_of
 from cellguard.protect.suppress.effort import NORMAL, QUICK, Effort
-from cellguard.protect.suppress.policy_engine import ROOT
-from cellguard.protect.suppress.search import LIMITS, Search, Unprotectable
+from cellguard.protect.suppress.policy import POLICY
+from cellguard.protect.suppress.search import Search, Unprotectable
 from cellguard.protect.suppress.system import System
 from cellguard.types import BoolArray, Run
 
@@ -64,7 +64,7 @@ def witness(system: System, *, start: BoolArray | None = None, effort: Effort = 
 def mend(system: System, start: BoolArray, *, run: Run) -> BoolArray:
     """Return a pattern with as few cells more as repairs need to make it safe."""
     search = Search(system, QUICK, run)
-    search.mend((start | system.hidden) & ~system.never, LIMITS.first_repair)
+    search.mend((start | system.hidden) & ~system.never, POLICY.first_repair)
     return search.pattern()
 
 
@@ -80,13 +80,13 @@ def _improve(search: Search, closing: Closing) -> None:
     system, effort = search.system, search.effort
     free = int((~system.hidden & ~system.never).sum())
     work = effort.work(system.n)
-    closing.propagated(ROOT.share * work)
-    if free <= ROOT.program_cells and len(search.propagation.goals.cell) <= ROOT.program_targets:
-        closing.programmed(ROOT.program_rounds)
+    closing.propagated(POLICY.bound_share * work)
+    if free <= POLICY.program_free and len(search.propagation.goals.cell) <= POLICY.program_targets:
+        closing.programmed(POLICY.program_rounds)
     search.told("bounded")
     if search.gap > effort.gap:
         search.resume()
         search.polish()
         closing.take_over()
-    if free <= ROOT.small and search.gap > 1e-6:
-        closing.close(ROOT.close_rounds, nodes=ROOT.nodes, patience=max(1, round(ROOT.idle * effort.seconds / 60)))
+    if free <= POLICY.optimal_free and search.gap > 1e-6:
+        closing.close(max(1, round(POLICY.idle * effort.seconds / NORMAL.seconds)))

@@ -11,17 +11,17 @@ import pytest
 from cellguard.errors import InputError
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.protect.perturb.attributes import Attributes, define
-from cellguard.protect.perturb.conflicts import Protected
-from cellguard.protect.perturb.finding import Cell
-from cellguard.protect.perturb.incidence import calibration_table
-from cellguard.protect.perturb.multipliers import Settings, load_multipliers, make_multipliers
-from cellguard.protect.perturb.respondents import respondents
-from cellguard.protect.perturb.rule import NoiseRule
-from cellguard.protect.perturb.saved import Saved, fingerprints, read_saved, write_saved
-from cellguard.protect.perturb.watch import Watch
+from cellguard.protect.perturb.cells.calibration import calibration_table
+from cellguard.protect.perturb.cells.noise_rule import NoiseRule
+from cellguard.protect.perturb.cells.respondents import respondents
+from cellguard.protect.perturb.checks.conflicts import TableMethod
+from cellguard.protect.perturb.checks.finding import Cell
+from cellguard.protect.perturb.checks.watch import Watch
+from cellguard.protect.perturb.draw.attributes import Attributes, define
+from cellguard.protect.perturb.draw.multipliers import Settings, load_multipliers, make_multipliers
+from cellguard.protect.perturb.draw.saved import Saved, fingerprints, read_saved, write_saved
+from cellguard.protect.perturb.draw.zes import Zes
 from cellguard.protect.perturb.workflow import check_tables
-from cellguard.protect.perturb.zes import Zes
 
 from perturb_data import sodap
 
@@ -118,7 +118,7 @@ def test_a_conflict_cannot_be_accepted():
     records = firms()
     tables = [table(records, ("region",))]
     made = make_multipliers(records, tables, seed=5)
-    other = Protected("suppressed", "turnover", "suppress")
+    other = TableMethod("suppressed", "turnover", "suppress")
     mixed = check_tables(tables, made, others=[other])
     assert [f.kind for f in mixed.open] == ["conflict"]
     (advice,) = mixed.advice()
@@ -132,7 +132,7 @@ def test_advice_on_a_conflict_and_on_cells_is_kept_apart():
     tables = [table(records, ("region",))]
     made = make_multipliers(records, tables, seed=5)
     alone = check_tables(tables, made)
-    both = check_tables(tables, made, others=[Protected("suppressed", "turnover", "suppress")])
+    both = check_tables(tables, made, others=[TableMethod("suppressed", "turnover", "suppress")])
     assert both.advice()[0].startswith("conflict: ")
     assert both.advice()[1:] == alone.advice(), "the conflict is not counted among what recoding would mend"
 

@@ -1,0 +1,65 @@
+"""Rounds of pooled witnesses: shared moves close most of the open needs before any cell is looked at by itself."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cellguard.attack.ledger import Ledger
+from cellguard.moves.exact import Move, exact_move
+from cellguard.moves.pool import pooled_moves
+from cellguard.moves.scale import as_floats, decades
+from cellguard.solver.program import SEED
+from cellguard.types import LongArray, Positions, Run
+
+_PATIENCE = 2  # rounds with other random directions, before what they do not close is left to single programs
+_WORTH = 0.02  # a round that closes a smaller share of the open needs was idle
+
+
+def pool(ledger: Ledger, *, run: Run) -> None:
+    """Close as many open needs as shared moves can, first reversible ones, then one way at a time."""
+    reduction = ledger.reduction
+    both = np.minimum(reduction.down, reduction.up)
+    rng = np.random.default_rng(SEED)
+    for down, up in ((both, both), (reduction.down, reduction.up)):
+        idle = 0
+        while idle < _PATIENCE:
+            closed = 0
+            targets, signs, amounts = _targets(ledger, down, up, rng)
+            for decade in reversed(decades(amounts)):
+                move = _pooled_move(ledger, targets[decade], signs[decade] * amounts[decade], down, up, run)
+                closed += ledger.credit(move)
+            run.tell(f"{int(ledger.open().sum()):,} cells left to prove")
+            run.check()
+            if not len(targets):
+                break
+            idle = 0 if closed > _WORTH * len(targets) else idle + 1
+
+
+def _targets(
+    ledger: Ledger, down: LongArray, up: LongArray, rng: np.random.Generator
+) -> tuple[Positions, LongArray, LongArray]:
+    """Return the open variables that the bounds allow to get what they need, a direction and an amount per variable."""
+    reduction = ledger.reduction
+    toss = rng.random(reduction.n) < 0.5
+    wants_up, wants_down = ledger.open_up(), ledger.open_down()
+    slides = ledger.open_sliding() & ~wants_up & ~wants_down
+    amount_up = np.where(wants_up, reduction.need_up, np.where(slides, reduction.sliding - ledger.down, 0))
+    amount_down = np.where(wants_down, reduction.need_down, np.where(slides, reduction.sliding - ledger.up, 0))
+    can_up = (amount_up > 0) & (amount_up <= up)
+    can_down = (amount_down > 0) & (amount_down <= down)
+    go_up = can_up & (toss | ~can_down)
+    go_down = can_down & ~go_up
+    targets = np.flatnonzero(go_up | go_down)
+    signs = np.where(go_up, 1, -1)[targets]
+    return targets, signs, np.where(go_up, amount_up, amount_down)[targets]
+
+
+def _pooled_move(
+    ledger: Ledger, targets: Positions, amounts: LongArray, down: LongArray, up: LongArray, run: Run
+) -> Move | None:
+    """Return an exact move that serves as many targets as possible within the bounds."""
+    reduction = ledger.reduction
+    moves = pooled_moves(
+        reduction.matrix.astype(float), as_floats(down), as_floats(up), targets, amounts.astype(float), run=run
+    )
+    return None if moves is None else exact_move(reduction, ledger.form, moves)

@@ -1,0 +1,126 @@
+"""The certificate: what is claimed, what it follows from, and the digests of all files that it speaks of.
+
+The format is described in docs/certificate.md; `cellguard.verify` checks it with code of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import scipy.sparse as sp
+
+from cellguard.attack.audit import Audit
+from cellguard.attack.certificate import Witnesses, witnesses
+from cellguard.files.world import stated_between, write_world
+from cellguard.files.write import plain_number, write_json
+from cellguard.moves.problem import Grains
+from cellguard.protect.outcome import Outcome
+from cellguard.results.proven import Proven
+from cellguard.rules.assess import Findings, TableFindings
+from cellguard.spec.jobfile import Job
+from cellguard.spec.rulespec import dump_rule, taken_on_trust
+from cellguard.table.tableset import TableSet
+
+
+def write_certificate(folder: Path, outcome: Outcome[Proven]) -> None:
+    """Write the witnesses, the world behind the tables and the certificate into a folder that is complete otherwise."""
+    job, proven = outcome.job, outcome.protected
+    audit = proven.audit
+    proof = witnesses(audit)
+    _write_witnesses(folder / "internal" / "certificate.parquet", proof, audit)
+    world = write_world(folder / "internal", audit)
+    head = proven.verdict
+    document: dict[str, Any] = {
+        "format": 2,
+        "claim": "outsider",
+        "headline": head.text,
+        "not_checked": [attack.key for attack in head.not_checked],
+        **about_inputs(job, proven.findings, audit.grains, None if proven.known is None else proven.known.sums),
+        "world": world,
+        "witnesses": proof.n,
+        "insiders": [],
+        "trusted": taken_on_trust(rule for spec in job.tables for rule in spec.rules),
+        "files": {
+            path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        },
+    }
+    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    document["digest"] = hashlib.sha256(canonical.encode("utf-8")).hexdigest()
+    write_json(folder / "internal" / "certificate.json", document)
+
+
+def about_inputs(job: Job, findings: Findings, grains: Grains, known: sp.csr_array | None) -> dict[str, Any]:
+    """Return the part of a certificate that follows from the inputs alone, whatever is hidden."""
+    linked = findings.tables
+    topics = {(t.response, t.population): c for t, c in zip(linked.tables, linked.cells_of, strict=True)}
+    rules = [tuple(spec.rules) for spec in job.tables]
+    return {
+        "tables": [_table_spec(here, own) for here, own in zip(findings.by_table, rules, strict=True)],
+        "equations": [str(e) for e in linked.equations],
+        "attack": {
+            "lower": _bound(job.attack.lower),
+            "upper": _bound(job.attack.upper),
+            "percent": None if job.attack.percent is None else plain_number(job.attack.percent),
+        },
+        "crossing": job.attack.crossing,
+        "known": [] if known is None else _known(linked, known),
+        "grains": [
+            {"response": r, "population": p, "decimals": int(grains.decimals[cells[0]])}
+            for (r, p), cells in topics.items()
+        ],
+    }
+
+
+def _known(tables: TableSet, known: sp.csr_array) -> list[list[list[int]]]:
+    """Return each sum that the attacker knows as cells: the position of a table, and a row in it."""
+    table, row = tables.first
+    return [
+        np.column_stack([table[cells], row[cells]]).tolist() for cells in np.split(known.indices, known.indptr[1:-1])
+    ]
+
+
+def _write_witnesses(path: Path, proof: Witnesses, audit: Audit) -> None:
+    world = audit.needs.world
+    table, row = world.tables.first
+    # A cell between belongs to no table: its row is that of world.parquet.
+    place = np.full(world.between, -1)
+    stated = stated_between(world)
+    place[stated] = np.arange(len(stated))
+    table, row = world.extend(table, -1), world.extend(row, place)
+    keep = row[proof.cell] >= 0
+    cell = proof.cell[keep]
+    columns = {
+        "witness": pa.array(proof.witness[keep], pa.int32()),
+        "table": pa.array(table[cell], pa.int32()),
+        "row": pa.array(row[cell], pa.int64()),
+        "move": pa.array(proof.move[keep], pa.int64()),
+        "denominator": pa.array(proof.denominator[keep], pa.int64()),
+    }
+    pq.write_table(pa.table(columns), path)
+
+
+def _table_spec(here: TableFindings, rules: tuple[Any, ...]) -> dict[str, Any]:
+    table = here.table
+    return {
+        "name": table.name,
+        "by": [d.name for d in table.dimensions],
+        "response": table.response,
+        "population": table.population,
+        "decimals": table.decimals,
+        "count": table.is_count,
+        "zeros": table.zeros,
+        "tolerance": table.tolerance,
+        "rules": [dump_rule(rule) for rule in rules],
+    }
+
+
+def _bound(value: float) -> str:
+    return "unbounded" if np.isinf(value) else plain_number(value)

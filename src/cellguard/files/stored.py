@@ -1,0 +1,134 @@
+"""An output folder read back: its tables, what was found unsafe, what is hidden, and what the attacker knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from cellguard.attack.totals import Known
+from cellguard.errors import InputError
+from cellguard.files import layout
+from cellguard.hierarchy.build import from_parents
+from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.protection import Requirements, require
+from cellguard.rules.assess import Findings, assess
+from cellguard.spec.names import check_stored_names
+from cellguard.spec.rulespec import parse_rule
+from cellguard.table.apriori import NUMBERS
+from cellguard.table.facts import BoolArray
+from cellguard.table.pattern import Pattern
+from cellguard.table.read import About, CellColumns, read_cells
+from cellguard.table.source import open_source
+from cellguard.table.table import Table
+from cellguard.table.tableset import TableSet, link
+from cellguard.world.knowledge import Knowledge
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """What an output folder holds of a run. Confidential."""
+
+    findings: Findings
+    needs: Requirements
+    pattern: Pattern
+    known: Known | None
+
+
+def rebuild(inside: Path, about: dict[str, Any]) -> Stored:
+    """Rebuild tables and rules from the stored facts, and the pattern from what the release shows.
+
+    ``inside`` is the internal half of the folder, and ``about`` its certificate.
+    """
+    attack, specs, equations = about["attack"], about["tables"], about["equations"]
+    check_stored_names(inside.parent, [name for spec in specs for name in (spec["name"], *spec["by"])])
+    dimensions = {name: _read_dimension(inside, name) for spec in specs for name in spec["by"]}
+    statuses = [open_source(inside / f"{spec['name']}.csv").text("status").to_pylist() for spec in specs]
+    tables = [
+        _read_table(inside, spec, dimensions, np.array(status) == "unpublished")
+        for spec, status in zip(specs, statuses, strict=True)
+    ]
+    linked = link(tables, equations)
+    rules = {spec["name"]: [parse_rule(rule) for rule in spec["rules"]] for spec in specs}
+    findings = assess(linked, rules)
+    needs = require(findings, replace(_knowledge(attack), crossing=about["crossing"] == "checked"))
+    hidden, seen = np.zeros(len(linked), bool), np.zeros(len(linked), bool)
+    for spec, status, cells in zip(specs, statuses, linked.cells_of, strict=True):
+        hidden[cells] |= np.isin(status, ["primary", "secondary"])
+        shown = np.flatnonzero(np.array(status) != "unpublished")
+        seen[cells[shown[_shown(inside.parent / "release" / f"{spec['name']}.csv", len(shown))]]] = True
+    hidden &= ~seen
+    pattern = Pattern(linked, needs.primary & hidden, hidden & ~needs.primary)
+    return Stored(findings, needs, pattern, _known(about.get("known") or [], linked))
+
+
+def _shown(path: Path, rows: int) -> BoolArray:
+    """Tell which rows of a released table show a value, which is all that an attacker goes by."""
+    value = open_source(path).text("value").to_pylist()
+    if len(value) != rows:
+        raise InputError(f"{path.name} in the release does not have the cells of the table; see `cellguard verify`")
+    return np.array([bool(text) for text in value], bool)
+
+
+def _known(sums: list[Any], tables: TableSet) -> Known | None:
+    """Return the sums of distinct cells that the certificate says an attacker has from elsewhere, one row each."""
+    if not sums:
+        return None
+    cells = [int(tables.cells_of[table][row]) for terms in sums for table, row in terms]
+    number = np.repeat(np.arange(len(sums)), [len(terms) for terms in sums])
+    matrix = sp.csr_array((np.ones(len(cells)), (number, cells)), shape=(len(sums), len(tables)))
+    return Known(matrix, np.full(len(sums), np.nan))
+
+
+def _read_dimension(inside: Path, name: str) -> Dimension:
+    source = open_source(inside / "hierarchies" / f"{name}.csv")
+    columns = [source.text(column).to_pylist() for column in ("hierarchy", "code", "parent", "label")]
+    rows = list(zip(*columns, strict=True))
+    labels = {code: label for _, code, _, label in rows if label}
+    numbers = dict.fromkeys(number for number, *_ in rows)
+    trees = [from_parents([(c, p) for n, c, p, _ in rows if n == number], labels=labels) for number in numbers]
+    return Dimension(name, *trees)
+
+
+def _read_table(inside: Path, spec: dict[str, Any], dimensions: dict[str, Dimension], unpublished: BoolArray) -> Table:
+    source = open_source(inside / "facts" / f"{spec['name']}.parquet")
+    codes = layout.facts(spec["by"])
+    tops = sorted((n for n in source.names if n.startswith("top")), key=lambda n: int(n.removeprefix("top")))
+    counted = source.column("count").null_count < len(source)
+    marks = tuple(n for n in source.names if n.startswith("mark:"))
+    columns = CellColumns(
+        "total",
+        "count" if counted else None,
+        top=tuple(tops),
+        status="state",
+        marks=marks,
+        base="base" if "base" in source.names else None,
+        excess=tuple(name.replace("top", "excess") for name in tops if name.replace("top", "excess") in source.names),
+        unwaived=("unwaived1",) if "unwaived1" in source.names else (),
+        requested="requested" if "requested" in source.names else None,
+        origin="stored",
+        **{n: n for n in NUMBERS},
+    )
+    about = About(
+        spec["name"], spec["response"], spec["population"], spec["count"], spec["decimals"], "known", spec["tolerance"]
+    )
+    table = read_cells(source, {c: dimensions[name] for c, name in zip(codes, spec["by"], strict=True)}, columns, about)
+    if (np.diff(table.rows) < 0).any():
+        raise InputError(
+            f"the rows of table {table.name!r} are not in the order of its hierarchies, which may disclose something; "
+            "protect it again"
+        )
+    renamed = {name.removeprefix("mark:"): mark for name, mark in table.facts.marks.items()}
+    # A cell is unpublished by its state, which is in the facts, or by a level of which no cell is shown.
+    shown = {d.name: set(d.level[c[~unpublished]].tolist()) for d, c in zip(table.dimensions, table.codes, strict=True)}
+    levels = {name: sorted(found) for name, found in shown.items()}
+    return replace(table, zeros=spec["zeros"], facts=replace(table.facts, marks=renamed), levels=levels)
+
+
+def _knowledge(attack: dict[str, Any]) -> Knowledge:
+    lower = -np.inf if attack["lower"] == "unbounded" else float(attack["lower"])
+    upper = np.inf if attack["upper"] == "unbounded" else float(attack["upper"])
+    return Knowledge(lower, upper, None if attack["percent"] is None else float(attack["percent"]))

@@ -1,0 +1,160 @@
+"""All methods that hide cells: a pattern is chosen, the attack judges it, and a certificate proves it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any, ClassVar
+
+from cellguard.assessment import Assessment
+from cellguard.attack.audit import audit
+from cellguard.attack.totals import Known, read_known
+from cellguard.files.build import build_tables, refuse_changed
+from cellguard.files.cells import write_cells
+from cellguard.files.certificate import write_certificate
+from cellguard.methods.words import assessed_words, audit_words
+from cellguard.protect.method import Method, Screen
+from cellguard.protect.outcome import Outcome
+from cellguard.protect.suppress.suppress import Suppression
+from cellguard.protection import require
+from cellguard.results.proven import Proven
+from cellguard.rules.assess import assess
+from cellguard.spec.jobfile import Job
+from cellguard.table.pattern import Pattern
+from cellguard.table.tableset import link
+from cellguard.types import Run
+from cellguard.world.knowledge import Knowledge
+
+
+@dataclass(frozen=True, eq=False)
+class PatternMethod(Method[Assessment, Proven]):
+    """A method whose answer is a pattern: it says what to hide, and leaves the proof to the attack.
+
+    ``accept_no_rules`` releases tables to which no rule is applied, ``intervals`` has the audit work out every exact
+    interval.
+    """
+
+    accept_no_rules: bool = False
+    intervals: bool = False
+    ends_early: ClassVar[bool] = True
+
+    @abstractmethod
+    def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Pattern | Suppression:
+        """Say which cells to hide."""
+
+    def assess(self, run: Run, seconds: dict[str, float]) -> Assessment:
+        """Build the job's tables, link them, apply the rules and say what protection must achieve."""
+        return assess_tables(self.job, run, seconds)
+
+    def protect(self, assessed: Assessment, run: Run, seconds: dict[str, float]) -> Proven:
+        """Choose a pattern, and attack it."""
+        known = read_known_totals(assessed)
+        with step("choosing the cells to hide", run, seconds):
+            chosen = self.choose(assessed, known, run)
+        return prove(self, assessed, chosen, known, run, seconds)
+
+    def assessed_summary(self, assessed: Assessment) -> dict[str, Any]:
+        """Return what the rules find."""
+        return assessed.summary()
+
+    def assessed_screen(self, assessed: Assessment) -> Screen:
+        """Return what the rules find, and how long protection may take."""
+        expected = f"Protecting them may take some {assessed.expected_seconds():,.0f} s; --time-limit ends it earlier."
+        cured = self.accept_no_rules or not assessed.findings.without_rules
+        return [*assessed_words(assessed.summary(), cured=cured), expected]
+
+    def screen(self, outcome: Outcome[Proven], folder: Path | None) -> Screen:
+        """Return the verdict, the tables, what gives cells away, and what was written."""
+        written = []
+        if folder is not None:
+            allowed = "no rule was applied" if outcome.protected.findings.without_rules else "may be published"
+            written = [f"{folder}/release ({allowed}), {folder}/internal (confidential)"]
+        return audit_words(outcome.summary, written, cured=outcome.release is not None)
+
+    def write_internal(self, outcome: Outcome[Proven], inside: Path) -> None:
+        """Write every cell with status and reasons, and the facts that the rules were applied to."""
+        write_cells(inside, outcome.protected)
+
+    def about(self, outcome: Outcome[Proven], table: str) -> Mapping[str, Any]:
+        """Return nothing: a table that says nothing of a method has suppressed cells, however they were chosen."""
+        return {}
+
+    def seal(self, outcome: Outcome[Proven], folder: Path) -> None:
+        """Write the certificate, which names the digest of every other file."""
+        write_certificate(folder, outcome)
+
+    def pages(self, outcome: Outcome[Proven]) -> Mapping[str, str]:
+        """Return the officer's page and the public one."""
+        from cellguard.report import page
+
+        page.require_extra()
+        dimensions = {d.name: d for t in outcome.protected.tables for d in t.dimensions}
+        pages = {"internal/report.html": page.internal_page(outcome)}
+        if outcome.release is not None:
+            pages["release/report.html"] = page.public_page(outcome.release, dimensions)
+        return pages
+
+
+def prove(
+    method: PatternMethod,
+    assessed: Assessment,
+    chosen: Pattern | Suppression,
+    known: Known | None,
+    run: Run,
+    seconds: dict[str, float],
+) -> Proven:
+    """Attack a pattern as an outsider would."""
+    suppression = chosen if isinstance(chosen, Suppression) else None
+    pattern = chosen.pattern if isinstance(chosen, Suppression) else chosen
+    sums = None if known is None else known.sums
+    with step("auditing", run, seconds):
+        judged = audit(assessed.needs, pattern, known=sums, intervals=method.intervals, run=run.endless())
+    return Proven(
+        assessed.findings,
+        judged,
+        known,
+        method.job,
+        suppression,
+        method.accept_no_rules,
+        tuple(assessed.warnings()),
+        assessed.counts,
+        assessed.inputs,
+    )
+
+
+def assess_tables(job: Job, run: Run, seconds: dict[str, float]) -> Assessment:
+    """Build a job's tables, link them, apply the rules and say what protection must achieve."""
+    with step("reading the tables", run, seconds):
+        built = build_tables(job)
+    with step("linking the tables", run, seconds):
+        linked = link(built.tables, job.equations)
+    with step("applying the rules", run, seconds):
+        findings = assess(linked, {spec.name: spec.rules for spec in job.tables})
+    with step("setting protection levels", run, seconds):
+        attack = job.attack
+        knowledge = Knowledge(attack.lower, attack.upper, attack.percent, attack.crossing == "checked")
+        needs = require(findings, knowledge, run=run.endless())
+    return Assessment(job, findings, needs, seconds, built.notes, built.counts, built.inputs)
+
+
+def read_known_totals(assessment: Assessment) -> Known | None:
+    """Read the totals that the attacker has, if the job names any."""
+    job = assessment.job
+    if not job.known:
+        return None
+    known = read_known(job.path(job.known), assessment.tables)
+    refuse_changed(job, {job.known: assessment.inputs.get(job.known, "")})
+    return known
+
+
+@contextmanager
+def step(name: str, run: Run, seconds: dict[str, float]) -> Iterator[None]:
+    """Tell of a step, and take its time."""
+    run.tell(name)
+    start = perf_counter()
+    yield
+    seconds[name] = perf_counter() - start

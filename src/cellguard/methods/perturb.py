@@ -1,0 +1,237 @@
+"""Source data perturbation as jobs know it: records, multipliers, checks, release, and later tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from cellguard.errors import InputError, JobError, file_name, listing
+from cellguard.files.folder import OutputFolder
+from cellguard.files.noise import write_noise
+from cellguard.files.respondents import Calibration, read_calibration
+from cellguard.methods.noise_words import assessed_words, checked_words
+from cellguard.methods.pattern import step
+from cellguard.protect.method import Method, Screen
+from cellguard.protect.outcome import Outcome
+from cellguard.protect.perturb.cells.sensitivity import needs_of, supersensitive
+from cellguard.protect.perturb.checks.conflicts import TableMethod
+from cellguard.protect.perturb.checks.finding import Cell
+from cellguard.protect.perturb.checks.watch import Watch
+from cellguard.protect.perturb.draw.attributes import Attributes
+from cellguard.protect.perturb.draw.mu import MuOptions
+from cellguard.protect.perturb.draw.multipliers import Multipliers, Settings, load_multipliers, make_multipliers
+from cellguard.protect.perturb.draw.replicate import Replication, replicate_as_drawn
+from cellguard.protect.perturb.draw.saved import Saved, read_saved
+from cellguard.protect.perturb.draw.zes import Zes
+from cellguard.protect.perturb.spec import PerturbSpec
+from cellguard.protect.perturb.workflow import check_tables
+from cellguard.randomness import fresh_seed
+from cellguard.results.noisy import Noisy
+from cellguard.rules.doubts import doubts
+from cellguard.rules.simple import MinFrequency
+from cellguard.spec.jobfile import Job
+from cellguard.spec.specs import AttackSpec, Spec
+from cellguard.types import Run
+
+_COUNT_DECIMALS, _DECIMALS = 3, 2
+_NOT_READ = ("cells", "apriori", "survey", "impossible", "zeros", "tolerance")
+
+
+@dataclass(frozen=True, eq=False)
+class Perturb(Method[Calibration, Noisy]):
+    """One random multiplier per respondent, shared by all tables, and checks before release.
+
+    ``multipliers`` is the file of an earlier run: the tables are then made from its multipliers, consistent with all
+    earlier ones; ``checked`` False leaves the checks out, and every table then says so.
+    """
+
+    multipliers: str | Path | None = None
+    checked: bool = True
+    name: ClassVar[str] = "perturb"
+    participle: ClassVar[str] = "perturbed"
+    settings: ClassVar[type[Spec] | None] = PerturbSpec
+    in_any_case: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.multipliers is None and not self.checked:
+            raise InputError("new multipliers are always checked; only later tables from saved ones may go unchecked")
+
+    @classmethod
+    def fault(cls, job: Job) -> str | None:
+        """Say what the job says in vain, since perturbation does not look at it."""
+        for key, given in (("known", job.known), ("attack", job.attack != AttackSpec())):
+            if given:
+                return f"`{key}` is not looked at when tables are perturbed; leave it out"
+        for table in job.tables:
+            for name in _NOT_READ:
+                if getattr(table, name) is not None:
+                    return f"table {table.name!r}: `{name}` does not go with perturbation; leave it out"
+        return None
+
+    def assess(self, run: Run, seconds: dict[str, float]) -> Calibration:
+        """Read the records, each respondent by itself, and make the tables."""
+        check_rules(self.job)
+        with step("reading the records", run, seconds):
+            return read_calibration(self.job, drawing=self.multipliers is None)
+
+    def protect(self, assessed: Calibration, run: Run, seconds: dict[str, float]) -> Noisy:
+        """Draw or load multipliers, perturb the tables and check them. The records are never changed."""
+        spec = PerturbSpec.of(self.job)
+        with step("making multipliers", run, seconds):
+            drawn, saved = _draw(self.job, spec, assessed) if self.multipliers is None else self._load(assessed)
+        unseen = _missing(assessed, drawn, saved)
+        with step("checking", run, seconds):
+            check = check_tables(
+                assessed.tables,
+                drawn,
+                watch=Watch(few=_few(self.job, spec), sparse=spec.sparse),
+                accept=[_cell(text) for text in spec.accept],
+                unproven=spec.unproven == "accept",
+                others=[table for folder in spec.published for table in read_published(self.job.path(folder))],
+                unseen=unseen,
+                checked=self.checked,
+                run=run,
+            )
+        notes = [*assessed.notes, *(text for table in self.job.tables for text in doubts(table.name, table.rules))]
+        if unseen and self.checked:
+            notes.append(
+                f"combinations with earlier tables were not checked: add {listing(unseen)} to the job to check them too"
+            )
+        study = self._study(assessed, drawn, notes, run, seconds)
+        return Noisy(self.job, check, saved, tuple(notes), study, assessed.files)
+
+    def _study(
+        self, data: Calibration, drawn: Multipliers, notes: list[str], run: Run, seconds: dict[str, float]
+    ) -> Replication | None:
+        """Repeat the perturbation, if the job wants that; a note says if it cannot be done."""
+        replications = PerturbSpec.of(self.job).replications
+        if replications and not drawn.plan.repeatable:
+            notes.append("no replications: the saved multipliers do not tell who is in which stratum")
+        if not replications or not drawn.plan.repeatable:
+            return None
+        with step("replications", run, seconds):
+            run.tell(f"studying {replications:,} replications")
+            return replicate_as_drawn(data.tables, drawn, replications=replications, run=run)
+
+    def _load(self, data: Calibration) -> tuple[Multipliers, Saved]:
+        path = Path(str(self.multipliers))
+        saved = read_saved(path)
+        drawn = load_multipliers(saved, data.records, data.inputs, name=f"the multipliers in {file_name(path)}")
+        if drawn.definitions.parts != data.definitions.parts:
+            raise JobError("the job's `equations` are not those that the multipliers were made with; use the same ones")
+        return replace(drawn, notes=("the settings are those of the saved multipliers, whatever the job says",)), saved
+
+    def assessed_summary(self, assessed: Calibration) -> dict[str, Any]:
+        """Return how many cells of each table need noise."""
+        needs = {table.name: needs_of(table) for table in assessed.tables}
+        tables = {
+            name: {
+                "cells": len(n.table),
+                "sensitive": int(n.sensitive.sum()),
+                "supersensitive": int(supersensitive(n).sum()),
+                "rule": str(n.table.rule),
+            }
+            for name, n in needs.items()
+        }
+        return {"step": "assess", "method": "perturb", "tables": tables, "warnings": list(assessed.notes)}
+
+    def assessed_screen(self, assessed: Calibration) -> Screen:
+        """Return how many cells need noise, and how many of them more than there can be."""
+        return assessed_words(self.assessed_summary(assessed))
+
+    def screen(self, outcome: Outcome[Noisy], folder: Path | None) -> Screen:
+        """Return the verdict, the tables, the first findings and what to do."""
+        return checked_words(outcome.summary, folder, released=outcome.release is not None)
+
+    def write_internal(self, outcome: Outcome[Noisy], inside: Path) -> None:
+        """Write true values, noise, needs and findings, and the multipliers if there is a release."""
+        write_noise(inside, outcome.protected)
+
+    def about(self, outcome: Outcome[Noisy], table: str) -> Mapping[str, Any]:
+        """Return that the table is perturbed, whether it is in the calibration set, and whether it was checked."""
+        return {"method": self.name, "calibration": outcome.protected.flags[table]}
+
+    def pages(self, outcome: Outcome[Noisy]) -> Mapping[str, str]:
+        """Return the officer's page and, if there is a release, the public one."""
+        from cellguard.report import page
+
+        page.require_extra()
+        pages = {"internal/report.html": page.perturbed_page(outcome)}
+        if outcome.release is not None:
+            done = outcome.protected
+            dimensions = {d.name: d for table in done.tables for d in table.dimensions}
+            how = done.how_checked
+            title = "" if how == "checked" else f"{how[:1].upper()}{how[1:]} before release: {', '.join(done.flags)}"
+            pages["release/report.html"] = page.public_perturbed_page(
+                outcome.release, dimensions, adds_up=not done.rounded(), title=title
+            )
+        return pages
+
+
+def read_published(folder: Path) -> list[TableMethod]:
+    """Return the tables of an output folder (or of its ``release``) with how they are protected."""
+    try:
+        tables = OutputFolder(folder).about()["tables"]
+        return [
+            TableMethod(name, t["response"], t.get("method", "suppress"), t["population"], file_name(folder))
+            for name, t in tables.items()
+        ]
+    except (KeyError, TypeError, AttributeError):
+        raise InputError(f"`published`: the metadata of {file_name(folder)!r} cannot be read") from None
+    except InputError as error:
+        raise InputError(f"`published`: {error}") from None
+
+
+def _draw(job: Job, spec: PerturbSpec, data: Calibration) -> tuple[Multipliers, Saved]:
+    seed = fresh_seed() if spec.seed is None else spec.seed
+    settings, definitions, strata = _settings(job, spec), data.definitions, data.strata
+    drawn = make_multipliers(data.records, data.tables, settings, seed=seed, definitions=definitions, strata=strata)
+    return drawn, drawn.save(data.tables, data.inputs)
+
+
+def _settings(job: Job, spec: PerturbSpec) -> Settings:
+    grid = [_COUNT_DECIMALS if t.value == "count" else _DECIMALS for t in job.tables if t.decimals is None]
+    said = spec.attributes
+    return Settings(
+        spec.method,
+        Zes(spec.mu, spec.sigma, spec.shape, spec.directions),
+        MuOptions(spec.sigma, spec.probability, spec.cap, spec.way),
+        Attributes() if said is None else Attributes(said.variant, said.sd, said.limit),
+        max([*grid, *(t.decimals for t in job.tables if t.decimals is not None)]),
+    )
+
+
+def _few(job: Job, spec: PerturbSpec) -> int:
+    """Return how many contributors a cell should have: as `few` says, or a rule of a table if that is more."""
+    return max([spec.few, *(rule.n for t in job.tables for rule in t.rules if isinstance(rule, MinFrequency))])
+
+
+def _cell(text: str) -> Cell:
+    table, colon, cell = text.partition(":")
+    if not (colon and table.strip() and cell.strip()):
+        raise JobError(f"`accept`: {text!r} is not of the form 'table: cell', as 'turnover: North/B'")
+    return Cell(table.strip(), cell.strip())
+
+
+def _missing(data: Calibration, drawn: Multipliers, saved: Saved) -> list[str]:
+    """Return the tables of the calibration set that are not in this job, with all that they show.
+
+    Combinations with them are not checked.
+    """
+    here = {drawn.mark(table) for table in data.tables}
+    return [t["name"] for t in saved.parameters["tables"] if t.get("cells") not in here]
+
+
+def check_rules(job: Job) -> None:
+    """Refuse a job that does not say of each table how close is too close."""
+    bare = [t.name for t in job.tables if all(isinstance(rule, MinFrequency) for rule in t.rules)]
+    if bare:
+        raise JobError(
+            f"table {bare[0]!r}: no rule says how much noise a cell needs (min_frequency does not); add dominance, "
+            "p_percent or prior_posterior to its `rules`, as {dominance: {n: 3, k: 70}}"
+        )
+    for table in job.tables:
+        if any(isinstance(rule, MinFrequency) and rule.hide == "small" for rule in table.rules):
+            raise JobError(f"table {table.name!r}: `hide: small` is for suppressed tables of counts; leave it out")

@@ -1,0 +1,89 @@
+"""Cell suppression as jobs know it: the unsafe cells are hidden, and as few others as are needed to protect them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from cellguard.assessment import Assessment
+from cellguard.attack.totals import Known
+from cellguard.errors import InputError, NotProtected
+from cellguard.files.folder import OutputFolder
+from cellguard.methods.pattern import PatternMethod
+from cellguard.protect.suppress.costs import parse_cost, set_costs
+from cellguard.protect.suppress.effort import BEST, EFFORTS, NORMAL, Effort, effort_named
+from cellguard.protect.suppress.spec import SuppressOptions
+from cellguard.protect.suppress.suppress import Suppression, suppress
+from cellguard.spec.specs import ProtectSpec
+from cellguard.table.apriori import State
+from cellguard.table.facts import BoolArray
+from cellguard.table.pattern import Pattern
+from cellguard.table.tableset import TableSet
+from cellguard.types import Run
+
+
+@dataclass(frozen=True, eq=False)
+class Suppress(PatternMethod):
+    """Hide as little as possible. ``warm`` is the output folder of an earlier run, whose pattern is the start.
+
+    ``effort`` goes before what the tables say. With a deadline and no word of effort the search runs until then, and
+    the best safe pattern so far is taken; the result may then differ from run to run.
+    """
+
+    warm: str | Path | None = None
+    effort: str | None = None
+    name: ClassVar[str] = "suppress"
+    participle: ClassVar[str] = "suppressed"
+    options: ClassVar[type[ProtectSpec]] = SuppressOptions
+
+    def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Suppression:
+        """Return the cheapest pattern that the engine finds."""
+        if assessment.needs.unprotectable.any():
+            raise NotProtected(assessment.warnings()[-1])
+        wanted = {spec.name: parse_cost(_options(spec.protect).cost) for spec in self.job.tables}
+        costs = set_costs(assessment.tables, assessment.needs.primary, wanted)
+        start = None if self.warm is None else _earlier(self.warm, assessment.tables)
+        sums = None if known is None else known.sums
+        return suppress(assessment.needs, costs, start=start, known=sums, effort=self._effort(run), run=run)
+
+    def _effort(self, run: Run) -> Effort:
+        """Return the effort asked for: of the tables of a set, which are searched together, the greatest."""
+        if self.effort is not None:
+            return effort_named(self.effort)
+        said = [_options(spec.protect) for spec in self.job.tables]
+        names = [options.effort for options in said if "effort" in options.model_fields_set]
+        default = NORMAL if run.deadline is None else BEST
+        return max((EFFORTS[name] for name in names), key=lambda effort: effort.seconds, default=default)
+
+
+@dataclass(frozen=True, eq=False)
+class Given(Suppress):
+    """The pattern that a job describes itself: its unsafe cells, and the cells said to be ``secondary``."""
+
+    def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Pattern:  # type: ignore[override]
+        """Return what the job says."""
+        linked = assessment.tables
+        hidden = np.zeros(len(linked), bool)
+        for table, cells in zip(linked.tables, linked.cells_of, strict=True):
+            hidden[cells] |= table.apriori.has(State.secondary)
+        return Pattern(linked, assessment.needs.primary, hidden & ~assessment.needs.primary)
+
+
+def _options(said: ProtectSpec) -> SuppressOptions:
+    if not isinstance(said, SuppressOptions):
+        raise InputError("the job's tables are not suppressed")
+    return said
+
+
+def _earlier(folder: str | Path, tables: TableSet) -> BoolArray:
+    """Return which distinct cells an earlier run hid; cells that it did not have are not hidden."""
+    old = OutputFolder(folder).statuses()
+    hidden = np.zeros(len(tables), bool)
+    for table, cells in zip(tables.tables, tables.cells_of, strict=True):
+        statuses = old.get(table.name, {})
+        names = [table.cell_name(i) for i in range(len(table))]
+        hidden[cells] |= np.array([statuses.get(name) in {"primary", "secondary"} for name in names], bool)
+    return hidden

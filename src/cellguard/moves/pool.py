@@ -1,0 +1,58 @@
+"""Pooled moves: one linear program moves thousands of cells at once towards their needs.
+
+Over all d with M d = 0 within the bounds it maximises the sum over the targets of min(d_t, u_t) / u_t, where u_t is the
+need of target t. That is concave and piecewise linear in d_t, so it takes two columns per target: d_t = a + b with
+0 <= a <= u_t, which pays 1 / u_t, and b >= 0 beyond it, which pays nothing. Every target with a = u_t has its witness,
+and all have the same one; where targets hinder each other, other random directions find other moves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from cellguard import solver
+from cellguard.moves.scale import FARTHEST, NARROW, WIDE, power_of_two
+from cellguard.solver.program import Program, Status
+from cellguard.types import FloatArray, Positions, Run
+
+
+def pooled_moves(
+    matrix: sp.csr_array, down: FloatArray, up: FloatArray, targets: Positions, amounts: FloatArray, *, run: Run
+) -> FloatArray | None:
+    """Maximise the sum over the targets of min(move, amount) / amount, where negative amounts mean moves down.
+
+    A target's column stands twice in the program: as the part of its move up to the amount, which pays, and as the part
+    beyond it, which does not.
+    """
+    n = matrix.shape[1]
+    ahead, size = amounts > 0, np.abs(amounts)
+    scale = power_of_two(float(np.median(size)))
+    low, high = (_scaled(bound, scale) for bound in (down, up))
+    part = size / scale
+    beyond = np.maximum(np.where(ahead, high[targets], low[targets]) - part, 0)
+    lower, upper, cost = -low, high, np.zeros(n)
+    lower[targets] = np.where(ahead, lower[targets], -np.minimum(part, low[targets]))
+    upper[targets] = np.where(ahead, np.minimum(part, high[targets]), upper[targets])
+    cost[targets] = np.where(ahead, -1, 1) / part
+    zero = np.zeros(len(targets))
+    empty = np.zeros(matrix.shape[0])
+    program = Program(
+        sp.csr_array(sp.hstack([matrix, matrix[:, targets]], format="csr")),
+        empty,
+        empty,
+        np.concatenate([lower, np.where(ahead, zero, -beyond)]),
+        np.concatenate([upper, np.where(ahead, beyond, zero)]),
+        np.concatenate([cost, zero]),
+    )
+    solution = solver.solve(program, run=run)
+    if solution.status is not Status.optimal:
+        return None
+    moves = solution.x[:n].copy()
+    moves[targets] += solution.x[n:]
+    return moves * scale
+
+
+def _scaled(bound: FloatArray, scale: float) -> FloatArray:
+    scaled = bound / scale
+    return np.where(scaled < NARROW, 0.0, np.minimum(scaled, min(WIDE, FARTHEST / scale)))

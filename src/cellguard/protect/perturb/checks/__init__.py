@@ -1,0 +1,1 @@
+"""Checks before release: what published perturbed cells give away, by themselves and together."""

@@ -1,0 +1,198 @@
+"""`Multipliers`: drawn once for a calibration set of tables, and then used for every table there will ever be."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from cellguard.errors import InputError, did_you_mean
+from cellguard.protect.perturb.cells.calibration import CalibrationTable
+from cellguard.protect.perturb.cells.respondents import Respondents
+from cellguard.protect.perturb.draw.attributes import (
+    Attributes,
+    Definitions,
+    check_definitions,
+    contributions,
+    draw_attributes,
+    far_derived,
+)
+from cellguard.protect.perturb.draw.mu import MuChoice, MuOptions
+from cellguard.protect.perturb.draw.saved import Saved, aligned, check_inputs, fingerprints
+from cellguard.protect.perturb.draw.strata import Plan, Strata, plan_mu, plan_zes
+from cellguard.protect.perturb.draw.zes import Zes, draw_multipliers, weight_warnings
+from cellguard.randomness import checked_seed
+from cellguard.types import FloatArray
+
+Method = Literal["zes", "zes_mu"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How tables are perturbed: ``zes`` draws with the mu of ``zes``, ``zes_mu`` finds mu as ``mu`` says.
+
+    Contributions are rounded to ``decimals``, so that all sums of them have no more and tables add up as published.
+    """
+
+    method: Method = "zes"
+    zes: Zes = field(default_factory=Zes)
+    mu: MuOptions = field(default_factory=MuOptions)
+    attributes: Attributes = field(default_factory=Attributes)
+    decimals: int = 2
+
+    def __post_init__(self) -> None:
+        if self.method not in get_args(Method):
+            raise InputError(f"no method {self.method!r}{did_you_mean(self.method, get_args(Method))}")
+        if not 0 <= self.decimals <= 9:
+            raise InputError(f"decimals must be from 0 to 9, not {self.decimals}")
+
+    def plain(self) -> dict[str, Any]:
+        """Return the settings as plain data."""
+        found = asdict(self)
+        extreme = found["mu"].pop("extreme")
+        return found if extreme is None else found | {"extreme": [extreme["n"], extreme["k"]]}
+
+
+@dataclass(frozen=True, eq=False)
+class Multipliers:
+    """One multiplier a unit (``base``) and, around it, one for each leaf response. Confidential.
+
+    ``plan`` says how they were drawn, and ``choice`` how ZES(mu) came to its mu.
+    """
+
+    records: Respondents
+    base: FloatArray
+    attributes: Mapping[str, FloatArray]
+    settings: Settings
+    plan: Plan
+    definitions: Definitions
+    seed: int
+    choice: MuChoice | None = None
+    notes: tuple[str, ...] = ()
+
+    def of(self, leaf: str) -> FloatArray:
+        """Return the multipliers of a leaf response; of one that is new, drawn from a stream of its own."""
+        if leaf not in self._drawn:
+            how = self.settings.attributes
+            self._drawn.update(draw_attributes(self.records, self.base, [leaf], how, self.seed))
+        return self._drawn[leaf]
+
+    @cached_property
+    def _drawn(self) -> dict[str, FloatArray]:
+        return dict(self.attributes)
+
+    def by_leaf(self, responses: Sequence[str]) -> dict[str, FloatArray]:
+        """Return the multipliers of all leaves of the responses."""
+        return {leaf: self.of(leaf) for response in responses for leaf in self.definitions.of(response)}
+
+    def grains(self, response: str) -> FloatArray:
+        """Return what each record adds to perturbed totals, as whole numbers of the last decimal."""
+        parts = self.definitions.of(response)
+        plain = Definitions()
+        found = [s * self._rounded(contributions(self.records, {x: self.of(x)}, plain, x)) for x, s in parts.items()]
+        return np.asarray(np.sum(found, axis=0), float)
+
+    def _rounded(self, added: FloatArray) -> FloatArray:
+        grains = np.rint(added * 10.0**self.settings.decimals)
+        if np.abs(grains).sum() >= 2.0**53:
+            raise InputError("the values are too large for so many decimals; say fewer `decimals`")
+        return grains
+
+    def contributions(self, response: str) -> FloatArray:
+        """Return what each record adds to perturbed totals, rounded to the decimals of the settings."""
+        return self.grains(response) / 10.0**self.settings.decimals
+
+    def totals(self, table: CalibrationTable) -> FloatArray:
+        """Return the perturbed totals of a table, exact to the last decimal."""
+        return table.sums(self.grains(table.response)) / 10.0**self.settings.decimals
+
+    def mark(self, table: CalibrationTable) -> str:
+        """Return a digest of what a table publishes: tables with one mark are the same table, whatever their names."""
+        cells = table.table
+        rows = zip(range(len(cells)), self.totals(table).tolist(), cells.unpublished.tolist(), strict=True)
+        shown = sorted([cells.cell_name(cell), total] for cell, total, hidden in rows if not hidden)
+        about = [table.response, [d.name for d in cells.dimensions], shown]
+        return hashlib.sha256(json.dumps(about, ensure_ascii=False).encode()).hexdigest()
+
+    def save(self, calibration: Sequence[CalibrationTable], inputs: Mapping[str, str] | None = None) -> Saved:
+        """Return what is to be kept; ``inputs`` are digests of files, besides the fingerprints of the records."""
+        order = self.records.order
+        drawn = {} if self.settings.attributes.variant == "none" else self._drawn
+        tables = [{"name": t.name, "response": t.response, "cells": self.mark(t)} for t in calibration]
+        parameters = {
+            "settings": self.settings.plain(),
+            "plan": self.plan.plain(),
+            "definitions": {total: dict(parts) for total, parts in self.definitions.parts.items()},
+            "tables": tables,
+        }
+        return Saved(
+            self.records.keys[order],
+            self.base[order],
+            {leaf: m[order] for leaf, m in sorted(drawn.items())},
+            self.seed,
+            parameters,
+            {**fingerprints(self.records), **(inputs or {})},
+        )
+
+
+def make_multipliers(
+    records: Respondents,
+    tables: Sequence[CalibrationTable],
+    settings: Settings | None = None,
+    *,
+    seed: int,
+    definitions: Definitions | None = None,
+    strata: Strata | None = None,
+) -> Multipliers:
+    """Draw multipliers for a calibration set of tables; with ``strata`` each class of units has a mu of its own."""
+    settings, definitions, seed = settings or Settings(), definitions or Definitions(), checked_seed(seed)
+    check_definitions(records, definitions)
+    plan, choice, notes = plan_zes(settings.zes, strata), None, list(weight_warnings(records))
+    if settings.method == "zes_mu":
+        plan, choice = plan_mu(tables, settings.zes, settings.mu, strata)
+        if not choice.asked:
+            notes.append(f"{choice.words()}; mu = {plan.zes.mu:g} was used{' in every stratum' if strata else ''}")
+    if plan.zes.deviation == 0 and plan.zes.shape != "unimodal":
+        notes.append("sigma is 0: whoever learns one multiplier knows how far from 1 all of them are")
+    base = draw_multipliers(records, plan.zes, seed, mu=plan.by_unit)
+    made = Multipliers(records, base, {}, settings, plan, definitions, seed, choice, tuple(notes))
+    leaves = made.by_leaf([t.response for t in tables])
+    far = far_derived(records, base, leaves, _used(definitions, leaves), settings.attributes.limit)
+    for response, keys in far.items():
+        notes.append(
+            f"{response!r}: the derived multiplier of {len(keys)} contributors is more than "
+            f"{settings.attributes.limit:g} away from their own; the total is small beside its parts"
+        )
+    return replace(made, attributes=leaves, notes=tuple(notes))
+
+
+def _used(definitions: Definitions, leaves: Mapping[str, FloatArray]) -> Definitions:
+    """Return the definitions of which all leaves have multipliers."""
+    return Definitions({t: p for t, p in definitions.parts.items() if set(definitions.of(t)) <= leaves.keys()})
+
+
+def load_multipliers(
+    saved: Saved, records: Respondents, inputs: Mapping[str, str] | None = None, *, name: str = "the multipliers"
+) -> Multipliers:
+    """Return saved multipliers for the records that they were made for; for any other records they are refused."""
+    check_inputs(saved, {**fingerprints(records), **(inputs or {})}, name=name)
+    base, attributes = aligned(saved, records)
+    about = saved.parameters["settings"]
+    extreme = about.get("extreme")
+    if extreme is not None:
+        raise InputError(f"{name} were made with a rule for supersensitive cells that this version cannot read back")
+    settings = Settings(
+        about["method"],
+        Zes(**about["zes"]),
+        MuOptions(**about["mu"]),
+        Attributes(**about["attributes"]),
+        about["decimals"],
+    )
+    definitions = Definitions(saved.parameters["definitions"])
+    plan = Plan.read(saved.parameters["plan"])
+    return Multipliers(records, base, attributes, settings, plan, definitions, saved.seed)

@@ -1,0 +1,76 @@
+"""What the engine may spend, and what it takes for nothing: every threshold with its reason, in one place.
+
+None of them decides whether a pattern is safe, which the audit does with thresholds of its own; they decide how long
+the search for a cheap one takes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The engine's thresholds. Work is counted (see `effort`), not timed: results are stable.
+
+    A *target* is an unsafe cell that must be able to move one way; *free* cells may be hidden or not.
+    """
+
+    # The first safe pattern.
+    construct_rounds: int = 200  # of covering the cuts of all open targets at once; each round shows the next cuts
+    construct_few: int = 100  # open targets from which on cells are hidden one by one
+    first_repair: float = 6.0e7  # work of repairs by cuts, about 3 CPU s for 10,000 targets, before flows end them
+    flow_rounds: int = 6  # joint flows leave less and less open; after these, single flows
+    whole_flows: int = 20_000  # cells up to which joint flows may use all of them, not only those near the targets
+
+    # Repairs by exact cuts.
+    repair_rounds: int = 200  # each satisfies one cut per target; determinations in 3-D are long cascades
+    long_repair: float = 0.6  # share of the work that may go on repairing the constructed pattern
+    cut_depth: int = 30  # cuts that are looked for per target before the next whole master
+
+    # Local search.
+    batch: int = 60  # cells that a trial drops at first; grows with success
+    least_batch: int = 6
+    spread: int = 10  # exchanges tried for each cell that a trial might drop: few of them succeed
+    trial: float = 1.5e8  # work of one trial for 10,000 cells, about 8 CPU s
+    patience: int = 12  # trials in a row without success after which the search ends
+    little: float = 2e-3  # share of the cost: saving less in the last part of the work is not worth it
+    noise: float = 0.3  # how much chance there is in the choice of cells that replace others
+    sizes: tuple[int, ...] = (1, 1, 2, 4, 8)  # how many secondaries an exchange publishes at once
+    likely: float = 0.5  # how much cheaper a cell looks that the relaxed master hides
+
+    # Bounds and optima.
+    relation_targets: int = 20_000  # up to which one cut per relation and target starts the master: cheap, and strong
+    bound_gain: float = 2e-4  # rounds of cuts that raise the bound by less are the last
+    bound_share: float = 0.15  # of the work, for cuts of propagation
+    program_free: int = 9_000  # free cells and
+    program_targets: int = 8_000  # targets up to which cuts of programs are looked for at fractional x
+    program_rounds: int = 8
+    bounded_free: int = 5_000  # free cells up to which one whole master over all of them is solved for its bound
+    optimal_free: int = 1_500  # ... up to which whole masters are driven to the optimum
+    optimal_rounds: int = 300
+    optimal_nodes: int = 20_000  # of one such master; its bound holds even if that is not enough
+    idle: int = 6  # whole masters in a row that gain next to nothing, after which none is begun
+    progress: float = 0.01  # by how much of itself a gap must fall to count as gain
+    rough: float = 0.3  # how well a master is solved, as a share of the present gap: its cuts matter more
+    near: float = 0.005  # gap from which on masters are solved as well as can be
+    open_worth: int = 150  # unserved targets up to which a whole master's pattern is mended
+
+    # Repairs: neighbourhoods as (relations away, cells per relation, cells in all), each tried if the last had no flow.
+    ladder: tuple[tuple[int, int, int], ...] = ((2, 6, 300), (3, 10, 1_500), (5, 20, 6_000))
+    slope_scalings: int = 4  # of a flow at most; it ends once they gain nothing
+
+    # Advice, where no pattern is safe.
+    ways_out: int = 300  # that are looked at for the smallest conflict
+    blocked_targets: int = 20  # that are looked at
+    small_price: float = 1e-4  # of the cheapest cell to give up: little, and yet no trouble for the solver
+    token_cost: float = 1e-9  # of a cell that costs nothing, so that it is not hidden for nothing
+
+    # Scaling: programs are in units of the need, and solvers resolve about nine orders of magnitude.
+    cut_far: float = 1e6  # how many times the need a cell may move in the attacker's program
+    flow_far: float = 1e5  # ... in a repair, whose costs take orders of magnitude as well
+    dearest: float = 1e7  # how many times the usual cost the dearest cell has in a repair
+    dust: float = 1e-9  # duals smaller than this are 0
+
+
+POLICY = Policy()

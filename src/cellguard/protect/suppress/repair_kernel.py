@@ -1,0 +1,70 @@
+"""The neighbourhood of a cell, on flat arrays."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+
+@numba.njit(cache=True)
+def neighbourhood(  # type: ignore[no-untyped-def] # noqa: ANN201
+    cell,  # noqa: ANN001
+    rounds,  # noqa: ANN001
+    per_row,  # noqa: ANN001
+    most,  # noqa: ANN001
+    row_start,  # noqa: ANN001
+    row_cells,  # noqa: ANN001
+    cell_start,  # noqa: ANN001
+    cell_rows,  # noqa: ANN001
+    hidden,  # noqa: ANN001
+    never,  # noqa: ANN001
+):
+    """Return the cells near a cell: breadth first, from each relation its hidden cells and its cheapest others."""
+    near = np.zeros(len(hidden), np.bool_)
+    seen = np.zeros(len(row_start) - 1, np.bool_)
+    cells = np.empty(len(hidden), np.int64)
+    cells[0] = cell
+    near[cell] = True
+    taken_in, start = 1, 0
+    for _ in range(rounds):
+        end = taken_in
+        for i in range(start, end):
+            c = cells[i]
+            for z in range(cell_start[c], cell_start[c + 1]):
+                r = cell_rows[z]
+                if seen[r]:
+                    continue
+                seen[r] = True
+                taken = 0
+                for y in range(row_start[r], row_start[r + 1]):
+                    j = row_cells[y]
+                    if near[j] or never[j]:
+                        continue
+                    if hidden[j] or taken < per_row:
+                        if not hidden[j]:
+                            taken += 1
+                        near[j] = True
+                        cells[taken_in] = j
+                        taken_in += 1
+            if taken_in > most:
+                break
+        if taken_in > most:
+            break
+        start = end
+    # cells all of whose relations are touched cost nothing to take along
+    for r in range(len(seen)):
+        if seen[r]:
+            for y in range(row_start[r], row_start[r + 1]):
+                j = row_cells[y]
+                if near[j] or never[j]:
+                    continue
+                inside = True
+                for z in range(cell_start[j], cell_start[j + 1]):
+                    if not seen[cell_rows[z]]:
+                        inside = False
+                        break
+                if inside:
+                    near[j] = True
+                    cells[taken_in] = j
+                    taken_in += 1
+    return np.sort(cells[:taken_in])

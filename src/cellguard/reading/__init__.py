@@ -1,0 +1,1 @@
+"""The one vocabulary for text that people write: words, numbers, delimiters, encodings, line breaks."""

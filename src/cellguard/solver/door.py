@@ -1,0 +1,32 @@
+"""The door to the solver: a program goes in, a session comes out. Nobody else knows which solver there is."""
+
+from __future__ import annotations
+
+from cellguard.solver.highs import Session
+from cellguard.solver.program import Program, Solution
+from cellguard.types import UNWATCHED, Run
+
+
+def open(  # noqa: A001 - it is called as solver.open, and opens a program as the built-in one opens a file
+    program: Program, *, presolve: bool = False, primal: bool = False, interior: bool = False, run: Run = UNWATCHED
+) -> Session:
+    """Open a program, to be solved several times with other costs, bounds or rows, each time from the last basis.
+
+    ``presolve`` pays for programs that are solved once; ``primal`` for those in which only costs change. ``interior``
+    asks for a point in the middle of all that are optimal. While a large program is solved, ``run`` is checked.
+
+    >>> import numpy as np, scipy.sparse as sp
+    >>> one, two = np.ones(1), np.ones(2)
+    >>> least = open(Program(sp.csr_array([[1.0, 1.0]]), one, one, 0 * two, two, np.array([1.0, 2.0])))
+    >>> least.solve().objective
+    1.0
+    >>> least.set_cost(np.array([0]), np.array([3.0]))
+    >>> least.solve().objective
+    2.0
+    """
+    return Session(program, run, presolve=presolve, primal=primal, interior=interior)
+
+
+def solve(program: Program, *, presolve: bool = True, interior: bool = False, run: Run = UNWATCHED) -> Solution:
+    """Solve a program once."""
+    return open(program, presolve=presolve, interior=interior, run=run).solve()

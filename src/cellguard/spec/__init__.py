@@ -1,0 +1,1 @@
+"""The job: a frozen, validated description of what to protect and how."""

@@ -1,0 +1,234 @@
+"""The job file: a frozen, validated description of what to protect and how. The same model serves Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import (
+    Field,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from cellguard.errors import JobError, file_name
+from cellguard.spec.names import collision_fault, dimension_fault
+from cellguard.spec.registry import find_method, sections
+from cellguard.spec.rulespec import rule_schema
+from cellguard.spec.specs import AttackSpec, DimensionSpec, MicrodataSpec, OutputSpec, Spec, TableSpec
+from cellguard.spec.yamlfile import Lines, read_yaml
+
+
+class Job(Spec):
+    """Everything that one run needs; the job file is this in YAML.
+
+    >>> job = Job.parse({"version": 1, "tables": [{"name": "t", "by": ["region"], "value": "turnover",
+    ...                  "cells": {"source": "t.csv"}, "rules": [{"min_frequency": 3}]}]})
+    >>> str(job.tables[0].rules[0])
+    'min_frequency 3'
+    """
+
+    later: ClassVar[tuple[str, ...]] = ("previous",)
+    version: Literal[1]
+    microdata: MicrodataSpec | None = None
+    dimensions: dict[str, DimensionSpec] = Field({})
+    equations: list[str] = Field([])
+    tables: list[TableSpec] = Field(min_length=1)
+    settings: dict[str, Any] = Field({}, description="what is said under the name of a method, as `perturb`")
+    attack: AttackSpec = AttackSpec()
+    known: str | None = Field(None, min_length=1, description="CSV file of totals that an attacker has from elsewhere")
+    output: OutputSpec | None = None
+    _folder: Path = PrivateAttr(default=Path())
+
+    @model_validator(mode="after")
+    def _tables_have_data(self) -> Job:
+        made = [table.name for table in self.tables if table.cells is None]
+        if made and self.microdata is None:
+            raise ValueError(
+                f"table {made[0]!r} has no data: name its `cells`, or, to make it from records, the job's `microdata`"
+            )
+        if self.microdata and not made:
+            raise ValueError("`microdata` is given, but every table has `cells`; leave one of them out")
+        return self
+
+    @model_validator(mode="after")
+    def _names_are_files(self) -> Job:
+        dimensions = dict.fromkeys([*self.dimensions, *(name for table in self.tables for name in table.by)])
+        faults = [
+            *map(dimension_fault, self.dimensions),
+            collision_fault("dimensions", dimensions),
+            collision_fault("tables", [table.name for table in self.tables]),
+        ]
+        if fault := next(filter(None, faults), None):
+            raise ValueError(fault)
+        return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sections_of_methods(cls, data: object) -> object:
+        """Collect what is said under the name of a method."""
+        if not isinstance(data, Mapping):
+            return data
+        if "settings" in data:
+            hint = ", which is not said here but under the name of a method"
+            raise PydanticCustomError("unknown_key", "unknown key '{key}'{hint}", {"key": "settings", "hint": hint})
+        own = {key: data[key] for key in sections() if data.get(key) is not None}
+        return {**{key: value for key, value in data.items() if key not in sections()}, "settings": own}
+
+    @field_validator("settings", mode="before")
+    @classmethod
+    def _checked_settings(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        checked, faults = {}, list[InitErrorDetails]()
+        for name, said in data.items():
+            try:
+                checked[name] = sections()[name].model_validate(said)
+            except ValidationError as error:
+                faults += [_below(name, fault) for fault in error.errors(include_url=False)]
+        if faults:
+            raise ValidationError.from_exception_data("job", faults)
+        return checked
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Write what methods are told under their own names, as a job file does."""
+        own = {name: self.settings[name].model_dump() if name in self.settings else None for name in sections()}
+        whole: dict[str, Any] = {}
+        for key, value in dump(self).items():
+            whole |= own if key == "settings" else {key: value}
+        return whole
+
+    @model_validator(mode="after")
+    def _one_method(self) -> Job:
+        for name in self.settings:
+            if all(table.protect.method != name for table in self.tables):
+                raise ValueError(f"`{name}` is given, but no table says `protect: {{method: {name}}}`")
+        _refuse_two_methods(self.tables)
+        fault = find_method(self.method).fault(self)
+        if fault:
+            raise ValueError(fault)
+        return self
+
+    @property
+    def method(self) -> str:
+        """The name of the method that protects the tables; all of them have the same."""
+        return self.tables[0].protect.method
+
+    @property
+    def folder(self) -> Path:
+        """The folder that relative paths start from."""
+        return self._folder
+
+    @property
+    def formats(self) -> frozenset[str]:
+        """The formats to write; CSV files are always among them, since the certificate speaks of them."""
+        return frozenset({"csv", *(self.output or OutputSpec()).formats})
+
+    @property
+    def raw_codes(self) -> bool:
+        """Whether the release's CSV files have codes as they are, even those that a spreadsheet would run."""
+        return (self.output or OutputSpec()).raw_codes
+
+    def path(self, name: str) -> Path:
+        """Return the path of a file that the job names."""
+        return self._folder / name
+
+    @classmethod
+    def load(cls, path: str | Path) -> Job:
+        """Read and check a job file; relative paths in it start from its folder."""
+        data, lines = read_yaml(path)
+        return cls.parse(data, folder=Path(path).parent, source=file_name(path), lines=lines)
+
+    @classmethod
+    def parse(
+        cls, data: object, *, folder: str | Path = ".", source: str = "the job", lines: Lines | None = None
+    ) -> Job:
+        """Check a job given as plain data; every fault is told with its place."""
+        if not isinstance(data, Mapping):
+            raise JobError(f"{source}: a job is a mapping with the keys {', '.join(cls.model_fields)}")
+        try:
+            job = cls.model_validate(dict(data))
+        except ValidationError as error:
+            raise JobError(_explain(error, source, lines or {})) from None
+        job._folder = Path(folder)
+        return job
+
+
+def _refuse_two_methods(tables: Sequence[TableSpec]) -> None:
+    """Refuse tables with different methods: what one of them hides, another may show."""
+    first = next((table for table in tables if table.protect.method != "suppress"), tables[0])
+    done = find_method(first.protect.method).participle
+    others = [table for table in tables if table.protect.method != first.protect.method]
+    for table in (table for table in tables if table.protect.method == first.protect.method):
+        for other in others:
+            if (table.response or table.value) == (other.response or other.value):
+                raise ValueError(
+                    f"conflict: table {table.name!r} is {done} and table {other.name!r} of the same response is "
+                    f"{find_method(other.protect.method).participle}; the true values of one give away the noise of "
+                    "the other, so use one method"
+                )
+    if others:
+        raise ValueError(f"table {first.name!r} is {done} and {others[0].name!r} is not; put them into two jobs")
+
+
+def _below(name: str, fault: Mapping[str, Any]) -> InitErrorDetails:
+    """Return a fault of a part of the job as a fault of the job."""
+    kind = PydanticCustomError(fault["type"], fault["msg"], fault.get("ctx"))
+    return InitErrorDetails(type=kind, loc=(name, *fault["loc"]), input=fault["input"])
+
+
+def _explain(error: ValidationError, source: str, lines: Lines) -> str:
+    """Return all faults of a job, one a line, in plain words; values are not repeated."""
+    return "\n".join(dict.fromkeys(_fault(e, source, lines) for e in error.errors(include_url=False)))
+
+
+def _fault(error: Mapping[str, Any], source: str, lines: Lines) -> str:
+    place = tuple(error["loc"])
+    if place[:1] == ("settings",):  # which stand under the name of their method
+        place = place[1:]
+    context = error.get("ctx", {})
+    if error["type"] in {"unknown_key", "later"}:
+        place = (*place, context["key"])
+    line = next((lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in lines), None)
+    where = f"{source} line {line}" if line else source
+    named = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in place).lstrip(".")
+    return f"{where}: {named + ': ' if named else ''}{_words(error)}"
+
+
+_CURES = {
+    "rules": "; every table needs rules, as `rules: [{min_frequency: 3}, {p_percent: 10}]`. `rules: []` applies none "
+    "on purpose, and then nothing is called safe"
+}
+
+
+def _words(error: Mapping[str, Any]) -> str:
+    kind, context = error["type"], error.get("ctx", {})
+    if kind in {"unknown_key", "later"}:
+        return str(error["msg"])
+    if kind == "missing":
+        return "this key is missing" + _CURES.get(error["loc"][-1], "")
+    if kind == "value_error":
+        return str(context["error"])
+    if kind == "string_type":
+        return "must be text; put codes and names that look like numbers or yes/no into quotes"
+    if kind == "literal_error":
+        return f"must be {context['expected']}"
+    return str(error["msg"])[0].lower() + str(error["msg"])[1:]
+
+
+def job_schema() -> dict[str, Any]:
+    """Return the JSON schema of the job file."""
+    schema = Job.model_json_schema(mode="validation")
+    own = {name: spec.model_json_schema(ref_template="#/$defs/{model}") for name, spec in sections().items()}
+    del schema["properties"]["settings"]
+    for name, part in own.items():
+        schema["$defs"] |= part.pop("$defs", {})
+        schema["properties"][name] = {"anyOf": [part, {"type": "null"}], "default": None}
+    schema["$defs"]["Rule"] = rule_schema()
+    schema["$defs"]["TableSpec"]["properties"]["rules"]["items"] = {"$ref": "#/$defs/Rule"}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

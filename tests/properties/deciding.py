@@ -1,0 +1,23 @@
+"""Properties that must not be blind: most examples have to reach the comparison that they are there for."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+SAMPLE_AND_MORE = pytest.mark.parametrize("examples", [100, pytest.param(1500, marks=pytest.mark.long)])
+
+
+def check_mostly(strategy, check, *, examples, share=0.5):
+    """Check examples of a strategy; ``check`` says of each whether it decided, and more than a share of them must."""
+    decided = Counter()
+
+    @settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(strategy)
+    def every(example):
+        decided[bool(check(example))] += 1
+
+    every()
+    assert decided[True] > share * decided.total(), decided

@@ -1,0 +1,71 @@
+"""The command line in this process, which saves the second or two of starting one; or in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
+from pathlib import Path
+from unittest import mock
+
+from click.testing import CliRunner
+
+from cellguard.cli import cold
+from cellguard.cli import main as command_line
+
+CELLGUARD = Path(sys.executable).with_name("cellguard")
+Done = subprocess.CompletedProcess[str]
+
+
+def run(*arguments: object, cwd: str | Path = ".") -> Done:
+    """Run a command as the console script does, and return its exit status, stdout and stderr.
+
+    An unexpected exception is not turned into an exit status but fails the test, and so does output that goes past
+    Python, since nobody could redirect it.
+    """
+    words = [str(word) for word in arguments]
+    with (
+        chdir(cwd),
+        mock.patch.object(sys, "argv", ["cellguard", *words]),
+        mock.patch.object(command_line, "_end_by_signals", list),
+        mock.patch.object(cold, "is_cold", lambda: False),
+        _nothing_native(),
+        CliRunner().isolation(env={"CELLGUARD_DEBUG": "1"}) as (out, err, _),
+    ):
+        status = _status()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        return subprocess.CompletedProcess(words, status, out.getvalue().decode(), err.getvalue().decode())
+
+
+def run_process(*arguments: object, cwd: str | Path = ".") -> Done:
+    """Run the console script in a process of its own."""
+    return subprocess.run([CELLGUARD, *map(str, arguments)], cwd=cwd, capture_output=True, text=True)
+
+
+def _status() -> int:
+    try:
+        command_line.main()
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    return 0
+
+
+@contextmanager
+def _nothing_native() -> Iterator[None]:
+    """Refuse what a library writes to the process's own stdout and stderr."""
+    kept = [os.dup(number) for number in (1, 2)]
+    with tempfile.TemporaryFile() as past:
+        try:
+            for number in (1, 2):
+                os.dup2(past.fileno(), number)
+            yield
+        finally:
+            for number, copy in zip((1, 2), kept, strict=True):
+                os.dup2(copy, number)
+                os.close(copy)
+        past.seek(0)
+        assert past.read() == b""
