@@ -26,6 +26,7 @@ class Closing:
         """Raise the bound by cuts of propagation until rounds gain little, or the work is used up."""
         search, end = self.search, self.search.work + allowed
         search.run.tell("bounding the cost")
+        search.run.check()
         self._solve()
         bounds = [search.bound]
         while search.work < end:
@@ -36,6 +37,7 @@ class Closing:
             self._solve()
             bounds.append(search.bound)
             search.run.tell(f"{len(self.master.cuts):,} cuts bound the cost from below")
+            search.run.check()
             if len(bounds) > 6 and bounds[-1] - bounds[-4] < POLICY.bound_gain * bounds[-1]:
                 break
 
@@ -50,6 +52,7 @@ class Closing:
             before = search.bound
             self._solve()
             search.run.tell(f"{len(self.master.cuts):,} cuts, {len(look.unserved):,} needs open")
+            search.run.check()
             if search.bound - before < 1e-4 * search.bound and number > 5:
                 break
 

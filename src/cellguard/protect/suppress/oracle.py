@@ -6,6 +6,7 @@ the next, and the duals are lifted to cuts that every safe pattern satisfies.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from cellguard.moves.pool import pooled_moves
 from cellguard.moves.scale import decades
 from cellguard.protect.suppress.cuts import Cut
 from cellguard.protect.suppress.hidden import HiddenSystem
+from cellguard.protect.suppress.policy import POLICY
 from cellguard.protect.suppress.propagation import Propagation
 from cellguard.protect.suppress.propagation_kernel import DOWN, UP, WIDTH
 from cellguard.protect.suppress.system import System
@@ -77,6 +79,7 @@ class Oracle:
         self.propagation = propagation
         self.system: System = propagation.system
         self.work = 0.0
+        self._last: FloatArray = np.zeros(0)
 
     def unproven(self, hidden: BoolArray, run: Run, *, among: LongArray | None = None, patience: int = 2) -> LongArray:
         """Return the targets that pooled moves do not serve; single programs might still serve them.
@@ -108,6 +111,7 @@ class Oracle:
                 if not len(columns) or not left:
                     break
                 run.tell(f"{left:,} needs left to prove")
+                run.check()
                 idle = idle + 1 if left > 0.95 * before else 0
         return served.mask()
 
@@ -141,21 +145,27 @@ class Oracle:
         served.said[targets] = False
         probers: dict[tuple[int, int], _Prober] = {}
         cuts: dict[tuple[bytes, bytes], Cut] = {}
+        refuted: set[int] = set()
         for number, target in enumerate(targets[np.lexsort((goals.cell[targets], goals.kind[targets]))].tolist()):
             run.check()
             if served.has(target):
                 continue
             if self.work > end:
                 break
+            if target in refuted:
+                continue
             weights = self._weigh(classes, target, probers, served, run)
             if weights is None:
                 served.said[target] = True
                 continue
-            cut = self._cut(weights)
-            if cut is not None:
-                cuts[cut.key()] = cut
+            for number_, shares in [(target, weights), *self._also(hidden, target, targets, refuted)]:
+                refuted.add(number_)
+                cut = self._cut(shares)
+                if cut is not None:
+                    cuts[cut.key()] = cut
             if number % 50 == 0:
                 run.tell(f"{len(targets) - number:,} needs to look at")
+                run.check()
         return Look(np.flatnonzero(~served.mask()), list(cuts.values()))
 
     def _weigh(
@@ -178,8 +188,26 @@ class Oracle:
             reached += reach / need
             if reached >= _ENOUGH:
                 return None
-            shares += self._shares(cell, upward, need, z, reach)
+            shares += self._shares(cell, upward, need, z)
+            self._last = z
         return shares
+
+    def _also(
+        self, hidden: BoolArray, target: int, targets: LongArray, refuted: set[int]
+    ) -> Iterator[tuple[int, FloatArray]]:
+        """Go through other targets that the same relation refutes: d_p = z d gives d_q = (d_p - the rest) / z_q."""
+        goals, z, cell = self.propagation.goals, self._last, int(self.propagation.goals.cell[target])
+        near = targets[(np.abs(z[goals.cell[targets]]) > 1e-6) & (goals.kind[targets] != WIDTH)]
+        for other in near[: POLICY.shared].tolist() if goals.kind[target] != WIDTH else ():
+            q, upward = int(goals.cell[other]), goals.kind[other] == UP
+            if other in refuted or q == cell:
+                continue
+            turned = -z / z[q]
+            turned[cell] += 1.0 / z[q]
+            turned[q] = 0.0
+            shares = self._shares(q, bool(upward), float(goals.need[other]), turned)
+            if np.minimum(shares[hidden], 1.0).sum() < 1.0 - 1e-6:
+                yield other, shares
 
     def _prober(
         self, classes: HiddenSystem, cell: int, need: float, probers: dict[tuple[int, int], _Prober], run: Run
@@ -190,7 +218,7 @@ class Oracle:
             probers[key] = _Prober(classes, key[0], 2.0**power, run)
         return probers[key]
 
-    def _shares(self, cell: int, upward: bool, need: float, z: FloatArray, reach: float) -> FloatArray:
+    def _shares(self, cell: int, upward: bool, need: float, z: FloatArray) -> FloatArray:
         """Return |q| room / need from d_cell = q d; the cell's own room where it cancels out."""
         own = 1.0 - z[cell]
         if abs(own) < 1e-6:

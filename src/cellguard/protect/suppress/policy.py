@@ -25,7 +25,8 @@ class Policy:
 
     # Repairs by exact cuts.
     repair_rounds: int = 200  # each satisfies one cut per target; determinations in 3-D are long cascades
-    long_repair: float = 0.6  # share of the work that may go on repairing the constructed pattern
+    long_repair: float = 0.7  # share of the work that may go on repairing the constructed pattern
+    shared: int = 30  # other targets for which one refutation is tried too
     cut_depth: int = 30  # cuts that are looked for per target before the next whole master
 
     # Local search.

@@ -69,6 +69,11 @@ class Search:
         return self.spent + self.propagation.work + self.state.work + self.oracle.work
 
     @property
+    def budget(self) -> float:
+        """The units of work that the effort allows."""
+        return self.effort.work(len(self.system.needs.tables))
+
+    @property
     def gap(self) -> float:
         """How far the best pattern may be above the optimum, as a share of its cost."""
         cost = self.cost(self.pattern())
@@ -84,19 +89,34 @@ class Search:
     def begin(self, start: BoolArray | None) -> None:
         """Make the first safe pattern, from a given one if there is one; leave the constructed one in the state."""
         self.run.tell("constructing a pattern")
+        self.run.check()
         self.state.move_to(self.system.hidden if start is None else start)
         self.state.construct(self.guide, self.run)
-        self.state.clean()
         open_ = self.oracle.unproven(self.state.hidden, self.run)
         if len(open_):
-            open_ = self.repair(open_, POLICY.first_repair * max(1.0, len(self.propagation.goals.cell) / 10_000))
-        self.keep(self.flow(self.state.hidden, open_) if len(open_) else self.state.hidden)
+            open_ = self.repair(open_, POLICY.first_repair * self._size())
         self._open = open_
+        if len(open_):
+            self.keep(self.flow(self.state.hidden, open_))
+        else:
+            self.keep(self.state.hidden)
+            self.trim()
+
+    def trim(self) -> None:
+        """Publish all that propagation and the cuts find needless, if a repair of what that breaks is quick."""
+        before = self.work
+        while self.work < before + POLICY.first_repair * self._size() and self.state.clean():
+            if not self.try_state(POLICY.first_repair * self._size()):
+                break
+
+    def _size(self) -> float:
+        """How many times 10,000 targets there are, at least 1."""
+        return max(1.0, len(self.propagation.goals.cell) / 10_000)
 
     def resume(self) -> None:
         """Go on with the constructed pattern where joint flows ended its repair by cuts."""
         if len(self._open):
-            self._open = self.repair(self._open, POLICY.long_repair * self.effort.work(self.system.n))
+            self._open = self.repair(self._open, POLICY.long_repair * self.budget)
             hidden = self.state.hidden
             self.keep(self.flow(hidden, self._open) if len(self._open) else hidden)
             self.told("repaired")
@@ -108,6 +128,7 @@ class Search:
             before = len(open_)
             among = self._around(hidden, goals.cell[open_], number + 2)
             self.run.tell(f"{before:,} needs to repair")
+            self.run.check()
             hidden, flows = joint_flows(self.system, goals, hidden, open_, among, self._rng, run=self.run)
             served = Served(self.propagation)
             for flow in flows:
@@ -150,6 +171,7 @@ class Search:
             self.state.watch(look.cuts)
             self.state.cover(self.state.unserved(), self.guide)
             self.run.tell(f"{len(open_):,} needs to repair")
+            self.run.check()
             if self.work > end or self.state.cost >= limit:
                 break
         return open_
@@ -173,6 +195,7 @@ class Search:
         """Say how far the search is."""
         cost = self.cost(self.pattern())
         self.run.tell(f"{step}: cost {cost:,.6g}, at most {self.gap:.1%} above the optimum{self._rate(cost)}")
+        self.run.check()
 
     def _rate(self, cost: float) -> str:
         """Return in words what the last work saved."""
@@ -189,7 +212,7 @@ class Search:
 
     def polish(self) -> None:
         """Drop, exchange and insert cells in batches as long as that pays; every kept pattern is safe."""
-        budget, batch, system = self.effort.work(self.system.n), POLICY.batch, self.system
+        budget, batch, system = self.budget, POLICY.batch, self.system
         dropping, failures = True, 0
         while self.gap > self.effort.gap and self.work < budget and failures < POLICY.patience:
             self.run.check()

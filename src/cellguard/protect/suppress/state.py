@@ -53,6 +53,11 @@ class State:
         return self._pattern.hidden.copy()
 
     @property
+    def reach(self) -> FloatArray:
+        """How far each cell can move at most, up and down, by scale, in units of the scale."""
+        return self._pattern.reach.copy()
+
+    @property
     def cost(self) -> float:
         """What the secondaries cost."""
         return float(self.system.cost[self._pattern.hidden & ~self.system.hidden].sum())
@@ -123,6 +128,7 @@ class State:
             if len(open_) <= POLICY.construct_few:
                 break
             run.tell(f"{len(open_):,} needs open")
+            run.check()
             need = np.concatenate([self._goals.need, np.zeros(len(self._watched.left))])
             order = open_[np.argsort(-need[open_], kind="stable")]
             cells, _ = search_kernel.choose(

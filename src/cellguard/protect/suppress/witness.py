@@ -79,8 +79,7 @@ def _improve(search: Search, closing: Closing) -> None:
     """Make the first safe pattern cheaper, and bound what any safe one costs."""
     system, effort = search.system, search.effort
     free = int((~system.hidden & ~system.never).sum())
-    work = effort.work(system.n)
-    closing.propagated(POLICY.bound_share * work)
+    closing.propagated(POLICY.bound_share * search.budget)
     if free <= POLICY.program_free and len(search.propagation.goals.cell) <= POLICY.program_targets:
         closing.programmed(POLICY.program_rounds)
     search.told("bounded")
