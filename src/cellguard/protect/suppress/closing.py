@@ -22,9 +22,9 @@ class Closing:
         self.x: FloatArray = self.system.hidden.astype(float)
         self.kinds: set[str] = {"relations"} if few else set()
 
-    def propagated(self, allowed: float) -> None:
+    def propagated(self) -> None:
         """Raise the bound by cuts of propagation until rounds gain little, or the work is used up."""
-        search, end = self.search, self.search.work + allowed
+        search, end = self.search, self.search.work + self.search.bounding
         search.run.tell("bounding the cost")
         search.run.check()
         self._solve()
@@ -58,7 +58,7 @@ class Closing:
 
     def _solve(self) -> None:
         self.x, bound = self.master.fractional()
-        self.search.spent += float(self.master.iterations) * len(self.master.cuts)
+        self.search.spent += float(self.master.iterations) * min(len(self.master.cuts), POLICY.dense_rows)
         self.search.bound = max(self.search.bound, bound)
         self.search.guide = self.system.cost * (1.0 - POLICY.likely * np.clip(self.x, 0, 1)) + 1e-9
 
@@ -67,6 +67,13 @@ class Closing:
         if self.master.add(self.search.cuts):
             self.kinds.add("programs")
             self._solve()
+
+    def raise_bound(self) -> None:
+        """Solve one whole master roughly, for its bound: a solver's own cuts raise it well above the fractional one."""
+        self.search.run.tell("bounding the cost by a whole master")
+        self.search.run.check()
+        _, bound = self.master.whole(nodes=1, gap=POLICY.near, start=self.search.pattern())
+        self.search.bound = max(self.search.bound, bound)
 
     def close(self, patience: int) -> None:
         """Solve whole masters, each with the cuts that the last pattern violates; mend what is nearly safe.
@@ -78,7 +85,8 @@ class Closing:
             before = search.gap
             # As long as the best pattern is far from the bound, the next cuts matter more than this master's last bit.
             rough = POLICY.rough * before if before > POLICY.near else 0.0
-            chosen, bound = self.master.whole(nodes=POLICY.optimal_nodes, gap=rough, start=search.pattern())
+            nodes = POLICY.optimal_nodes if before < POLICY.far else POLICY.far_nodes
+            chosen, bound = self.master.whole(nodes=nodes, gap=rough, start=search.pattern())
             search.bound = max(search.bound, bound)
             chosen |= self.system.hidden
             look = separate(self.system, chosen.astype(float), seed=100 + number, run=search.run)

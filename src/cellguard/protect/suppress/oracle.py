@@ -102,7 +102,7 @@ class Oracle:
                 run.check()
                 before = int((~served.mask()).sum())
                 columns, amounts = self._wanted(classes, served, up, down, rng)
-                self.work += float(classes.matrix.shape[0]) * len(columns)
+                self.work += float(min(classes.matrix.shape[0], POLICY.dense_rows)) * len(columns)
                 for group in decades(np.abs(amounts)):
                     moves = pooled_moves(classes.matrix, down, up, columns[group], amounts[group], run=run)
                     if moves is not None:
@@ -181,7 +181,7 @@ class Oracle:
             else:
                 prober = self._prober(classes, cell, need, probers, run)
                 moves, reach, rows, multipliers = prober.probe(cell, upward, need)
-                self.work += float(prober.iterations) * len(prober.rows)
+                self.work += float(prober.iterations) * min(len(prober.rows), POLICY.dense_rows)
                 if moves is not None:
                     served.credit(moves)
                 z = classes.lift(cell, upward, rows, multipliers)

@@ -26,6 +26,7 @@ class Policy:
     # Repairs by exact cuts.
     repair_rounds: int = 200  # each satisfies one cut per target; determinations in 3-D are long cascades
     long_repair: float = 0.7  # share of the work that may go on repairing the constructed pattern
+    dense_rows: int = 4_000  # rows beyond which an iteration takes no longer: solvers touch only a part of them
     shared: int = 30  # other targets for which one refutation is tried too
     cut_depth: int = 30  # cuts that are looked for per target before the next whole master
 
@@ -34,7 +35,7 @@ class Policy:
     least_batch: int = 6
     spread: int = 10  # exchanges tried for each cell that a trial might drop: few of them succeed
     trial: float = 1.5e8  # work of one trial for 10,000 cells, about 8 CPU s
-    patience: int = 12  # trials in a row without success after which the search ends
+    patience: int = 8  # trials in a row without success after which the search ends
     little: float = 2e-3  # share of the cost: saving less in the last part of the work is not worth it
     noise: float = 0.3  # how much chance there is in the choice of cells that replace others
     sizes: tuple[int, ...] = (1, 1, 2, 4, 8)  # how many secondaries an exchange publishes at once
@@ -46,12 +47,17 @@ class Policy:
     bound_share: float = 0.15  # of the work, for cuts of propagation
     program_free: int = 9_000  # free cells and
     program_targets: int = 8_000  # targets up to which cuts of programs are looked for at fractional x
+    program_terms: float = (
+        3.0  # relations per cell up to which these are quick and better than those of propagation: 2-D
+    )
     program_rounds: int = 8
     bounded_free: int = 5_000  # free cells up to which one whole master over all of them is solved for its bound
     optimal_free: int = 1_500  # ... up to which whole masters are driven to the optimum
     optimal_rounds: int = 300
     optimal_nodes: int = 20_000  # of one such master; its bound holds even if that is not enough
-    idle: int = 6  # whole masters in a row that gain next to nothing, after which none is begun
+    far: float = 0.1  # gap above which a whole master gets few nodes: it is far from what is safe anyway
+    far_nodes: int = 20
+    idle: int = 3  # whole masters in a row that gain next to nothing, after which none is begun
     progress: float = 0.01  # by how much of itself a gap must fall to count as gain
     rough: float = 0.3  # how well a master is solved, as a share of the present gap: its cuts matter more
     near: float = 0.005  # gap from which on masters are solved as well as can be

@@ -92,7 +92,7 @@ class Search:
         self.run.check()
         self.state.move_to(self.system.hidden if start is None else start)
         self.state.construct(self.guide, self.run)
-        open_ = self.oracle.unproven(self.state.hidden, self.run)
+        open_ = self.oracle.unproven(self.state.hidden, self.run, patience=1)
         if len(open_):
             open_ = self.repair(open_, POLICY.first_repair * self._size())
         self._open = open_
@@ -112,6 +112,11 @@ class Search:
     def _size(self) -> float:
         """How many times 10,000 targets there are, at least 1."""
         return max(1.0, len(self.propagation.goals.cell) / 10_000)
+
+    @property
+    def bounding(self) -> float:
+        """The units of work that may go into cuts of propagation for the bound."""
+        return max(POLICY.bound_share * self.budget, POLICY.first_repair * self._size())
 
     def resume(self) -> None:
         """Go on with the constructed pattern where joint flows ended its repair by cuts."""

@@ -43,7 +43,7 @@ def witness(system: System, *, start: BoolArray | None = None, effort: Effort = 
     finished = True
     try:
         search.begin(start)
-        if effort is not QUICK and search.cost(search.pattern()) > 0:
+        if search.cost(search.pattern()) > 0:
             closing = Closing(search)
             _improve(search, closing)
     except (KeyboardInterrupt, Stopped):
@@ -79,13 +79,18 @@ def _improve(search: Search, closing: Closing) -> None:
     """Make the first safe pattern cheaper, and bound what any safe one costs."""
     system, effort = search.system, search.effort
     free = int((~system.hidden & ~system.never).sum())
-    closing.propagated(POLICY.bound_share * search.budget)
-    if free <= POLICY.program_free and len(search.propagation.goals.cell) <= POLICY.program_targets:
+    closing.propagated()
+    if effort is QUICK:
+        return
+    few = free <= POLICY.program_free and len(search.propagation.goals.cell) <= POLICY.program_targets
+    if few and (free <= POLICY.optimal_free or system.matrix.nnz <= POLICY.program_terms * system.n):
         closing.programmed(POLICY.program_rounds)
     search.told("bounded")
     if search.gap > effort.gap:
         search.resume()
         search.polish()
         closing.take_over()
+        if POLICY.optimal_free < free <= POLICY.bounded_free:
+            closing.raise_bound()
     if free <= POLICY.optimal_free and search.gap > 1e-6:
         closing.close(max(1, round(POLICY.idle * effort.seconds / NORMAL.seconds)))
