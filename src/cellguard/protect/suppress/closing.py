@@ -80,13 +80,12 @@ class Closing:
 
         Rounds that neither save nor prove anything end it when they are too many in a row.
         """
-        search, idle = self.search, 0
+        search, idle, fresh = self.search, 0, 1
         for number in range(POLICY.optimal_rounds):
             before = search.gap
             # As long as the best pattern is far from the bound, the next cuts matter more than this master's last bit.
-            rough = POLICY.rough * before if before > POLICY.near else 0.0
-            nodes = POLICY.optimal_nodes if before < POLICY.far else POLICY.far_nodes
-            chosen, bound = self.master.whole(nodes=nodes, gap=rough, start=search.pattern())
+            rough = POLICY.rough * before if fresh and before > POLICY.near else 0.0
+            chosen, bound = self.master.whole(nodes=POLICY.optimal_nodes, gap=rough, start=search.pattern())
             search.bound = max(search.bound, bound)
             chosen |= self.system.hidden
             look = separate(self.system, chosen.astype(float), seed=100 + number, run=search.run)
@@ -95,6 +94,7 @@ class Closing:
             if len(look.unserved) < POLICY.open_worth:
                 self.master.add(deepen(self.system, chosen.astype(float), look.unserved, run=search.run))
                 search.mend(chosen, POLICY.first_repair)
+                search.trim()
             search.told(f"round {number + 1}")
             idle = 0 if search.gap < before * (1 - POLICY.progress) else idle + 1
             if (not fresh and not rough) or search.gap <= 1e-6 or idle >= patience:

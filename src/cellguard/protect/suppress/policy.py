@@ -47,17 +47,14 @@ class Policy:
     bound_share: float = 0.15  # of the work, for cuts of propagation
     program_free: int = 9_000  # free cells and
     program_targets: int = 8_000  # targets up to which cuts of programs are looked for at fractional x
-    program_terms: float = (
-        3.0  # relations per cell up to which these are quick and better than those of propagation: 2-D
-    )
+    program_terms: float = 3.0  # relations per cell up to which they are quick and better than others: 2-D
     program_rounds: int = 8
     bounded_free: int = 5_000  # free cells up to which one whole master over all of them is solved for its bound
     optimal_free: int = 1_500  # ... up to which whole masters are driven to the optimum
     optimal_rounds: int = 300
     optimal_nodes: int = 20_000  # of one such master; its bound holds even if that is not enough
-    far: float = 0.1  # gap above which a whole master gets few nodes: it is far from what is safe anyway
-    far_nodes: int = 20
-    idle: int = 3  # whole masters in a row that gain next to nothing, after which none is begun
+    far: float = 0.3  # gap above which whole masters are only begun for the best: they are far from safe patterns
+    idle: int = 10  # whole masters in a row that gain next to nothing, after which none is begun
     progress: float = 0.01  # by how much of itself a gap must fall to count as gain
     rough: float = 0.3  # how well a master is solved, as a share of the present gap: its cuts matter more
     near: float = 0.005  # gap from which on masters are solved as well as can be

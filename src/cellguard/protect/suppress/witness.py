@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from cellguard.errors import Stopped
 from cellguard.protect.suppress.closing import Closing
 from cellguard.protect.suppress.cuts import targets_of
-from cellguard.protect.suppress.effort import NORMAL, QUICK, Effort
+from cellguard.protect.suppress.effort import BEST, NORMAL, QUICK, Effort
 from cellguard.protect.suppress.policy import POLICY
 from cellguard.protect.suppress.search import Search, Unprotectable
 from cellguard.protect.suppress.system import System
@@ -92,5 +92,5 @@ def _improve(search: Search, closing: Closing) -> None:
         closing.take_over()
         if POLICY.optimal_free < free <= POLICY.bounded_free:
             closing.raise_bound()
-    if free <= POLICY.optimal_free and search.gap > 1e-6:
+    if free <= POLICY.optimal_free and 1e-6 < search.gap <= (1.0 if effort is BEST else POLICY.far):
         closing.close(max(1, round(POLICY.idle * effort.seconds / NORMAL.seconds)))
