@@ -103,7 +103,7 @@ def grow(edges: Iterable[Edge], *, labels: Mapping[str, str] = NOTHING) -> Hiera
     seen: dict[str, Edge] = {}
     for edge in edges:
         if not edge.code:
-            raise HierarchyError(f"{edge.at}a code is blank; give every row a code")
+            raise HierarchyError(f"{edge.start}a code is blank; give every row a code")
         if edge.code in seen:
             raise second_mention(seen[edge.code], edge)
         seen[edge.code] = edge
@@ -195,13 +195,13 @@ class Dimension:
     @cached_property
     def parents(self) -> tuple[IntArray, ...]:
         """For each hierarchy the position of each code's parent: -1 for the total, -2 for codes it does not have."""
-        found = []
+        parents = []
         for h in self.hierarchies:
-            at = np.array([self.position[code] for code in h.codes], np.int32)
+            own = np.array([self.position[code] for code in h.codes], np.int32)
             parent = np.full(len(self.codes), -2, np.int32)
-            parent[at] = np.where(h.parent < 0, -1, at[h.parent])
-            found.append(parent)
-        return tuple(found)
+            parent[own] = np.where(h.parent < 0, -1, own[h.parent])
+            parents.append(parent)
+        return tuple(parents)
 
     @cached_property
     def level(self) -> IntArray:

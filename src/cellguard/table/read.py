@@ -11,8 +11,8 @@ from cellguard.errors import InputError, did_you_mean
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.table.apriori import NUMBERS, Apriori, read_statements
 from cellguard.table.binding import By, bind
-from cellguard.table.check import check_facts
 from cellguard.table.codes import find_columns, read_codes
+from cellguard.table.fact_checks import check_facts
 from cellguard.table.facts import Facts, FloatArray
 from cellguard.table.keys import combine, first_repeat
 from cellguard.table.merging import merge_recoded
