@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.microdata.grouped import group_units
-from cellguard.table.facts import Count, Entropy, Records, Requested, Signs, Spread, Top, Unwaived
+from cellguard.table.fact import Count, Entropy, Records, Requested, Signs, Spread, Top, Unwaived
 from cellguard.table.read import About
 from cellguard.table.tableset import link
-from cellguard.table.tabulate import Wanted, tabulate
+from cellguard.table.tabulate import Wanted, make_tables
 from properties.random_tables import generators, quick, random_grouping, random_hierarchy
 from unit.table.tabulate_oracle import found_cells, make_units, members, sql_cells
 
@@ -46,7 +46,7 @@ def test_every_fact_is_that_of_plain_sql(rng, sizes, many, scale):
     if len(by) > 1:
         some = dict(list(by.items())[1:])
         wanted.append(Wanted(some, "x", About("margin"), ALL))
-    tables = tabulate(group_units(units), wanted)
+    tables = make_tables(group_units(units), wanted)
     for table, asked in zip(tables, wanted, strict=True):
         expected = sql_cells(units, asked.by, asked.value, top=3, scale=scale)
         assert found_cells(table, scale=scale) == expected
@@ -58,21 +58,21 @@ def test_every_fact_is_that_of_plain_sql(rng, sizes, many, scale):
 def test_spread_and_entropy_are_those_of_the_contributions(rng, sizes, many):
     by = random_dimensions(rng, sizes)
     units = random_units(rng, by, many, scale=10)
-    (table,) = tabulate(group_units(units), [Wanted(by, "x", facts=(Spread(), Entropy()))])
+    (table,) = make_tables(group_units(units), [Wanted(by, "x", facts=(Spread(), Entropy()))])
     inside = members(units, by)
     assert {tuple(table.cell_name(i).split("/")) for i in range(len(table))} == set(inside)
     for i in range(len(table)):
         rows = inside[tuple(table.cell_name(i).split("/"))]
         parts = np.bincount(units.holding[rows], units.values["x"][rows])[np.unique(units.holding[rows])]
         facts = table.facts
-        assert np.allclose(facts.median[i], np.median(parts))
-        assert np.allclose(facts.quartiles[i], np.quantile(parts, [0.25, 0.75]))
+        assert np.allclose(facts[Spread()][i, 0], np.median(parts))
+        assert np.allclose(facts[Spread()][i, 1:3], np.quantile(parts, [0.25, 0.75]))
         deviation = np.std(parts, ddof=1) if len(parts) > 1 else np.nan
-        assert np.allclose(facts.deviation[i], deviation, equal_nan=True, atol=1e-9)
+        assert np.allclose(facts[Spread()][i, 3], deviation, equal_nan=True, atol=1e-9)
         share = np.abs(parts[np.abs(parts) > 1e-9])
         share = share / share.sum() if len(share) else share
         expected = -(share * np.log2(share)).sum() if len(share) else np.nan
-        assert np.allclose(facts.entropy[i], expected, equal_nan=True, atol=1e-9)
+        assert np.allclose(facts[Entropy()][i], expected, equal_nan=True, atol=1e-9)
 
 
 def expanded(pairs, most):
@@ -86,7 +86,7 @@ def expanded(pairs, most):
 def test_virtual_contributions_are_those_of_the_records_laid_out(rng, sizes, many):
     by = random_dimensions(rng, sizes)
     units = random_units(rng, by, many, scale=1, lowest=0, weights=True)
-    (table,) = tabulate(group_units(units), [Wanted(by, "x", facts=(Count(), Top(3)), survey="virtual")])
+    (table,) = make_tables(group_units(units), [Wanted(by, "x", facts=(Count(), Top(3)), survey="virtual")])
     inside = members(units, by)
     for i in range(len(table)):
         rows = inside[tuple(table.cell_name(i).split("/"))]

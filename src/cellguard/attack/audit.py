@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,15 @@ from cellguard.attack.intervals import exact_moves
 from cellguard.attack.pool import Tell
 from cellguard.attack.problem import Grains, Problem, grains_of, pose
 from cellguard.attack.verdict import Verdict, decide
+from cellguard.errors import InputError
 from cellguard.protection import Requirements
+from cellguard.table.arrow import Streams, of_all, of_table
 from cellguard.table.facts import BoolArray, FloatArray
-from cellguard.table.pattern import Pattern
+from cellguard.table.pattern import Pattern, Release, release
 from cellguard.world.complete import MANY_CROSSING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def quiet(text: str) -> None:
@@ -26,11 +31,21 @@ def quiet(text: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(Streams):
     """What an attacker who knows every published cell, all relations and the bounds can work out.
 
     ``lower`` and ``upper`` hold, one entry a distinct cell, bounds of the attacker's interval; ``exact`` tells for
     which cells both are its true ends. Published cells have their value at both ends.
+
+    It speaks Arrow, as a whole (with a column ``table``; all tables must have the same dimensions) or, by `rows`, table
+    by table: dimension columns, ``value``, ``status``, ``failing``, ``undecided``, ``lower``, ``upper``. Confidential.
+
+    >>> import cellguard as cg, pyarrow as pa
+    >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
+    >>> needs = cg.require(cg.assess(t, cg.MinFrequency(3)))
+    >>> judged = cg.audit(needs, cg.suppress(needs).pattern)
+    >>> judged.verdict, pa.table(judged)["status"].to_pylist()
+    ('safe', ['published', 'primary', 'secondary'])
     """
 
     needs: Requirements
@@ -60,6 +75,25 @@ class Audit:
         """The exact values of the cells of the world, as counted in grains; the distinct cells come first."""
         return self.grains.exact()
 
+    def release(self) -> Release:
+        """Return what may be published; raise `InputError` unless the verdict is safe."""
+        if self.verdict != "safe":
+            raise InputError(f"nothing is released: the audit's verdict is {self.verdict}")
+        return release(self.pattern, self.values)
+
+    def rows(self, name: str) -> pa.Table:
+        """Return one row per cell of one table; see the class. Confidential."""
+        names = [table.name for table in self.needs.tables.tables]
+        table, number = self.needs.tables[name], names.index(name)
+        cells = self.needs.tables.cells_of[number]
+        columns = {"value": table.value, "status": self.pattern.status(number).tolist()}
+        about = {"failing": self.failing, "undecided": self.undecided, "lower": self.lower, "upper": self.upper}
+        return of_table(table, columns | {name: column[cells] for name, column in about.items()})
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows of all tables, with a column ``table`` in front. Confidential."""
+        return of_all({table.name: self.rows(table.name) for table in self.needs.tables.tables})
+
     def in_grains(self, amounts: npt.NDArray[np.int64]) -> list[Decimal]:
         """Return whole numbers of grains, one a distinct cell, as exact decimals."""
         decimals = self.grains.decimals[: len(amounts)].tolist()
@@ -75,9 +109,11 @@ def audit(
     threads: int = 1,
     tell: Tell = quiet,
 ) -> Audit:
-    """Attack a pattern. ``known`` are sums of cells that the attacker has from elsewhere, one row each.
+    """Attack a pattern as an outsider would who has all published cells and knows how the tables hang together.
 
-    With ``intervals`` the exact interval of every unknown cell is worked out, not only what the verdict needs.
+    ``known`` are sums of cells that the attacker has from elsewhere, one row each. With ``intervals`` the exact
+    interval of every unknown cell is worked out, not only what the verdict needs. ``threads`` work at the same time;
+    ``tell`` hears of progress. What is not proven safe is unsafe or undecided; nothing raises for being so.
 
     >>> from cellguard.rules.assess import assess
     >>> from cellguard.rules.simple import MinFrequency

@@ -171,7 +171,11 @@ def _words(error: Mapping[str, Any]) -> str:
 
 
 def job_schema() -> dict[str, Any]:
-    """Return the JSON schema of the job file."""
+    """Return the JSON schema of the job file, for editors that complete and check YAML.
+
+    >>> sorted(job_schema()["required"])
+    ['tables', 'version']
+    """
     schema = Job.model_json_schema()
     schema["$defs"]["Rule"] = rule_schema()
     schema["$defs"]["TableSpec"]["properties"]["rules"]["items"] = {"$ref": "#/$defs/Rule"}

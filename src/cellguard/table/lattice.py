@@ -142,7 +142,7 @@ def leaf_positions(dimension: Dimension, labels: Sequence[str], column: str) -> 
     found = np.empty(len(labels), np.int32)
     for i, label in enumerate(labels):
         code = main.merged.get(label, label)
-        code = main.cut.get(code, code)
+        code = main.cut_off.get(code, code)
         if code not in leaves:
             raise _no_leaf(dimension, labels, label, code, column)
         found[i] = dimension.position[code]

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from cellguard.hierarchy.hierarchy import Dimension, IntArray
 from cellguard.table.facts import FloatArray
 from cellguard.table.grid import Grid
-from cellguard.table.kernel import Rows
 from cellguard.table.lattice import Lattice, ancestors
+from cellguard.table.tabulate_kernel import Rows
 
 MEDIAN, LOWER, UPPER, DEVIATION, ENTROPY = range(5)
 

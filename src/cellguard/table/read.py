@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from cellguard.hierarchy.order import in_code_order
 from cellguard.table.apriori import NUMBERS, STATES, Apriori, State
 from cellguard.table.check import check_facts
 from cellguard.table.codes import find_columns, read_codes
+from cellguard.table.fact import Count, Fact, Mark, Top, Total
 from cellguard.table.facts import Facts, FloatArray
 from cellguard.table.keys import combine, first_repeat
 from cellguard.table.order import in_hierarchy_order
@@ -31,7 +32,7 @@ By = Sequence[str | Dimension] | Mapping[str, Dimension | Hierarchy | None]
 class CellColumns:
     """Which columns of the data hold what. ``holdings``, where given, is the count that the rules look at.
 
-    The last four are facts that only tables made from records have, see `Facts`.
+    ``others`` are the columns of facts that only stored tables have.
     """
 
     value: str
@@ -45,10 +46,7 @@ class CellColumns:
     need_lower: str | None = None
     need_upper: str | None = None
     marks: tuple[str, ...] = ()
-    base: str | None = None
-    excess: tuple[str, ...] = ()
-    unwaived: tuple[str, ...] = ()
-    requested: str | None = None
+    others: Mapping[Fact, tuple[str, ...]] = field(default_factory=dict)
     origin: Origin = "cells"
 
     @property
@@ -56,10 +54,30 @@ class CellColumns:
         """The column that counts respondents: holdings, where given."""
         return self.holdings or self.count
 
+    @property
+    def facts(self) -> Mapping[Fact, tuple[str, ...]]:
+        """The columns of each fact."""
+        known: dict[Fact, tuple[str, ...]] = {Total(): (self.value,)}
+        if self.number:
+            known[Count()] = (self.number,)
+        if self.top:
+            known[Top(len(self.top))] = self.top
+        return known | {Mark(name): (name,) for name in self.marks} | dict(self.others)
+
 
 @dataclass(frozen=True)
 class About:
-    """What a table is about and how it is published; see `Table`. ``publish`` lists the levels shown, by dimension."""
+    """What a table is about and how it is published.
+
+    ``response`` (what is summed), ``population`` (over whom), ``is_count``, ``zeros``, ``decimals`` and ``tolerance``
+    are those of `Table`. ``publish`` lists the levels shown, by dimension; ``impossible`` are combinations that cannot
+    occur, where zeros are possible.
+
+    >>> import cellguard as cg
+    >>> about = cg.About(name="jobs", response="employees", publish={"r": [1]})
+    >>> cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7]}, by=["r"], value="x", about=about).unpublished.tolist()
+    [True, False, False]
+    """
 
     name: str = "table"
     response: str | None = None
@@ -164,11 +182,11 @@ def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns
     _refuse_clash(source, by, columns)
     codes, keep = read_codes(source, by)
     _refuse_repeats(source, by)
-    facts = _read_facts(source, columns)
+    facts = Facts({fact: fact.read(source, names) for fact, names in columns.facts.items()})
     apriori = _read_apriori(source, columns)
     rows = np.flatnonzero(keep)
     dimensions = tuple(by.values())
-    facts = check_facts(facts, source, columns, about.is_count)
+    facts = check_facts(facts, source, columns.facts, about.is_count)
     table = Table(
         name=about.name,
         dimensions=dimensions,
@@ -207,22 +225,6 @@ def finish_table(table: Table, about: About, by: Mapping[str, Dimension]) -> Tab
     return in_hierarchy_order(table)
 
 
-def _read_facts(source: Source, columns: CellColumns) -> Facts:
-    tops = [source.numbers(name) for name in columns.top]
-    excess = [source.numbers(name) for name in columns.excess]
-    unwaived = [source.numbers(name, blank_is_nan=True) for name in columns.unwaived]
-    return Facts(
-        total=source.numbers(columns.value),
-        count=source.numbers(columns.number) if columns.number else None,
-        tops=np.stack(tops, axis=1) if tops else None,
-        marks={name: source.marks(name) for name in columns.marks},
-        base=source.numbers(columns.base) if columns.base else None,
-        excess=np.stack(excess, axis=1) if excess else None,
-        unwaived=np.stack(unwaived, axis=1) if unwaived else None,
-        requested=source.marks(columns.requested) if columns.requested else None,
-    )
-
-
 def _read_apriori(source: Source, columns: CellColumns) -> Apriori:
     said = {name: getattr(columns, name) for name in NUMBERS if getattr(columns, name)}
     return read_statements(source, columns.status, said)
@@ -258,11 +260,7 @@ def _read_states(source: Source, column: str) -> npt.NDArray[np.int8]:
 
 
 def _merge_recoded(table: Table) -> Table:
-    """Add up the cells whose codes a recoding merged.
-
-    One respondent may sit in several of the parts, and cells do not tell. So the worst case is taken: as many
-    respondents as the largest part has, and contributions of equal rank from one respondent.
-    """
+    """Add up the cells whose codes a recoding merged; what becomes of each fact, the fact says."""
     if not any(d.main.merged for d in table.dimensions):
         return table
     keys = combine(table.codes, [len(d.codes) for d in table.dimensions])
@@ -273,22 +271,11 @@ def _merge_recoded(table: Table) -> Table:
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     group, rows = rank[group], first[order]
-    many = len(rows)
-    facts = table.facts
-    total = np.bincount(group, facts.total, many).astype(float)
-    count: FloatArray | None = total if table.is_count else None
-    if facts.count is not None and not table.is_count:
-        count = np.zeros(many)
-        np.maximum.at(count, group, facts.count)
-    tops = facts.tops
-    if tops is not None:
-        tops = np.stack([np.bincount(group, column, many) for column in tops.T], axis=1)
-    marks = {name: np.bincount(group, mark, many) > 0 for name, mark in facts.marks.items()}
-    merged = Facts(total, count, tops, marks)
+    merged = table.facts.merge(group, len(rows))
     return replace(
         table,
         codes=tuple(column[rows] for column in table.codes),
-        facts=merged,
+        facts=merged.plus({Count(): merged.total}) if table.is_count else merged,
         apriori=_merge_statements(table, group, rows),
         rows=table.rows[rows],
         origin="merged",

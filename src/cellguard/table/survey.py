@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from cellguard.errors import InputError, did_you_mean
 from cellguard.microdata.grouped import COUNT, Grouped, Pairs
-from cellguard.table.facts import FloatArray
+from cellguard.types import FloatArray
 
 Survey = Literal["virtual", "sample", "rounded", "alternating", "handbook", "published_weights"]
 SURVEYS: tuple[str, ...] = get_args(Survey)

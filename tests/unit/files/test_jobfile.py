@@ -9,9 +9,9 @@ import yaml
 
 from cellguard.errors import JobError
 from cellguard.files.jobfile import Job, job_schema
-from cellguard.files.rulespec import RULES, dump_rule
+from cellguard.files.rulespec import dump_rule
 from cellguard.rules.linear import Dominance, PPercent
-from cellguard.rules.rule import All
+from cellguard.rules.rule import RULES, All
 from cellguard.rules.simple import Given, MaxShare, MinFrequency
 
 WHOLE = """\

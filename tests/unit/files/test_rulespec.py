@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellguard.errors import InputError
-from cellguard.files.rulespec import RULES, dump_rule, parse_rule, rule_schema
+from cellguard.files.rulespec import dump_rule, parse_rule, rule_schema
 from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
-from cellguard.rules.rule import All
+from cellguard.rules.rule import RULES, All
 from cellguard.rules.simple import Given, MaxShare, MinFrequency
 
 

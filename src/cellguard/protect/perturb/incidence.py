@@ -16,6 +16,7 @@ from cellguard.protect.perturb.contributors import Contributors, Largest, gather
 from cellguard.protect.perturb.respondents import Respondents
 from cellguard.protect.perturb.rule import NoiseRule
 from cellguard.table.apriori import Apriori
+from cellguard.table.fact import Count, Top, Total
 from cellguard.table.facts import BoolArray, Facts, FloatArray
 from cellguard.table.lattice import ancestors, build_lattice, cells_by_leaves, leaf_positions
 from cellguard.table.table import Levels, Table
@@ -111,7 +112,7 @@ def calibration_table(
     below = sp.csr_array(sp.hstack([cells_by_leaves(lattice), nobody]))
     top = largest(below, leaf, records.unit, records.plain(response), max(rule.n, 2))
     total = below @ np.bincount(leaf, records.weighted(response), minlength=below.shape[1])
-    facts = Facts(total, top.count.astype(float), top.value)
+    facts = Facts({Total(): total, Count(): top.count.astype(float), Top(top.value.shape[1]): top.value})
     silent = Apriori.silent(len(total))
     table = Table(name, dimensions, lattice.codes, facts, silent, response, decimals=decimals, levels=levels)
     return CalibrationTable(table, records, leaf, below, _interior(table), top, rule)
