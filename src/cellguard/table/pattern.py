@@ -39,8 +39,8 @@ class Pattern:
     secondary: BoolArray
 
     def __repr__(self) -> str:
-        many = f"{int(self.primary.sum())} primary and {int(self.secondary.sum())} secondary"
-        return f"<Pattern: {many} of {len(self.tables)} distinct cells>"
+        hidden = f"{int(self.primary.sum())} primary and {int(self.secondary.sum())} secondary"
+        return f"<Pattern: {hidden} of {len(self.tables)} distinct cells>"
 
     @cached_property
     def unpublished(self) -> BoolArray:

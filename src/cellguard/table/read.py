@@ -14,12 +14,12 @@ from cellguard.hierarchy.hierarchy import NOTHING, Dimension, Hierarchy
 from cellguard.hierarchy.hush import may_be_values
 from cellguard.hierarchy.order import in_code_order
 from cellguard.table.apriori import NUMBERS, STATES, Apriori, State
-from cellguard.table.check import check_facts
+from cellguard.table.cell_order import in_hierarchy_order
 from cellguard.table.codes import find_columns, read_codes
 from cellguard.table.fact import Count, Fact, Mark, Top, Total
 from cellguard.table.facts import Facts, FloatArray
 from cellguard.table.keys import combine, first_repeat
-from cellguard.table.order import in_hierarchy_order
+from cellguard.table.plausible import check_facts
 from cellguard.table.source import Source, open_source
 from cellguard.table.table import Levels, Origin, Table, Zeros
 from cellguard.table.zeros import fill_zeros

@@ -87,7 +87,7 @@ class Table:
 
     @property
     def relations(self) -> Relations:
-        """The matrix M with M @ value = 0: parent - sum of children, one row a relation."""
+        """The matrix M with M @ value = 0: parent - sum of children, one row per relation."""
         return self._structure[0]
 
     @cached_property
@@ -124,10 +124,10 @@ class Table:
         wanted = [np.array([d.position[part]], np.int32) for part, d in zip(parts, self.dimensions, strict=True)]
         both = [np.concatenate([c, w]) for c, w in zip(self.codes, wanted, strict=True)]
         keys = combine(both, sizes)
-        at = int(find(keys[-1:], keys[:-1])[0])
-        if at < 0:
+        position = int(find(keys[-1:], keys[:-1])[0])
+        if position < 0:
             raise InputError(f"table {self.name!r} has no cell {'/'.join(parts)!r}: the combination is empty")
-        return at
+        return position
 
     def where(self, cell: int) -> str:
         """Return where a cell stands in the input, as 'cells.csv line 7'."""

@@ -92,11 +92,11 @@ class TableSet:
         return self.numbering.locate(topic, self.numbering.key[start + rows])
 
     def gather(self, columns: Sequence[npt.NDArray[T]]) -> npt.NDArray[T]:
-        """Return one entry a distinct cell from one column a table: the entry of the first table that shows it."""
-        found = np.zeros(len(self), columns[0].dtype)
+        """Return one entry per distinct cell from one column per table: the entry of the first table that shows it."""
+        entries = np.zeros(len(self), columns[0].dtype)
         for column, cells in zip(reversed(columns), reversed(self.cells_of), strict=True):
-            found[cells] = column
-        return found
+            entries[cells] = column
+        return entries
 
     def cell_name(self, cell: int) -> str:
         """Return a distinct cell as 'turnover: North/B'."""

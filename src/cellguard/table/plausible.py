@@ -55,8 +55,8 @@ def _tops(facts: Facts, source: Source, names: Sequence[str]) -> None:
         above = tops.sum(axis=1) > facts.total + slack
         _refuse(above, source, names[-1], "the largest contributions together exceed the cell's total")
     if facts.count is not None:
-        many = (tops != 0).sum(axis=1) > facts.count
-        _refuse(many, source, names[-1], "more contributions are given than the count of respondents")
+        surplus = (tops != 0).sum(axis=1) > facts.count
+        _refuse(surplus, source, names[-1], "more contributions are given than the count of respondents")
 
 
 def _refuse(fault: npt.NDArray[np.bool_], source: Source, column: str, what: str) -> None:
