@@ -51,6 +51,41 @@ def test_docs_list_exactly_the_public_names():
     assert sorted(re.findall(r"`(\w+)`", " ".join(first_column))) == cellguard.__all__
 
 
+# Names of whole jobs, whose examples are in docs/job.md.
+WITHOUT_EXAMPLE = {
+    "Assessment",
+    "PerturbedJob",
+    "assess_job",
+    "audit_job",
+    "explain_cell",
+    "perturb_job",
+    "protect_job",
+    "release_job",
+    "release_perturbed",
+}
+
+
+@pytest.mark.parametrize("name", cellguard.__all__)
+def test_every_public_name_is_explained_by_an_example(name):
+    shown = ">>>" in (getattr(cellguard, name).__doc__ or "")
+    assert shown != (name in WITHOUT_EXAMPLE)
+
+
+def test_the_public_surface_is_short():
+    assert len(cellguard.__all__) - len(WITHOUT_EXAMPLE) <= 41
+
+
+def test_verify_is_a_function_whether_or_not_its_module_is_loaded():
+    code = "import cellguard as cg; {}; print(callable(cg.verify), cg.verify.__doc__[:3])"
+    for before in (
+        "pass",
+        "import cellguard.verify.verify as v; v.verify",
+        "from cellguard.verify.verify import verify",
+    ):
+        done = subprocess.run([sys.executable, "-c", code.format(before)], capture_output=True, text=True)
+        assert done.stdout.strip() == "True The", done.stderr
+
+
 def test_unknown_names_are_errors():
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = cellguard.nonsense

@@ -64,6 +64,6 @@ def find_columns(source: Source, by: Mapping[str, Dimension], *, fixed: Collecti
 
 
 def _positions(dimension: Dimension, codes: Sequence[str]) -> IntArray:
-    merged, cut = dimension.main.merged, dimension.main.cut
+    merged, cut = dimension.main.merged, dimension.main.cut_off
     now = [merged.get(code, code) for code in codes]
     return np.array([_CUT if c in cut else dimension.position.get(c, _UNKNOWN) for c in now], np.int32)
