@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from cellguard.errors import CellguardError, InputError
     from cellguard.files.folder import OutputFolder
     from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
-    from cellguard.job import assess_job, audit_job, explain_cell, run
-    from cellguard.microdata.grouped import Grouped
+    from cellguard.job import assess_job, run
     from cellguard.microdata.records import records
     from cellguard.protect.outcome import Outcome
     from cellguard.protect.suppress.suppress import Suppression, suppress
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
     from cellguard.rules.rule import All
     from cellguard.rules.simple import Given, MaxShare, MinFrequency, Request
-    from cellguard.spec.jobfile import Job, job_schema
+    from cellguard.spec.jobfile import Job
     from cellguard.table.facts import contributions
     from cellguard.table.pattern import Pattern, Release
     from cellguard.table.read import About, cells
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from cellguard.table.table import Table
     from cellguard.table.tableset import TableSet, link
     from cellguard.table.tabulate import tabulate
+    from cellguard.types import Run
     from cellguard.verify.verify import verify
     from cellguard.world.knowledge import Knowledge
 
@@ -45,7 +45,6 @@ _HOME = {
     "Dominance": "rules.linear",
     "Findings": "rules.assess",
     "Given": "rules.simple",
-    "Grouped": "microdata.grouped",
     "Hierarchy": "hierarchy.hierarchy",
     "InputError": "errors",
     "Job": "spec.jobfile",
@@ -61,19 +60,17 @@ _HOME = {
     "Release": "table.pattern",
     "Request": "rules.simple",
     "Requirements": "protection",
+    "Run": "types",
     "Suppression": "protect.suppress.suppress",
     "Table": "table.table",
     "TableSet": "table.tableset",
     "assess": "rules.assess",
     "assess_job": "job",
     "audit": "attack.audit",
-    "audit_job": "job",
     "cells": "table.read",
     "contributions": "table.facts",
-    "explain_cell": "job",
     "heat_map": "report.figures",
     "interval_plot": "report.figures",
-    "job_schema": "spec.jobfile",
     "link": "table.tableset",
     "loss_by_level": "report.figures",
     "read_apriori": "table.statements",
@@ -95,7 +92,6 @@ __all__ = [
     "Dominance",
     "Findings",
     "Given",
-    "Grouped",
     "Hierarchy",
     "InputError",
     "Job",
@@ -111,19 +107,17 @@ __all__ = [
     "Release",
     "Request",
     "Requirements",
+    "Run",
     "Suppression",
     "Table",
     "TableSet",
     "assess",
     "assess_job",
     "audit",
-    "audit_job",
     "cells",
     "contributions",
-    "explain_cell",
     "heat_map",
     "interval_plot",
-    "job_schema",
     "link",
     "loss_by_level",
     "read_apriori",
