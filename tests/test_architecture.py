@@ -109,3 +109,22 @@ def test_examples_run_and_end_safe(script):
     done = subprocess.run([sys.executable, script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "verdict: safe"
+
+
+def test_no_two_files_share_a_name():
+    """The verifier names its files after what they check; the parts of a job that are a method's own are its `spec`."""
+    source = ROOT / "src/cellguard"
+    paths = [
+        p for p in source.rglob("*.py") if p.parts[len(source.parts)] != "verify" and p.stem not in {"__init__", "spec"}
+    ]
+    names = [path.name for path in paths]
+    assert sorted(names) == sorted(set(names))
+
+
+def test_functions_are_short_outside_kernels():
+    long = []
+    for path in (p for p in (ROOT / "src/cellguard").rglob("*.py") if not p.stem.endswith("_kernel")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno >= 60:
+                long.append(f"{path.name}: {node.name}")
+    assert long == []

@@ -16,8 +16,8 @@ from cellguard.files.compare import Again, compare
 from cellguard.files.excel import check_excel
 from cellguard.files.folder import OutputFolder
 from cellguard.files.write import check_room
-from cellguard.methods.pattern import assess_tables, read_known_totals, step
-from cellguard.methods.suppress import Given
+from cellguard.methods.hiding import assess_tables, read_known_totals, step
+from cellguard.methods.suppression import Given
 from cellguard.protect.method import Method, Protected
 from cellguard.protect.outcome import Outcome
 from cellguard.protect.suppress.explain import explain_pattern

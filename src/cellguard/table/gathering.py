@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cellguard.microdata.grouped import Grouped
-from cellguard.table.grid import Grid, Wholes, grid_of
 from cellguard.table.lattice import Lattice
 from cellguard.table.survey import Seen, virtual
 from cellguard.table.tabulate_kernel import Gathered, Rows, add_up, gather
+from cellguard.table.unit_grid import Grid, Wholes, grid_of
 from cellguard.types import BoolArray, FloatArray
 
 T = TypeVar("T", bound=np.generic)

@@ -16,8 +16,8 @@ from cellguard.table.codes import find_columns, read_codes
 from cellguard.table.fact import Count, Fact, Mark, Requested, Top, Total
 from cellguard.table.facts import Facts, FloatArray
 from cellguard.table.keys import combine, first_repeat
-from cellguard.table.merging import merge_recoded
 from cellguard.table.plausible import check_facts
+from cellguard.table.recoded import merge_recoded
 from cellguard.table.source import Source, open_source
 from cellguard.table.table import Levels, Origin, Table, Zeros
 from cellguard.table.zeros import fill_zeros

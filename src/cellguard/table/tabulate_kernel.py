@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cellguard.hierarchy.hierarchy import IntArray
-from cellguard.table.grid import Wholes
 from cellguard.table.lattice import Lattice
+from cellguard.table.unit_grid import Wholes
 
 THREADS = 2
 FEW = 200_000

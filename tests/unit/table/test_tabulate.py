@@ -16,10 +16,10 @@ from cellguard.rules.linear import PPercent
 from cellguard.rules.simple import MinFrequency
 from cellguard.table import tabulate_kernel
 from cellguard.table.fact import Count, Records, Requested, Signs, Top, Total, Unwaived
-from cellguard.table.grid import Grid, grid_of
 from cellguard.table.read import About
 from cellguard.table.tableset import link
 from cellguard.table.tabulate import Wanted, make_tables
+from cellguard.table.unit_grid import Grid, grid_of
 from unit.table.tabulate_oracle import found_cells, make_units, sql_cells
 
 ALL = (Count(), Records(), Top(3), Signs(), Unwaived(1), Requested())

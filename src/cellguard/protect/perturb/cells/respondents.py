@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cellguard.errors import InputError, did_you_mean
-from cellguard.table.grid import binary_grid
+from cellguard.table.unit_grid import binary_grid
 from cellguard.types import FloatArray, IntArray, LongArray
 
 Texts = npt.NDArray[np.str_]

@@ -19,11 +19,11 @@ from cellguard.rules.assess import Findings, assess
 from cellguard.spec.names import check_stored_names
 from cellguard.spec.rulespec import parse_rule
 from cellguard.table.apriori import NUMBERS
+from cellguard.table.fact_columns import stored_facts
 from cellguard.table.facts import BoolArray
 from cellguard.table.pattern import Pattern
 from cellguard.table.read import About, CellColumns, read_cells
 from cellguard.table.source import open_source
-from cellguard.table.stored import stored_facts
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet, link
 from cellguard.world.knowledge import Knowledge

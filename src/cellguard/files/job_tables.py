@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cellguard.errors import InputError, JobError, did_you_mean
 from cellguard.files.identity import check_identity
-from cellguard.files.records import JobRecords, column_of, read_records, record_files
+from cellguard.files.job_records import JobRecords, column_of, read_records, record_files
 from cellguard.hierarchy.build import TOTAL, by_digits, flat
 from cellguard.hierarchy.code_order import in_code_order
 from cellguard.hierarchy.codelists import read_labels, read_levels, read_parents

@@ -17,7 +17,7 @@ from cellguard.files.write import csv_text, plain, plain_number
 from cellguard.results.proven import Proven
 from cellguard.rules.assess import TableFindings
 from cellguard.table.apriori import NUMBERS, State
-from cellguard.table.stored import stored_columns
+from cellguard.table.fact_columns import stored_columns
 from cellguard.table.table import Table
 
 
