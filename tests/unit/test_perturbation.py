@@ -10,6 +10,7 @@ import pytest
 from cellguard.cli.show import show_screen
 from cellguard.cli.table_view import read_view
 from cellguard.errors import InputError
+from cellguard.files import job_respondents
 from cellguard.files.folder import OutputFolder
 from cellguard.files.job_respondents import noise_rule
 from cellguard.job import audit_job, run

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
+from cellguard.files import rebuilt
 from cellguard.files.folder import write_release
 from cellguard.files.formats import write_formats
 from cellguard.report.page import public_page
