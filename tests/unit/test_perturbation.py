@@ -205,7 +205,7 @@ def test_strata_are_found_by_zes_mu_and_need_none_later(folder, tmp_path):
     later = job(folder, table("u", ["size"]), perturb={**perturb, "replications": 3})
     found = run(later, multipliers=tmp_path / "need/internal/multipliers.parquet")
     assert found.summary["strata"] == done.summary["strata"] and found.protected.study is None
-    assert any("no replications" in note for note in found.warnings())
+    assert any("no replications" in note for note in found.protected.warnings())
 
 
 def test_replications_are_in_the_summary_the_tables_and_the_report(folder, tmp_path):
