@@ -14,7 +14,7 @@ import cellguard as cg
 from cellguard.attack.audit import audit
 from cellguard.attack.intervals import exact_moves
 from cellguard.files.folder import OutputFolder
-from cellguard.methods.suppress import Given
+from cellguard.methods.suppression import Given
 from cellguard.moves.problem import Problem, grains_of, pose
 from cellguard.protect.outcome import Outcome
 from cellguard.protect.suppress.suppress import suppress

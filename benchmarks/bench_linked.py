@@ -29,15 +29,13 @@ def four_tables(seed: int = 7) -> list[cg.Table]:
     data["form"] = np.array(["f0", "f1", "f2", "f3", "f4"])[rng.choice(5, _FIRMS, p=[0.4, 0.3, 0.15, 0.1, 0.05])]
     data["x"] = np.maximum(1, np.rint(np.exp(rng.normal(6, 2, _FIRMS))))
     firms = cg.records({n: c.tolist() for n, c in data.items()}, by=["act", "region", "size", "form"], values=["x"])
-    trees = {"act": act.main, "region": region.main, "size": cg.flat(["s0", "s1", "s2"])}
-    trees["form"] = cg.flat(["f0", "f1", "f2", "f3", "f4"])
+    trees = {"act": act.main, "region": region.main, "size": cg.Hierarchy.flat(["s0", "s1", "s2"])}
+    trees["form"] = cg.Hierarchy.flat(["f0", "f1", "f2", "f3", "f4"])
     dimensions = {name: cg.Dimension(name, found) for name, found in trees.items()}
     rules = [cg.MinFrequency(3), cg.Dominance(1, 50)]
-    facts = tuple(fact for rule in rules for fact in rule.facts)
-    return cg.tabulate(
-        firms,
-        [cg.Wanted({n: dimensions[n] for n in by}, "x", cg.About("_".join(by)), facts) for by in _PAIRS],
-    )
+    return [
+        cg.tabulate(firms, {n: dimensions[n] for n in by}, value="x", rules=rules, name="_".join(by)) for by in _PAIRS
+    ]
 
 
 def linked() -> Iterator[str]:

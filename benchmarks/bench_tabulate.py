@@ -24,8 +24,8 @@ import pyarrow.parquet as pq
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.microdata.records import records
-from cellguard.table.facts import Count, Records, Requested, Signs, Top, Unwaived
-from cellguard.table.tabulate import Wanted, tabulate
+from cellguard.table.fact import Count, Records, Requested, Signs, Top, Unwaived
+from cellguard.table.tabulate import Wanted, make_tables
 
 FACTS = (Count(), Records(), Top(3), Signs(), Unwaived(1), Requested())
 GROUPING = "select industry, region, size, holding, count(*), sum(turnover) from '{}' group by all"
@@ -109,7 +109,7 @@ def measure(path: str, times: int) -> None:
         grouping.append(timed(connection.sql(GROUPING.format(path)).to_arrow_table)[:2])
         *seconds, grouped = timed(read)
         reading.append(seconds)
-        *seconds, tables = timed(lambda grouped=grouped: tabulate(grouped, wanted))
+        *seconds, tables = timed(lambda grouped=grouped: make_tables(grouped, wanted))
         making.append(seconds)
         cells = len(tables[0])
         del grouped, tables

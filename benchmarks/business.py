@@ -103,7 +103,7 @@ def _holdings(rng: np.random.Generator, size: np.ndarray, region: np.ndarray, di
 def table(name: str, firms: int) -> cg.Table:
     """Return table A, B0 or C of the figures: turnover with the two largest holdings of every cell."""
     data, levels = records(firms), TABLES[name]
-    dimensions = [Dimension(str(i), cg.from_levels(_paths(data, names))) for i, names in enumerate(levels)]
+    dimensions = [Dimension(str(i), cg.Hierarchy.from_levels(_paths(data, names))) for i, names in enumerate(levels)]
     parts: list[dict[str, list]] = []
     for chosen in itertools.product(*([None, *names] for names in levels)):
         parts.append(_roll_up(data, chosen))

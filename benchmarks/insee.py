@@ -65,7 +65,7 @@ def assess_records(folder: Path) -> None:
 
 def main(folder: Path) -> None:
     assess_records(folder)
-    activity = cg.Dimension("ACTIVITY", cg.read_levels(folder / "activity_corr_table.csv"))
+    activity = cg.Dimension("ACTIVITY", cg.Hierarchy.read_levels(folder / "activity_corr_table.csv"))
     size, form = read(folder, "turnover_act_size", "SIZE", activity), read(folder, "turnover_act_cj", "CJ", activity)
     unsafe = cg.assess(size, [cg.MinFrequency(3), cg.Dominance(1, 85)]).primary.sum()
     print(f"turnover_act_size under min_frequency 3 or dominance (1, 85): {unsafe} unsafe cells (published: 77)")

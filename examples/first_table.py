@@ -12,7 +12,7 @@ data = {
 table = cg.cells(data, by=["region"], value="turnover", count="firms", top=["largest", "second"])
 findings = cg.assess(table, [cg.MinFrequency(3), cg.PPercent(10)])
 needs = cg.require(findings)
-found = cg.suppress(needs, needs.tables.value)
+found = cg.suppress(needs)
 for i in range(len(table)):
     status = "primary" if found.pattern.primary[i] else "secondary" if found.pattern.secondary[i] else "published"
     print(f"{table.cell_name(i):6} {status:9} {'; '.join(findings.why(table.cell_name(i)))}")

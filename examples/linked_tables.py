@@ -2,7 +2,7 @@
 
 import cellguard as cg
 
-region = cg.from_levels([("North", "N1"), ("North", "N2"), ("South", "S1"), ("South", "S2")])
+region = cg.Hierarchy.from_levels([("North", "N1"), ("North", "N2"), ("South", "S1"), ("South", "S2")])
 by_region = cg.cells(
     {
         "region": ["Total", "North", "N1", "N2", "South", "S1", "S2"],
@@ -23,7 +23,7 @@ by_size = cg.cells(
 )
 linked = cg.link([by_region, by_size])
 needs = cg.require(cg.assess(linked, [cg.MinFrequency(3)]))
-found = cg.suppress(needs, linked.value)
+found = cg.suppress(needs)
 print(f"{len(by_region) + len(by_size)} cells, {len(linked)} distinct ones")
 print("hidden:", ", ".join(linked.cell_name(int(cell)) for cell in found.pattern.hidden.nonzero()[0]))
 print("verdict:", cg.audit(needs, found.pattern).verdict)

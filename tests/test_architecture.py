@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 import cellguard
+from cellguard.spec.jobfile import job_schema
 
 ROOT = Path(__file__).parent.parent
 DOCS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -51,6 +52,28 @@ def test_docs_list_exactly_the_public_names():
     assert sorted(re.findall(r"`(\w+)`", " ".join(first_column))) == cellguard.__all__
 
 
+# Names of whole jobs, whose examples are in docs/job.md.
+@pytest.mark.parametrize("name", cellguard.__all__)
+def test_every_public_name_is_explained_by_an_example(name):
+    shown = ">>>" in (getattr(cellguard, name).__doc__ or "")
+    assert shown
+
+
+def test_the_public_surface_is_short():
+    assert len(cellguard.__all__) <= 45
+
+
+def test_verify_is_a_function_whether_or_not_its_module_is_loaded():
+    code = "import cellguard as cg; {}; print(callable(cg.verify), cg.verify.__doc__[:3])"
+    for before in (
+        "pass",
+        "import cellguard.verify.verify as v; v.verify",
+        "from cellguard.verify.verify import verify",
+    ):
+        done = subprocess.run([sys.executable, "-c", code.format(before)], capture_output=True, text=True)
+        assert done.stdout.strip() == "True The", done.stderr
+
+
 def test_unknown_names_are_errors():
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = cellguard.nonsense
@@ -70,7 +93,7 @@ def test_the_job_of_the_readme_is_valid():
 
 def test_every_job_key_is_documented():
     page = (ROOT / "docs/job.md").read_text()
-    schema = cellguard.job_schema()
+    schema = job_schema()
     keys = {key for part in [schema, *schema["$defs"].values()] for key in part.get("properties", {})}
     assert [key for key in sorted(keys) if f"`{key}" not in page] == []
 
@@ -86,3 +109,22 @@ def test_examples_run_and_end_safe(script):
     done = subprocess.run([sys.executable, script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "verdict: safe"
+
+
+def test_no_two_files_share_a_name():
+    """The verifier names its files after what they check; the parts of a job that are a method's own are its `spec`."""
+    source = ROOT / "src/cellguard"
+    paths = [
+        p for p in source.rglob("*.py") if p.parts[len(source.parts)] != "verify" and p.stem not in {"__init__", "spec"}
+    ]
+    names = [path.name for path in paths]
+    assert sorted(names) == sorted(set(names))
+
+
+def test_functions_are_short_outside_kernels():
+    long = []
+    for path in (p for p in (ROOT / "src/cellguard").rglob("*.py") if not p.stem.endswith("_kernel")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno >= 60:
+                long.append(f"{path.name}: {node.name}")
+    assert long == []

@@ -20,7 +20,23 @@ from cellguard.table.tableset import TableSet
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """What a job's rules find, and what protection must achieve."""
+    """What a job's rules find, and what protection must achieve; `assess_job` gives it.
+
+    Parameters
+    ----------
+    job, findings, needs
+        The job, what its rules find, and what protection must achieve.
+    seconds, notes, counts, inputs
+        How long each step took, what was noticed on the way, how many records were read, the digests of the files.
+
+    >>> import cellguard as cg
+    >>> table = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
+    >>> job = cg.Job.parse({"version": 1, "tables": [{"name": "table", "by": ["r"], "value": "x",
+    ...                     "cells": {"source": "t.csv"}, "rules": [{"min_frequency": 3}]}]})
+    >>> findings = cg.assess(table, cg.MinFrequency(3))
+    >>> cg.Assessment(job, findings, cg.require(findings), {}).headline
+    '1 unsafe cell of 3; nothing is protected yet'
+    """
 
     job: Job
     findings: Findings

@@ -13,11 +13,25 @@ from pathlib import Path
 
 
 class CellguardError(Exception):
-    """Anything that cellguard raises on purpose."""
+    """Anything that cellguard raises on purpose.
+
+    >>> import cellguard as cg
+    >>> try:
+    ...     cg.PPercent(-1)
+    ... except cg.CellguardError as error:
+    ...     print(error)
+    p_percent: p must be above 0 and finite, not -1
+    """
 
 
 class InputError(CellguardError, ValueError):
-    """The data, a file or an option is wrong; the message says where, and what to do."""
+    """The data, a file or an option is wrong; the message says where, and what to do.
+
+    >>> import cellguard as cg
+    >>> cg.cells({"region": ["Total", "N"], "x": [5, 5]}, by=["regoin"], value="x")
+    Traceback (most recent call last):
+    cellguard.errors.InputError: table 'table': no column 'regoin'; did you mean 'region'?
+    """
 
 
 class UnknownCode(InputError):

@@ -16,8 +16,8 @@ from cellguard.files.compare import Again, compare
 from cellguard.files.excel import check_excel
 from cellguard.files.folder import OutputFolder
 from cellguard.files.write import check_room
-from cellguard.methods.pattern import assess_tables, read_known_totals, step
-from cellguard.methods.suppress import Given
+from cellguard.methods.hiding import assess_tables, read_known_totals, step
+from cellguard.methods.suppression import Given
 from cellguard.protect.method import Method, Protected
 from cellguard.protect.outcome import Outcome
 from cellguard.protect.suppress.explain import explain_pattern
@@ -59,7 +59,7 @@ def run(job: Job, *, folder: str | Path | None = None, within: Run = Run(), **as
     ...     table = {"name": "t", "by": ["region"], "value": "turnover", "rules": [{"min_frequency": 3}],
     ...              "cells": {"source": "t.csv", "count": "firms"}}
     ...     outcome = run(Job.parse({"version": 1, "tables": [table]}, folder=here))
-    >>> outcome.release.tables[0].value
+    >>> outcome.release["t"].value
     ['100', '', '50', '']
     """
     return _run(cast("type[Method[Any, Any]]", find_method(job.method)).of(job, asked), folder, within)
@@ -114,6 +114,16 @@ def assess_job(job: Job, *, within: Run = Run()) -> Assessment:  # noqa: B008
     ------
     InputError
         If the job or its data are wrong.
+
+    >>> import tempfile
+    >>> from cellguard.spec.jobfile import Job
+    >>> table = {"name": "t", "by": ["region"], "value": "x", "rules": [{"min_frequency": 3}],
+    ...          "cells": {"source": "t.csv", "count": "n"}}
+    >>> with tempfile.TemporaryDirectory() as here:
+    ...     _ = Path(here, "t.csv").write_text("region,x,n\\nTotal,100,19\\nN,20,1\\nS,50,9\\nW,30,9\\n")
+    ...     found = assess_job(Job.parse({"version": 1, "tables": [table]}, folder=here))
+    >>> found.headline
+    '1 unsafe cell of 4; nothing is protected yet'
     """
     return assess_tables(job, within, {})
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from cellguard.rules.assess import Findings, TableFindings
 from cellguard.rules.rule import PROTECTION_PERCENT, Rule, parts
-from cellguard.rules.simple import MinFrequency
 from cellguard.table.propagate import tighten
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
@@ -19,11 +18,16 @@ from cellguard.world.world import World, see_world
 
 @dataclass(frozen=True, eq=False)
 class Requirements:
-    """What protection must achieve, one entry a distinct cell of the set; 0 for cells that are not unsafe.
+    """What protection must achieve, one entry per distinct cell of the set; 0 for cells that are not unsafe.
 
     An attacker's interval of a primary must reach ``lower`` below and ``upper`` above its value and be ``sliding``
     wide. ``world`` is what the attacker knows to lie behind the tables, with the bounds that ``knowledge`` implies.
     ``unprotectable`` cells cannot get what they need even if every cell were hidden; a set with any is not released.
+
+    >>> import cellguard as cg
+    >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
+    >>> cg.require(cg.assess(t, cg.MinFrequency(3)))
+    <Requirements: 1 unsafe of 3 cells, 0 unprotectable>
     """
 
     world: World
@@ -45,7 +49,7 @@ class Requirements:
 
 
 def require(findings: Findings, knowledge: Knowledge | None = None, *, run: Run = UNWATCHED) -> Requirements:
-    """Return the protection that the unsafe cells need, capped by what the attacker knows anyway.
+    """Return the protection that the unsafe cells need, capped by what the attacker knows anyway (``knowledge``).
 
     The upper level is the rule's formula, or ``protection_percent`` of the value where it has none; a frequency
     instead needs an interval one wide, and one that reaches a sufficient count where a rule hides that it is small.
@@ -112,6 +116,4 @@ def _level(rule: Rule, table: Table) -> FloatArray:
 
 def _reach(rule: Rule, table: Table) -> FloatArray:
     """Return how far above the value an interval must reach, whatever it does below: so that a count may be enough."""
-    if isinstance(rule, MinFrequency) and rule.hide == "small":
-        return np.maximum(rule.enough - table.value, 0.0)
-    return np.zeros(len(table))
+    return np.zeros(len(table)) if rule.hides_below is None else np.maximum(rule.hides_below - table.value, 0.0)

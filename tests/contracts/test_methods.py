@@ -12,7 +12,7 @@ from cellguard.cli.main import cli
 from cellguard.errors import InputError, JobError
 from cellguard.files.folder import OutputFolder
 from cellguard.job import run
-from cellguard.methods.pattern import PatternMethod
+from cellguard.methods.hiding import PatternMethod
 from cellguard.protect.method import Method
 from cellguard.spec.jobfile import Job, job_schema
 from cellguard.spec.registry import find_method, forget, method_names

@@ -99,8 +99,8 @@ def test_tiny_tables_are_safe_at_the_least_cost(engine, draw, seed):
 def business(seed, firms=1500):
     """A random business table with a hierarchy, by industry and region."""
     rng = np.random.default_rng(seed)
-    industry = cg.from_levels([(f"S{i // 3}", f"d{i}") for i in range(12)])
-    region = cg.from_levels([(f"R{i // 2}", f"m{i}") for i in range(6)])
+    industry = cg.Hierarchy.from_levels([(f"S{i // 3}", f"d{i}") for i in range(12)])
+    region = cg.Hierarchy.from_levels([(f"R{i // 2}", f"m{i}") for i in range(6)])
     rows = {}
     for i, r, x in zip(rng.integers(0, 12, firms), rng.integers(0, 6, firms), rng.lognormal(5, 2, firms), strict=True):
         for a in (f"d{i}", f"S{i // 3}", "Total"):
@@ -195,7 +195,7 @@ def said(table, **states):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_unsafe_cell_that_equals_a_published_one_is_said_with_the_way_out(engine):
     """N has one part, N1, so hiding N while N1 must be published protects nothing."""
-    region = cg.from_parents([("Total", ""), ("N", "Total"), ("S", "Total"), ("W", "Total"), ("N1", "N")])
+    region = cg.Hierarchy.from_parents([("Total", ""), ("N", "Total"), ("S", "Total"), ("W", "Total"), ("N1", "N")])
     data = {"r": ["Total", "N", "S", "W", "N1"], "x": [100, 20, 50, 30, 20], "n": [19, 9, 1, 9, 9]}
     table = cg.cells(data, by={"r": region}, value="x", count="n")
     table = said(table, N=State.must_suppress, N1=State.must_publish)
@@ -207,7 +207,7 @@ def test_an_unsafe_cell_that_equals_a_published_one_is_said_with_the_way_out(eng
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_cell_that_must_be_published_is_although_it_equals_a_secondary(engine):
-    region = cg.from_parents([("Total", ""), ("N", "Total"), ("S", "Total"), ("W", "Total"), ("N1", "N")])
+    region = cg.Hierarchy.from_parents([("Total", ""), ("N", "Total"), ("S", "Total"), ("W", "Total"), ("N1", "N")])
     data = {"r": ["Total", "N", "S", "W", "N1"], "x": [100, 20, 50, 30, 20], "n": [19, 9, 1, 9, 9]}
     table = cg.cells(data, by={"r": region}, value="x", count="n")
     table = said(table, N=State.secondary, N1=State.must_publish)

@@ -9,6 +9,7 @@ import pytest
 
 from cellguard.rules.linear import Dominance, PPercent, PriorPosterior, k_from_p, p_from_k
 from cellguard.rules.simple import MaxShare
+from cellguard.table.fact import Top, Total
 from cellguard.table.facts import Facts, contributions
 
 PIANO = (81, 5, 2, 2, 2)
@@ -137,7 +138,7 @@ def test_safe_for_p_percent_but_not_for_the_dominance_rule_of_the_same_strictnes
 
 def test_discussion_example_with_largest_59_percent():
     """[T] Discussion: remainder 0.18 against 18 % of 0.59 = 0.1062."""
-    cell = Facts(np.array([1.0]), tops=np.array([[0.59, 0.23]]))
+    cell = Facts({Total(): np.array([1.0]), Top(2): np.array([[0.59, 0.23]])})
     assert PPercent(18).sensitivity(cell)[0] == near(0.1062 - 0.18)
     assert not PPercent(18).unsafe(cell).any()
 

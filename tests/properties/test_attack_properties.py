@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from cellguard.attack.audit import audit
-from cellguard.attack.certificate import witnesses
+from cellguard.attack.witnesses import witnesses
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.moves.scale import UNLIMITED

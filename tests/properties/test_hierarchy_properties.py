@@ -131,7 +131,7 @@ def test_cutting_maps_every_leaf_set(hierarchy, data):
     }
     coarser = cut(hierarchy, stumps)
     assert leaves_below(coarser) == expected
-    assert coarser.cut == gone
+    assert coarser.cut_off == gone
 
 
 @quick
@@ -164,6 +164,6 @@ def test_a_recoded_table_still_adds_up(case):
     for name, value in zip(map(table.cell_name, range(len(table))), table.value, strict=True):
         code, rest = name.split("/")
         code = coarser.merged.get(code, code)
-        if code not in coarser.cut:
+        if code not in coarser.cut_off:
             expected[f"{code}/{rest}"] = expected.get(f"{code}/{rest}", 0) + value
     assert named == expected

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.microdata.grouped import group_units
-from cellguard.table.facts import Count, Records, Requested, Signs, Top, Unwaived
+from cellguard.table.fact import Count, Records, Requested, Signs, Top, Unwaived
 from cellguard.table.read import About
 from cellguard.table.tableset import link
-from cellguard.table.tabulate import Wanted, tabulate
+from cellguard.table.tabulate import Wanted, make_tables
 from unit.table.tabulate_oracle import found_cells, make_units, members, sql_cells
 
 from properties.random_tables import generators, quick, random_grouping, random_hierarchy
@@ -47,7 +47,7 @@ def test_every_fact_is_that_of_plain_sql(rng, sizes, many, scale):
     if len(by) > 1:
         some = dict(list(by.items())[1:])
         wanted.append(Wanted(some, "x", About("margin"), ALL))
-    tables = tabulate(group_units(units), wanted)
+    tables = make_tables(group_units(units), wanted)
     for table, asked in zip(tables, wanted, strict=True):
         expected = sql_cells(units, asked.by, asked.value, top=3, scale=scale)
         assert found_cells(table, scale=scale) == expected
@@ -65,7 +65,7 @@ def expanded(pairs, most):
 def test_virtual_contributions_are_those_of_the_records_laid_out(rng, sizes, many):
     by = random_dimensions(rng, sizes)
     units = random_units(rng, by, many, scale=1, lowest=0, weights=True)
-    (table,) = tabulate(group_units(units), [Wanted(by, "x", facts=(Count(), Top(3)), survey="virtual")])
+    (table,) = make_tables(group_units(units), [Wanted(by, "x", facts=(Count(), Top(3)), survey="virtual")])
     inside = members(units, by)
     for i in range(len(table)):
         rows = inside[tuple(table.cell_name(i).split("/"))]

@@ -142,7 +142,7 @@ def test_an_existing_folder_needs_force(run, tmp_path, job):
 def test_an_interrupt_leaves_nothing_half_written(tmp_path, job):
     """SIGINT arrives while the certificate is being written, after release and internal files."""
     code = (
-        "import time, cellguard.methods.pattern as o, cellguard.cli.main as m, sys\n"
+        "import time, cellguard.methods.hiding as o, cellguard.cli.main as m, sys\n"
         "def wait(*a, **k): open('ready', 'w').close(); time.sleep(60)\n"
         "o.write_certificate = wait\n"
         f"sys.argv = ['cellguard', 'audit', '{job}', '--out', 'out']\n"

@@ -25,8 +25,8 @@ module.{name} = stop
 sys.argv = ["cellguard", *sys.argv[1:]]
 main.main()
 """
-WHILE_WRITING = RUN.format(module="cellguard.methods.pattern", name="write_certificate")
-WHILE_READING = RUN.format(module="cellguard.files.build", name="group_records")
+WHILE_WRITING = RUN.format(module="cellguard.methods.hiding", name="write_certificate")
+WHILE_READING = RUN.format(module="cellguard.files.job_tables", name="group_records")
 FOLDER = """
 import sys, time
 from cellguard.files.write import whole_folder

@@ -286,7 +286,7 @@ def test_a_hundred_thousand_cells_open_quickly(browser, tmp_path):
     second = np.tile(np.array(["Total", *columns], object), 1_001)
     value = [str(i) for i in range(len(first))]
     table = ReleasedTable("big", ("r", "s"), (first, second), value, np.zeros(len(first), bool), "x", "all", 0)
-    dimensions = {"r": cg.Dimension("r", cg.flat(rows)), "s": cg.Dimension("s", cg.flat(columns))}
+    dimensions = {"r": cg.Dimension("r", cg.Hierarchy.flat(rows)), "s": cg.Dimension("s", cg.Hierarchy.flat(columns))}
     start = time.monotonic()
     text = public_page(Release((table,)), dimensions)
     assert time.monotonic() - start < 10 and len(text.encode()) < 10_000_000

@@ -10,11 +10,11 @@ import pytest
 from cellguard.cli.show import show_screen
 from cellguard.cli.table_view import read_view
 from cellguard.errors import InputError
-from cellguard.files import respondents
+from cellguard.files import job_respondents
 from cellguard.files.folder import OutputFolder
-from cellguard.files.respondents import noise_rule
+from cellguard.files.job_respondents import noise_rule
 from cellguard.job import audit_job, run
-from cellguard.methods.perturb import Perturb, read_published
+from cellguard.methods.perturbation import Perturb, read_published
 from cellguard.protect.perturb.checks.watch import Watch
 from cellguard.spec.jobfile import Job
 from cellguard.spec.specs import TableSpec
@@ -205,7 +205,7 @@ def test_strata_are_found_by_zes_mu_and_need_none_later(folder, tmp_path):
     later = job(folder, table("u", ["size"]), perturb={**perturb, "replications": 3})
     found = run(later, multipliers=tmp_path / "need/internal/multipliers.parquet")
     assert found.summary["strata"] == done.summary["strata"] and found.protected.study is None
-    assert any("no replications" in note for note in found.warnings())
+    assert any("no replications" in note for note in found.protected.warnings())
 
 
 def test_replications_are_in_the_summary_the_tables_and_the_report(folder, tmp_path):
@@ -334,7 +334,7 @@ def test_weights_hide_a_few_sampled_firms(tmp_path):
 
 def test_what_was_not_looked_at_is_not_proven(folder, tmp_path, monkeypatch):
     """Without a complete proof there is no release, unless the job answers for it; then every file says so."""
-    monkeypatch.setattr("cellguard.methods.perturb.Watch", lambda **more: Watch(programs=0, **more))
+    monkeypatch.setattr("cellguard.methods.perturbation.Watch", lambda **more: Watch(programs=0, **more))
     done = run(job(folder, table("t", ["region"])))
     assert (done.verdict.kind, done.release is not None, done.summary["released"]) == (
         "not proven",
@@ -378,13 +378,13 @@ def test_digests_are_those_of_what_was_read(folder, monkeypatch):
     done = run(job(folder, table("t", ["region"])))
     assert done.summary["inputs"]
     source = folder / next(name for name in done.summary["inputs"] if name.endswith(".csv"))
-    read = respondents.read_records
+    read = job_respondents.read_records
 
     def meddle(whole):
         found = read(whole)
         source.write_text(source.read_text() + "\n")
         return found
 
-    monkeypatch.setattr(respondents, "read_records", meddle)
+    monkeypatch.setattr(job_respondents, "read_records", meddle)
     with pytest.raises(InputError, match="changed while it was read"):
         run(job(folder, table("t", ["region"])))

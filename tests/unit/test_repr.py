@@ -17,11 +17,11 @@ DATA = {
 
 def values():
     firms = cg.records(DATA, by=["region"], values=["x"])
-    facts = cg.PPercent(10).facts + cg.MinFrequency(3).facts
-    (table,) = cg.tabulate(firms, cg.Wanted({"region": cg.flat(["N", "S", "W"])}, "x", facts=facts))
-    findings = cg.assess(table, [cg.PPercent(10), cg.MinFrequency(3)])
+    rules = [cg.PPercent(10), cg.MinFrequency(3)]
+    table = cg.tabulate(firms, by=["region"], value="x", rules=rules)
+    findings = cg.assess(table, rules)
     needs = cg.require(findings)
-    found = cg.suppress(needs, needs.tables.value)
+    found = cg.suppress(needs)
     audit = cg.audit(needs, found.pattern)
     job = None
     assessment = Assessment(job, findings, needs, {})

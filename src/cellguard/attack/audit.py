@@ -5,26 +5,41 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from cellguard.attack.intervals import exact_moves
 from cellguard.attack.verdict import Verdict, decide
+from cellguard.errors import InputError
 from cellguard.moves.problem import Grains, Problem, grains_of, pose
 from cellguard.protection import Requirements
-from cellguard.table.pattern import Pattern
+from cellguard.table.arrow import Streams, of_all, of_table
+from cellguard.table.pattern import Pattern, Release, release
 from cellguard.types import UNWATCHED, BoolArray, FloatArray, LongArray, Run
 from cellguard.world.complete import MANY_CROSSING
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(Streams):
     """What an attacker who knows every published cell, all relations and the bounds can work out.
 
     ``lower`` and ``upper`` hold, one entry per distinct cell, bounds of the attacker's interval; ``exact`` tells for
     which cells both are its true ends. Published cells have their value at both ends.
+
+    It speaks Arrow, as a whole (with a column ``table``; all tables must have the same dimensions) or, by `rows`, table
+    by table: dimension columns, ``value``, ``status``, ``failing``, ``undecided``, ``lower``, ``upper``. Confidential.
+
+    >>> import cellguard as cg, pyarrow as pa
+    >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
+    >>> needs = cg.require(cg.assess(t, cg.MinFrequency(3)))
+    >>> judged = cg.audit(needs, cg.suppress(needs).pattern)
+    >>> judged.verdict, pa.table(judged)["status"].to_pylist()
+    ('safe', ['published', 'primary', 'secondary'])
     """
 
     needs: Requirements
@@ -54,6 +69,25 @@ class Audit:
         """The exact values of the cells of the world, as counted in grains; the distinct cells come first."""
         return self.grains.exact()
 
+    def release(self) -> Release:
+        """Return what may be published; raise `InputError` unless the verdict is safe."""
+        if self.verdict != "safe":
+            raise InputError(f"nothing is released: the audit's verdict is {self.verdict}")
+        return release(self.pattern, self.values)
+
+    def rows(self, name: str) -> pa.Table:
+        """Return one row per cell of one table; see the class. Confidential."""
+        names = [table.name for table in self.needs.tables.tables]
+        table, number = self.needs.tables[name], names.index(name)
+        cells = self.needs.tables.cells_of[number]
+        columns = {"value": table.value, "status": self.pattern.status(number).tolist()}
+        about = {"failing": self.failing, "undecided": self.undecided, "lower": self.lower, "upper": self.upper}
+        return of_table(table, columns | {name: column[cells] for name, column in about.items()})
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows of all tables, with a column ``table`` in front. Confidential."""
+        return of_all({table.name: self.rows(table.name) for table in self.needs.tables.tables})
+
     def in_grains(self, amounts: LongArray) -> list[Decimal]:
         """Return whole numbers of grains, one per distinct cell, as exact decimals."""
         decimals = self.grains.decimals[: len(amounts)].tolist()
@@ -68,9 +102,11 @@ def audit(
     intervals: bool = False,
     run: Run = UNWATCHED,
 ) -> Audit:
-    """Attack a pattern. ``known`` are sums of cells that the attacker has from elsewhere, one row each.
+    """Attack a pattern as an outsider would who has all published cells and knows how the tables hang together.
 
-    With ``intervals`` the exact interval of every unknown cell is worked out, not only what the verdict needs.
+    ``known`` are sums of cells that the attacker has from elsewhere, one row each. With ``intervals`` the exact
+    interval of every unknown cell is worked out, not only what the verdict needs. ``threads`` work at the same time;
+    ``tell`` hears of progress. What is not proven safe is unsafe or undecided; nothing raises for being so.
 
     >>> from cellguard.rules.assess import assess
     >>> from cellguard.rules.simple import MinFrequency

@@ -51,7 +51,7 @@ def show(folder: Path, table: str | None, internal: bool, where: tuple[str, ...]
 def diff(first: Path, second: Path, as_json: bool) -> None:
     """Compare the patterns of two output folders: which cells changed their status."""
     from cellguard.job import diff_folders
-    from cellguard.methods.words import counted
+    from cellguard.methods.screens import counted
     from cellguard.protect.method import Board
 
     found = diff_folders(first, second)
@@ -110,14 +110,14 @@ def audit(path: Path | None, as_json: bool, quiet: bool, **options: Any) -> None
     The attacker knows every published cell, all relations and the bounds. Exit status 1 if a cell is not protected.
     Of a table made elsewhere the hidden values may not be known; then the audit tells which are disclosed exactly.
     """
-    from cellguard.cli.audit import run_audit
+    from cellguard.cli.auditing import run_audit
 
     with progress(as_json or quiet) as tell:
         attacked = run_audit(path, tell=tell, **options)
     if as_json:
         click.echo(json.dumps(attacked.summary, indent=2))
     elif not quiet:
-        from cellguard.methods.words import audit_words
+        from cellguard.methods.screens import audit_words
 
         show_screen(audit_words(attacked.summary, attacked.written, cured=attacked.safe))
     sys.exit(0 if attacked.safe else 1)

@@ -9,13 +9,13 @@ import click
 
 MESSAGE = "Compiling, once after installation; this takes some seconds. Later runs start at once."
 _PACKAGE = Path(__file__).parent.parent
-_MODULES = {"perturb": "contributors"}  # by command, a module whose kernels it always runs
+_MODULES = {"perturb": "peeling_kernel"}  # by command, a module whose kernels it always runs
 
 
 def is_cold() -> bool:
     """Tell whether no compiled kernel of the command that runs is stored yet where numba keeps them."""
     context = click.get_current_context(silent=True)
-    module = _MODULES.get(context.info_name or "" if context else "", "kernel")
+    module = _MODULES.get(context.info_name or "" if context else "", "tabulate_kernel")
     given = os.environ.get("NUMBA_CACHE_DIR")
     folder = Path(given) if given else _PACKAGE
     if not given and not os.access(_PACKAGE / "table", os.W_OK):

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from cellguard.cli.init_records import TOTALS, column_key, dimension_names, draft_records_job, look_at, looks_like_cells
-from cellguard.cli.words import in_comment, text_of
+from cellguard.cli.yaml_words import in_comment, text_of
 from cellguard.errors import InputError
 from cellguard.spec.names import plain_name
 from cellguard.table.facts import FloatArray

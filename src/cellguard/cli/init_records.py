@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from cellguard.cli.words import in_comment, text_of
+from cellguard.cli.yaml_words import in_comment, text_of
 from cellguard.errors import InputError
 from cellguard.microdata.sources import Opened, open_records, quoted
 from cellguard.spec.names import collision_fault, dimension_fault, plain_name

@@ -42,7 +42,7 @@ def assess(job: Path, listed: Path | None, accept_no_rules: bool, force: bool, a
     from cellguard.files.findings import findings_csv
     from cellguard.files.write import check_file, write_text
     from cellguard.job import assess_job
-    from cellguard.methods.words import assessed_words
+    from cellguard.methods.screens import assessed_words
     from cellguard.spec.jobfile import Job
 
     if listed:

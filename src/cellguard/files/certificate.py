@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import scipy.sparse as sp
 
 from cellguard.attack.audit import Audit
-from cellguard.attack.certificate import Witnesses, witnesses
-from cellguard.files.world import stated_between, write_world
+from cellguard.attack.witnesses import Witnesses, witnesses
+from cellguard.files.stored_world import stated_between, write_world
 from cellguard.files.write import plain_number, write_json
 from cellguard.moves.problem import Grains
 from cellguard.protect.outcome import Outcome

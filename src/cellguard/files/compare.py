@@ -18,7 +18,7 @@ import scipy.sparse as sp
 import yaml
 
 from cellguard.errors import InputError, listing
-from cellguard.files.cells import facts_of
+from cellguard.files.cell_tables import facts_of
 from cellguard.files.certificate import about_inputs
 from cellguard.files.folder import hierarchies_text
 from cellguard.moves.problem import listed_grains

@@ -21,7 +21,7 @@ from cellguard.errors import CellguardError, InputError, MissingExtra, NotProtec
 from cellguard.files import layout
 from cellguard.files.formats import write_formats
 from cellguard.files.guard import unguarded, written_codes
-from cellguard.files.stored import Stored, rebuild
+from cellguard.files.rebuilt import Stored, rebuild
 from cellguard.files.write import csv_text, whole_folder, write_json
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.outcome import Outcome

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cellguard.errors import JobError
-from cellguard.files.records import column_of
+from cellguard.files.job_records import column_of
 from cellguard.spec.jobfile import Job
 from cellguard.spec.specs import CellsSpec, DimensionSpec, TableSpec
 

@@ -10,8 +10,8 @@ from cellguard.errors import HierarchyError
 from cellguard.hierarchy.edges import Edge
 from cellguard.hierarchy.hierarchy import NOTHING, Hierarchy, grow
 from cellguard.hierarchy.hush import named
+from cellguard.hierarchy.making import TOTAL as TOTAL
 
-TOTAL = "Total"
 _FEW = 5
 
 

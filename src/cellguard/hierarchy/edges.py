@@ -28,7 +28,7 @@ class Edge(NamedTuple):
     hushed: bool = False
 
     @property
-    def at(self) -> str:
+    def start(self) -> str:
         """The beginning of a message about it."""
         return f"{self.where}: " if self.where else ""
 
@@ -52,18 +52,18 @@ def second_mention(first: Edge, second: Edge) -> HierarchyError:
     """Return the error about a code that comes twice."""
     code = f"the code {second.name}".rstrip()
     if first.parent == second.parent:
-        return HierarchyError(f"{second.at}{code} is a duplicate{first.see}; list it once")
+        return HierarchyError(f"{second.start}{code} is a duplicate{first.see}; list it once")
     return HierarchyError(
-        f"{second.at}{code} has two parents: {second.above or 'one'} here and {first.above or 'another'}{first.see}; "
-        "give each code one parent (a second grouping goes into `also`)"
+        f"{second.start}{code} has two parents: {second.above or 'one'} here and {first.above or 'another'}"
+        f"{first.see}; give each code one parent (a second grouping goes into `also`)"
     )
 
 
 def two_totals(first: Edge, second: Edge) -> HierarchyError:
     """Return the error about two codes without a parent."""
     return HierarchyError(
-        f"{second.at}{second.name or 'the code'} has a blank parent, and so has {first.name or 'another'}{first.see}; "
-        "a hierarchy has one total"
+        f"{second.start}{second.name or 'the code'} has a blank parent, and so has {first.name or 'another'}"
+        f"{first.see}; a hierarchy has one total"
     )
 
 
@@ -71,17 +71,17 @@ def unknown_parent(strange: Sequence[Edge], seen: Mapping[str, Edge]) -> Hierarc
     """Return the error about the first edge whose parent is no code."""
     edge = strange[0]
     if edge.where and len(strange) > _FEW and 2 * len(strange) > len(seen):
-        many = f"{len(strange)} of {len(seen)} codes have such parents; is it the right file?"
-        return HierarchyError(f"{edge.at}the parent of the code is not a code of the hierarchy; {many}")
+        share = f"{len(strange)} of {len(seen)} codes have such parents; is it the right file?"
+        return HierarchyError(f"{edge.start}the parent of the code is not a code of the hierarchy; {share}")
     near = did_you_mean(edge.parent, [code for code in seen if not is_number(code)])
     parent = f"the parent {edge.above}".rstrip()
-    return HierarchyError(f"{edge.at}{parent} of {edge.name or 'the code'} is not a code of the hierarchy{near}")
+    return HierarchyError(f"{edge.start}{parent} of {edge.name or 'the code'} is not a code of the hierarchy{near}")
 
 
 def cycle(loop: Sequence[Edge]) -> HierarchyError:
     """Return the error about codes that stand under each other."""
     names = " under ".join(edge.name or "a number" for edge in (*loop, loop[0]))
-    return HierarchyError(f"{loop[0].at}the codes {names} form a cycle; one of them must have another parent")
+    return HierarchyError(f"{loop[0].start}the codes {names} form a cycle; one of them must have another parent")
 
 
 def source_of(edges: Iterable[Edge]) -> str:

@@ -7,38 +7,41 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from cellguard.errors import HierarchyError, did_you_mean, listing
 from cellguard.hierarchy.edges import Edge, cycle, second_mention, source_of, two_totals, unknown_parent
-
-IntArray = npt.NDArray[np.int32]
-NOTHING: Mapping[str, str] = {}
+from cellguard.hierarchy.making import NOTHING as NOTHING
+from cellguard.hierarchy.making import Making
+from cellguard.types import IntArray as IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Hierarchy:
+class Hierarchy(Making):
     """Codes in a tree, parents before children; the total is the first code.
 
     ``parent`` holds for each code the position of its parent, -1 for the total. ``labels`` are for people. ``merged``
-    and ``cut`` remember what a recoding took away: for each old code the code that now stands for it. The codes of a
-    ``hushed`` hierarchy were taken from a column that may hold values, so messages do not show them.
+    and ``cut_off`` remember what a recoding took away: for each old code the code that now stands for it. The codes of
+    a ``hushed`` hierarchy were taken from a column that may hold values, so messages do not show them.
 
-    >>> from cellguard.hierarchy.build import from_parents
-    >>> region = from_parents([("Total", ""), ("North", "Total"), ("South", "Total"), ("N1", "North"), ("N2", "North")])
+    It is made from lists (`flat`, `from_levels`, `from_parents`, `by_digits`) or files (`read_levels`, `read_parents`,
+    `read_hrc`), and made coarser by `merge`, `cut` and `to_level`. Whatever is no tree under one total raises
+    `HierarchyError` (an `InputError`), with the line of the file.
+
+    >>> import cellguard as cg
+    >>> region = cg.Hierarchy.from_levels([("North", "N1"), ("North", "N2"), ("South", "South")])
     >>> region.codes
     ('Total', 'North', 'N1', 'N2', 'South')
     >>> region.level.tolist()
     [0, 1, 2, 2, 1]
-    >>> region.leaves
-    ('N1', 'N2', 'South')
+    >>> region.leaves, region.to_level(1).codes
+    (('N1', 'N2', 'South'), ('Total', 'North', 'South'))
     """
 
     codes: tuple[str, ...]
     parent: IntArray
     labels: Mapping[str, str] = field(default_factory=dict)
     merged: Mapping[str, str] = field(default_factory=dict)
-    cut: Mapping[str, str] = field(default_factory=dict)
+    cut_off: Mapping[str, str] = field(default_factory=dict)
     hushed: bool = False
 
     @property
@@ -103,7 +106,7 @@ def grow(edges: Iterable[Edge], *, labels: Mapping[str, str] = NOTHING) -> Hiera
     seen: dict[str, Edge] = {}
     for edge in edges:
         if not edge.code:
-            raise HierarchyError(f"{edge.at}a code is blank; give every row a code")
+            raise HierarchyError(f"{edge.start}a code is blank; give every row a code")
         if edge.code in seen:
             raise second_mention(seen[edge.code], edge)
         seen[edge.code] = edge
@@ -154,10 +157,9 @@ class Dimension:
     The codes are those of the main hierarchy and then those that only the other groupings have. A code that stands in
     two hierarchies is one code, so it must mean the same leaves in both.
 
-    >>> from cellguard.hierarchy.build import flat, from_parents
-    >>> coast = from_parents([("Total", ""), ("sea", "Total"), ("inland", "Total"),
-    ...                       ("a", "sea"), ("b", "inland"), ("c", "inland")])
-    >>> Dimension("region", flat(["a", "b", "c"]), coast).codes
+    >>> import cellguard as cg
+    >>> coast = cg.Hierarchy.from_levels([("sea", "a"), ("inland", "b"), ("inland", "c")])
+    >>> cg.Dimension("region", cg.Hierarchy.flat(["a", "b", "c"]), coast).codes
     ('Total', 'a', 'b', 'c', 'sea', 'inland')
     """
 
@@ -195,13 +197,13 @@ class Dimension:
     @cached_property
     def parents(self) -> tuple[IntArray, ...]:
         """For each hierarchy the position of each code's parent: -1 for the total, -2 for codes it does not have."""
-        found = []
+        parents = []
         for h in self.hierarchies:
-            at = np.array([self.position[code] for code in h.codes], np.int32)
+            own = np.array([self.position[code] for code in h.codes], np.int32)
             parent = np.full(len(self.codes), -2, np.int32)
-            parent[at] = np.where(h.parent < 0, -1, at[h.parent])
-            found.append(parent)
-        return tuple(found)
+            parent[own] = np.where(h.parent < 0, -1, own[h.parent])
+            parents.append(parent)
+        return tuple(parents)
 
     @cached_property
     def level(self) -> IntArray:

@@ -38,9 +38,9 @@ def merge(hierarchy: Hierarchy, groups: Mapping[str, Sequence[str]]) -> Hierarch
         edges.setdefault(new, Edge(new, into.get(parent, parent)))
     gone = {old: new for old, new in into.items() if old != new}
     before = {old: into.get(new, new) for old, new in hierarchy.merged.items()}
-    cut_off = {old: into.get(stump, stump) for old, stump in hierarchy.cut.items()}
+    cut_off = {old: into.get(stump, stump) for old, stump in hierarchy.cut_off.items()}
     grown = grow(edges.values(), labels=hierarchy.labels)
-    return replace(grown, merged={**before, **gone}, cut=cut_off, hushed=hierarchy.hushed)
+    return replace(grown, merged={**before, **gone}, cut_off=cut_off, hushed=hierarchy.hushed)
 
 
 def cut(hierarchy: Hierarchy, codes: Iterable[str]) -> Hierarchy:
@@ -48,7 +48,7 @@ def cut(hierarchy: Hierarchy, codes: Iterable[str]) -> Hierarchy:
 
     >>> from cellguard.hierarchy.build import from_levels
     >>> h = cut(from_levels([("A", "A1"), ("A", "A2"), ("B", "B1")]), ["A"])
-    >>> h.codes, h.cut
+    >>> h.codes, h.cut_off
     (('Total', 'A', 'B', 'B1'), {'A1': 'A', 'A2': 'A'})
     """
     stump = {hierarchy.codes[hierarchy.at(code)]: code for code in codes}
@@ -61,7 +61,7 @@ def cut(hierarchy: Hierarchy, codes: Iterable[str]) -> Hierarchy:
     return replace(
         grow(kept, labels=hierarchy.labels),
         merged=hierarchy.merged,
-        cut={**hierarchy.cut, **gone},
+        cut_off={**hierarchy.cut_off, **gone},
         hushed=hierarchy.hushed,
     )
 

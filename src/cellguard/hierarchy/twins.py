@@ -27,14 +27,14 @@ def twin_note(column: str, codes: Collection[str], rows: int) -> list[str]:
     >>> twin_note("region", ["S", "S "], rows=9)
     ["column 'region': 'S' and 'S ' are different codes; if they mean the same, correct the data"]
     """
-    found = twins(codes)
-    if not found:
+    pairs = twins(codes)
+    if not pairs:
         return []
-    if may_be_values(codes, rows) or any(map(is_number, (code for pair in found for code in pair))):
+    if may_be_values(codes, rows) or any(map(is_number, (code for pair in pairs for code in pair))):
         return [
-            f"column {column!r}: {len(found)} pairs of codes differ only in blanks at their ends or in capital "
+            f"column {column!r}: {len(pairs)} pairs of codes differ only in blanks at their ends or in capital "
             "letters; if they mean the same, correct the data"
         ]
-    shown = ", ".join(f"{old!r} and {new!r}" for old, new in found[:_SHOWN])
-    more = f" and {len(found) - _SHOWN} more pairs" if len(found) > _SHOWN else ""
+    shown = ", ".join(f"{old!r} and {new!r}" for old, new in pairs[:_SHOWN])
+    more = f" and {len(pairs) - _SHOWN} more pairs" if len(pairs) > _SHOWN else ""
     return [f"column {column!r}: {shown}{more} are different codes; if they mean the same, correct the data"]

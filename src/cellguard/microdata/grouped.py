@@ -49,6 +49,10 @@ class Grouped:
     has_requests whether it is known who asks for protection
     notes       what a statistician should know of the reading: records dropped, and the like
     name        the file that the records are from, or what they are called, for messages
+
+    >>> import cellguard as cg
+    >>> cg.records({"region": ["N", "N", "S"], "x": [5, 2, 1]}, by=["region"], values=["x"])
+    <Grouped: 3 rows of 3 holdings by region, values x>
     """
 
     columns: tuple[str, ...]

@@ -32,6 +32,17 @@ class Outcome(Generic[P]):
         How long each step took.
     made
         When the run ended.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import cellguard as cg
+    >>> table = {"name": "t", "by": ["region"], "value": "x", "rules": [{"min_frequency": 3}],
+    ...          "cells": {"source": "t.csv", "count": "n"}}
+    >>> with tempfile.TemporaryDirectory() as here:
+    ...     _ = Path(here, "t.csv").write_text("region,x,n\\nTotal,100,19\\nN,20,1\\nS,50,9\\nW,30,9\\n")
+    ...     outcome = cg.run(cg.Job.parse({"version": 1, "tables": [table]}, folder=here))
+    >>> outcome.verdict.kind, outcome.summary["set"]["secondary"]
+    ('safe', 1)
     """
 
     method: Method[Any, Any]

@@ -10,11 +10,8 @@ import numpy.typing as npt
 from cellguard.attack.audit import Audit
 from cellguard.results.proven import Intervals
 from cellguard.rules.assess import TableFindings
-from cellguard.rules.linear import PPercent, PriorPosterior
-from cellguard.rules.rule import Rule, occupied
-from cellguard.rules.simple import MinFrequency
+from cellguard.rules.rule import occupied
 from cellguard.table.facts import BoolArray, FloatArray
-from cellguard.table.table import Table
 
 
 def margins(audit: Audit, intervals: Intervals) -> FloatArray:
@@ -27,7 +24,7 @@ def margins(audit: Audit, intervals: Intervals) -> FloatArray:
     >>> t = cg.cells({"r": ["Total", "N", "S", "W"], "x": [100, 20, 50, 30], "n": [19, 1, 9, 9]},
     ...              by=["r"], value="x", count="n")
     >>> needs = cg.require(cg.assess(t, [cg.MinFrequency(3)]))
-    >>> done = cg.audit(needs, cg.suppress(needs, t.value).pattern, intervals=True)
+    >>> done = cg.audit(needs, cg.suppress(needs).pattern, intervals=True)
     >>> margins(done, exact_intervals(done)).tolist()
     [inf, 10.0, inf, inf]
     """
@@ -79,15 +76,7 @@ def nearly_unsafe(findings: TableFindings, published: BoolArray, most: int = 3) 
     ):
         figure = rule.measure(table.facts)
         cells = np.flatnonzero(open_ & ~unsafe & np.isfinite(figure) & np.isfinite(sensitivity))
-        scale = np.maximum(np.abs(_scale(rule, table)[cells]), 1e-9)
+        scale = np.maximum(np.abs(rule.scale(table.facts)[cells]), 1e-9)
         order = np.argsort(-sensitivity[cells] / scale, kind="stable")[:most]
-        counted = isinstance(rule, MinFrequency)
-        found += [NearRule(int(c), number, float(figure[c]), counted) for c in cells[order]]
+        found += [NearRule(int(c), number, float(figure[c]), rule.counted) for c in cells[order]]
     return found
-
-
-def _scale(rule: Rule, table: Table) -> FloatArray:
-    """Return what a rule's figure is a share of: nothing for a count, the largest contribution, or the value."""
-    if isinstance(rule, MinFrequency):
-        return np.ones(len(table))
-    return table.facts.top(1) if isinstance(rule, PPercent | PriorPosterior) else table.value

@@ -34,7 +34,14 @@ def heat_map(pattern: Pattern, table: str | None = None, *, where: Mapping[str, 
     """Draw a table: the darker a cell, the larger its value; primary cells have a disc, secondary ones a ring.
 
     Rows are the first dimension and columns the second; ``where`` gives the codes of the others (their totals unless
-    said otherwise). Empty combinations are white.
+    said otherwise). Empty combinations are white. Confidential. Raises `InputError` for an unknown table, dimension or
+    code.
+
+    >>> import cellguard as cg
+    >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
+    >>> needs = cg.require(cg.assess(t, cg.MinFrequency(3)))
+    >>> type(cg.heat_map(cg.suppress(needs).pattern)).__name__
+    'Figure'
     """
     number = _number(pattern, table)
     here = pattern.tables.tables[number]
@@ -72,7 +79,13 @@ def interval_plot(audit: Audit, table: str | None = None, *, most: int = 40) -> 
 
     A thin line is the attacker's interval, a thick one what the cell needs, an arrow means that there is no end or that
     it is further away. The cells with the narrowest intervals are shown. The audit must have worked out exact
-    intervals: ``audit(needs, pattern, intervals=True)``.
+    intervals: ``audit(needs, pattern, intervals=True)``, else `InputError` is raised. Confidential.
+
+    >>> import cellguard as cg
+    >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
+    >>> needs = cg.require(cg.assess(t, cg.MinFrequency(3)))
+    >>> type(cg.interval_plot(cg.audit(needs, cg.suppress(needs).pattern, intervals=True))).__name__
+    'Figure'
     """
     if not audit.exact.all():
         raise InputError("the exact intervals are not there; audit with intervals=True")
@@ -115,7 +128,16 @@ def _draw_interval(axes: Axes, y: int, audit: Audit, cell: int, value: float) ->
 
 
 def loss_by_level(pattern: Pattern, table: str | None = None) -> Figure:
-    """Draw for each combination of levels which share of its cells, and of its value, is hidden."""
+    """Draw for each combination of levels which share of its cells, and of its value, is hidden.
+
+    Confidential. Raises `InputError` for an unknown ``table``; the first one is drawn unless said otherwise.
+
+    >>> import cellguard as cg
+    >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
+    >>> needs = cg.require(cg.assess(t, cg.MinFrequency(3)))
+    >>> type(cg.loss_by_level(cg.suppress(needs).pattern)).__name__
+    'Figure'
+    """
     number = _number(pattern, table)
     here = pattern.tables.tables[number]
     losses = losses_by_level(pattern, number)[::-1]

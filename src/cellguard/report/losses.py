@@ -45,7 +45,7 @@ def losses_by_level(pattern: Pattern, number: int) -> list[LevelLoss]:
     >>> t = cg.cells({"r": ["Total", "N", "S", "W"], "x": [100, 20, 50, 30], "n": [19, 1, 9, 9]},
     ...              by=["r"], value="x", count="n")
     >>> needs = cg.require(cg.assess(t, [cg.MinFrequency(3)]))
-    >>> [(row.level, row.cells, row.hidden_value) for row in losses_by_level(cg.suppress(needs, t.value).pattern, 0)]
+    >>> [(row.level, row.cells, row.hidden_value) for row in losses_by_level(cg.suppress(needs).pattern, 0)]
     [((0,), 1, 0.0), ((1,), 3, 50.0)]
     """
     table, cells = pattern.tables.tables[number], pattern.tables.cells_of[number]

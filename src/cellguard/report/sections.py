@@ -12,7 +12,7 @@ from cellguard.protect.outcome import Outcome
 from cellguard.report.edge import margins, nearly_unsafe, points, tightest
 from cellguard.report.losses import LevelLoss, dearest, level_name, losses_by_level
 from cellguard.report.section import Section
-from cellguard.report.words import many, number, promise_of_counts, rule_in_words, share
+from cellguard.report.words import many, number, promise_of_counts, share
 from cellguard.results.proven import Proven, name_cell
 from cellguard.table.apriori import STATES, State
 from cellguard.table.pattern import STATUS
@@ -36,7 +36,7 @@ def protected(outcome: Outcome[Proven]) -> Section:
                 "promise": promise_of_counts(here.rules) if table.is_count else "",
                 "zeros": "are public zeros" if table.zeros == "known" else "may be hidden",
                 "rules": [
-                    (str(rule), rule_in_words(rule), many(int((unsafe & here.primary).sum()), "cell"))
+                    (str(rule), rule.words(), many(int((unsafe & here.primary).sum()), "cell"))
                     for rule, unsafe in zip(here.rules, here.unsafe, strict=True)
                 ],
                 "cost": _spell(told.get(table.name, {}).get("protect", {}).get("cost", "")),

@@ -1,4 +1,4 @@
-"""Numbers, rules and shares as people write them."""
+"""Numbers, promises and shares as people write them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from cellguard.rules.linear import Dominance, PPercent, PriorPosterior
-from cellguard.rules.rule import All, Rule, parts
-from cellguard.rules.simple import Given, MaxShare, MinFrequency, Request
+from cellguard.rules.rule import Rule, parts
 
 
 def number(value: float, decimals: int = 0) -> str:
@@ -71,42 +69,14 @@ def seconds(amount: float) -> str:
     return f"{amount:.1f} s" if amount < 120 else f"{amount // 60:.0f} min {amount % 60:.0f} s"
 
 
-def rule_in_words(rule: Rule) -> str:
-    """Say when a rule calls a cell unsafe; a rule without words of its own by its name.
-
-    >>> rule_in_words(PPercent(10))
-    'the runner-up can estimate the largest respondent to within 10 %'
-    """
-    match rule:
-        case All(rules=rules):
-            return ", and ".join(rule_in_words(part) for part in rules)
-        case MinFrequency(n=n, inclusive=inclusive):
-            return f"{n} or fewer respondents" if inclusive else f"fewer than {n} respondents"
-        case Dominance(n=n, k=k):
-            return f"the {n} largest respondents make up more than {k:g} % of the value"
-        case MaxShare(k=k):
-            return f"the largest respondent makes up more than {k:g} % of the value"
-        case PPercent(p=p, coalition=1):
-            return f"the runner-up can estimate the largest respondent to within {p:g} %"
-        case PPercent(p=p, coalition=coalition):
-            return f"the {coalition} next largest together can estimate the largest respondent to within {p:g} %"
-        case PriorPosterior(p=p, q=q):
-            return f"knowing all others to within {q:g} %, one can estimate the largest respondent to within {p:g} %"
-        case Request(k=k):
-            return f"the largest respondent asked for protection and makes up more than {k:g} % of the value"
-        case Given(column=column):
-            return f"marked in the column {column}"
-        case _:
-            return str(rule)
-
-
 def promise_of_counts(rules: Iterable[Rule]) -> str:
     """Say what an attacker cannot find out about the unsafe counts of a table.
 
+    >>> from cellguard.rules.simple import MinFrequency
     >>> promise_of_counts([MinFrequency(3, hide="small")])
     'nobody can tell that an unsafe count is below 3'
     """
-    enough = [p.enough for rule in rules for p in parts(rule) if isinstance(p, MinFrequency) and p.hide == "small"]
+    enough = [part.hides_below for rule in rules for part in parts(rule) if part.hides_below is not None]
     if enough:
         return f"nobody can tell that an unsafe count is below {max(enough)}"
     return "nobody can tell an unsafe count exactly; that it is small, 1 or 2, may show (hide: small hides that too)"

@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cellguard.errors import InputError, did_you_mean
 from cellguard.rules.rule import Rule, parts
-from cellguard.rules.simple import MinFrequency
 from cellguard.table.apriori import State
-from cellguard.table.facts import BoolArray, FloatArray, Mark
+from cellguard.table.arrow import Streams, of_all, of_table
+from cellguard.table.fact import Mark, Signs
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet, link
+from cellguard.types import BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, eq=False)
-class TableFindings:
+class TableFindings(Streams):
     """What the rules say of one table: for each rule and cell the sensitivity, and whether it makes the cell unsafe."""
 
     table: Table
@@ -34,8 +39,8 @@ class TableFindings:
     def primary(self) -> BoolArray:
         """The unsafe cells: some rule or the state must_suppress says so, and no waiver takes it back."""
         state = self.table.apriori
-        found = np.logical_or.reduce([*self.unsafe, state.has(State.must_suppress)])
-        return np.asarray(found & ~state.has(State.waived), bool)
+        said = np.logical_or.reduce([*self.unsafe, state.has(State.must_suppress)])
+        return np.asarray(said & ~state.has(State.waived), bool)
 
     def why(self, cell: str | Sequence[str] | int) -> list[str]:
         """Return the reasons why a cell is unsafe; none for a safe cell.
@@ -46,11 +51,11 @@ class TableFindings:
         >>> assess(t, [MinFrequency(3)])["table"].why("N")
         ['min_frequency 3']
         """
-        at = cell if isinstance(cell, int) else self.table.find(cell)
-        if not self.primary[at]:
+        number = cell if isinstance(cell, int) else self.table.find(cell)
+        if not self.primary[number]:
             return []
-        reasons = [str(rule) for rule, unsafe in zip(self.rules, self.unsafe, strict=True) if unsafe[at]]
-        return reasons + (["must_suppress"] if self.table.apriori.state[at] == State.must_suppress else [])
+        reasons = [str(rule) for rule, unsafe in zip(self.rules, self.unsafe, strict=True) if unsafe[number]]
+        return reasons + (["must_suppress"] if self.table.apriori.state[number] == State.must_suppress else [])
 
     def reasons(self) -> list[str]:
         """Return the reasons of every cell, joined with '; '."""
@@ -63,10 +68,27 @@ class TableFindings:
         texts = ["; ".join(name for i, name in enumerate(names) if p >> i & 1) for p in different.tolist()]
         return [texts[i] for i in inverse.tolist()]
 
+    def to_arrow(self) -> pa.Table:
+        """Return dimension columns, value, whether the cell is unsafe in this table, and why. Confidential."""
+        columns = {"value": self.table.value, "unsafe": self.primary, "reasons": self.reasons()}
+        return of_table(self.table, columns)
+
 
 @dataclass(frozen=True, eq=False)
-class Findings:
-    """What the rules say of a set of tables; a cell that is unsafe in one table is unsafe in all that show it."""
+class Findings(Streams):
+    """What the rules say of a set of tables; a cell that is unsafe in one table is unsafe in all that show it.
+
+    It speaks Arrow, as a whole (with a column ``table``; all tables must have the same dimensions) or table by table:
+    dimension columns, ``value``, ``unsafe`` and ``reasons``. Confidential.
+
+    >>> import cellguard as cg, pyarrow as pa
+    >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
+    >>> findings = cg.assess(t, cg.MinFrequency(3))
+    >>> findings, findings.why("N")
+    (<Findings table: 1 unsafe of 3 distinct cells>, ['min_frequency 3'])
+    >>> pa.table(findings)["reasons"].to_pylist()
+    ['', 'min_frequency 3', '']
+    """
 
     tables: TableSet
     by_table: tuple[TableFindings, ...]
@@ -90,15 +112,19 @@ class Findings:
     @cached_property
     def primary(self) -> BoolArray:
         """The unsafe ones among the distinct cells."""
-        found = np.zeros(len(self.tables), bool)
+        primary = np.zeros(len(self.tables), bool)
         for findings, cells in zip(self.by_table, self.tables.cells_of, strict=True):
-            found[cells] |= findings.primary
-        return found
+            primary[cells] |= findings.primary
+        return primary
 
     def shown_primary(self, name: str) -> BoolArray:
         """Tell which cells of one table are unsafe, be it only because another table of the set says so."""
-        at = [t.name for t in self.tables.tables].index(name)
-        return self.primary[self.tables.cells_of[at]]
+        number = [t.name for t in self.tables.tables].index(name)
+        return self.primary[self.tables.cells_of[number]]
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows of all tables, with a column ``table`` in front. Confidential."""
+        return of_all({findings.table.name: findings.to_arrow() for findings in self.by_table})
 
     def why(self, cell: str | Sequence[str]) -> list[str]:
         """Return the reasons of a cell of the first table that has it, as `TableFindings.why`."""
@@ -112,7 +138,13 @@ class Findings:
 
 
 def assess(tables: Table | TableSet, rules: Rule | Sequence[Rule] | Mapping[str, Rule | Sequence[Rule]]) -> Findings:
-    """Apply sensitivity rules: one or a list for all tables, or one list a table name.
+    """Apply sensitivity rules: tell which cells are unsafe, and why.
+
+    ``rules`` are one rule or a list of them for all tables, or a mapping from each table's name to its own; a cell is
+    unsafe if any of them says so. ``[]`` applies none, and must be said.
+
+    Raises `InputError` if a table lacks a fact that a rule looks at, has no rules, or has negative values under a rule
+    that makes no sense for them, or if an unsafe cell must be published.
 
     >>> from cellguard.rules.linear import PPercent
     >>> from cellguard.table.read import cells
@@ -135,11 +167,11 @@ def assess(tables: Table | TableSet, rules: Rule | Sequence[Rule] | Mapping[str,
 
 def _listed(rules: Rule | Sequence[Rule]) -> tuple[Rule, ...]:
     """Return one rule or several as a tuple; anything else is refused."""
-    found = tuple(rules) if isinstance(rules, Sequence) else (rules,)
-    for rule in found:
+    listed = tuple(rules) if isinstance(rules, Sequence) else (rules,)
+    for rule in listed:
         if isinstance(rule, type) or not hasattr(rule, "sensitivity"):
             raise InputError("rules must be values such as PPercent(10), or a list of them")
-    return found
+    return listed
 
 
 def _missing(table: Table, rule: Rule) -> str | None:
@@ -148,8 +180,8 @@ def _missing(table: Table, rule: Rule) -> str | None:
     only_marks = table.facts.missing(fact for fact in rule.facts if isinstance(fact, Mark))
     if missing and table.origin == "records" and not only_marks:
         return (
-            "facts that the table was made without; give the facts of all its rules when you make it from records: "
-            "Wanted(..., facts=(*rule.facts, *other.facts))"
+            "facts that the table was made without; name all its rules when you make it from records: "
+            "tabulate(..., rules=[...])"
         )
     return missing
 
@@ -161,7 +193,7 @@ def _assess_table(table: Table, rules: tuple[Rule, ...]) -> TableFindings:
             raise InputError(f"table {table.name!r}: the rule {rule} needs {missing}")
         if rule.nonnegative:
             _refuse_negative(table, rule)
-        if not table.is_count and any(isinstance(p, MinFrequency) and p.hide == "small" for p in parts(rule)):
+        if not table.is_count and any(part.hides_below is not None for part in parts(rule)):
             raise InputError(
                 f"table {table.name!r}: `hide: small` of {rule} is for tables of counts, which this one is not; leave "
                 "it out: sums are protected by a percentage of their value (`protection_percent`)"
@@ -178,8 +210,8 @@ def _refuse_negative(table: Table, rule: Rule) -> None:
     negative = table.value < 0
     if table.facts.tops is not None:
         negative = negative | (table.facts.tops < 0).any(axis=1)
-    if table.facts.negative is not None:
-        negative = negative | (table.facts.negative < 0)
+    if Signs() in table.facts:
+        negative = negative | (table.facts[Signs()] < 0).any(axis=1)
     if negative.any():
         cell = int(np.flatnonzero(negative)[0])
         where = f"{table.place.name}, column {table.response!r}" if table.origin == "records" else table.where(cell)

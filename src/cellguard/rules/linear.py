@@ -7,7 +7,7 @@ Adding u to the tail lowers S by -tail * u, which gives the upper protection lev
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
@@ -15,18 +15,18 @@ from math import ceil
 import numpy as np
 
 from cellguard.errors import InputError
-from cellguard.rules.rule import PROTECTION_PERCENT, above, check_whole, options, percent
-from cellguard.table.facts import BoolArray, Fact, Facts, FloatArray, Top, Total, Unwaived
+from cellguard.rules.rule import Formula, Percent, Rule, above, check_whole, options, percent, register
+from cellguard.table.fact import Fact, Top, Total, Unwaived
+from cellguard.table.facts import Facts
+from cellguard.types import BoolArray, FloatArray
 
 
-class _Linear(ABC):
+class _Linear(Rule):
     """What rules with linear weights share."""
 
     __slots__ = ()
-    inclusive: bool
     zero_unsafe: bool
     nonnegative = True
-    protection_percent = PROTECTION_PERCENT
 
     @property
     @abstractmethod
@@ -54,8 +54,8 @@ class _Linear(ABC):
         """Tell where S > 0; a total of 0 discloses no share, so it is unsafe only if ``zero_unsafe``."""
         zero = cells.basis == 0
         respondents = zero if cells.count is None else zero & (cells.count > 0)
-        found = above(self.sensitivity(cells), cells, self.inclusive) & ~zero
-        return found | respondents if self.zero_unsafe else found
+        concentrated = above(self.sensitivity(cells), cells, self.inclusive) & ~zero
+        return concentrated | respondents if self.zero_unsafe else concentrated
 
     def upper(self, cells: Facts) -> FloatArray:
         """Return the upper protection level S / -tail (Handbook, table 4.6); NaN if the tail weighs nothing.
@@ -67,6 +67,7 @@ class _Linear(ABC):
         return self.sensitivity(cells) / -self.tail * cells.scale
 
 
+@register("dominance", Formula("x1 + ... + xn > k/100 X", "the n largest", "100/k (x1 + ... + xn) - X"))
 @dataclass(frozen=True, slots=True)
 class Dominance(_Linear):
     """(n, k): unsafe if the ``n`` largest contributions exceed ``k`` percent of the total.
@@ -77,7 +78,7 @@ class Dominance(_Linear):
     """
 
     n: int
-    k: float
+    k: Percent
     inclusive: bool = False
     zero_unsafe: bool = False
 
@@ -88,6 +89,10 @@ class Dominance(_Linear):
 
     def __str__(self) -> str:
         return f"dominance ({self.n}, {percent(self.k)})" + options(self.inclusive, self.zero_unsafe)
+
+    def words(self) -> str:
+        """Say how large a share is too large."""
+        return f"the {self.n} largest respondents make up more than {percent(self.k)} % of the value"
 
     @property
     def prefix(self) -> tuple[float, ...]:
@@ -133,20 +138,25 @@ class _Estimate(_Linear):
         victim, rest = self._estimate(cells)
         return np.where(np.isnan(victim), -np.inf, self.prefix[0] * np.nan_to_num(victim) + self.tail * rest)
 
+    def scale(self, cells: Facts) -> FloatArray:
+        """Return the largest contribution, which others estimate."""
+        return cells.top(1)
+
     def _estimate(self, cells: Facts) -> tuple[FloatArray, FloatArray]:
         """Return the victim's contribution and what is left after taking out the victim and the coalition."""
         ranks = len(self.prefix)
         rest = cells.whole(ranks) - np.sum([cells.top(rank) for rank in range(1, ranks + 1)], axis=0)
         if not self.waivers:
             return cells.top(1), rest
-        if cells.unwaived is None:
+        if Unwaived(1) not in cells:
             raise InputError("waivers: the largest contributions of those without a waiver are not known")
-        victim = cells.unwaived[:, 0]
+        victim = cells[Unwaived(1)][:, 0]
         own = np.nan_to_num(victim)
         # If others are larger, the coalition is the largest of them, and the last of the ranks is left over.
         return victim, rest + np.maximum(own, cells.top(ranks)) - own
 
 
+@register("p_percent", Formula("X - x1 - x2 < p/100 x1", "the 2 largest", "p/100 x1 - (X - x1 - x2)"))
 @dataclass(frozen=True, slots=True)
 class PPercent(_Estimate):
     """p %: unsafe if the runner-up can estimate the largest contributor to within ``p`` percent.
@@ -159,7 +169,7 @@ class PPercent(_Estimate):
     (2.1, 7.4074)
     """
 
-    p: float
+    p: Percent
     coalition: int = 1
     inclusive: bool = False
     zero_unsafe: bool = False
@@ -172,6 +182,11 @@ class PPercent(_Estimate):
 
     def __str__(self) -> str:
         return f"p_percent {percent(self.p)}" + _options(self)
+
+    def words(self) -> str:
+        """Say who can estimate whom too well."""
+        who = "the runner-up" if self.coalition == 1 else f"the {self.coalition} next largest together"
+        return f"{who} can estimate the largest respondent to within {percent(self.p)} %"
 
     @property
     def prefix(self) -> tuple[float, ...]:
@@ -188,6 +203,7 @@ class PPercent(_Estimate):
         return _error(*self._estimate(cells))
 
 
+@register("prior_posterior", Formula("q (X - x1 - x2) < p x1", "the 2 largest", "p/q x1 - (X - x1 - x2)"))
 @dataclass(frozen=True, slots=True)
 class PriorPosterior(_Estimate):
     """p-q: as p %, but everybody knows the others beforehand to within ``q`` percent; only p/q matters.
@@ -197,8 +213,8 @@ class PriorPosterior(_Estimate):
     5.1
     """
 
-    p: float
-    q: float
+    p: Percent
+    q: Percent
     coalition: int = 1
     inclusive: bool = False
     zero_unsafe: bool = False
@@ -213,6 +229,11 @@ class PriorPosterior(_Estimate):
 
     def __str__(self) -> str:
         return f"prior_posterior ({percent(self.p)}, {percent(self.q)})" + _options(self)
+
+    def words(self) -> str:
+        """Say what others know, and how well they can estimate the largest with it."""
+        known = f"knowing all others to within {percent(self.q)} %"
+        return f"{known}, one can estimate the largest respondent to within {percent(self.p)} %"
 
     @property
     def prefix(self) -> tuple[float, ...]:
@@ -229,6 +250,7 @@ class PriorPosterior(_Estimate):
         return _error(*self._estimate(cells)) * self.q / 100
 
 
+@register("linear", Formula("w1 x1 + w2 x2 + ... + rest (others) > 0", "as many as weights", "that sum / -rest"))
 @dataclass(frozen=True, slots=True)
 class Linear(_Linear):
     """Weights of one's own: ``weights`` for the largest contributions and ``rest`` for all others.

@@ -1,4 +1,4 @@
-"""What every sensitivity rule has: the facts it needs, a measure, a sensitivity, and how far a cell must be protected.
+"""What a sensitivity rule is: one declaration, from which job files, reports, doubts and docs follow.
 
 References: *Handbook on Statistical Disclosure Control* (Hundepool et al. 2012), chapter 4, for the rules and the
 protection levels. Contributions x1 >= x2 >= ... of the N respondents of a cell sum to X (in a weighted survey X is the
@@ -7,50 +7,149 @@ total that the facts relate contributions to, see `Facts`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_type_hints
 
 import numpy as np
 
 from cellguard.errors import InputError
-from cellguard.table.facts import BoolArray, Fact, Facts, FloatArray
+from cellguard.rules.doubts import small_percent
+from cellguard.table.fact import Fact
+from cellguard.table.facts import Facts
+from cellguard.types import BoolArray, FloatArray
 
 PROTECTION_PERCENT = 10.0
+_PERCENT = "percent"
+Percent = Annotated[float, _PERCENT]  # a parameter of a rule that is a percentage: below 1 it is doubted
 
 
-class Rule(Protocol):
-    """A sensitivity rule. Unsafe is a cell with sensitivity above 0 (or at it, for an inclusive rule)."""
+class Formula(NamedTuple):
+    """A rule in the letters of the literature: when a cell is unsafe, what the rule looks at, its upper level."""
+
+    unsafe_if: str = ""
+    looks_at: str = ""
+    level: str = "`protection_percent` of X"
+
+
+class Rule(ABC):
+    """A sensitivity rule. Unsafe is a cell with sensitivity above 0 (or at it, for an inclusive rule).
+
+    A rule is a frozen dataclass that derives from this class; its fields are the parameters that a job file gives, a
+    percentage being annotated as `Percent`. It must say which `facts` it looks at and what its `sensitivity` is; all
+    else has a default. `register` gives it the name that job files know it by.
+
+    >>> from cellguard.rules.linear import PPercent
+    >>> isinstance(PPercent(10), Rule), PPercent(10).facts
+    (True, (Total(), Top(n=2)))
+    """
+
+    __slots__ = ()
+    formula: ClassVar[Formula] = Formula()
+    # Whether the rule only makes sense for contributions that are not negative.
+    nonnegative: bool = False
+    # Whether `measure` is a count of respondents, and not a percentage.
+    counted: ClassVar[bool] = False
+    # The percentage of the value that stands in for a formula of the upper protection level.
+    protection_percent: float = PROTECTION_PERCENT
+    # Whether a tie is unsafe.
+    inclusive: bool = False
+
+    def __str__(self) -> str:
+        values = [getattr(self, name) for name in required(type(self))]
+        shown = ", ".join(percent(value) if isinstance(value, float) else str(value) for value in values)
+        return f"{name_of(self) or type(self).__name__} {shown}".rstrip()
 
     @property
+    @abstractmethod
     def facts(self) -> tuple[Fact, ...]:
         """The facts that the rule looks at."""
-        ...
 
-    @property
-    def nonnegative(self) -> bool:
-        """Whether the rule only makes sense for contributions that are not negative."""
-        ...
-
+    @abstractmethod
     def sensitivity(self, cells: Facts) -> FloatArray:
-        """How far each cell is beyond the rule's limit."""
-        ...
+        """Return how far each cell is beyond the rule's limit."""
 
     def measure(self, cells: Facts) -> FloatArray:
-        """The figure that people know the rule by, in percent (or as a count); NaN where it has no meaning."""
-        ...
+        """Return the figure that people know the rule by, in percent (or as a count); NaN where it has no meaning."""
+        return np.full(len(cells.total), np.nan)
+
+    def scale(self, cells: Facts) -> FloatArray:
+        """Return what the figure is a share of, so that sensitivities of different cells compare."""
+        return cells.total
 
     def unsafe(self, cells: Facts) -> BoolArray:
-        """Which cells are unsafe."""
-        ...
+        """Tell which cells are unsafe; an empty one never is."""
+        return above(self.sensitivity(cells), cells, self.inclusive) & occupied(cells)
 
     def upper(self, cells: Facts) -> FloatArray:
-        """How far above the true value an attacker's interval must reach; NaN where the rule has no formula."""
-        ...
+        """Return how far above the true value an attacker's interval must reach; NaN where there is no formula."""
+        return np.full(len(cells.total), np.nan)
 
     @property
-    def protection_percent(self) -> float:
-        """The percentage of the value that stands in for a formula."""
-        ...
+    def hides_below(self) -> int | None:
+        """The count that an attacker's interval of an unsafe count must reach, if he may not tell that it is small."""
+        return None
+
+    def words(self) -> str:
+        """Say in plain words what makes a cell unsafe."""
+        return str(self)
+
+    def doubts(self) -> list[str]:
+        """Ask about parameters that are allowed but look like a mistake: a percentage below 1 is mostly a share."""
+        hints = get_type_hints(type(self), include_extras=True)
+        values = {f.name: getattr(self, f.name) for f in parameters(type(self)) if hints[f.name] == Percent}
+        return [f"the rule {self}: {small_percent(name, value)}" for name, value in values.items() if 0 < value < 1]
+
+
+RULES: dict[str, type[Rule]] = {}
+R = TypeVar("R", bound=type[Rule])
+
+
+def register(name: str, formula: Formula | None = None) -> Callable[[R], R]:
+    """Declare a rule under the name that job files know it by; ``formula`` is what the docs say of it.
+
+    Nothing else is needed: job files, their schema, reports and doubts follow. A class that derives from a registered
+    rule is another rule and needs a name of its own.
+
+    >>> @register("p_percent")
+    ... @dataclass(frozen=True)
+    ... class Another(Rule):
+    ...     pass
+    Traceback (most recent call last):
+    cellguard.errors.InputError: a rule named 'p_percent' is registered already; choose another name
+    """
+
+    def declare(kind: R) -> R:
+        other = RULES.get(name)
+        if name == "all" or (other and (other.__module__, other.__qualname__) != (kind.__module__, kind.__qualname__)):
+            raise InputError(f"a rule named {name!r} is registered already; choose another name")
+        if formula:
+            kind.formula = formula
+        RULES[name] = kind
+        return kind
+
+    return declare
+
+
+def name_of(rule: Rule) -> str | None:
+    """Return the name that a rule's kind is registered under; None if it is not, though it may derive from one."""
+    return next((name for name, kind in RULES.items() if kind is type(rule)), None)
+
+
+def parameters(kind: type[Rule]) -> tuple[Field[Any], ...]:
+    """Return the parameters of a kind of rule."""
+    return fields(kind) if is_dataclass(kind) else ()
+
+
+def required(kind: type[Rule]) -> list[str]:
+    """Return the parameters that a kind of rule cannot do without.
+
+    >>> from cellguard.rules.linear import Dominance
+    >>> required(Dominance)
+    ['n', 'k']
+    """
+    return [f.name for f in parameters(kind) if f.default is MISSING and f.default_factory is MISSING]
 
 
 def above(sensitivity: FloatArray, cells: Facts, inclusive: bool) -> BoolArray:
@@ -67,8 +166,14 @@ def occupied(cells: Facts) -> BoolArray:
 
 
 @dataclass(frozen=True, slots=True)
-class All:
-    """Unsafe if every one of several rules says so (a list of rules, by contrast, means any of them)."""
+class All(Rule):
+    """Unsafe if every one of several rules says so (a list of rules, by contrast, means any of them).
+
+    >>> import cellguard as cg
+    >>> both = cg.All((cg.MinFrequency(3), cg.PPercent(10)))
+    >>> both.unsafe(cg.contributions([81, 5], [81, 5, 2, 2, 2])).tolist()
+    [True, False]
+    """
 
     rules: tuple[Rule, ...]
 
@@ -85,22 +190,18 @@ class All:
         return tuple(fact for rule in self.rules for fact in rule.facts)
 
     @property
-    def nonnegative(self) -> bool:
+    def nonnegative(self) -> bool:  # type: ignore[override]
         """Whether any of the rules needs contributions that are not negative."""
         return any(rule.nonnegative for rule in self.rules)
 
     @property
-    def protection_percent(self) -> float:
+    def protection_percent(self) -> float:  # type: ignore[override]
         """The largest of the rules' percentages."""
         return max(rule.protection_percent for rule in self.rules)
 
     def sensitivity(self, cells: Facts) -> FloatArray:
         """Return the smallest of the rules' sensitivities."""
         return np.min([rule.sensitivity(cells) for rule in self.rules], axis=0)
-
-    def measure(self, cells: Facts) -> FloatArray:
-        """Return NaN: several rules have no figure in common."""
-        return np.full(len(cells.total), np.nan)
 
     def unsafe(self, cells: Facts) -> BoolArray:
         """Tell which cells are unsafe under every rule."""
@@ -109,6 +210,14 @@ class All:
     def upper(self, cells: Facts) -> FloatArray:
         """Return the largest of the rules' formulas; NaN only where none has one."""
         return np.fmax.reduce([rule.upper(cells) for rule in self.rules])
+
+    def words(self) -> str:
+        """Say that all of it must hold."""
+        return ", and ".join(rule.words() for rule in self.rules)
+
+    def doubts(self) -> list[str]:
+        """Ask what each of the rules asks."""
+        return [doubt for rule in self.rules for doubt in rule.doubts()]
 
 
 def parts(rule: Rule) -> list[Rule]:

@@ -8,24 +8,28 @@ from typing import Literal, get_args
 import numpy as np
 
 from cellguard.errors import InputError
-from cellguard.rules.rule import PROTECTION_PERCENT, above, check_whole, occupied, options, percent
-from cellguard.table.facts import BoolArray, Count, Fact, Facts, FloatArray, Mark, Requested, Top, Total
+from cellguard.rules.rule import (
+    PROTECTION_PERCENT,
+    Formula,
+    Percent,
+    Rule,
+    above,
+    check_whole,
+    occupied,
+    options,
+    percent,
+    register,
+)
+from cellguard.table.fact import Count, Fact, Mark, Requested, Top, Total
+from cellguard.table.facts import Facts
+from cellguard.types import BoolArray, FloatArray
 
 Hide = Literal["exact", "small"]
 
 
-class _NoFormula:
-    """What rules without a formula share: their protection level is a percentage of the value."""
-
-    __slots__ = ()
-
-    def upper(self, cells: Facts) -> FloatArray:
-        """Return NaN: the level comes from ``protection_percent``."""
-        return np.full(len(cells.total), np.nan)
-
-
+@register("min_frequency", Formula("0 < N < n", "count", "`protection_percent` (10) of X; of counts, see below"))
 @dataclass(frozen=True, slots=True)
-class MinFrequency(_NoFormula):
+class MinFrequency(Rule):
     """Unsafe if a cell has respondents, but fewer than ``n`` of them (``n`` or fewer, if inclusive).
 
     ``hide`` says what an attacker must not find out about an unsafe frequency: its ``exact`` count (he may find out
@@ -38,9 +42,9 @@ class MinFrequency(_NoFormula):
 
     n: int
     inclusive: bool = False
-    protection_percent: float = PROTECTION_PERCENT
+    protection_percent: Percent = PROTECTION_PERCENT
     hide: Hide = "exact"
-    nonnegative = False
+    counted = True
 
     def __post_init__(self) -> None:
         check_whole("min_frequency", "n", self.n, 1)
@@ -57,6 +61,15 @@ class MinFrequency(_NoFormula):
         return self.n + self.inclusive
 
     @property
+    def hides_below(self) -> int | None:
+        """What an attacker's interval must reach, if he may not tell that a count is small."""
+        return self.enough if self.hide == "small" else None
+
+    def words(self) -> str:
+        """Say how few respondents are too few."""
+        return f"{self.n} or fewer respondents" if self.inclusive else f"fewer than {self.n} respondents"
+
+    @property
     def facts(self) -> tuple[Fact, ...]:
         """The count of respondents."""
         return (Count(),)
@@ -69,14 +82,19 @@ class MinFrequency(_NoFormula):
         """Return the count of respondents."""
         return _count(cells)
 
+    def scale(self, cells: Facts) -> FloatArray:
+        """Return 1: a count is a share of nothing."""
+        return np.ones(len(cells.total))
+
     def unsafe(self, cells: Facts) -> BoolArray:
         """Tell which cells have too few respondents."""
         missing = self.sensitivity(cells)
         return np.asarray(missing >= 0 if self.inclusive else missing > 0, bool)
 
 
+@register("max_share", Formula("x1 > k/100 X", "the largest"))
 @dataclass(frozen=True, slots=True)
-class MaxShare(_NoFormula):
+class MaxShare(Rule):
     """Unsafe if the largest contribution exceeds ``k`` percent of the total (the maximum threshold rule).
 
     >>> from cellguard.table.facts import contributions
@@ -84,9 +102,9 @@ class MaxShare(_NoFormula):
     [True, False]
     """
 
-    k: float
+    k: Percent
     inclusive: bool = False
-    protection_percent: float = PROTECTION_PERCENT
+    protection_percent: Percent = PROTECTION_PERCENT
     nonnegative = True
 
     def __post_init__(self) -> None:
@@ -96,6 +114,10 @@ class MaxShare(_NoFormula):
 
     def __str__(self) -> str:
         return f"max_share {percent(self.k)}" + options(self.inclusive)
+
+    def words(self) -> str:
+        """Say how large a share is too large."""
+        return f"the largest respondent makes up more than {percent(self.k)} % of the value"
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -116,20 +138,25 @@ class MaxShare(_NoFormula):
         return above(self.sensitivity(cells), cells, self.inclusive) & (cells.basis != 0)
 
 
+@register(
+    "request",
+    Formula("the largest contributor asked for protection and x1 > k/100 X", "the largest, the requests"),
+)
 @dataclass(frozen=True, slots=True)
-class Request(_NoFormula):
+class Request(Rule):
     """Unsafe if the largest contributor asked for protection and exceeds ``k`` percent of the total.
 
     The request rule of foreign trade statistics (Handbook, section 4.2).
 
-    >>> cells = Facts(np.array([10.0, 10.0]), tops=np.array([[8.0], [8.0]]), requested=np.array([True, False]))
+    >>> cells = Facts({Total(): np.array([10.0, 10.0]), Top(1): np.array([[8.0], [8.0]]),
+    ...                Requested(): np.array([True, False])})
     >>> Request(70).unsafe(cells).tolist()
     [True, False]
     """
 
-    k: float
+    k: Percent
     inclusive: bool = False
-    protection_percent: float = PROTECTION_PERCENT
+    protection_percent: Percent = PROTECTION_PERCENT
     nonnegative = True
 
     def __post_init__(self) -> None:
@@ -139,6 +166,11 @@ class Request(_NoFormula):
 
     def __str__(self) -> str:
         return f"request {percent(self.k)}" + options(self.inclusive)
+
+    def words(self) -> str:
+        """Say that protection was asked for, and how large a share is too large."""
+        share = f"makes up more than {percent(self.k)} % of the value"
+        return f"the largest respondent asked for protection and {share}"
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -159,24 +191,28 @@ class Request(_NoFormula):
         return above(self.sensitivity(cells), cells, self.inclusive) & (cells.basis != 0)
 
 
+@register("given", Formula("the yes-or-no column says so", "the column"))
 @dataclass(frozen=True, slots=True)
-class Given(_NoFormula):
+class Given(Rule):
     """Unsafe where a yes-or-no column of the data says so.
 
-    >>> cells = Facts(np.array([5.0, 7.0]), marks={"secret": np.array([True, False])})
+    >>> cells = Facts({Total(): np.array([5.0, 7.0]), Mark("secret"): np.array([True, False])})
     >>> Given("secret").unsafe(cells).tolist()
     [True, False]
     """
 
     column: str
-    protection_percent: float = PROTECTION_PERCENT
-    nonnegative = False
+    protection_percent: Percent = PROTECTION_PERCENT
 
     def __post_init__(self) -> None:
         _check_percent("given", self.protection_percent)
 
     def __str__(self) -> str:
         return f"given {self.column}"
+
+    def words(self) -> str:
+        """Name the column."""
+        return f"marked in the column {self.column}"
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -185,15 +221,11 @@ class Given(_NoFormula):
 
     def sensitivity(self, cells: Facts) -> FloatArray:
         """Return 1 where the column says yes and -1 elsewhere."""
-        return np.where(cells.marks[self.column], 1.0, -1.0)
-
-    def measure(self, cells: Facts) -> FloatArray:
-        """Return NaN: a mark has no figure."""
-        return np.full(len(cells.total), np.nan)
+        return np.where(cells[Mark(self.column)], 1.0, -1.0)
 
     def unsafe(self, cells: Facts) -> BoolArray:
         """Tell where the column says yes, of cells that have respondents."""
-        said = cells.marks[self.column]
+        said = cells[Mark(self.column)]
         return said if cells.count is None else said & (cells.count > 0)
 
 
@@ -204,9 +236,9 @@ def _count(cells: Facts) -> FloatArray:
 
 
 def _requested(cells: Facts) -> BoolArray:
-    if cells.requested is None:
+    if Requested() not in cells:
         raise InputError("request needs to know whether each cell's largest contributor asked for protection")
-    return cells.requested
+    return np.asarray(cells[Requested()], bool)
 
 
 def _check_percent(rule: str, value: float) -> None:

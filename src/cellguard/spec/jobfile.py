@@ -222,7 +222,11 @@ def _words(error: Mapping[str, Any]) -> str:
 
 
 def job_schema() -> dict[str, Any]:
-    """Return the JSON schema of the job file."""
+    """Return the JSON schema of the job file, for editors that complete and check YAML.
+
+    >>> sorted(job_schema()["required"])
+    ['tables', 'version']
+    """
     schema = Job.model_json_schema(mode="validation")
     own = {name: spec.model_json_schema(ref_template="#/$defs/{model}") for name, spec in sections().items()}
     del schema["properties"]["settings"]

@@ -11,7 +11,7 @@ from cellguard.errors import InputError, did_you_mean
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-_BUILT_IN = {"suppress": "cellguard.methods.suppress", "perturb": "cellguard.methods.perturb"}
+_BUILT_IN = {"suppress": "cellguard.methods.suppression", "perturb": "cellguard.methods.perturbation"}
 _METHODS: dict[str, type[Registered]] = {}
 
 

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, Field, asdict, fields
+from dataclasses import asdict
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from cellguard.errors import InputError, did_you_mean
-from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
-from cellguard.rules.rule import All, Rule
-from cellguard.rules.simple import Given, MaxShare, MinFrequency, Request
+from cellguard.rules.catalogue import rules
+from cellguard.rules.rule import All, Rule, name_of, parameters, required
 from cellguard.verify.rules import parse_rule as twin
 from cellguard.verify.rules import unknown_names
 
-RULES: Mapping[str, type[Any]] = {
-    "min_frequency": MinFrequency,
-    "dominance": Dominance,
-    "p_percent": PPercent,
-    "prior_posterior": PriorPosterior,
-    "max_share": MaxShare,
-    "linear": Linear,
-    "request": Request,
-    "given": Given,
-}
 _LATER = ("statisticon",)
 _KINDS: Mapping[type[Any], tuple[str, dict[str, Any]]] = {
     int: ("a whole number", {"type": "integer"}),
@@ -48,8 +37,8 @@ def parse_rule(data: object) -> Rule:
         return All(tuple(parse_rule(item) for item in value))
     if name in _LATER:
         raise InputError(f"the rule {name!r} is not there yet in this version")
-    if name not in RULES:
-        raise InputError(f"unknown rule {name!r}{did_you_mean(str(name), [*RULES, 'all'])}")
+    if name not in rules():
+        raise InputError(f"unknown rule {name!r}{did_you_mean(str(name), [*rules(), 'all'])}")
     return _build(name, value)
 
 
@@ -61,45 +50,44 @@ def dump_rule(rule: Rule) -> dict[str, Any]:
     """
     if type(rule) is All:
         return {"all": [dump_rule(r) for r in rule.rules]}
-    name = next((name for name, kind in RULES.items() if type(rule) is kind), None)
+    name = name_of(rule)
     if name is None:
         raise InputError(
             f"the rule {rule} is of the kind {type(rule).__name__}, which no job file can name, so it cannot be saved; "
-            f"use one of {', '.join([*RULES, 'all'])}"
+            "register its class under a name of its own with `@register(name)` of cellguard.rules.rule, or use one of "
+            f"{', '.join([*rules(), 'all'])}"
         )
     values = asdict(rule)  # type: ignore[call-overload]
     return {name: {key: list(v) if isinstance(v, tuple) else v for key, v in values.items()}}
 
 
-def taken_on_trust(rules: Iterable[Rule]) -> list[str]:
+def taken_on_trust(applied: Iterable[Rule]) -> list[str]:
     """Return the names of the rules that the independent verifier cannot recompute, as it says itself."""
-    return sorted(unknown_names(twin(dump_rule(rule)) for rule in rules))
+    return sorted(unknown_names(twin(dump_rule(rule)) for rule in applied))
 
 
 def rule_schema() -> dict[str, Any]:
     """Return the JSON schema of one rule, to stand as ``Rule`` among a schema's definitions."""
-    choices = [_one_key(name, _parameters_schema(kind)) for name, kind in RULES.items()]
+    choices = [_one_key(name, _parameters_schema(kind)) for name, kind in rules().items()]
     nested = {"type": "array", "minItems": 2, "items": {"$ref": "#/$defs/Rule"}}
     return {"oneOf": [*choices, _one_key("all", nested)]}
 
 
 def _build(name: str, value: object) -> Rule:
-    rule = RULES[name]
-    parameters = {f.name: f for f in fields(rule)}
-    needed = [key for key, f in parameters.items() if _required(f)]
+    kind = rules()[name]
+    known, needed = [f.name for f in parameters(kind)], required(kind)
     if not isinstance(value, Mapping):
         if len(needed) != 1:
             raise InputError(f"{name} needs {', '.join(needed)}: write {{{name}: {{{': ..., '.join(needed)}: ...}}}}")
         value = {needed[0]: value}
     for key in value:
-        if key not in parameters:
-            raise InputError(f"{name} has no parameter {key!r}{did_you_mean(str(key), parameters)}")
+        if key not in known:
+            raise InputError(f"{name} has no parameter {key!r}{did_you_mean(str(key), known)}")
     for key in needed:
         if key not in value:
             raise InputError(f"{name} needs the parameter {key!r}")
-    hints = get_type_hints(rule)
-    built: Rule = rule(**{key: _checked(f"{name}: {key}", v, hints[key]) for key, v in value.items()})
-    return built
+    hints = get_type_hints(kind)
+    return kind(**{key: _checked(f"{name}: {key}", v, hints[key]) for key, v in value.items()})
 
 
 def _checked(what: str, value: object, kind: type[Any]) -> object:
@@ -125,18 +113,13 @@ def _kind(kind: type[Any]) -> tuple[str, dict[str, Any]]:
     return _KINDS.get(kind, _NUMBERS)
 
 
-def _required(field: Field[Any]) -> bool:
-    return field.default is MISSING and field.default_factory is MISSING
-
-
 def _one_key(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": {name: schema}, "required": [name], "additionalProperties": False}
 
 
-def _parameters_schema(rule: type[Any]) -> dict[str, Any]:
-    hints = get_type_hints(rule)
-    kinds = {f.name: _kind(hints[f.name])[1] for f in fields(rule)}
-    needed = [f.name for f in fields(rule) if _required(f)]
+def _parameters_schema(rule: type[Rule]) -> dict[str, Any]:
+    hints, needed = get_type_hints(rule), required(rule)
+    kinds = {f.name: _kind(hints[f.name])[1] for f in parameters(rule)}
     spelled = {"type": "object", "properties": kinds, "required": needed, "additionalProperties": False}
     doc = (rule.__doc__ or "").split("\n")[0]
     return {"description": doc, "anyOf": [spelled, *([kinds[needed[0]]] if len(needed) == 1 else [])]}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cellguard.errors import NotAdditive
-from cellguard.table.facts import FloatArray
 from cellguard.table.table import Table
+from cellguard.types import FloatArray
 
 _SHOWN = 5
 

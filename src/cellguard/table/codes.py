@@ -50,7 +50,7 @@ def find_columns(source: Source, by: Mapping[str, Dimension], *, fixed: Collecti
 
     In a file with columns of its own, ``fixed``, the column of a dimension of such a name has ``by:`` in front.
     """
-    found = {}
+    columns = {}
     for wanted, dimension in by.items():
         column, own = (headed(name, fixed) if fixed else name for name in (wanted, dimension.name))
         column = column if column in source.names or own not in source.names else own
@@ -59,11 +59,11 @@ def find_columns(source: Source, by: Mapping[str, Dimension], *, fixed: Collecti
                 f"{source.place.name}: no column {column!r}. Such a file has a column {column.removeprefix(MARK)!r} of "
                 f"its own, so the codes of dimension {dimension.name!r} are in {column!r}"
             )
-        found[column] = dimension
-    return found
+        columns[column] = dimension
+    return columns
 
 
 def _positions(dimension: Dimension, codes: Sequence[str]) -> IntArray:
-    merged, cut = dimension.main.merged, dimension.main.cut
+    merged, cut = dimension.main.merged, dimension.main.cut_off
     now = [merged.get(code, code) for code in codes]
     return np.array([_CUT if c in cut else dimension.position.get(c, _UNKNOWN) for c in now], np.int32)

@@ -81,10 +81,10 @@ def _block(terms: list[tuple[int, Topic]], tables: Sequence[Table], numbering: N
         rows = rows[_covered(topic, rows, tables, numbering)]
     number, cells, signs = [], [], []
     for sign, topic in terms:
-        found = numbering.locate(topic, numbering.key[rows])
-        there = np.flatnonzero(found >= 0)
+        located = numbering.locate(topic, numbering.key[rows])
+        there = np.flatnonzero(located >= 0)
         number.append(there)
-        cells.append(found[there])
+        cells.append(located[there])
         signs.append(np.full(len(there), float(sign)))
     place = (np.concatenate(number), np.concatenate(cells))
     return sp.csr_array((np.concatenate(signs), place), shape=(len(rows), numbering.n))

@@ -1,101 +1,76 @@
-"""What is known of each cell besides its codes: total, count of respondents, largest contributions, marks."""
+"""`Facts`: what is known of each cell besides its codes, one column per fact."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cellguard.errors import InputError, did_you_mean
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """The sum of all contributions."""
+from cellguard.table.fact import Base, Column, Count, Excess, Fact, Groups, Mark, Top, Total
+from cellguard.types import BoolArray as BoolArray
+from cellguard.types import FloatArray as FloatArray
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
-    """The number of respondents (holdings, where given)."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Facts(Mapping[Fact, Column]):
+    """The facts of all cells: a mapping from each known fact to its column. Confidential.
 
+    A fact is known if another one covers it: who knows `Top(3)` knows `Top(2)`. ``complete`` says that the largest
+    contributions known are all there are.
 
-@dataclass(frozen=True, slots=True)
-class Top:
-    """The ``n`` largest contributions."""
-
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A yes-or-no column that came with the cells."""
-
-    column: str
-
-
-@dataclass(frozen=True, slots=True)
-class Records:
-    """The number of records."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unwaived:
-    """The ``n`` largest contributions of those who did not waive protection."""
-
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
-class Requested:
-    """Whether the largest contributor asked for protection."""
-
-
-@dataclass(frozen=True, slots=True)
-class Signs:
-    """The sum of the positive contributions and that of the negative ones."""
-
-
-Fact = Total | Count | Top | Mark | Records | Unwaived | Requested | Signs
-
-
-@dataclass(frozen=True, eq=False)
-class Facts:
-    """The facts of all cells, one array a fact; None for a fact that nobody asked for.
-
-    ``total`` is what is published. ``complete`` says that ``tops`` are all contributions there are. In a weighted
-    survey rules may relate contributions to another total than the published one: ``base``. ``excess`` holds, where
-    the weights are published too, what the largest contributors stand for beyond themselves, (w - 1) x. ``unwaived``
-    are the largest contributions of those who did not waive protection (NaN where there are no more), ``requested``
-    tells where the largest contributor asked for it. ``positive`` and ``negative`` are the sums of the contributions of
-    either sign.
-
-    >>> facts = Facts(np.array([92.0]), np.array([5.0]), np.array([[81.0, 5.0]]))
-    >>> float(facts.top(2)[0])
-    5.0
+    >>> facts = Facts({Total(): np.array([92.0]), Count(): np.array([5.0]), Top(2): np.array([[81.0, 5.0]])})
+    >>> facts[Top(1)].tolist(), float(facts.top(2)[0]), Top(3) in facts
+    ([[81.0]], 5.0, False)
     """
 
-    total: FloatArray
-    count: FloatArray | None = None
-    tops: FloatArray | None = None
-    marks: Mapping[str, BoolArray] = field(default_factory=dict)
+    columns: Mapping[Fact, Column]
     complete: bool = False
-    base: FloatArray | None = None
-    excess: FloatArray | None = None
-    unwaived: FloatArray | None = None
-    requested: BoolArray | None = None
-    records: FloatArray | None = None
-    positive: FloatArray | None = None
-    negative: FloatArray | None = None
+
+    def __getitem__(self, fact: Fact) -> Column:
+        if fact in self.columns:
+            return self.columns[fact]
+        for known, column in self.columns.items():
+            if known.covers(fact):
+                return known.part(column, fact)
+        raise KeyError(fact)
+
+    def __iter__(self) -> Iterator[Fact]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        known = [f.name for f in fields(self) if f.name not in _WHOLE and getattr(self, f.name) is not None]
-        return f"<Facts of {len(self.total)} cells: {', '.join([*known, *self.marks])}>"
+        return f"<Facts of {len(self.total)} cells: {', '.join(map(str, self))}>"
+
+    @property
+    def total(self) -> FloatArray:
+        """The total of each cell: what is published."""
+        return self.columns[Total()]
+
+    @property
+    def count(self) -> FloatArray | None:
+        """The number of respondents of each cell, if known."""
+        return self.columns.get(Count())
+
+    @property
+    def tops(self) -> FloatArray | None:
+        """The largest contributions of each cell, as many as are known."""
+        return self._widest(Top)
+
+    @property
+    def base(self) -> FloatArray | None:
+        """The total that contributions relate to, if it is not the published one."""
+        return self.columns.get(Base())
 
     @property
     def basis(self) -> FloatArray:
@@ -103,10 +78,15 @@ class Facts:
         return self.total if self.base is None else self.base
 
     @property
+    def marks(self) -> Mapping[str, BoolArray]:
+        """The yes-or-no columns by their names."""
+        return {fact.column: column for fact, column in self.columns.items() if isinstance(fact, Mark)}
+
+    @property
     def scale(self) -> FloatArray:
         """How many published units stand for one of ``basis``, at least 1: protection levels are in published units.
 
-        >>> Facts(np.array([1060.0]), base=np.array([106.0])).scale.tolist()
+        >>> Facts({Total(): np.array([1060.0]), Base(): np.array([106.0])}).scale.tolist()
         [10.0]
         """
         ones = np.ones(len(self.total))
@@ -115,24 +95,15 @@ class Facts:
     def whole(self, ranks: int) -> FloatArray:
         """Return the total that the ``ranks`` largest contributions relate to, less what their weights stand for.
 
-        >>> Facts(np.array([60.0]), tops=np.array([[10.0, 5.0]]), excess=np.array([[20.0, 5.0]])).whole(1).tolist()
+        >>> Facts({Total(): np.array([60.0]), Excess(2): np.array([[20.0, 5.0]])}).whole(1).tolist()
         [40.0]
         """
-        if self.excess is None:
+        excess = self._widest(Excess)
+        if excess is None:
             return self.basis
-        if ranks > self.excess.shape[1] and not self.complete:
+        if ranks > excess.shape[1] and not self.complete:
             raise IndexError(f"weights of rank {ranks} are not known")
-        return np.asarray(self.basis - self.excess[:, :ranks].sum(axis=1), float)
-
-    def take(self, index: npt.NDArray[np.intp]) -> Facts:
-        """Return the facts of the chosen cells; index -1 is a cell without contributions.
-
-        >>> Facts(np.array([5.0, 7.0]), np.array([1.0, 2.0])).take(np.array([1, -1])).total.tolist()
-        [7.0, 0.0]
-        """
-        chosen = {f.name: _take(getattr(self, f.name), index) for f in fields(self) if f.name not in _WHOLE}
-        marks = {name: _take(mark, index) for name, mark in self.marks.items()}
-        return replace(self, marks=marks, **chosen)
+        return np.asarray(self.basis - excess[:, :ranks].sum(axis=1), float)
 
     def top(self, rank: int) -> FloatArray:
         """Return the contribution of the given rank (1 = the largest); 0 where there is none."""
@@ -145,53 +116,56 @@ class Facts:
     @property
     def known_tops(self) -> int:
         """How many of the largest contributions are known."""
-        return 0 if self.tops is None else self.tops.shape[1]
+        return 0 if self.tops is None else int(self.tops.shape[1])
+
+    def plus(self, columns: Mapping[Fact, Column]) -> Facts:
+        """Return these facts and others; a fact that is known already gets a new column."""
+        return Facts({**self.columns, **columns}, complete=self.complete)
+
+    def take(self, index: npt.NDArray[np.intp]) -> Facts:
+        """Return the facts of the chosen cells; index -1 is a cell without contributions.
+
+        >>> Facts({Total(): np.array([5.0, 7.0])}).take(np.array([1, -1])).total.tolist()
+        [7.0, 0.0]
+        """
+        return Facts({fact: _take(column, index) for fact, column in self.columns.items()}, complete=self.complete)
+
+    def merge(self, group: Groups, cells: int) -> Facts:
+        """Return the facts of merged cells, each made of those of one group; what nobody can tell is left out.
+
+        >>> Facts({Total(): np.array([5.0, 7.0]), Count(): np.array([1.0, 2.0])}).merge(np.array([0, 0]), 1).count
+        array([2.])
+        """
+        merged = {fact: fact.merge(column, group, cells) for fact, column in self.columns.items()}
+        return Facts({fact: column for fact, column in merged.items() if column is not None})
 
     def missing(self, wanted: Iterable[Fact]) -> str | None:
         """Say which of the wanted facts is not there and how to give it, or None."""
         for fact in wanted:
-            if isinstance(fact, Count) and self.count is None:
-                return "the number of respondents of each cell; name its column with `count`"
-            if isinstance(fact, Top) and self.known_tops < fact.n and not self.complete:
-                return (
-                    f"the {fact.n} largest contributions of each cell, but {self.known_tops} are given; "
-                    f"name {fact.n} columns, largest first, with `top`"
-                )
-            if isinstance(fact, Mark) and fact.column not in self.marks:
+            if fact in self or (self.complete and isinstance(fact, Top)):
+                continue
+            if isinstance(fact, Mark):
                 return f"the column {fact.column!r}{did_you_mean(fact.column, self.marks)}"
-            if isinstance(fact, Unwaived) and (self.unwaived is None or self.unwaived.shape[1] < fact.n):
-                return "the largest contributions of those without a waiver; only tables made from records have them"
-            if type(fact) in _FROM_RECORDS and getattr(self, _FROM_RECORDS[type(fact)]) is None:
-                return f"{_name(fact)}; only tables made from records have that"
+            return fact.absent(self)
         return None
 
-
-_WHOLE = {"marks", "complete"}
-_FROM_RECORDS: Mapping[type, str] = {
-    Records: "records",
-    Requested: "requested",
-    Signs: "positive",
-}
+    def _widest(self, kind: type[Fact]) -> Any:  # noqa: ANN401
+        return next((column for fact, column in self.columns.items() if type(fact) is kind), None)
 
 
-def _name(fact: Fact) -> str:
-    """Return what a fact is, as its docstring says it, to stand within a sentence."""
-    doc = str(type(fact).__doc__)
-    return doc[0].lower() + doc[1:].rstrip(".")
-
-
-def _take(column: Any, index: npt.NDArray[np.intp]) -> Any:  # noqa: ANN401
-    if column is None:
-        return None
+def _take(column: Column, index: npt.NDArray[np.intp]) -> Column:
     if not len(column):
         return np.zeros((len(index), *column.shape[1:]), column.dtype)
-    found = column[index]
-    found[index < 0] = 0
-    return found
+    chosen = column[index]
+    chosen[index < 0] = 0
+    return chosen
 
 
 def contributions(*cells: Iterable[float]) -> Facts:
-    """Return the facts of cells from all their contributions, in any order.
+    """Return the facts of cells from all their contributions: total, count and every contribution, largest first.
+
+    Parameters: for each cell its contributions, in any order.
+    Raises `InputError` if a contribution is missing or infinite.
 
     >>> contributions([5, 81, 2, 2, 2]).tops.tolist()
     [[81.0, 5.0, 2.0, 2.0, 2.0]]
@@ -203,4 +177,4 @@ def contributions(*cells: Iterable[float]) -> Facts:
             raise InputError("a contribution is missing or infinite; leave it out or give its value")
         tops[i, : len(row)] = row
     total, count = (np.array([measure(row) for row in rows], float) for measure in (np.sum, len))
-    return Facts(total, count, tops, complete=True)
+    return Facts({Total(): total, Count(): count, Top(tops.shape[1]): tops}, complete=True)

@@ -34,8 +34,8 @@ def find(wanted: Keys, known: Keys) -> npt.NDArray[np.intp]:
     if not len(known):
         return np.full(len(wanted), -1, np.intp)
     order = np.argsort(known, kind="stable")
-    at = np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)
-    position = order[at]
+    rank = np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)
+    position = order[rank]
     return np.where(known[position] == wanted, position, -1)
 
 

@@ -24,7 +24,7 @@ class Lattice:
     The cells of stage 0 are combinations of leaf codes, ``leaf`` tells for each row of the records which. Stage d + 1
     has in addition the codes above those of dimension d, so the last stage has all cells, with ``codes``, and no
     cell is ever stored that has no record. A cell c of stage d is part of the cells
-    ``up[start[at]:start[at + 1]]`` of the next one, with at = first[d] + c; there are ``sizes[d]`` of them.
+    ``up[start[i]:start[i + 1]]`` of the next one, with i = first[d] + c; there are ``sizes[d]`` of them.
     """
 
     leaf: IntArray
@@ -51,11 +51,11 @@ def build_lattice(
     sizes, starts, ups = [len(seen)], [], []
     for d, dimension in enumerate(dimensions):
         begin, above = ancestors(dimension, (levels or {}).get(dimension.name))
-        many = np.diff(begin)[codes[d]]
-        start = np.concatenate([[0], np.cumsum(many)])
-        step = np.arange(start[-1]) - np.repeat(start[:-1], many)
-        wide = [np.repeat(c, many) for c in codes]
-        wide[d] = above[np.repeat(begin[codes[d]], many) + step]
+        widths = np.diff(begin)[codes[d]]
+        start = np.concatenate([[0], np.cumsum(widths)])
+        step = np.arange(start[-1]) - np.repeat(start[:-1], widths)
+        wide = [np.repeat(c, widths) for c in codes]
+        wide[d] = above[np.repeat(begin[codes[d]], widths) + step]
         up, seen = distinct(wide, extents)
         codes = [c[seen] for c in wide]
         sizes.append(len(seen))
@@ -81,14 +81,14 @@ def cells_by_leaves(lattice: Lattice) -> sp.csr_array:
     >>> cells_by_leaves(build_lattice([region], [np.array([2, 1, 2], np.int32)])).toarray().astype(int).tolist()
     [[1, 1], [1, 0], [0, 1]]
     """
-    found = sp.eye_array(int(lattice.sizes[0]), format="csr")
+    leads = sp.eye_array(int(lattice.sizes[0]), format="csr")
     for stage, first in enumerate(lattice.first):
         source, target = lattice.sizes[stage : stage + 2]
         start = lattice.start[first : first + source + 1]
         up = lattice.up[start[0] : start[-1]]
         # A leaf leads to a cell in one way only, so that all entries are 1.
-        found = found @ sp.csr_array((np.ones(len(up)), up, start - start[0]), shape=(source, target))
-    return sp.csr_array(found.T)
+        leads = leads @ sp.csr_array((np.ones(len(up)), up, start - start[0]), shape=(source, target))
+    return sp.csr_array(leads.T)
 
 
 def distinct(columns: Sequence[IntArray], extents: Sequence[int]) -> tuple[IntArray, npt.NDArray[np.intp]]:
@@ -118,7 +118,7 @@ def ancestors(dimension: Dimension, levels: Sequence[int] | None = None) -> tupl
     >>> [part.tolist() for part in ancestors(Dimension("x", tree))]
     [[0, 1, 3, 6, 8], [0, 1, 0, 2, 1, 0, 3, 0]]
     """
-    found: list[list[int]] = []
+    lines: list[list[int]] = []
     parents = [p.tolist() for p in dimension.parents]
     shown = np.ones(len(dimension.codes), bool) if levels is None else np.isin(dimension.level, levels)
     if not shown.any():
@@ -126,37 +126,37 @@ def ancestors(dimension: Dimension, levels: Sequence[int] | None = None) -> tupl
     for code in range(len(dimension.codes)):
         line = {code: None}
         for parent in parents:
-            at = parent[code]
-            while at >= 0:
-                line[at] = None
-                at = parent[at]
-        found.append([at for at in line if shown[at]])
-    start = np.concatenate([[0], np.cumsum([len(line) for line in found])]).astype(np.int64)
-    return start, np.array([code for line in found for code in line], np.int32)
+            above = parent[code]
+            while above >= 0:
+                line[above] = None
+                above = parent[above]
+        lines.append([each for each in line if shown[each]])
+    start = np.concatenate([[0], np.cumsum([len(line) for line in lines])]).astype(np.int64)
+    return start, np.array([code for line in lines for code in line], np.int32)
 
 
 def leaf_positions(dimension: Dimension, labels: Sequence[str], column: str) -> IntArray:
     """Return the position in a dimension of each record code: its own, or that of the leaf that a recoding gave it."""
     main = dimension.main
     leaves = set(main.leaves)
-    found = np.empty(len(labels), np.int32)
+    positions = np.empty(len(labels), np.int32)
     for i, label in enumerate(labels):
         code = main.merged.get(label, label)
-        code = main.cut.get(code, code)
+        code = main.cut_off.get(code, code)
         if code not in leaves:
             raise _no_leaf(dimension, labels, label, code, column)
-        found[i] = dimension.position[code]
-    return found
+        positions[i] = dimension.position[code]
+    return positions
 
 
 def _no_leaf(dimension: Dimension, labels: Sequence[str], label: str, code: str, column: str) -> InputError:
     """Return the error about a record code that is no leaf; it is shown only if the column evidently holds codes."""
     shown = evidence(labels, 0, dimension.told).tell(label, "")
-    at = f"the records, column {column!r}: {shown or 'an entry'}"
+    where = f"the records, column {column!r}: {shown or 'an entry'}"
     if code in dimension.position:
         return InputError(
-            f"{at} is a subtotal of dimension {dimension.name!r}; records need its most detailed codes. Give them "
+            f"{where} is a subtotal of dimension {dimension.name!r}; records need its most detailed codes. Give them "
             "these, or add a code below it for records that have no other"
         )
     near = did_you_mean(label if shown else "", dimension.told)
-    return UnknownCode(f"{at} is not in dimension {dimension.name!r}{near}")
+    return UnknownCode(f"{where} is not in dimension {dimension.name!r}{near}")

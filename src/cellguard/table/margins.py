@@ -6,8 +6,8 @@ import numpy as np
 
 from cellguard.errors import InputError
 from cellguard.table.additivity import allowance
-from cellguard.table.facts import FloatArray
 from cellguard.table.table import Table
+from cellguard.types import FloatArray
 
 
 def check_margins(table: Table) -> None:

@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from cellguard.table.grid import binary_grid
-from cellguard.table.kernel import Gathered, Rows, gather
 from cellguard.table.lattice import Lattice, cells_by_leaves
+from cellguard.table.tabulate_kernel import Gathered, Rows, gather
+from cellguard.table.unit_grid import binary_grid
 from cellguard.types import BoolArray, FloatArray, IntArray, LongArray
 
 _BITS = 61

@@ -45,8 +45,8 @@ class Numbering:
     def locate(self, topic: Topic, keys: Keys) -> Positions:
         """Return the distinct cell of the topic with each key, or -1."""
         mine = self.first[self.topic[self.first] == self.topics.index(topic)]
-        at = find(keys, self.key[mine])
-        return np.where(at >= 0, self.cell[mine][at], -1) if len(mine) else at
+        position = find(keys, self.key[mine])
+        return np.where(position >= 0, self.cell[mine][position], -1) if len(mine) else position
 
 
 def number_cells(tables: Sequence[Table]) -> Numbering:
@@ -65,16 +65,16 @@ def number_cells(tables: Sequence[Table]) -> Numbering:
 
 def shared_dimensions(tables: Sequence[Table]) -> dict[str, Dimension]:
     """Return the dimensions of all tables by name; one name must mean one dimension."""
-    found: dict[str, Dimension] = {}
+    shared: dict[str, Dimension] = {}
     for table in tables:
         for dimension in table.dimensions:
-            known = found.setdefault(dimension.name, dimension)
+            known = shared.setdefault(dimension.name, dimension)
             if known is not dimension and not _same(known, dimension):
                 raise InputError(
                     f"table {table.name!r} uses another dimension {dimension.name!r} than an earlier table; linked "
                     "tables must share one dimension, or name their dimensions differently"
                 )
-    return found
+    return shared
 
 
 def _same(a: Dimension, b: Dimension) -> bool:

@@ -5,27 +5,42 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from cellguard.table.facts import BoolArray
+from cellguard.errors import InputError, did_you_mean
+from cellguard.table.arrow import Streams, of_all, of_cells
 from cellguard.table.tableset import TableSet
+from cellguard.types import BoolArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 STATUS = ("published", "primary", "secondary", "unpublished")
 
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """The hidden ones among the distinct cells of a set: primary because unsafe, secondary to protect these."""
+    """The hidden ones among the distinct cells of a set: primary because unsafe, secondary to protect these.
+
+    ``primary`` and ``secondary`` have one entry per distinct cell of ``tables``. `suppress` finds such a pattern, and
+    `audit` judges any.
+
+    >>> import cellguard as cg, numpy as np
+    >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [5, 2, 3]}, by=["r"], value="x")
+    >>> cg.Pattern(cg.link(t), np.array([False, True, False]), np.array([False, False, True]))
+    <Pattern: 1 primary and 1 secondary of 3 distinct cells>
+    """
 
     tables: TableSet
     primary: BoolArray
     secondary: BoolArray
 
     def __repr__(self) -> str:
-        many = f"{int(self.primary.sum())} primary and {int(self.secondary.sum())} secondary"
-        return f"<Pattern: {many} of {len(self.tables)} distinct cells>"
+        hidden = f"{int(self.primary.sum())} primary and {int(self.secondary.sum())} secondary"
+        return f"<Pattern: {hidden} of {len(self.tables)} distinct cells>"
 
     @cached_property
     def unpublished(self) -> BoolArray:
@@ -56,7 +71,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, eq=False)
-class ReleasedTable:
+class ReleasedTable(Streams):
     """One table as published: codes and values as text; a suppressed cell has no value."""
 
     name: str
@@ -71,18 +86,58 @@ class ReleasedTable:
     def __len__(self) -> int:
         return len(self.value)
 
+    def __repr__(self) -> str:
+        return f"<ReleasedTable {self.name!r}: {len(self)} cells by {', '.join(self.by)}, {self.hidden} suppressed>"
+
+    @property
+    def hidden(self) -> int:
+        """How many cells are suppressed."""
+        return int(self.suppressed.sum())
+
+    def to_arrow(self) -> pa.Table:
+        """Return dimension columns, ``value`` (null where suppressed) and ``flag`` (``c`` there, else empty)."""
+        value = [float(text) if text else None for text in self.value]
+        flag = np.where(self.suppressed, "c", "").tolist()
+        return of_cells(self.by, self.codes, {"value": value, "flag": flag})
+
 
 @dataclass(frozen=True, eq=False)
-class Release:
-    """All tables as published. Holds no hidden value, so that writers of published files can take nothing else."""
+class Release(Streams):
+    """All tables as published. Holds no hidden value, so that writers of published files can take nothing else.
+
+    It speaks Arrow, as a whole (with a column ``table``; all tables must have the same dimensions) or table by table:
+    dimension columns, ``value`` (null where suppressed) and ``flag`` (``c`` where suppressed, else empty). An `Audit`
+    that found a pattern safe gives it.
+
+    >>> import cellguard as cg, pyarrow as pa
+    >>> t = cg.cells({"r": ["Total", "N", "S", "W"], "x": [100, 20, 50, 30], "n": [19, 1, 9, 9]},
+    ...              by=["r"], value="x", count="n")
+    >>> needs = cg.require(cg.assess(t, cg.MinFrequency(3)))
+    >>> release = cg.audit(needs, cg.suppress(needs).pattern).release()
+    >>> pa.table(release["table"]).to_pydict()
+    {'r': ['Total', 'N', 'S', 'W'], 'value': [100.0, None, 50.0, None], 'flag': ['', 'c', '', 'c']}
+    """
 
     tables: tuple[ReleasedTable, ...]
+
+    def __repr__(self) -> str:
+        return f"<Release {', '.join(table.name for table in self.tables)}>"
+
+    def __getitem__(self, name: str) -> ReleasedTable:
+        for table in self.tables:
+            if table.name == name:
+                return table
+        raise InputError(f"no table {name!r}{did_you_mean(name, [table.name for table in self.tables])}")
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows of all tables, with a column ``table`` in front."""
+        return of_all({table.name: table.to_arrow() for table in self.tables})
 
 
 def release(pattern: Pattern, values: list[Decimal]) -> Release:
     """Return what may be published; ``values`` are the exact values of the distinct cells."""
     linked = pattern.tables
-    found = []
+    released = []
     for table, cells in zip(linked.tables, linked.cells_of, strict=True):
         rows = np.flatnonzero(~table.unpublished)
         hidden = pattern.hidden[cells[rows]]
@@ -93,7 +148,7 @@ def release(pattern: Pattern, values: list[Decimal]) -> Release:
         ]
         codes = tuple(np.array(d.codes, object)[c[rows]] for d, c in zip(table.dimensions, table.codes, strict=True))
         names = tuple(d.name for d in table.dimensions)
-        found.append(
+        released.append(
             ReleasedTable(table.name, names, codes, text, hidden, table.response, table.population, table.decimals)
         )
-    return Release(tuple(found))
+    return Release(tuple(released))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.relations import Relations
+from cellguard.types import BoolArray, FloatArray
 
 
 def tighten(
@@ -50,6 +50,6 @@ def _others(terms: FloatArray, rows: npt.NDArray[np.intp], height: int) -> Float
     endless = np.isinf(terms)
     finite = np.where(endless, 0.0, terms)
     sums = np.bincount(rows, finite, height)[rows] - finite
-    many = np.bincount(rows, endless, height)[rows] - endless
+    endless_others = np.bincount(rows, endless, height)[rows] - endless
     sign = np.sign(np.bincount(rows, np.where(endless, np.sign(terms), 0.0), height))[rows]
-    return np.where(many > 0, np.where(sign == 0, 1.0, sign) * np.inf, sums)
+    return np.where(endless_others > 0, np.where(sign == 0, 1.0, sign) * np.inf, sums)

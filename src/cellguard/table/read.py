@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,12 +11,13 @@ from cellguard.errors import InputError, did_you_mean
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.table.apriori import NUMBERS, Apriori, read_statements
 from cellguard.table.binding import By, bind
-from cellguard.table.check import check_facts
+from cellguard.table.cell_order import in_hierarchy_order
 from cellguard.table.codes import find_columns, read_codes
+from cellguard.table.fact import Count, Fact, Mark, Requested, Top, Total
 from cellguard.table.facts import Facts, FloatArray
 from cellguard.table.keys import combine, first_repeat
-from cellguard.table.merging import merge_recoded
-from cellguard.table.order import in_hierarchy_order
+from cellguard.table.plausible import check_facts
+from cellguard.table.recoded import merge_recoded
 from cellguard.table.source import Source, open_source
 from cellguard.table.table import Levels, Origin, Table, Zeros
 from cellguard.table.zeros import fill_zeros
@@ -26,7 +27,7 @@ from cellguard.table.zeros import fill_zeros
 class CellColumns:
     """Which columns of the data hold what. ``holdings``, where given, is the count that the rules look at.
 
-    The last four are facts that only tables made from records have, see `Facts`.
+    ``others`` are the columns of facts that only stored tables have.
     """
 
     value: str
@@ -40,27 +41,45 @@ class CellColumns:
     need_lower: str | None = None
     need_upper: str | None = None
     marks: tuple[str, ...] = ()
-    base: str | None = None
-    excess: tuple[str, ...] = ()
-    unwaived: tuple[str, ...] = ()
-    requested: str | None = None
+    others: Mapping[Fact, tuple[str, ...]] = field(default_factory=dict)
     origin: Origin = "cells"
 
     @property
     def numbers(self) -> tuple[str | None, ...]:
         """The columns that hold numbers."""
         said = (getattr(self, name) for name in NUMBERS)
-        return (self.value, self.number, self.base, *self.top, *self.excess, *self.unwaived, *said)
+        kinds = [names for fact, names in self.facts.items() if not isinstance(fact, (Mark, Requested))]
+        return (*(name for names in kinds for name in names), *said)
 
     @property
     def number(self) -> str | None:
         """The column that counts respondents: holdings, where given."""
         return self.holdings or self.count
 
+    @property
+    def facts(self) -> Mapping[Fact, tuple[str, ...]]:
+        """The columns of each fact."""
+        known: dict[Fact, tuple[str, ...]] = {Total(): (self.value,)}
+        if self.number:
+            known[Count()] = (self.number,)
+        if self.top:
+            known[Top(len(self.top))] = self.top
+        return known | {Mark(name): (name,) for name in self.marks} | dict(self.others)
+
 
 @dataclass(frozen=True)
 class About:
-    """What a table is about and how it is published; see `Table`. ``publish`` lists the levels shown, by dimension."""
+    """What a table is about and how it is published.
+
+    ``response`` (what is summed), ``population`` (over whom), ``is_count``, ``zeros``, ``decimals`` and ``tolerance``
+    are those of `Table`. ``publish`` lists the levels shown, by dimension; ``impossible`` are combinations that cannot
+    occur, where zeros are possible.
+
+    >>> import cellguard as cg
+    >>> about = cg.About(name="jobs", response="employees", publish={"r": [1]})
+    >>> cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7]}, by=["r"], value="x", about=about).unpublished.tolist()
+    [True, False, False]
+    """
 
     name: str = "table"
     response: str | None = None
@@ -118,11 +137,11 @@ def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns
     _refuse_clash(source, by, columns)
     codes, keep = read_codes(source, by)
     _refuse_repeats(source, by)
-    facts = _read_facts(source, columns)
+    facts = Facts({fact: fact.read(source, names) for fact, names in columns.facts.items()})
     apriori = _read_apriori(source, columns)
     rows = np.flatnonzero(keep)
     dimensions = tuple(by.values())
-    facts = check_facts(facts, source, columns, about.is_count)
+    facts = check_facts(facts, source, columns.facts, about.is_count)
     table = Table(
         name=about.name,
         dimensions=dimensions,
@@ -159,22 +178,6 @@ def finish_table(table: Table, about: About, by: Mapping[str, Dimension]) -> Tab
         table = fill_zeros(table, about.impossible, by)
     _check_levels(table)
     return in_hierarchy_order(table)
-
-
-def _read_facts(source: Source, columns: CellColumns) -> Facts:
-    tops = [source.numbers(name) for name in columns.top]
-    excess = [source.numbers(name) for name in columns.excess]
-    unwaived = [source.numbers(name, blank_is_nan=True) for name in columns.unwaived]
-    return Facts(
-        total=source.numbers(columns.value),
-        count=source.numbers(columns.number) if columns.number else None,
-        tops=np.stack(tops, axis=1) if tops else None,
-        marks={name: source.marks(name) for name in columns.marks},
-        base=source.numbers(columns.base) if columns.base else None,
-        excess=np.stack(excess, axis=1) if excess else None,
-        unwaived=np.stack(unwaived, axis=1) if unwaived else None,
-        requested=source.marks(columns.requested) if columns.requested else None,
-    )
 
 
 def _read_apriori(source: Source, columns: CellColumns) -> Apriori:

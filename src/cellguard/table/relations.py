@@ -26,7 +26,7 @@ class Block:
 
 
 def build_relations(dimensions: Sequence[Dimension], codes: Sequence[IntArray]) -> tuple[Relations, list[Block]]:
-    """Return the matrix M with M @ value = 0, one row a relation, and its blocks, one a dimension and hierarchy.
+    """Return the matrix M with M @ value = 0, one row per relation, and its blocks, one per dimension and hierarchy.
 
     The table's own tree is each hierarchy restricted to the codes that occur in the table: where no row has a code of
     an intermediate level, its children hang on the next code above that does occur. Within that tree a missing cell is
@@ -38,12 +38,12 @@ def build_relations(dimensions: Sequence[Dimension], codes: Sequence[IntArray]) 
     height = 0
     for d, dimension in enumerate(dimensions):
         for above in effective_parents(dimension, codes[d]):
-            parents, children, number, many = _terms(codes, d, above)
+            parents, children, number, relations = _terms(codes, d, above)
             rows.append(number + height)
             columns.append(np.concatenate([parents, children]))
             signs.append(np.repeat([1.0, -1.0], [len(parents), len(children)]))
-            blocks.append(Block(d, above, height, height + many))
-            height += many
+            blocks.append(Block(d, above, height, height + relations))
+            height += relations
     place = (np.concatenate(rows), np.concatenate(columns))
     return sp.csr_array((np.concatenate(signs), place), shape=(height, n)), blocks
 
@@ -55,7 +55,7 @@ def effective_parents(dimension: Dimension, column: IntArray) -> list[IntArray]:
     """
     occurs = np.zeros(len(dimension.codes), bool)
     occurs[column] = True
-    found = []
+    parents = []
     main = dimension.parents[0] > -2
     for number, parent in enumerate(dimension.parents):
         has = parent > -2
@@ -65,8 +65,8 @@ def effective_parents(dimension: Dimension, column: IntArray) -> list[IntArray]:
         while (skip := (above >= 0) & ~occurs[above]).any():
             above[skip] = parent[above[skip]]
         above[~occurs] = -1
-        found.append(above)
-    return found
+        parents.append(above)
+    return parents
 
 
 def _terms(

@@ -30,7 +30,16 @@ def read_apriori(table: Table, path: str | Path, columns: Sequence[str] = ()) ->
 
     A CSV file has the dimension columns and any of status, cost, lower, upper, need_lower, need_upper; blank means
     that nothing is said. The column of a dimension that is called like one of these is called ``by:status``, say. What
-    the file says replaces what the cells' own columns said.
+    the file says replaces what the cells' own columns said. ``columns`` are the dimensions' columns, if they are not
+    called like the dimensions. Raises `InputError` for a cell or a word that is not known, with its line.
+
+    >>> import cellguard as cg, tempfile
+    >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7]}, by=["r"], value="x")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "said.csv").write_text("r,status\\nN,must_suppress\\n")
+    ...     said = cg.read_apriori(t, Path(folder, "said.csv"))
+    >>> cg.assess(said, []).why("N")
+    ['must_suppress']
     """
     by = dict(zip(columns or [d.name for d in table.dimensions], table.dimensions, strict=True))
     if Path(path).suffix.lower() == ".hst":

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from cellguard.errors import InputError, did_you_mean
 from cellguard.microdata.grouped import COUNT, Grouped, Pairs
-from cellguard.table.facts import FloatArray
+from cellguard.types import FloatArray
 
 Survey = Literal["virtual", "sample", "rounded", "alternating", "handbook", "published_weights"]
 SURVEYS: tuple[str, ...] = get_args(Survey)
@@ -22,7 +22,7 @@ SURVEYS: tuple[str, ...] = get_args(Survey)
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What is summed and what rules look at, one entry a row of the records.
+    """What is summed and what rules look at, one entry per row of the records.
 
     ``value`` is the unweighted contribution and ``published`` the one that the table shows; the total that rules relate
     contributions to is the sum of ``base`` (None: the published one). ``extra`` goes with the largest contributions
@@ -62,9 +62,9 @@ def seen_by_rules(grouped: Grouped, response: str, survey: Survey | None) -> See
         case mode:
             pairs = grouped.pairs(response)
             weight = _whole_weights(grouped, pairs, alternating=mode == "alternating")
-            many = len(grouped)
-            weights = np.bincount(pairs.row, weight, many).astype(float)
-            base = np.bincount(pairs.row, weight * pairs.value, many).astype(float)
+            rows = len(grouped)
+            weights = np.bincount(pairs.row, weight, rows).astype(float)
+            base = np.bincount(pairs.row, weight * pairs.value, rows).astype(float)
             return Seen(value, published, base, _beyond_one(grouped, weights), "weight")
 
 
@@ -82,14 +82,14 @@ def virtual(tops: FloatArray, weights: FloatArray) -> FloatArray:
     >>> virtual(np.array([[100.0, 10.0]]), np.array([[1.5, 7.0]])).tolist()
     [[100.0, 55.0]]
     """
-    found = np.zeros_like(tops)
+    ranked = np.zeros_like(tops)
     upto = np.cumsum(weights, axis=1)
     for i in range(tops.shape[1]):
         begin, end = upto[:, i] - weights[:, i], upto[:, i]
         for rank in range(tops.shape[1]):
             share = np.minimum(end, rank + 1) - np.maximum(begin, rank)
-            found[:, rank] += np.maximum(share, 0) * tops[:, i]
-    return found
+            ranked[:, rank] += np.maximum(share, 0) * tops[:, i]
+    return ranked
 
 
 def _columns(grouped: Grouped, response: str) -> tuple[FloatArray, FloatArray]:

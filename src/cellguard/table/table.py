@@ -13,9 +13,10 @@ import numpy.typing as npt
 from cellguard.errors import InputError, Place, UnknownCode, did_you_mean
 from cellguard.hierarchy.hierarchy import Dimension, IntArray
 from cellguard.table.apriori import Apriori, State
-from cellguard.table.facts import BoolArray, Facts, FloatArray
+from cellguard.table.facts import Facts
 from cellguard.table.keys import combine, find
 from cellguard.table.relations import Block, Relations, build_relations
+from cellguard.types import BoolArray, FloatArray
 
 Zeros = Literal["known", "possible"]
 Levels = Mapping[str, Sequence[int]]
@@ -24,12 +25,19 @@ Origin = Literal["cells", "merged", "stored", "records"]
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Cells in columns: one code column a dimension, one array a fact. Confidential.
+    """Cells in columns: one code column per dimension, one array per fact. Confidential.
 
     ``response`` and ``population`` say what is summed over whom; cells of two tables are one cell if these and all
     codes that are not totals agree. ``is_count`` marks a frequency table. ``rows`` are the cells' rows in the input,
     -1 for cells that are in no row. ``levels`` are the levels shown of some dimensions, if not all. ``origin`` tells
     where the facts are from: ready-made cells, such cells merged by a recoding, an output folder, or records.
+
+    `cells` reads one, `tabulate` makes one from records.
+
+    >>> import cellguard as cg
+    >>> table = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7]}, by=["r"], value="x")
+    >>> table, table.find("N"), table.relation_name(0)
+    (<Table 'table': 3 cells by r>, 1, 'Total = N + S')
     """
 
     name: str
@@ -79,7 +87,7 @@ class Table:
 
     @property
     def relations(self) -> Relations:
-        """The matrix M with M @ value = 0: parent - sum of children, one row a relation."""
+        """The matrix M with M @ value = 0: parent - sum of children, one row per relation."""
         return self._structure[0]
 
     @cached_property
@@ -116,10 +124,10 @@ class Table:
         wanted = [np.array([d.position[part]], np.int32) for part, d in zip(parts, self.dimensions, strict=True)]
         both = [np.concatenate([c, w]) for c, w in zip(self.codes, wanted, strict=True)]
         keys = combine(both, sizes)
-        at = int(find(keys[-1:], keys[:-1])[0])
-        if at < 0:
+        position = int(find(keys[-1:], keys[:-1])[0])
+        if position < 0:
             raise InputError(f"table {self.name!r} has no cell {'/'.join(parts)!r}: the combination is empty")
-        return at
+        return position
 
     def where(self, cell: int) -> str:
         """Return where a cell stands in the input, as 'cells.csv line 7'."""

@@ -14,11 +14,11 @@ import scipy.sparse as sp
 from cellguard.errors import Disagreement, InputError, NotAdditive, did_you_mean
 from cellguard.table.additivity import allowance, check_additive
 from cellguard.table.equations import Equation, equation_relations, parse_equation
-from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.margins import check_margins
 from cellguard.table.numbering import Numbering, Positions, Topic, number_cells
 from cellguard.table.relations import Relations, distinct_rows
 from cellguard.table.table import Table
+from cellguard.types import BoolArray, FloatArray
 
 T = TypeVar("T", bound=np.generic)
 
@@ -29,6 +29,12 @@ class TableSet:
 
     ``cells_of`` holds for each table the distinct cell of each of its cells; ``relations`` is over distinct cells, and
     holds what each table by itself and the equations say. What lies behind all tables together is in `cellguard.world`.
+
+    >>> import cellguard as cg
+    >>> a = cg.cells({"r": ["Total", "N", "S"], "x": [5, 2, 3]}, by=["r"], value="x", name="a")
+    >>> b = cg.cells({"s": ["Total", "1", "2"], "x": [5, 1, 4]}, by=["s"], value="x", name="b")
+    >>> cg.link([a, b]), cg.link([a, b])["b"]
+    (<TableSet a, b: 5 distinct cells, 2 relations>, <Table 'b': 3 cells by s>)
     """
 
     tables: tuple[Table, ...]
@@ -86,11 +92,11 @@ class TableSet:
         return self.numbering.locate(topic, self.numbering.key[start + rows])
 
     def gather(self, columns: Sequence[npt.NDArray[T]]) -> npt.NDArray[T]:
-        """Return one entry a distinct cell from one column a table: the entry of the first table that shows it."""
-        found = np.zeros(len(self), columns[0].dtype)
+        """Return one entry per distinct cell from one column per table: the entry of the first table that shows it."""
+        entries = np.zeros(len(self), columns[0].dtype)
         for column, cells in zip(reversed(columns), reversed(self.cells_of), strict=True):
-            found[cells] = column
-        return found
+            entries[cells] = column
+        return entries
 
     def cell_name(self, cell: int) -> str:
         """Return a distinct cell as 'turnover: North/B'."""

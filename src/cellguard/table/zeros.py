@@ -35,14 +35,14 @@ def fill_zeros(table: Table, impossible: Source | None, by: Mapping[str, Dimensi
     if impossible is not None:
         new &= ~_named(table, impossible, by, grid)
     extra = [g[new] for g in grid]
-    many = int(new.sum())
-    more = np.concatenate([np.arange(n), np.full(many, -1)])
+    added = int(new.sum())
+    more = np.concatenate([np.arange(n), np.full(added, -1)])
     return replace(
         table,
         codes=tuple(np.concatenate([c, e]) for c, e in zip(table.codes, extra, strict=True)),
         facts=table.facts.take(more),
         apriori=table.apriori.take(more),
-        rows=np.concatenate([table.rows, np.full(many, -1)]),
+        rows=np.concatenate([table.rows, np.full(added, -1)]),
     )
 
 

@@ -12,9 +12,9 @@ from cellguard.verify.cells import Cells, combine
 from cellguard.verify.clusters import Piece, Pieces
 from cellguard.verify.leaves import OUTSIDE, REST, TableViews, View, coarser, parts_of_codes, per_part, whole
 from cellguard.verify.numbers import LARGEST, Bools, Int64
-from cellguard.verify.read import Folder, read_parquet
 from cellguard.verify.relations import Terms
 from cellguard.verify.stages import Refused
+from cellguard.verify.stored import Folder, read_parquet
 
 NAME = "internal/world.parquet"
 ABSENT, BEYOND, REMAINDER = -1, -2, -3  # an atom lies in no row: none is there, it is outside, it is in the rest
@@ -43,12 +43,12 @@ class Atoms:
 
 def read_between(folder: Folder, cells: Cells, pieces: Pieces) -> Between:
     """Read the cells between; refuse one that is no atom of its cluster, or is there twice."""
-    found = read_parquet(folder, NAME)
+    stored = read_parquet(folder, NAME)
     names = [f"part:{d.name}" for d in cells.dimensions]
     kinds = {"group": pa.int32(), "cluster": pa.int32(), **dict.fromkeys(names, pa.int32()), "value": pa.int64()}
-    if {field.name: field.type for field in found.schema} != kinds or any(c.null_count for c in found.columns):
+    if {field.name: field.type for field in stored.schema} != kinds or any(c.null_count for c in stored.columns):
         raise Refused(f"{NAME} does not have exactly the columns and types {', '.join(kinds)}, without gaps")
-    columns = {name: found.column(name).to_numpy().astype(np.int64) for name in kinds}
+    columns = {name: stored.column(name).to_numpy().astype(np.int64) for name in kinds}
     part = np.column_stack([columns[name] for name in names])
     group, cluster, value = columns["group"], columns["cluster"], columns["value"]
     if (value < -LARGEST).any():
@@ -110,13 +110,13 @@ def _listed(cells: Cells, piece: Piece, table: int) -> tuple[Int64, Int64]:
 
 def labels(atoms: Atoms, piece: Piece, views: TableViews, choice: Sequence[View]) -> Int64:
     """Return the code (or OUTSIDE, REST) that each atom has in each dimension of a table, in a choice of groupings."""
-    found = []
+    columns = []
     for axis, view in zip(views.axes, choice, strict=True):
         label = per_part(whole(piece.parts, axis, view.label.size), view.label)
         if label is None:
             raise Refused("a cluster does not divide what a table divides")
-        found.append(label[np.maximum(atoms.part[:, axis], 0)])
-    return np.column_stack(found)
+        columns.append(label[np.maximum(atoms.part[:, axis], 0)])
+    return np.column_stack(columns)
 
 
 def locate(cells: Cells, table: int, axes: Sequence[int], codes: Int64) -> Int64:
@@ -126,8 +126,8 @@ def locate(cells: Cells, table: int, axes: Sequence[int], codes: Int64) -> Int64
     key = combine(list(both.T), [len(cells.dimensions[a].codes) for a in axes], len(both))
     own, wanted = key[: len(mine)], key[len(mine) :]
     order = np.argsort(own, kind="stable")
-    at = order[np.minimum(np.searchsorted(own, wanted, sorter=order), len(mine) - 1)]
-    row = np.where(own[at] == wanted, at, ABSENT)
+    places = order[np.minimum(np.searchsorted(own, wanted, sorter=order), len(mine) - 1)]
+    row = np.where(own[places] == wanted, places, ABSENT)
     row = np.where((codes == REST).any(axis=1), REMAINDER, row)
     return np.where((codes == OUTSIDE).any(axis=1), BEYOND, row)
 
@@ -140,7 +140,7 @@ def finest(cells: Cells, table: int, axes: Sequence[int], choice: Sequence[View]
 
 def rows_are_sums(cells: Cells, views: TableViews, table: int, piece: Piece, atoms: Atoms) -> tuple[list[Terms], Int64]:
     """Return row - sum of atoms for each finest row of a table, and the columns of atoms that it says to be empty."""
-    found, empty = [], [np.zeros(0, dtype=np.int64)]
+    terms, empty = [], [np.zeros(0, dtype=np.int64)]
     cell = cells.cell[cells.rows(table)]
     for choice in views.choices():
         row = locate(cells, table, views.axes, labels(atoms, piece, views, choice))
@@ -152,8 +152,8 @@ def rows_are_sums(cells: Cells, views: TableViews, table: int, piece: Piece, ato
         relation = np.concatenate([number[own], number[row[inside]]])
         column = np.concatenate([cell[own], atoms.column[inside]])
         sign = np.concatenate([np.ones(own.size, np.int64), np.full(inside.size, -1, np.int64)])
-        found.append(Terms(relation, column, sign))
-    return found, np.concatenate(empty)
+        terms.append(Terms(relation, column, sign))
+    return terms, np.concatenate(empty)
 
 
 def neighbours_agree(cells: Cells, left: tuple[Piece, Atoms], right: tuple[Piece, Atoms]) -> Terms:

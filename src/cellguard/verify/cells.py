@@ -70,8 +70,8 @@ class Cells:
     def find(self, group: int, combinations: Int64) -> Int64:
         """Return the distinct cell of each combination in a group, -1 where there is none."""
         wanted = group * len(self.codes) + combinations
-        at = np.minimum(np.searchsorted(self.keys, wanted), self.count - 1)
-        return np.where(self.keys[at] == wanted, at, -1)
+        places = np.minimum(np.searchsorted(self.keys, wanted), self.count - 1)
+        return np.where(self.keys[places] == wanted, places, -1)
 
     def covered(self, table: int, combinations: Int64, shown: Bools | None = None) -> Bools:
         """Return which combinations a table covers: it has their dimensions, and all the codes occur in it.

@@ -13,11 +13,11 @@ from cellguard.verify.cells import Cells, combine
 from cellguard.verify.facts import Facts
 from cellguard.verify.needs import Needs, units
 from cellguard.verify.numbers import Bools, Int64, bools, grains, rounded, scaled
-from cellguard.verify.read import Folder, read_bytes, read_json
 from cellguard.verify.released import METADATA, guarded_dimensions
 from cellguard.verify.rows import PRIMARY, PUBLISHED, SECONDARY, UNPUBLISHED, Published, Rows, blank
 from cellguard.verify.spec import Spec
 from cellguard.verify.stages import Refused
+from cellguard.verify.stored import Folder, read_bytes, read_json
 from cellguard.verify.witnesses import Witnesses, reach, wide_enough
 
 
@@ -99,12 +99,12 @@ def check_published(cells: Cells, rows: Rows, release: Sequence[Published]) -> N
 
 def check_metadata(folder: Folder, cells: Cells, release: Sequence[Published]) -> None:
     """Refuse published metadata that is wrong or says more than it may."""
-    found: Any = read_json(read_bytes(folder, METADATA), METADATA)
-    if set(found) == {"tables"} and "tables" not in {t.name for t in cells.spec.tables}:
-        found = found["tables"]
-    if isinstance(found, list):
-        found = {t.pop("name", None): t for t in found if isinstance(t, dict)}
-    if not isinstance(found, dict) or set(found) != {t.name for t in cells.spec.tables}:
+    metadata: Any = read_json(read_bytes(folder, METADATA), METADATA)
+    if set(metadata) == {"tables"} and "tables" not in {t.name for t in cells.spec.tables}:
+        metadata = metadata["tables"]
+    if isinstance(metadata, list):
+        metadata = {t.pop("name", None): t for t in metadata if isinstance(t, dict)}
+    if not isinstance(metadata, dict) or set(metadata) != {t.name for t in cells.spec.tables}:
         raise Refused(f"{METADATA} does not have exactly the tables of the certificate")
     for table, published in zip(cells.spec.tables, release, strict=True):
         expected = {
@@ -117,7 +117,7 @@ def check_metadata(folder: Folder, cells: Cells, release: Sequence[Published]) -
         }
         guarded = guarded_dimensions(folder, table)
         expected |= {"guarded": guarded} if guarded else {}
-        if found[table.name] != expected:
+        if metadata[table.name] != expected:
             raise Refused(f"{METADATA} does not say of {table.name} what it should, and nothing else")
 
 
@@ -170,9 +170,9 @@ def check_reached(cells: Cells, rows: Rows, witnesses: Witnesses) -> int:
 
 
 def _largest(cells: Cells, need: Int64) -> Int64:
-    found = np.zeros(cells.count, dtype=np.int64)
-    np.maximum.at(found, cells.cell, need)
-    return found
+    largest = np.zeros(cells.count, dtype=np.int64)
+    np.maximum.at(largest, cells.cell, need)
+    return largest
 
 
 def known_cells(cells: Cells, rows: Rows) -> Bools:
@@ -211,10 +211,10 @@ def warnings(cells: Cells, rows: Rows, facts: Sequence[Facts], witnesses: Witnes
     secondary = np.zeros(cells.count, dtype=bool)
     secondary[cells.cell[rows.status == SECONDARY]] = True
     still = np.flatnonzero(~moved & secondary)
-    found = []
+    notes = []
     if still.size:
         names = "; ".join(cells.row_name(int(first[c])) for c in still[:5])
-        found.append(f"{still.size} secondary cells may be worked out exactly, no witness moves them: {names}")
+        notes.append(f"{still.size} secondary cells may be worked out exactly, no witness moves them: {names}")
     state = np.concatenate([f.state for f in facts])
     odd = {
         "must_publish": (state == said.MUST_PUBLISH) & (rows.status != PUBLISHED),
@@ -222,17 +222,17 @@ def warnings(cells: Cells, rows: Rows, facts: Sequence[Facts], witnesses: Witnes
     }
     for word, where in odd.items():
         if where.any():
-            found.append(f"{int(where.sum())} rows were said to be {word} and are not: first {_name(cells, where)}")
-    return found
+            notes.append(f"{int(where.sum())} rows were said to be {word} and are not: first {_name(cells, where)}")
+    return notes
 
 
 def count_said(cells: Cells, facts: Sequence[Facts]) -> dict[str, int]:
     """Return of how many distinct cells each state, a cost, a bound or a need was said beforehand."""
     state = np.concatenate([f.state for f in facts])
-    found = {word: state == number for number, word in enumerate(said.STATES)}
+    said_of = {word: state == number for number, word in enumerate(said.STATES)}
     columns = [np.concatenate(column) for column in zip(*(f.said for f in facts), strict=True)]
-    found |= {"cost": columns[1], "bounds": columns[2] | columns[3], "needs": columns[4] | columns[5]}
-    return {word: int(np.unique(cells.cell[rows]).size) for word, rows in found.items() if rows.any()}
+    said_of |= {"cost": columns[1], "bounds": columns[2] | columns[3], "needs": columns[4] | columns[5]}
+    return {word: int(np.unique(cells.cell[rows]).size) for word, rows in said_of.items() if rows.any()}
 
 
 def _name(cells: Cells, where: Bools) -> str:

@@ -8,9 +8,9 @@ from itertools import combinations
 
 from cellguard.verify.cells import Cells
 from cellguard.verify.leaves import Parts, TableViews, check_groupings, coarser, per_part, read_partitions, table_views
-from cellguard.verify.read import Folder
 from cellguard.verify.spec import Cluster, Group
 from cellguard.verify.stages import Refused
+from cellguard.verify.stored import Folder
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def read_pieces(folder: Folder, cells: Cells) -> Pieces:
         check_groupings(dimension)
     partitions = {d.name: read_partitions(folder, d) for d in cells.dimensions}
     views = tuple(table_views(cells, table) for table in range(len(spec.tables)))
-    found = []
+    groups = []
     for group, clusters in spec.world.items():
         pieces = tuple(_piece(cells, cluster, partitions) for cluster in clusters)
         for piece in pieces:
@@ -48,8 +48,8 @@ def read_pieces(folder: Folder, cells: Cells) -> Pieces:
                     name = spec.tables[table].name
                     raise Refused(f"a cluster of {group[0]} does not divide what table {name} in it divides")
         _check_tree(cells, pieces, group)
-        found.append(pieces)
-    return Pieces(tuple(spec.world), tuple(found), views)
+        groups.append(pieces)
+    return Pieces(tuple(spec.world), tuple(groups), views)
 
 
 def _piece(cells: Cells, cluster: Cluster, partitions: Mapping[str, Sequence[object]]) -> Piece:
@@ -84,10 +84,10 @@ def _way(pieces: Sequence[Piece], first: int, second: int) -> set[int]:
     """Return the clusters on the way between two, without these."""
 
     def upward(position: int) -> list[int]:
-        found = [position]
-        while (parent := pieces[found[-1]].parent) is not None:
-            found.append(parent)
-        return found
+        chain = [position]
+        while (parent := pieces[chain[-1]].parent) is not None:
+            chain.append(parent)
+        return chain
 
     left, right = upward(first), upward(second)
     joint = next(position for position in left if position in right)

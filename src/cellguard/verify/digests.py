@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cellguard.verify.read import Folder
 from cellguard.verify.spec import REPORTS, WORKBOOK, Spec
 from cellguard.verify.stages import Refused
+from cellguard.verify.stored import Folder
 
 OWN = "internal/certificate.json"
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cellguard.verify.numbers import Bools, Floats, Int64, bools, plain, texts
-from cellguard.verify.read import Folder, read_parquet
 from cellguard.verify.spec import TableSpec
 from cellguard.verify.stages import Refused
+from cellguard.verify.stored import Folder, read_parquet
 
 STATES = ("must_publish", "must_suppress", "waived", "unpublished", "secondary")
 MUST_PUBLISH, MUST_SUPPRESS, WAIVED, UNPUBLISHED, SECONDARY = range(5)
@@ -70,8 +70,8 @@ class Facts:
 
 def read_facts(folder: Folder, table: TableSpec, codes: list[pa.Array]) -> Facts:
     """Read the facts of a table; refuse rows that are not the internal file's, unknown columns and non-numbers."""
-    found = read_parquet(folder, table.facts)
-    names = found.schema.names
+    stored_facts = read_parquet(folder, table.facts)
+    names = stored_facts.schema.names
     tops = [n for n in names if re.fullmatch(r"top[1-9][0-9]*", n)]
     marks = [n for n in names if n.startswith("mark:")]
     excess = [n for n in names if re.fullmatch(r"excess[1-9][0-9]*", n)]
@@ -82,26 +82,26 @@ def read_facts(folder: Folder, table: TableSpec, codes: list[pa.Array]) -> Facts
     ranks = range(1, len(tops) + 1)
     if tops != [f"top{i}" for i in ranks] or (excess and excess != [f"excess{i}" for i in ranks]):
         raise Refused(f"{table.facts} does not have its largest contributions in order")
-    _same_rows(found, table, codes)
+    _same_rows(stored_facts, table, codes)
 
     def numbers(name: str) -> Floats:
-        return _numbers(found, name, table)
+        return _numbers(stored_facts, name, table)
 
     facts = Facts(
         frequency=table.count,
         total=numbers("total"),
         count=numbers("count"),
         tops=tuple(numbers(name) for name in tops),
-        marks={name.removeprefix("mark:"): _marks(found, name, table) for name in marks},
-        state=_states(found, table),
-        lower=_bound(found, "lower", -np.inf, table),
-        upper=_bound(found, "upper", np.inf, table),
+        marks={name.removeprefix("mark:"): _marks(stored_facts, name, table) for name in marks},
+        state=_states(stored_facts, table),
+        lower=_bound(stored_facts, "lower", -np.inf, table),
+        upper=_bound(stored_facts, "upper", np.inf, table),
         need_lower=numbers("need_lower"),
         need_upper=numbers("need_upper"),
         base=numbers("base") if "base" in optional else None,
         excess=tuple(numbers(name) for name in excess),
         unwaived=numbers("unwaived1") if "unwaived1" in optional else None,
-        requested=_marks(found, "requested", table) if "requested" in optional else None,
+        requested=_marks(stored_facts, "requested", table) if "requested" in optional else None,
         cost=numbers("cost"),
     )
     if any(np.isnan(column).any() for column in (facts.basis, *facts.excess)):
@@ -113,11 +113,11 @@ def read_facts(folder: Folder, table: TableSpec, codes: list[pa.Array]) -> Facts
     return facts
 
 
-def _same_rows(found: pa.Table, table: TableSpec, codes: list[pa.Array]) -> None:
-    if found.num_rows != len(codes[0]):
-        raise Refused(f"{table.facts} has {found.num_rows} rows, but {table.internal} has {len(codes[0])}")
+def _same_rows(stored_facts: pa.Table, table: TableSpec, codes: list[pa.Array]) -> None:
+    if stored_facts.num_rows != len(codes[0]):
+        raise Refused(f"{table.facts} has {stored_facts.num_rows} rows, but {table.internal} has {len(codes[0])}")
     for name, column in zip((f"by:{d}" for d in table.by), codes, strict=True):
-        stored = found.column(name)
+        stored = stored_facts.column(name)
         if not _is_text(stored.type) or stored.null_count:
             raise Refused(f"{table.facts}: column {name} is not text without gaps")
         differs = ~bools(pc.equal(texts(stored), column))
@@ -131,9 +131,9 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(inner) or pa.types.is_large_string(inner))
 
 
-def _numbers(found: pa.Table, name: str, table: TableSpec, also: float = 0.0) -> Floats:
+def _numbers(stored_facts: pa.Table, name: str, table: TableSpec, also: float = 0.0) -> Floats:
     """Return a numeric column, NaN where it is null; refuse NaN and infinite numbers of its own, but for ``also``."""
-    column = found.column(name)
+    column = stored_facts.column(name)
     if pa.types.is_null(column.type):
         return np.full(len(column), np.nan)
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)):
@@ -145,23 +145,23 @@ def _numbers(found: pa.Table, name: str, table: TableSpec, also: float = 0.0) ->
     return values
 
 
-def _bound(found: pa.Table, name: str, none: float, table: TableSpec) -> pa.Array:
-    _numbers(found, name, table, none)
-    column = found.column(name)
+def _bound(stored_facts: pa.Table, name: str, none: float, table: TableSpec) -> pa.Array:
+    _numbers(stored_facts, name, table, none)
+    column = stored_facts.column(name)
     if pa.types.is_null(column.type):
         return pa.nulls(len(column), pa.string())
     return plain(column)
 
 
-def _marks(found: pa.Table, name: str, table: TableSpec) -> Floats:
-    column = found.column(name)
+def _marks(stored_facts: pa.Table, name: str, table: TableSpec) -> Floats:
+    column = stored_facts.column(name)
     if not pa.types.is_boolean(column.type):
         raise Refused(f"{table.facts}: column {name} is not yes or no")
     return np.asarray(pc.cast(pc.cast(column, pa.int8()), pa.float64()).to_numpy(), dtype=np.float64)
 
 
-def _states(found: pa.Table, table: TableSpec) -> Int64:
-    column = found.column("state")
+def _states(stored_facts: pa.Table, table: TableSpec) -> Int64:
+    column = stored_facts.column("state")
     if pa.types.is_null(column.type):
         return np.full(len(column), -1, dtype=np.int64)
     if not _is_text(column.type):

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cellguard.verify.numbers import bools, texts
-from cellguard.verify.read import Folder, read_bytes, read_parquet
 from cellguard.verify.released import RELEASED, read_released
 from cellguard.verify.spec import WORKBOOK, Spec, TableSpec
 from cellguard.verify.stages import Refused, attempt
+from cellguard.verify.stored import Folder, read_bytes, read_parquet
 
 MOST_COLUMNS = 200
 FIRST_NOTE = 5  # the row of the notes, from 0, that is about the first table
@@ -57,16 +57,16 @@ def check_formats(folder: Folder, spec: Spec, document: Mapping[str, Any]) -> No
 def check_parquet(folder: Folder, table: TableSpec) -> None:
     """Compare a Parquet file with the CSV file of the same table: text of codes, exact values, flags."""
     header = table.headed(RELEASED)
-    found = read_parquet(folder, table.parquet)
-    if found.schema.names != header:
+    stored = read_parquet(folder, table.parquet)
+    if stored.schema.names != header:
         raise Refused(f"{table.parquet} does not have exactly the columns {', '.join(header)}")
-    if found.schema.metadata or any(field.metadata for field in found.schema):
+    if stored.schema.metadata or any(field.metadata for field in stored.schema):
         raise Refused(f"{table.parquet} holds more than columns")
-    value = found.schema.field("value").type
+    value = stored.schema.field("value").type
     if not pa.types.is_decimal(value) or value.scale != table.decimals:
         raise Refused(f"{table.parquet}: value is not a decimal of {table.decimals} decimals")
     for name, expected in zip(header, read_released(folder, table), strict=True):
-        column = found.column(name)
+        column = stored.column(name)
         if name != "value" and not pa.types.is_string(column.type):
             raise Refused(f"{table.parquet}: {name} is not text")
         text = texts(column)
@@ -117,7 +117,7 @@ def _read_sheet(data: bytes) -> Cells:
         place, kind = _place(node.get("r", "")), node.get("t", "n")
         if inner == {"is"} and kind == "inlineStr":
             text = "".join(t.text or "" for t in node.iter(_SPACE + "t"))
-            text = re.sub("_x([0-9A-Fa-f]{4})_", lambda found: chr(int(found.group(1), 16)), text)
+            text = re.sub("_x([0-9A-Fa-f]{4})_", lambda match: chr(int(match.group(1), 16)), text)
         elif inner == {"v"} and kind == "n":
             text = node.findtext(_SPACE + "v") or ""
         else:
@@ -193,9 +193,9 @@ def _expected(table: TableSpec, columns: Sequence[list[str]]) -> Iterator[tuple[
     yield from (((rows[a], across[b]), text) for a, b, text in zip(columns[0], columns[1], value, strict=True))
 
 
-def _same(found: tuple[str, str], text: str, *, value: bool) -> bool:
+def _same(shown: tuple[str, str], text: str, *, value: bool) -> bool:
     """Tell whether a cell is the text, or exactly the number that the text says."""
-    kind, there = found
+    kind, there = shown
     if kind == "inlineStr":
         short = value and text != "c" and len(text.lstrip("-0.").replace(".", "")) <= 15
         return there == text and not short

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cellguard.verify.numbers import Bools, Int64
-from cellguard.verify.read import Folder, read_csv
 from cellguard.verify.stages import Refused
+from cellguard.verify.stored import Folder, read_csv
 
 COLUMNS = ("hierarchy", "code", "parent", "label")
 
@@ -40,11 +40,11 @@ class Dimension:
 
     def encode(self, column: pa.Array, where: str) -> Int64:
         """Return the position of each code; refuse a code that no hierarchy has."""
-        found = pc.index_in(column, value_set=pa.array(self.codes, pa.string()))
-        if found.null_count:
-            row = int(np.argmax(np.asarray(pc.is_null(found).to_numpy(zero_copy_only=False), dtype=bool)))
+        positions = pc.index_in(column, value_set=pa.array(self.codes, pa.string()))
+        if positions.null_count:
+            row = int(np.argmax(np.asarray(pc.is_null(positions).to_numpy(zero_copy_only=False), dtype=bool)))
             raise Refused(f"{where} line {row + 2} has a code that is not in hierarchies/{self.name}.csv")
-        return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
+        return np.asarray(positions.to_numpy(zero_copy_only=False), dtype=np.int64)
 
     def uppers(self, occurs: Bools) -> list[Int64]:
         """Return, for each hierarchy that says something of a table, every code's next code above in that table.
@@ -62,18 +62,18 @@ class Dimension:
 
     def first_parents(self) -> Int64:
         """Return the position of each code's parent in the first hierarchy that has it; -1 for the total."""
-        found = np.full(len(self.codes), -1, dtype=np.int64)
+        above = np.full(len(self.codes), -1, dtype=np.int64)
         for tree in reversed(self.trees):
-            found[list(tree.codes)] = tree.parents
-        return found
+            above[list(tree.codes)] = tree.parents
+        return above
 
     def levels(self) -> Int64:
         """Return the depth of each code in the first hierarchy that has it; the total has 0."""
-        found = np.zeros(len(self.codes), dtype=np.int64)
+        depth = np.zeros(len(self.codes), dtype=np.int64)
         for tree in reversed(self.trees):
             for code, parent in zip(tree.codes, tree.parents, strict=True):
-                found[code] = found[parent] + 1 if parent >= 0 else 0
-        return found
+                depth[code] = depth[parent] + 1 if parent >= 0 else 0
+        return depth
 
 
 def upper(tree: Tree, occurs: Bools) -> Int64:

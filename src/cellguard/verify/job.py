@@ -14,12 +14,12 @@ import yaml
 from cellguard.verify.cells import Cells
 from cellguard.verify.facts import UNPUBLISHED, Facts
 from cellguard.verify.numbers import Bools
-from cellguard.verify.read import Folder, read_bytes
 from cellguard.verify.relations import parse_equation
 from cellguard.verify.rows import Rows
 from cellguard.verify.rules import parse_rule
 from cellguard.verify.spec import Spec, TableSpec
 from cellguard.verify.stages import Refused, attempt
+from cellguard.verify.stored import Folder, read_bytes
 
 NAME = "internal/job.yaml"
 KEYS = ("version", "microdata", "dimensions", "equations", "tables", "attack", "known")
@@ -69,11 +69,11 @@ def read_job(folder: Folder) -> Job:
     return Job(words)
 
 
-def _has_keys(found: object, keys: Sequence[str], where: str) -> None:
-    if not isinstance(found, dict):
+def _has_keys(entry: object, keys: Sequence[str], where: str) -> None:
+    if not isinstance(entry, dict):
         raise Refused(f"{NAME} is not a job: {where or 'it'} is not a mapping")
     for key in keys:
-        if key not in found:
+        if key not in entry:
             place = f"{where}.{key}".lstrip(".")
             raise Refused(f"{NAME} does not have {place}, and what the certificate claims depends on it")
 
@@ -82,8 +82,8 @@ def check_job(job: Job, spec: Spec) -> None:
     """Refuse a certificate that does not say what the stored job says."""
     if [table["name"] for table in job.tables] != [table.name for table in spec.tables]:
         raise Refused(f"{NAME} does not have the tables of the certificate")
-    for found, table in zip(job.tables, spec.tables, strict=True):
-        attempt(NAME, lambda found=found, table=table: _check_table(found, table, job.records(found)))  # type: ignore[misc]
+    for entry, table in zip(job.tables, spec.tables, strict=True):
+        attempt(NAME, lambda entry=entry, table=table: _check_table(entry, table, job.records(entry)))  # type: ignore[misc]
     if attempt(NAME, lambda: _equations(job.words["equations"], spec)) != _equations(spec.equations, spec):
         raise Refused(f"{NAME} does not have the equations of the certificate")
     if bool(job.words["known"]) != bool(spec.known):
@@ -96,28 +96,28 @@ def _equations(texts: Sequence[str], spec: Spec) -> list[dict[str, int]]:
     return [parse_equation(text, sorted({t.response for t in spec.tables})) for text in texts]
 
 
-def _check_table(found: Mapping[str, Any], table: TableSpec, records: Mapping[str, Any] | None) -> None:
-    zeros = "possible" if found["impossible"] else found["zeros"] or ("possible" if table.count else "known")
-    decimals = table.decimals if found["decimals"] is None else found["decimals"]
+def _check_table(entry: Mapping[str, Any], table: TableSpec, records: Mapping[str, Any] | None) -> None:
+    zeros = "possible" if entry["impossible"] else entry["zeros"] or ("possible" if table.count else "known")
+    decimals = table.decimals if entry["decimals"] is None else entry["decimals"]
     said = {
-        "by": (found["by"], list(table.by)),
-        "response": (found["response"] or found["value"], table.response),
-        "population": (found["population"], table.population),
+        "by": (entry["by"], list(table.by)),
+        "response": (entry["response"] or entry["value"], table.response),
+        "population": (entry["population"], table.population),
         "decimals": (decimals, table.decimals),
         "zeros": (zeros, table.zeros),
-        "tolerance": (_number(found["tolerance"] or 0), table.tolerance),
-        "rules": ([parse_rule(rule) for rule in found["rules"]], [parse_rule(rule) for rule in table.rules]),
+        "tolerance": (_number(entry["tolerance"] or 0), table.tolerance),
+        "rules": ([parse_rule(rule) for rule in entry["rules"]], [parse_rule(rule) for rule in table.rules]),
     }
     for key, (here, there) in said.items():
         if here != there or isinstance(here, bool):
             raise Refused(f"{NAME}, table {table.name}, does not have the certificate's {key}")
-    if table.count not in _frequencies(found, records):
+    if table.count not in _frequencies(entry, records):
         raise Refused(f"{NAME}, table {table.name}, and the certificate differ on whether it has frequencies")
 
 
-def _frequencies(found: Mapping[str, Any], records: Mapping[str, Any] | None) -> tuple[bool, ...]:
+def _frequencies(entry: Mapping[str, Any], records: Mapping[str, Any] | None) -> tuple[bool, ...]:
     """Return whether a table may have frequencies, or not: weighted counts are estimates, and need not be whole."""
-    if found["value"] != "count":
+    if entry["value"] != "count":
         return (False,)
     if records is None:
         return (True,)
@@ -133,18 +133,18 @@ def _check_crossing(attack: object, spec: Spec) -> None:
         raise Refused(f"{NAME} does not have the certificate's crossing")
 
 
-def _check_attack(found: Mapping[str, Any], spec: Spec) -> None:
+def _check_attack(entry: Mapping[str, Any], spec: Spec) -> None:
     for key in ("lower", "upper", "percent"):
-        if _number(found[key]) != getattr(spec.attack, key):
+        if _number(entry[key]) != getattr(spec.attack, key):
             raise Refused(f"{NAME} does not have the certificate's attack.{key}")
-    if found["insiders"] is not False:
+    if entry["insiders"] is not False:
         raise Refused(f"{NAME} speaks of insiders, but the certificate does not")
 
 
-def _number(found: object) -> Fraction | None:
-    if found is None or found == "unbounded" or (isinstance(found, float) and math.isinf(found)):
+def _number(entry: object) -> Fraction | None:
+    if entry is None or entry == "unbounded" or (isinstance(entry, float) and math.isinf(entry)):
         return None
-    return Fraction(str(found))
+    return Fraction(str(entry))
 
 
 def check_origins(job: Job, spec: Spec, facts: Sequence[Facts]) -> None:
@@ -153,21 +153,21 @@ def check_origins(job: Job, spec: Spec, facts: Sequence[Facts]) -> None:
     What was said of single cells must come from an a-priori file or a column of the cells; only tables from records
     have contributions without a waiver and requests, and only weighted ones a base.
     """
-    for found, table, here in zip(job.tables, spec.tables, facts, strict=True):
-        columns = found["cells"] or {}
+    for entry, table, here in zip(job.tables, spec.tables, facts, strict=True):
+        columns = entry["cells"] or {}
         for key, said in zip(SAID, here.said, strict=True):
-            if said.any() and not found["apriori"] and not columns.get(key):
+            if said.any() and not entry["apriori"] and not columns.get(key):
                 raise Refused(
                     f"{table.facts} row {int(np.argmax(said))}: {key} was said of it, but {NAME} names neither an "
                     "a-priori file nor a column of the cells that could have said it"
                 )
-        records = job.records(found)
+        records = job.records(entry)
         if records is None and (here.unwaived is not None or here.requested is not None):
             raise Refused(f"{table.facts} has facts that only tables from records have")
         weighted = records is not None and bool(records["weight"] or records["rda"])
         if not weighted and (here.base is not None or here.excess):
             raise Refused(f"{table.facts} has facts that only weighted tables have")
-        if here.base is not None and (found["survey"] or "virtual") in _WEIGHTED_TOTAL:
+        if here.base is not None and (entry["survey"] or "virtual") in _WEIGHTED_TOTAL:
             apart = np.abs(here.base - here.total) > 1e-9 * np.abs(here.total) + 10.0 ** -spec.grains[table.group]
             if apart.any():
                 raise Refused(f"{table.facts} row {int(np.argmax(apart))}: base is not the total of the survey mode")
@@ -175,9 +175,9 @@ def check_origins(job: Job, spec: Spec, facts: Sequence[Facts]) -> None:
 
 def check_decimals(job: Job, cells: Cells, rows: Rows) -> None:
     """Refuse published decimals that nobody asked for: without a word of the job, values that are not whole have 2."""
-    for number, (found, table) in enumerate(zip(job.tables, cells.spec.tables, strict=True)):
-        records = job.records(found)
-        if found["decimals"] is not None or (records is not None and records["rda"]):
+    for number, (entry, table) in enumerate(zip(job.tables, cells.spec.tables, strict=True)):
+        records = job.records(entry)
+        if entry["decimals"] is not None or (records is not None and records["rda"]):
             continue
         whole = not (rows.value[number] % 10 ** cells.spec.grains[table.group]).any()
         if table.decimals not in ((0, 2) if whole else (2,)):
@@ -186,12 +186,12 @@ def check_decimals(job: Job, cells: Cells, rows: Rows) -> None:
 
 def not_shown(job: Job, cells: Cells, facts: Sequence[Facts]) -> Bools:
     """Return the rows that are not to be published: said to be so, or of a level that the job does not show."""
-    found = [here.state == UNPUBLISHED for here in facts]
+    hidden = [here.state == UNPUBLISHED for here in facts]
     for number, (said, table) in enumerate(zip(job.tables, cells.spec.tables, strict=True)):
         for name, levels in (said["publish"] or {}).items():
             if name not in table.by:
                 raise Refused(f"{NAME} speaks of levels of a dimension that {table.name} does not have")
             axis = cells.spec.dimensions.index(name)
             level = cells.dimensions[axis].levels()[cells.row_codes[cells.rows(number), axis]]
-            found[number] = found[number] | ~np.isin(level, list(levels))
-    return np.concatenate(found)
+            hidden[number] = hidden[number] | ~np.isin(level, list(levels))
+    return np.concatenate(hidden)

@@ -16,8 +16,8 @@ from scipy.sparse import csgraph
 from cellguard.verify.cells import Cells, occurring
 from cellguard.verify.hierarchies import Dimension, Tree, upper
 from cellguard.verify.numbers import Bools, Int64, grains
-from cellguard.verify.read import Folder, read_bytes, read_csv
 from cellguard.verify.stages import Refused
+from cellguard.verify.stored import Folder, read_bytes, read_csv
 
 OUTSIDE, REST, NO_LEAF = -1, -2, -3
 
@@ -60,11 +60,11 @@ class TableViews:
 
     def classes(self) -> Parts:
         """Return the coarsest partitions that divide whatever the table divides."""
-        found = {}
+        parts = {}
         for axis, views in zip(self.axes, self.views, strict=True):
             labels = np.column_stack([view.label for view in views])
-            found[axis] = np.unique(labels, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-        return found
+            parts[axis] = np.unique(labels, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        return parts
 
     def outside(self, axis: int, leaves: int) -> Bools:
         """Return which leaves of a dimension lie outside in every grouping."""
@@ -87,9 +87,9 @@ def per_part(part: Int64, label: Int64) -> Int64 | None:
     >>> per_part(np.array([0, 0, 1]), np.array([5, 6, 7])) is None
     True
     """
-    found = np.full(int(part.max(initial=-1)) + 1, NO_LEAF, dtype=np.int64)
-    found[part] = label
-    return found if (found[part] == label).all() else None
+    labels = np.full(int(part.max(initial=-1)) + 1, NO_LEAF, dtype=np.int64)
+    labels[part] = label
+    return labels if (labels[part] == label).all() else None
 
 
 def coarser(left: Int64, right: Int64) -> Int64 | None:
@@ -101,14 +101,14 @@ def coarser(left: Int64, right: Int64) -> Int64 | None:
 
 def common(partitions: Sequence[Int64]) -> Int64:
     """Return the finest partition that all the given ones refine."""
-    found = partitions[0]
+    joined = partitions[0]
     for other in partitions[1:]:
-        shape = int(found.max()) + 1, int(other.max()) + 1
+        shape = int(joined.max()) + 1, int(other.max()) + 1
         both = sparse.coo_array(
-            (np.ones(found.size, dtype=np.int64), (found, shape[0] + other)), shape=(sum(shape),) * 2
+            (np.ones(joined.size, dtype=np.int64), (joined, shape[0] + other)), shape=(sum(shape),) * 2
         )
-        found = csgraph.connected_components(both, directed=False)[1][found].astype(np.int64)
-    return np.unique(found, return_inverse=True)[1].astype(np.int64)
+        joined = csgraph.connected_components(both, directed=False)[1][joined].astype(np.int64)
+    return np.unique(joined, return_inverse=True)[1].astype(np.int64)
 
 
 def leaves_of(dimension: Dimension) -> Int64:
@@ -121,12 +121,12 @@ def table_views(cells: Cells, table: int) -> TableViews:
     """Return what a table says of the leaves of its dimensions."""
     codes = cells.row_codes[cells.rows(table)]
     axes = cells.axes(cells.spec.tables[table])
-    found = []
+    views = []
     for axis in axes:
         dimension = cells.dimensions[axis]
         occurs, leaves = occurring(codes[:, axis], dimension), leaves_of(dimension)
-        found.append(tuple(_view(tree, occurs, leaves) for tree in dimension.used(occurs)))
-    return TableViews(tuple(axes), tuple(found))
+        views.append(tuple(_view(tree, occurs, leaves) for tree in dimension.used(occurs)))
+    return TableViews(tuple(axes), tuple(views))
 
 
 def _view(tree: Tree, occurs: Bools, leaves: Int64) -> View:
@@ -144,20 +144,20 @@ def _view(tree: Tree, occurs: Bools, leaves: Int64) -> View:
 
 def parts_of_codes(dimension: Dimension, part: Int64) -> Int64:
     """Return for each code the part that has exactly its leaves, -1 if none has."""
-    found = np.full(len(dimension.codes), -1, dtype=np.int64)
+    pieces = np.full(len(dimension.codes), -1, dtype=np.int64)
     size = np.bincount(part)
     for tree in reversed(dimension.trees):
-        low, high, many = [part.size] * found.size, [-1] * found.size, [0] * found.size
+        low, high, sizes = [part.size] * pieces.size, [-1] * pieces.size, [0] * pieces.size
         for leaf, number in zip(leaves_of(dimension).tolist(), part.tolist(), strict=True):
-            low[leaf], high[leaf], many[leaf] = number, number, 1
+            low[leaf], high[leaf], sizes[leaf] = number, number, 1
         for code, parent in zip(reversed(tree.codes), reversed(tree.parents), strict=True):
             if parent >= 0:
                 low[parent], high[parent] = min(low[parent], low[code]), max(high[parent], high[code])
-                many[parent] += many[code]
+                sizes[parent] += sizes[code]
         codes = np.array(tree.codes)
-        first, last, leaves = np.array(low)[codes], np.array(high)[codes], np.array(many)[codes]
-        found[codes] = np.where((first == last) & (size[first] == leaves), first, -1)
-    return found
+        first, last, leaves = np.array(low)[codes], np.array(high)[codes], np.array(sizes)[codes]
+        pieces[codes] = np.where((first == last) & (size[first] == leaves), first, -1)
+    return pieces
 
 
 def check_groupings(dimension: Dimension) -> None:
@@ -181,13 +181,13 @@ def read_partitions(folder: Folder, dimension: Dimension) -> list[Int64]:
     codes, *columns = read_csv(folder, name, ["leaf", *(str(i) for i in range(head))])
     leaves = leaves_of(dimension)
     words = pa.array([dimension.codes[leaf] for leaf in leaves], pa.string())
-    at = pc.index_in(words, value_set=codes)
-    if len(codes) != leaves.size or at.null_count or pc.count_distinct(codes).as_py() != leaves.size:
+    places = pc.index_in(words, value_set=codes)
+    if len(codes) != leaves.size or places.null_count or pc.count_distinct(codes).as_py() != leaves.size:
         raise Refused(f"{name} does not have exactly the leaves of hierarchies/{dimension.name}.csv")
-    found = []
+    values = []
     for column in columns:
-        numbers = grains(column.take(at), 0, f"{name}, part,")
+        numbers = grains(column.take(places), 0, f"{name}, part,")
         if ((numbers < 0) | (numbers >= leaves.size)).any():
             raise Refused(f"{name} has a part that is negative or too large")
-        found.append(numbers.astype(np.int64))
-    return found
+        values.append(numbers.astype(np.int64))
+    return values

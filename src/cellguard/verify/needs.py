@@ -69,16 +69,16 @@ def _usual(value: Ints, attack: Attack, decimals: int) -> tuple[Int64, Int64]:
 def _given(bound: pa.Array, value: Ints, usual: Int64, decimals: int, table: TableSpec, *, mirror: bool) -> Int64:
     """Return the usual capacity, replaced where a bound was given for the cell."""
     said, limitless = bools(pc.is_valid(bound)), bools(pc.fill_null(pc.match_substring(bound, "inf"), False))
-    found = np.where(limitless, LARGEST, usual)
+    capacity = np.where(limitless, LARGEST, usual)
     given = np.flatnonzero(said & ~limitless)
     if not given.size:
-        return found
+        return capacity
     low, exact = floors(bound.take(pa.array(given)), decimals, table.facts)
     if mirror:
-        found[given] = difference(-value[given], -low)
+        capacity[given] = difference(-value[given], -low)
     else:
-        found[given] = difference(value[given], low + ~exact)
-    return found
+        capacity[given] = difference(value[given], low + ~exact)
+    return capacity
 
 
 def units(cells: Cells) -> Int64:

@@ -19,9 +19,9 @@ import pyarrow as pa
 from cellguard.verify.cells import Cells
 from cellguard.verify.hierarchies import Dimension
 from cellguard.verify.numbers import Bools, Int64
-from cellguard.verify.read import Folder, read_bytes, read_json
 from cellguard.verify.rows import Published, blank
 from cellguard.verify.stages import Refused, attempt
+from cellguard.verify.stored import Folder, read_bytes, read_json
 
 NAME = "release/report.html"
 KINDS = {".": ["published", ""], "c": ["suppressed", "c"]}
@@ -50,9 +50,9 @@ def check_page(folder: Folder, cells: Cells, release: Sequence[Published], files
         raise Refused(f"{NAME} does not have exactly the data that a public page has")
     if len(data["tables"]) != len(cells.spec.tables):
         raise Refused(f"{NAME} does not have the tables of the certificate")
-    for number, (found, shown) in enumerate(zip(data["tables"], release, strict=True)):
+    for number, (drawn, shown) in enumerate(zip(data["tables"], release, strict=True)):
         name = cells.spec.tables[number].name
-        if attempt(NAME, lambda found=found, n=number, shown=shown: _grid(found, cells, n, shown)) != found:  # type: ignore[misc]
+        if attempt(NAME, lambda drawn=drawn, n=number, shown=shown: _grid(drawn, cells, n, shown)) != drawn:  # type: ignore[misc]
             raise Refused(f"{NAME} does not show of {name} what its CSV file shows, and nothing else")
     numbers = {count for grid in data["tables"] for count in (len(grid["status"]), grid["left_out"])}
     _check_numbers(page, cells, release, {_SAMPLE, *(f"{count:,}" for count in numbers)})
@@ -116,12 +116,12 @@ def _only_data(page: _Page) -> str:
     return found
 
 
-def _grid(found: Mapping[str, Any], cells: Cells, number: int, shown: Published) -> dict[str, Any]:
+def _grid(drawn: Mapping[str, Any], cells: Cells, number: int, shown: Published) -> dict[str, Any]:
     """Return what the page should have of a table: of one that it does not show whole, the coarser levels."""
     table = cells.spec.tables[number]
     axes = cells.axes(table)
     codes = cells.row_codes[cells.rows(number)][shown.shown]
-    kept = _coarser([cells.dimensions[a].levels()[codes[:, a]] for a in axes], len(found["status"]))
+    kept = _coarser([cells.dimensions[a].levels()[codes[:, a]] for a in axes], len(drawn["status"]))
     made = [_axis(cells.dimensions[a], codes[kept, a]) for a in axes]
     value = shown.value.take(pa.array(np.flatnonzero(kept))).to_pylist()
     return {
@@ -185,6 +185,6 @@ def _check_numbers(page: _Page, cells: Cells, release: Sequence[Published], numb
 def _refuse_others(text: str, words: Iterable[str], numbers: set[str]) -> None:
     for word in sorted(words, key=len, reverse=True):
         text = re.sub(rf"(?<![\w.,]){re.escape(word)}(?!\w)", " ", text)
-    for found in _NUMBER.findall(text):
-        if found.rstrip(".,") not in numbers:
+    for number in _NUMBER.findall(text):
+        if number.rstrip(".,") not in numbers:
             raise Refused(f"{NAME} holds a number besides its data that is no public fact about the tables")

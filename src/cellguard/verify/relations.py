@@ -68,7 +68,7 @@ def _table_terms(cells: Cells, table: int) -> list[Terms]:
     axes = cells.axes(cells.spec.tables[table])
     part = cells.rows(table)
     codes, cell = cells.row_codes[part], cells.cell[part]
-    found = []
+    terms = []
     for axis in axes:
         others = [a for a in axes if a != axis]
         sizes = [len(cells.dimensions[a].codes) for a in others]
@@ -76,8 +76,8 @@ def _table_terms(cells: Cells, table: int) -> list[Terms]:
         rest = np.unique(rest, return_inverse=True)[1]
         dimension = cells.dimensions[axis]
         for upper in dimension.uppers(occurring(codes[:, axis], dimension)):
-            found.append(_sums(codes[:, axis], rest, upper, cell))
-    return found
+            terms.append(_sums(codes[:, axis], rest, upper, cell))
+    return terms
 
 
 def _sums(code: Int64, rest: Int64, upper: Int64, cell: Int64) -> Terms:
@@ -110,11 +110,11 @@ def parse_equation(text: str, responses: Sequence[str]) -> dict[str, int]:
             break
     else:
         raise Refused("an equation names a response that no table has")
-    found = {sides[0].strip(): 1}
+    factors = {sides[0].strip(): 1}
     signed = ([("+", words[0])] if words[0] else []) + list(zip(words[1::2], words[2::2], strict=True))
     for sign, name in signed:
-        found[name] = found.get(name, 0) + (-1 if sign == "+" else 1)
-    return {name: factor for name, factor in found.items() if factor}
+        factors[name] = factors.get(name, 0) + (-1 if sign == "+" else 1)
+    return {name: factor for name, factor in factors.items() if factor}
 
 
 def _equation_terms(cells: Cells, equation: str) -> list[Terms]:
@@ -124,18 +124,18 @@ def _equation_terms(cells: Cells, equation: str) -> list[Terms]:
 def tied_groups(spec: Spec, equation: str) -> list[dict[int, int]]:
     """Return, for each population that has all its responses, an equation's groups and their factors in grains."""
     factors = parse_equation(equation, sorted({t.response for t in spec.tables}))
-    found: list[dict[int, int]] = []
+    sums: list[dict[int, int]] = []
     for population in dict.fromkeys(t.population for t in spec.tables):
         groups = {name: (name, population) for name in factors}
         if all(group in spec.groups for group in groups.values()):
             finest = max(spec.grains[group] for group in groups.values())
-            found.append(
+            sums.append(
                 {
                     spec.groups.index(groups[name]): factor * 10 ** (finest - spec.grains[groups[name]])
                     for name, factor in factors.items()
                 }
             )
-    return found
+    return sums
 
 
 def _tied(cells: Cells, factors: Mapping[int, int]) -> Terms:

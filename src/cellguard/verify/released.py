@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cellguard.verify.numbers import bools
-from cellguard.verify.read import Folder, read_bytes, read_csv, read_json
 from cellguard.verify.spec import TableSpec
 from cellguard.verify.stages import Refused
+from cellguard.verify.stored import Folder, read_bytes, read_csv, read_json
 
 METADATA = "release/metadata.json"
 RELEASED = ("value", "flag")
@@ -29,9 +29,9 @@ def read_released(folder: Folder, table: TableSpec) -> list[pa.Array]:
 
 def guarded_dimensions(folder: Folder, table: TableSpec) -> list[str]:
     """Return the dimensions whose codes the metadata of the release call guarded."""
-    found: Any = read_json(read_bytes(folder, METADATA), METADATA)
-    found = found["tables"] if isinstance(found.get("tables"), dict) else found
-    about = found.get(table.name)
+    metadata: Any = read_json(read_bytes(folder, METADATA), METADATA)
+    metadata = metadata["tables"] if isinstance(metadata.get("tables"), dict) else metadata
+    about = metadata.get(table.name)
     named = about.get("guarded", []) if isinstance(about, dict) else []
     if not isinstance(named, list) or named != [name for name in table.by if name in named]:
         raise Refused(f"{METADATA} does not name dimensions of {table.name} as guarded, in their order")

@@ -36,19 +36,19 @@ def nobody(cells: Cells, rows: Rows, table: int) -> Bools:
 
 def empty_atoms(cells: Cells, rows: Rows, pieces: Pieces, atoms: Sequence[Sequence[Atoms]], group: int) -> Int64:
     """Return the columns of a response that lie where a table of another response says that there is nobody."""
-    found = [np.zeros(0, dtype=np.int64)]
+    empty = [np.zeros(0, dtype=np.int64)]
     told = [t for t in others(cells.spec, pieces.groups[group]) if _has_gap(cells, rows, pieces.views[t], t)]
     full = _full(cells, pieces, group) if told else None
     if full is not None:
-        found.append(cells.cell[cells.rows(full)][rows.count[cells.rows(full)] == 0])
+        empty.append(cells.cell[cells.rows(full)][rows.count[cells.rows(full)] == 0])
     for table in told:
-        found.append(_covered_gaps(cells, rows, table, cells.spec.groups.index(pieces.groups[group])))
+        empty.append(_covered_gaps(cells, rows, table, cells.spec.groups.index(pieces.groups[group])))
         if full is None:
             at = _dividing(cells, pieces, group, table)
             if not pieces.clusters[group][at].open:
                 piece = pieces.clusters[group][at]
-                found.append(_in_gaps(cells, rows, pieces.views[table], table, piece, atoms[group][at]))
-    return np.concatenate(found)
+                empty.append(_in_gaps(cells, rows, pieces.views[table], table, piece, atoms[group][at]))
+    return np.concatenate(empty)
 
 
 def _has_gap(cells: Cells, rows: Rows, views: TableViews, table: int) -> bool:
@@ -112,11 +112,11 @@ def _covered_gaps(cells: Cells, rows: Rows, table: int, group: int) -> Int64:
 
 
 def _in_gaps(cells: Cells, rows: Rows, views: TableViews, table: int, piece: Piece, atoms: Atoms) -> Int64:
-    gone, found = nobody(cells, rows, table), [np.zeros(0, dtype=np.int64)]
+    gone, empty = nobody(cells, rows, table), [np.zeros(0, dtype=np.int64)]
     for choice in views.choices():
         row = locate(cells, table, views.axes, labels(atoms, piece, views, choice))
-        found.append(atoms.column[(row == ABSENT) | (row == REMAINDER) | ((row >= 0) & gone[np.maximum(row, 0)])])
-    return np.concatenate(found)
+        empty.append(atoms.column[(row == ABSENT) | (row == REMAINDER) | ((row >= 0) & gone[np.maximum(row, 0)])])
+    return np.concatenate(empty)
 
 
 def _somebody(cells: Cells, rows: Rows, table: int) -> Bools:
@@ -136,7 +136,7 @@ def listed_counts(cells: Cells, rows: Rows, made: Collection[int] = ()) -> Bools
 
     A table ``made`` from records has a code only because a record has it: so a code by itself is not empty.
     """
-    found = np.zeros(cells.count, dtype=bool)
+    alone_in = np.zeros(cells.count, dtype=bool)
     for i, table in enumerate(cells.spec.tables):
         part = cells.rows(i)
         told = _somebody(cells, rows, i)
@@ -144,26 +144,28 @@ def listed_counts(cells: Cells, rows: Rows, made: Collection[int] = ()) -> Bools
         for g, group in enumerate(cells.spec.groups):
             if group[1] == table.population and counts(cells.spec, group):
                 own = group == table.group and table.zeros != "known"
-                at = cells.find(g, cells.combination[cells.cell[part][alone if own else told | alone]])
-                found[at[at >= 0]] = True
+                places = cells.find(g, cells.combination[cells.cell[part][alone if own else told | alone]])
+                alone_in[places[places >= 0]] = True
     value = np.concatenate(rows.value)[cells.first_row()]
-    return found & np.asarray(value > 0, dtype=bool)
+    return alone_in & np.asarray(value > 0, dtype=bool)
 
 
 def somebody(cells: Cells, rows: Rows, pieces: Pieces, atoms: Sequence[Sequence[Atoms]], group: int) -> list[Terms]:
     """Return sums of a count's atoms that must be 1 or more, since a table of another response lists their row."""
-    found: list[Terms] = []
+    sums: list[Terms] = []
     name = pieces.groups[group]
     for table in others(cells.spec, name) if counts(cells.spec, name) else ():
         own = cells.find(cells.spec.groups.index(name), cells.combination[cells.cell[cells.rows(table)]])
         targets = _somebody(cells, rows, table) & (own < 0)
         if targets.any():
-            at = _dividing(cells, pieces, group, table)
-            piece = pieces.clusters[group][at]
+            which = _dividing(cells, pieces, group, table)
+            piece = pieces.clusters[group][which]
             if not piece.open:
                 hidden = (rows.status[cells.rows(table)] == UNPUBLISHED).any()
-                found += _sums(cells, pieces.views[table], table, piece, atoms[group][at], targets, climb=bool(hidden))
-    return found
+                sums += _sums(
+                    cells, pieces.views[table], table, piece, atoms[group][which], targets, climb=bool(hidden)
+                )
+    return sums
 
 
 def _sums(
@@ -173,7 +175,7 @@ def _sums(
 
     A row that lists anybody has a finest row that does, so more than these are needed only if some are not shown.
     """
-    found = []
+    terms = []
     codes = cells.row_codes[cells.rows(table)]
     for choice in views.choices():
         own = targets & np.all([v.member[codes[:, a]] for a, v in zip(views.axes, choice, strict=True)], axis=0)
@@ -190,8 +192,8 @@ def _sums(
             where = cells.row_name(int(cells.offsets[table]) + int(wanted[missing[0]]))
             raise Refused(f"{where} is listed, so somebody is there, but the world has nobody there")
         if wanted.size:
-            found.append(Terms(relation, cell, np.ones(cell.size, dtype=np.int64)))
-    return found
+            terms.append(Terms(relation, cell, np.ones(cell.size, dtype=np.int64)))
+    return terms
 
 
 def _climbs(label: Int64, choice: Sequence[View]) -> list[Int64]:
@@ -207,7 +209,7 @@ def _climbs(label: Int64, choice: Sequence[View]) -> list[Int64]:
 
 def equations(cells: Cells, pieces: Pieces, atoms: Sequence[Sequence[Atoms]], moved: Collection[int]) -> list[Terms]:
     """Return what equations ask of sums of atoms; refuse one between responses whose clusters are not of one shape."""
-    found = []
+    terms = []
     parts: set[int] = set()
     for equation in cells.spec.equations:
         for factors in tied_groups(cells.spec, equation):
@@ -224,8 +226,8 @@ def equations(cells: Cells, pieces: Pieces, atoms: Sequence[Sequence[Atoms]], mo
                 ]
                 for sides in product(*alike):
                     shared = {axis: common([piece.parts[axis] for piece, _, _ in sides]) for axis in sorted(shape)}
-                    found.append(summed(cells, sides, shared))
-    return found
+                    terms.append(summed(cells, sides, shared))
+    return terms
 
 
 def _tied_shapes(

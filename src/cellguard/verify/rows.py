@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 
 from cellguard.verify.cells import Cells
 from cellguard.verify.numbers import SAFE, Bools, Int64, Ints, bools, grains, grains_or_zero
-from cellguard.verify.read import Folder, read_csv
 from cellguard.verify.released import read_released
 from cellguard.verify.spec import TableSpec
 from cellguard.verify.stages import Refused
+from cellguard.verify.stored import Folder, read_csv
 
 STATUSES = ("published", "primary", "secondary", "unpublished")
 PUBLISHED, PRIMARY, SECONDARY, UNPUBLISHED = range(4)
@@ -69,16 +69,16 @@ def read_rows(cells: Cells, internal: tuple[dict[str, pa.Array], ...]) -> Rows:
         value.append(grains(columns["value"], decimals, f"{table.internal}, value,"))
         count.append(_counts(columns["count"], table))
         status.append(_statuses(columns["status"], table))
-        for name, found in needs.items():
-            found.append(_needs(columns[name], decimals, f"{table.internal}, {name},"))
-    lower, upper, sliding = (np.concatenate(found) for found in needs.values())
+        for name, levels in needs.items():
+            levels.append(_needs(columns[name], decimals, f"{table.internal}, {name},"))
+    lower, upper, sliding = (np.concatenate(levels) for levels in needs.values())
     return Rows(tuple(value), np.concatenate(count), np.concatenate(status), lower, upper, sliding)
 
 
 def _counts(column: pa.Array, table: TableSpec) -> Int64:
     blank = bools(pc.equal(column, ""))
-    found = _modest(grains_or_zero(column, 0, f"{table.internal}, count,"), f"{table.internal}, count,")
-    return np.where(blank, -1, found)
+    counts = _modest(grains_or_zero(column, 0, f"{table.internal}, count,"), f"{table.internal}, count,")
+    return np.where(blank, -1, counts)
 
 
 def _needs(column: pa.Array, decimals: int, where: str) -> Int64:
@@ -94,11 +94,11 @@ def _modest(numbers: Ints, where: str) -> Int64:
 
 
 def _statuses(column: pa.Array, table: TableSpec) -> Int64:
-    found = pc.index_in(column, value_set=pa.array(STATUSES, pa.string()))
-    if found.null_count:
-        row = int(np.argmax(bools(pc.is_null(found))))
+    places = pc.index_in(column, value_set=pa.array(STATUSES, pa.string()))
+    if places.null_count:
+        row = int(np.argmax(bools(pc.is_null(places))))
         raise Refused(f"{table.internal} line {row + 2} has an unknown status")
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
+    return np.asarray(places.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def read_release(folder: Folder, cells: Cells, internal: dict[str, pa.Array], index: int) -> Published:

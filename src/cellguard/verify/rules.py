@@ -50,12 +50,12 @@ class Frequency:
     def judge(self, facts: Facts) -> Verdict:
         """Return the verdict on each cell."""
         few = facts.count <= self.n if self.inclusive else facts.count < self.n
-        found = _flat((facts.count > 0) & few, self.percent, facts, np.isnan(facts.count))
+        verdict = _flat((facts.count > 0) & few, self.percent, facts, np.isnan(facts.count))
         if not self.small:
-            return found
+            return verdict
         if not facts.frequency:
             raise Refused("rule min_frequency: hide is small, but the table has no frequencies")
-        return replace(found, further=np.maximum(self.n + self.inclusive - facts.total, 0))
+        return replace(verdict, further=np.maximum(self.n + self.inclusive - facts.total, 0))
 
 
 @dataclass(frozen=True)
@@ -119,9 +119,10 @@ class Asked:
         """Return the verdict on each cell."""
         if facts.requested is None:
             raise Refused("the facts have no column requested, which a rule needs")
-        found = self.share.judge(facts)
+        verdict = self.share.judge(facts)
         asked = facts.requested == 1
-        return Verdict(found.unsafe & asked, found.upper, found.noise, found.missing | np.isnan(facts.requested))
+        missing = verdict.missing | np.isnan(facts.requested)
+        return Verdict(verdict.unsafe & asked, verdict.upper, verdict.noise, missing)
 
 
 @dataclass(frozen=True)
@@ -132,13 +133,13 @@ class Every:
 
     def judge(self, facts: Facts) -> Verdict:
         """Return the verdict on each cell."""
-        found = [rule.judge(facts) for rule in self.rules]
+        verdicts = [rule.judge(facts) for rule in self.rules]
         return Verdict(
-            np.all([v.unsafe for v in found], axis=0),
-            np.max([v.upper for v in found], axis=0),
-            np.max([v.noise for v in found], axis=0),
-            np.any([v.missing for v in found], axis=0),
-            np.max(np.broadcast_arrays(*(v.further for v in found)), axis=0),
+            np.all([v.unsafe for v in verdicts], axis=0),
+            np.max([v.upper for v in verdicts], axis=0),
+            np.max([v.noise for v in verdicts], axis=0),
+            np.any([v.missing for v in verdicts], axis=0),
+            np.max(np.broadcast_arrays(*(v.further for v in verdicts)), axis=0),
         )
 
 
@@ -181,16 +182,16 @@ def _unwaived(facts: Facts, largest: Floats) -> Floats:
 
 def _contributions(facts: Facts, wanted: int) -> tuple[list[Floats], Bools]:
     """Return the largest contributions, 0 where there are fewer respondents, and which cells lack one."""
-    found, missing = [], np.zeros(facts.total.size, dtype=bool)
+    largest, missing = [], np.zeros(facts.total.size, dtype=bool)
     for rank, top in enumerate(facts.tops[:wanted], start=1):
         none = np.isnan(top)
         missing |= none & ~(facts.count < rank) & (facts.basis != 0)
-        found.append(np.where(none, 0.0, top))
+        largest.append(np.where(none, 0.0, top))
     dust = 1e-9 * np.maximum(np.abs(facts.basis), 1)
-    rising = any((low > high + dust).any() for high, low in pairwise(found))
-    if rising or (facts.total < 0).any() or any((top < 0).any() for top in found):
+    rising = any((low > high + dust).any() for high, low in pairwise(largest))
+    if rising or (facts.total < 0).any() or any((top < 0).any() for top in largest):
         raise Refused("a concentration rule meets negative values, or contributions that are not largest first")
-    return found, missing
+    return largest, missing
 
 
 def unknown_names(rules: Iterable[Rule]) -> set[str]:
@@ -204,11 +205,11 @@ def unknown_names(rules: Iterable[Rule]) -> set[str]:
     return names
 
 
-def parse_rule(found: object) -> Rule:
+def parse_rule(given_rule: object) -> Rule:
     """Return the rule that ``{name: parameters}`` describes."""
-    if not isinstance(found, Mapping) or len(found) != 1:
+    if not isinstance(given_rule, Mapping) or len(given_rule) != 1:
         raise Refused("a rule is not one name with its parameters")
-    name, given = next(iter(found.items()))
+    name, given = next(iter(given_rule.items()))
     if name == "all":
         if not isinstance(given, list) or not given:
             raise Refused("rule all is not a list of rules")

@@ -133,7 +133,7 @@ def read_spec(document: Mapping[str, Any]) -> Spec:
         tables=tables,
         equations=_words(document["equations"], "equations"),
         attack=_attack(document["attack"]),
-        known=tuple(_sum(found, i) for i, found in enumerate(_list(document["known"], "known"))),
+        known=tuple(_sum(given, i) for i, given in enumerate(_list(document["known"], "known"))),
         world=_world(document["world"], tables),
         crossing=document["crossing"] == "checked",
         grains=_grains(document["grains"], tables),
@@ -142,9 +142,9 @@ def read_spec(document: Mapping[str, Any]) -> Spec:
     )
 
 
-def _table(found: object, position: int) -> TableSpec:
+def _table(given: object, position: int) -> TableSpec:
     where = f"tables[{position}]"
-    table = _same_keys(found, TABLE_KEYS, where)
+    table = _same_keys(given, TABLE_KEYS, where)
     name = _file_word(table["name"], f"{where}.name")
     if not re.fullmatch(r"[\w.-]+", name):
         raise Refused(f"{CERTIFICATE}: {where}.name is not a table's name")
@@ -169,17 +169,17 @@ def _table(found: object, position: int) -> TableSpec:
     )
 
 
-def _tolerance(found: object, where: str) -> Fraction:
+def _tolerance(given: object, where: str) -> Fraction:
     """Return how far a relation may be off, 0 if nothing is said."""
-    if found is None:
+    if given is None:
         return Fraction(0)
-    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < float("inf"):
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < float("inf"):
         raise Refused(f"{CERTIFICATE}: {where} is not a number from 0")
-    return Fraction(str(found))
+    return Fraction(str(given))
 
 
-def _attack(found: object) -> Attack:
-    attack = _same_keys(found, frozenset({"lower", "upper", "percent"}), "attack")
+def _attack(given: object) -> Attack:
+    attack = _same_keys(given, frozenset({"lower", "upper", "percent"}), "attack")
 
     def bound(key: str) -> Fraction | None:
         return None if attack[key] == "unbounded" else fraction(attack[key], f"{CERTIFICATE}: attack.{key}")
@@ -190,18 +190,18 @@ def _attack(found: object) -> Attack:
     return Attack(bound("lower"), bound("upper"), percent)
 
 
-def _sum(found: object, position: int) -> Sum:
+def _sum(given: object, position: int) -> Sum:
     where, most = f"known[{position}]", 2**62
-    terms = [_list(term, where) for term in _list(found, where)]
+    terms = [_list(term, where) for term in _list(given, where)]
     if not terms or any(len(term) != 2 for term in terms):
         raise Refused(f"{CERTIFICATE}: {where} is not a list of [table, row]")
     return tuple((_whole(table, where, most), _whole(row, where, most)) for table, row in terms)
 
 
-def _world(found: object, tables: tuple[TableSpec, ...]) -> dict[Group, tuple[Cluster, ...]]:
+def _world(given: object, tables: tuple[TableSpec, ...]) -> dict[Group, tuple[Cluster, ...]]:
     """Read the clusters of every response; each table of a response is in exactly one of them."""
     world: dict[Group, tuple[Cluster, ...]] = {}
-    for i, entry in enumerate(_list(found, "world")):
+    for i, entry in enumerate(_list(given, "world")):
         where = f"world[{i}]"
         part = _same_keys(entry, frozenset({"response", "population", "clusters"}), where)
         group = _word(part["response"], where), _word(part["population"], where)
@@ -216,9 +216,9 @@ def _world(found: object, tables: tuple[TableSpec, ...]) -> dict[Group, tuple[Cl
     return world
 
 
-def _cluster(found: object, position: int, count: int, group: Group, tables: tuple[TableSpec, ...]) -> Cluster:
+def _cluster(given: object, position: int, count: int, group: Group, tables: tuple[TableSpec, ...]) -> Cluster:
     where = f"a cluster of {group[0]}"
-    cluster = _same_keys(found, frozenset({"tables", "parts", "parent"}), where)
+    cluster = _same_keys(given, frozenset({"tables", "parts", "parent"}), where)
     names = _words(cluster["tables"], where)
     own = [i for i, table in enumerate(tables) if table.name in names]
     if len(own) != len(names) or any(tables[i].population != group[1] for i in own):
@@ -233,9 +233,9 @@ def _cluster(found: object, position: int, count: int, group: Group, tables: tup
     return Cluster(tuple(own), {d: _whole(n, where, 2**31) for d, n in parts.items()}, parent)
 
 
-def _grains(found: object, tables: tuple[TableSpec, ...]) -> dict[Group, int]:
+def _grains(given: object, tables: tuple[TableSpec, ...]) -> dict[Group, int]:
     decimals: dict[Group, int] = {}
-    for i, entry in enumerate(_list(found, "grains")):
+    for i, entry in enumerate(_list(given, "grains")):
         grain = _same_keys(entry, frozenset({"response", "population", "decimals"}), f"grains[{i}]")
         group = _word(grain["response"], "grains"), _word(grain["population"], "grains")
         if group in decimals:
@@ -246,42 +246,42 @@ def _grains(found: object, tables: tuple[TableSpec, ...]) -> dict[Group, int]:
     return decimals
 
 
-def _same_keys(found: object, keys: frozenset[str], where: str) -> Mapping[str, Any]:
-    if not isinstance(found, dict) or set(found) != keys:
+def _same_keys(given: object, keys: frozenset[str], where: str) -> Mapping[str, Any]:
+    if not isinstance(given, dict) or set(given) != keys:
         place = where if where == CERTIFICATE else f"{CERTIFICATE}: {where}"
         raise Refused(f"{place} does not have exactly the keys {', '.join(sorted(keys))}")
-    return found
+    return given
 
 
-def _list(found: object, where: str) -> list[Any]:
-    if not isinstance(found, list):
+def _list(given: object, where: str) -> list[Any]:
+    if not isinstance(given, list):
         raise Refused(f"{CERTIFICATE}: {where} is not a list")
-    return found
+    return given
 
 
-def _words(found: object, where: str) -> tuple[str, ...]:
-    return tuple(_word(word, where) for word in _list(found, where))
+def _words(given: object, where: str) -> tuple[str, ...]:
+    return tuple(_word(word, where) for word in _list(given, where))
 
 
-def _word(found: object, where: str) -> str:
-    if not isinstance(found, str) or not found:
+def _word(given: object, where: str) -> str:
+    if not isinstance(given, str) or not given:
         raise Refused(f"{CERTIFICATE}: {where} is not text")
-    return found
+    return given
 
 
-def _file_word(found: object, where: str) -> str:
+def _file_word(given: object, where: str) -> str:
     """Return a word that names a file: it must not lead out of its folder."""
-    word = _word(found, where)
+    word = _word(given, where)
     if word.startswith(".") or any(c in word for c in "/\\\0"):
         raise Refused(f"{CERTIFICATE}: {where} cannot name a file")
     return word
 
 
-def _whole(found: object, where: str, most: int) -> int:
-    if not _is_int(found) or not 0 <= found <= most:  # type: ignore[operator]
+def _whole(given: object, where: str, most: int) -> int:
+    if not _is_int(given) or not 0 <= given <= most:  # type: ignore[operator]
         raise Refused(f"{CERTIFICATE}: {where} is not a whole number from 0 to {most}")
-    return int(found)  # type: ignore[call-overload]
+    return int(given)  # type: ignore[call-overload]
 
 
-def _is_int(found: object) -> bool:
-    return isinstance(found, int) and not isinstance(found, bool)
+def _is_int(given: object) -> bool:
+    return isinstance(given, int) and not isinstance(given, bool)

@@ -12,9 +12,9 @@ import numpy as np
 from cellguard.verify.cells import Cells
 from cellguard.verify.job import Job
 from cellguard.verify.numbers import Bools
-from cellguard.verify.read import Folder, read_bytes, read_json
 from cellguard.verify.rows import PRIMARY, SECONDARY, STATUSES, Rows
 from cellguard.verify.stages import Refused
+from cellguard.verify.stored import Folder, read_bytes, read_json
 
 NAME = "internal/summary.json"
 STEPS = ("protect", "audit")
@@ -24,32 +24,32 @@ DUST = 1e-9
 
 def check_summary(folder: Folder, job: Job, cells: Cells, rows: Rows) -> None:
     """Refuse a summary that lacks a figure, or has another than the files."""
-    found = read_json(read_bytes(folder, NAME), NAME)
+    summary = read_json(read_bytes(folder, NAME), NAME)
     said = {"verdict": "safe", "failing": [], "trusted": list(cells.spec.trusted), "settings": job.words}
     for key, expected in said.items():
-        _same(found, key, expected)
-    if _get(found, "step") not in STEPS:
+        _same(summary, key, expected)
+    if _get(summary, "step") not in STEPS:
         raise Refused(f"{NAME}: step is none of {', '.join(STEPS)}")
-    if not str(_get(found, "insiders")).startswith("not checked"):
+    if not str(_get(summary, "insiders")).startswith("not checked"):
         raise Refused(f"{NAME} says of insiders what the certificate does not")
-    _check_inputs(_get(found, "inputs"))
-    _check_set(_mapping(found, "set"), cells, rows)
-    tables = _mapping(found, "tables")
+    _check_inputs(_get(summary, "inputs"))
+    _check_set(_mapping(summary, "set"), cells, rows)
+    tables = _mapping(summary, "tables")
     if list(tables) != [table.name for table in cells.spec.tables]:
         raise Refused(f"{NAME} does not have the tables of the certificate")
     for number in range(len(tables)):
         _check_table(number, tables, cells, rows)
 
 
-def _check_inputs(found: object) -> None:
+def _check_inputs(summary: object) -> None:
     """Refuse anything but digests of at least one file; only somebody who has the inputs can compare them."""
-    if not isinstance(found, dict) or not found:
+    if not isinstance(summary, dict) or not summary:
         raise Refused(f"{NAME} names no inputs")
-    if not all(isinstance(digest, str) and re.fullmatch("[0-9a-f]{64}", digest) for digest in found.values()):
+    if not all(isinstance(digest, str) and re.fullmatch("[0-9a-f]{64}", digest) for digest in summary.values()):
         raise Refused(f"{NAME} has inputs without a digest")
 
 
-def _check_set(found: Mapping[str, Any], cells: Cells, rows: Rows) -> None:
+def _check_set(summary: Mapping[str, Any], cells: Cells, rows: Rows) -> None:
     needed = np.maximum(np.maximum(rows.lower, rows.upper), rows.sliding) > 0
     expected = {
         "cells": np.unique(cells.cell).size,
@@ -60,7 +60,7 @@ def _check_set(found: Mapping[str, Any], cells: Cells, rows: Rows) -> None:
         "witnesses": cells.spec.witnesses,
     }
     for key, count in expected.items():
-        _same(found, key, count, "set.")
+        _same(summary, key, count, "set.")
 
 
 def _distinct(cells: Cells, chosen: Bools) -> int:
@@ -69,13 +69,13 @@ def _distinct(cells: Cells, chosen: Bools) -> int:
 
 def _check_table(number: int, tables: Mapping[str, Any], cells: Cells, rows: Rows) -> None:
     table = cells.spec.tables[number]
-    found, where = _mapping(tables, table.name), f"tables.{table.name}."
+    summary, where = _mapping(tables, table.name), f"tables.{table.name}."
     status = rows.status[cells.rows(number)]
     expected = {"cells": status.size, "failing": 0}
     expected |= {word: int((status == i).sum()) for i, word in enumerate(STATUSES)}
     for key, count in expected.items():
-        _same(found, key, count, where)
-    value = _get(found, "suppressed_value", where)
+        _same(summary, key, count, where)
+    value = _get(summary, "suppressed_value", where)
     hidden = rows.value[number][(status == PRIMARY) | (status == SECONDARY)]
     grain = 10.0 ** -cells.spec.grains[table.group]
     slack = DUST * float(np.abs(hidden).sum()) * grain + hidden.size * grain
@@ -85,21 +85,21 @@ def _check_table(number: int, tables: Mapping[str, Any], cells: Cells, rows: Row
         raise Refused(f"{NAME}: {where}suppressed_value is not the sum of the suppressed values")
 
 
-def _get(found: Mapping[str, Any], key: str, where: str = "") -> Any:  # noqa: ANN401
-    if key not in found:
+def _get(summary: Mapping[str, Any], key: str, where: str = "") -> Any:  # noqa: ANN401
+    if key not in summary:
         raise Refused(f"{NAME} has no {where}{key}")
-    return found[key]
+    return summary[key]
 
 
-def _mapping(found: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    inner = _get(found, key)
+def _mapping(summary: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    inner = _get(summary, key)
     if not isinstance(inner, dict):
         raise Refused(f"{NAME}: {key} is not a mapping")
     return inner
 
 
-def _same(found: Mapping[str, Any], key: str, expected: object, where: str = "") -> None:
+def _same(summary: Mapping[str, Any], key: str, expected: object, where: str = "") -> None:
     """Refuse another value than the expected one; true and 1 are not the same."""
-    value = _get(found, key, where)
+    value = _get(summary, key, where)
     if value != expected or isinstance(value, bool) != isinstance(expected, bool):
         raise Refused(f"{NAME}: {where}{key} is not what the other files say")

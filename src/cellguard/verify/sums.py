@@ -43,13 +43,13 @@ def allowances(cells: Cells, rows: Rows) -> Floats:
 
     A cell that several tables show has the value of the first, so it may be off by what all of them allow.
     """
-    found = np.zeros(cells.count)
+    roundings = np.zeros(cells.count)
     for number, table in enumerate(cells.spec.tables):
         decimals = cells.spec.grains[table.group]
         value = rows.value[number]
         own = _rounding(value, decimals) + float(table.tolerance * Fraction(10) ** decimals)
-        np.add.at(found, cells.cell[cells.rows(number)], own)
-    return found
+        np.add.at(roundings, cells.cell[cells.rows(number)], own)
+    return roundings
 
 
 def _rounding(value: Ints, decimals: int) -> Floats:
@@ -68,8 +68,8 @@ def _gaps(relations: Matrix, value: Ints) -> Ints:
     """Return how far each relation is from holding: in int64 if that cannot overflow, else in Python integers."""
     longest = int(np.abs(relations.data).max(initial=0)) * int(np.diff(relations.indptr).max(initial=0))
     if value.dtype != object and int(np.abs(value).max(initial=0)) * longest < 2**63:
-        found: Int64 = np.abs(relations @ value)
-        return found
+        misses: Int64 = np.abs(relations @ value)
+        return misses
     terms = relations.data.astype(object) * value.astype(object)[relations.indices]
     bounds = zip(relations.indptr[:-1].tolist(), relations.indptr[1:].tolist(), strict=True)
     return np.array([abs(sum(terms[begin:end])) for begin, end in bounds], dtype=object)

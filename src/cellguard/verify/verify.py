@@ -19,12 +19,12 @@ from cellguard.verify.hierarchies import read_dimensions
 from cellguard.verify.job import check_decimals, check_job, check_origins, not_shown, read_job
 from cellguard.verify.needs import Capacities, capacities, needs
 from cellguard.verify.page import check_page
-from cellguard.verify.read import Folder, read_json
 from cellguard.verify.relations import build, with_known
 from cellguard.verify.rows import read_internal, read_release, read_rows
 from cellguard.verify.rules import parse_rule, unknown_names
 from cellguard.verify.spec import read_spec
 from cellguard.verify.stages import Refused, Stage, attempt
+from cellguard.verify.stored import Folder, read_json
 from cellguard.verify.summary import check_summary
 from cellguard.verify.sums import check_sums
 from cellguard.verify.witnesses import Witnesses, check_moves, check_relations, read_witnesses
@@ -76,8 +76,8 @@ def verify(
     inner = Path(internal) if internal is not None else path.resolve().parent
     outer = Path(release) if release is not None else inner.resolve().parent / "release"
     work = _Work(path, Folder(outer.resolve(), inner.resolve()))
-    found = tuple(_run(number, name, method) for number, (name, method) in enumerate(work.checks, start=1))
-    return Verification(found, work.warnings(), work.trusted(), work.said())
+    made = tuple(_run(number, name, method) for number, (name, method) in enumerate(work.checks, start=1))
+    return Verification(made, work.warnings(), work.trusted(), work.said())
 
 
 def _run(number: int, name: str, method: Callable[[], str]) -> Check:
@@ -193,9 +193,9 @@ class _Work:
         return f"{int(asked.unsafe.sum())} unsafe cells" + (f"; taken on trust: {trusted}" if trusted else "")
 
     def _check_witnesses(self) -> str:
-        cells, found = self.cells.get(), self.witnesses.get()
-        check_moves(found, cells, checks.known_cells(cells, self.rows.get()), self.limits.get())
-        check_relations(found, with_known(self.relations.get(), cells), cells)
+        cells, proof = self.cells.get(), self.witnesses.get()
+        check_moves(proof, cells, checks.known_cells(cells, self.rows.get()), self.limits.get())
+        check_relations(proof, with_known(self.relations.get(), cells), cells)
         world = self._build_world()
         check_base(world)
         check_worlds(self.moves.get(), world)
@@ -225,13 +225,13 @@ class _Work:
 
     def warnings(self) -> tuple[str, ...]:
         """Return the warnings, as far as the files can be read."""
-        found: tuple[str, ...] = ()
+        unchecked: tuple[str, ...] = ()
         try:
-            found = () if self.spec.get().crossing else (NOT_CHECKED,)
+            unchecked = () if self.spec.get().crossing else (NOT_CHECKED,)
             parts = self.cells.get(), self.rows.get(), self.facts.get(), self.witnesses.get()
-            return (*found, *attempt("warnings", lambda: checks.warnings(*parts)))
+            return (*unchecked, *attempt("warnings", lambda: checks.warnings(*parts)))
         except Refused:
-            return found
+            return unchecked
 
     def said(self) -> Mapping[str, int]:
         """Return how many cells something was said of beforehand, as far as the files can be read."""

@@ -13,9 +13,9 @@ from scipy import sparse
 from cellguard.verify.cells import Cells
 from cellguard.verify.needs import Capacities
 from cellguard.verify.numbers import LARGEST, Bools, Int64
-from cellguard.verify.read import Folder, read_parquet
 from cellguard.verify.relations import Matrix
 from cellguard.verify.stages import Refused
+from cellguard.verify.stored import Folder, read_parquet
 
 NAME = "internal/certificate.parquet"
 KINDS = {
@@ -91,54 +91,54 @@ def read_witnesses(folder: Folder, cells: Cells, between: int) -> Witnesses:
 
 
 def _columns(folder: Folder) -> dict[str, Int64]:
-    found = read_parquet(folder, NAME)
-    if {name: found.schema.field(name).type for name in found.schema.names} != KINDS:
+    listed = read_parquet(folder, NAME)
+    if {name: listed.schema.field(name).type for name in listed.schema.names} != KINDS:
         raise Refused(f"{NAME} does not have exactly the columns and types {', '.join(KINDS)}")
-    if any(found.column(name).null_count for name in KINDS):
+    if any(listed.column(name).null_count for name in KINDS):
         raise Refused(f"{NAME} has gaps")
-    return {name: found.column(name).to_numpy().astype(np.int64) for name in KINDS}
+    return {name: listed.column(name).to_numpy().astype(np.int64) for name in KINDS}
 
 
-def check_moves(found: Witnesses, cells: Cells, known: Bools, limits: Capacities) -> None:
+def check_moves(proof: Witnesses, cells: Cells, known: Bools, limits: Capacities) -> None:
     """Refuse a witness that moves what an attacker knows, leaves the bounds, or splits a frequency."""
     outside = ~known & ((limits.down < 0) | (limits.up < 0))
     if outside.any():
         name = cells.cell_name(int(np.argmax(outside)))
         raise Refused(f"{name} is hidden, but its value is outside the bounds that the attacker is said to know")
-    _none(known[found.cell], found, cells, "moves a cell that an attacker knows:")
+    _none(known[proof.cell], proof, cells, "moves a cell that an attacker knows:")
     # Floor division is exact, and rounding away from 0 keeps the comparison with whole capacities exact.
-    _none(found.move // found.denominator < -limits.down[found.cell], found, cells, "goes below the bounds of")
-    _none(-(-found.move // found.denominator) > limits.up[found.cell], found, cells, "goes above the bounds of")
+    _none(proof.move // proof.denominator < -limits.down[proof.cell], proof, cells, "goes below the bounds of")
+    _none(-(-proof.move // proof.denominator) > limits.up[proof.cell], proof, cells, "goes above the bounds of")
     frequency = np.zeros(cells.count, dtype=bool)
     for i, table in enumerate(cells.spec.tables):
         if table.count:
             frequency[cells.cell[cells.rows(i)]] = True
             if cells.spec.grains[table.group] != 0:
                 raise Refused(f"table {table.name} has frequencies, but their grain is not 1")
-    split = frequency[found.cell] & (found.denominator != 1)
-    _none(split, found, cells, "does not move in whole numbers the frequency")
+    split = frequency[proof.cell] & (proof.denominator != 1)
+    _none(split, proof, cells, "does not move in whole numbers the frequency")
 
 
-def _none(wrong: Bools, found: Witnesses, cells: Cells, what: str) -> None:
+def _none(wrong: Bools, proof: Witnesses, cells: Cells, what: str) -> None:
     if wrong.any():
         entry = int(np.argmax(wrong))
-        raise Refused(f"witness {int(found.witness[entry])} {what} {cells.cell_name(int(found.cell[entry]))}")
+        raise Refused(f"witness {int(proof.witness[entry])} {what} {cells.cell_name(int(proof.cell[entry]))}")
 
 
 def check_relations(
-    found: Witnesses, relations: Matrix, cells: Cells, naming: Callable[[int], str] | None = None
+    proof: Witnesses, relations: Matrix, cells: Cells, naming: Callable[[int], str] | None = None
 ) -> None:
     """Refuse a witness with M d != 0, in exact whole numbers."""
     turned = sparse.csr_array(relations.T.tocsr())
     longest = int(np.abs(relations.data).max(initial=0)) * int(np.diff(relations.indptr).max(initial=0))
-    for first, last in _chunks(found.starts):
-        begin, end = int(found.starts[first]), int(found.starts[last])
-        moves = found.move[begin:end]
+    for first, last in _chunks(proof.starts):
+        begin, end = int(proof.starts[first]), int(proof.starts[last])
+        moves = proof.move[begin:end]
         # Each partial sum of a relation stays below this, so int64 cannot overflow.
         if int(np.abs(moves).max(initial=0)) * longest <= LARGEST:
-            broken = _product(found, turned, first, last)
+            broken = _product(proof, turned, first, last)
         else:
-            broken = _long_product(found, turned, begin, end)
+            broken = _long_product(proof, turned, begin, end)
         if broken is not None:
             terms = relations.indices[relations.indptr[broken[1]] : relations.indptr[broken[1] + 1]]
             name = (naming or cells.cell_name)(int(terms.min()))
@@ -155,33 +155,33 @@ def _chunks(starts: Int64) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def _product(found: Witnesses, turned: Matrix, first: int, last: int) -> tuple[int, int] | None:
+def _product(proof: Witnesses, turned: Matrix, first: int, last: int) -> tuple[int, int] | None:
     """Return a witness and a relation that it breaks, by a sparse product in int64."""
-    starts = found.starts[first : last + 1]
+    starts = proof.starts[first : last + 1]
     part = slice(int(starts[0]), int(starts[-1]))
     shape = (last - first, turned.shape[0])
-    moves = sparse.csr_array((found.move[part], found.cell[part], starts - starts[0]), shape=shape)
+    moves = sparse.csr_array((proof.move[part], proof.cell[part], starts - starts[0]), shape=shape)
     sums = (moves @ turned).tocoo()
     wrong = np.flatnonzero(sums.data)
     if not wrong.size:
         return None
-    at = wrong[np.argmin(sums.coords[0][wrong])]
-    return first + int(sums.coords[0][at]), int(sums.coords[1][at])
+    first_wrong = wrong[np.argmin(sums.coords[0][wrong])]
+    return first + int(sums.coords[0][first_wrong]), int(sums.coords[1][first_wrong])
 
 
-def _long_product(found: Witnesses, turned: Matrix, begin: int, end: int) -> tuple[int, int] | None:
+def _long_product(proof: Witnesses, turned: Matrix, begin: int, end: int) -> tuple[int, int] | None:
     """Return the same in Python integers, for moves so long that int64 might overflow."""
-    cell, witness = found.cell[begin:end], found.witness[begin:end]
+    cell, witness = proof.cell[begin:end], proof.witness[begin:end]
     length = np.diff(turned.indptr).astype(np.int64)[cell]
     entry = np.repeat(np.arange(end - begin), length)
-    at = np.arange(entry.size) - np.repeat(np.cumsum(length) - length, length) + turned.indptr[cell][entry]
-    key = witness[entry] * turned.shape[1] + turned.indices[at]
+    term = np.arange(entry.size) - np.repeat(np.cumsum(length) - length, length) + turned.indptr[cell][entry]
+    key = witness[entry] * turned.shape[1] + turned.indices[term]
     order = np.argsort(key, kind="stable")
-    key, at, entry = key[order], at[order], entry[order]
+    key, term, entry = key[order], term[order], entry[order]
     if not key.size:
         return None
     begins = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-    terms = found.move[begin:end][entry].astype(object) * turned.data[at].astype(object)
+    terms = proof.move[begin:end][entry].astype(object) * turned.data[term].astype(object)
     wrong = np.flatnonzero(np.add.reduceat(terms, begins) != 0)
     if not wrong.size:
         return None
@@ -189,15 +189,15 @@ def _long_product(found: Witnesses, turned: Matrix, begin: int, end: int) -> tup
     return divmod(first, int(turned.shape[1]))
 
 
-def reach(found: Witnesses, cells: Cells) -> Reach:
+def reach(proof: Witnesses, cells: Cells) -> Reach:
     """Return how far down and up the witnesses take each cell."""
     down, up = np.zeros(cells.count, dtype=np.int64), np.zeros(cells.count, dtype=np.int64)
-    np.maximum.at(down, found.cell, -found.move // found.denominator)
-    np.maximum.at(up, found.cell, found.move // found.denominator)
+    np.maximum.at(down, proof.cell, -proof.move // proof.denominator)
+    np.maximum.at(up, proof.cell, proof.move // proof.denominator)
     return Reach(down, up)
 
 
-def wide_enough(found: Witnesses, reached: Reach, width: Int64) -> Bools:
+def wide_enough(proof: Witnesses, reached: Reach, width: Int64) -> Bools:
     """Return which cells the witnesses take as wide as asked: down and up together, fractions of a grain included."""
     whole = np.minimum(reached.down, 2**61) + np.minimum(reached.up, 2**61)
     enough = whole >= width
@@ -208,11 +208,11 @@ def wide_enough(found: Witnesses, reached: Reach, width: Int64) -> Bools:
     asked[close] = True
     low: dict[int, Fraction] = {}
     high: dict[int, Fraction] = {}
-    for i in np.flatnonzero(asked[found.cell]):
-        cell, step = int(found.cell[i]), Fraction(int(found.move[i]), int(found.denominator[i]))
+    for i in np.flatnonzero(asked[proof.cell]):
+        cell, step = int(proof.cell[i]), Fraction(int(proof.move[i]), int(proof.denominator[i]))
         low[cell] = min(low.get(cell, Fraction(0)), step)
         high[cell] = max(high.get(cell, Fraction(0)), step)
-    for at in close:
-        span = high.get(int(at), Fraction(0)) - low.get(int(at), Fraction(0))
-        enough[at] = span >= int(width[at])
+    for place in close:
+        span = high.get(int(place), Fraction(0)) - low.get(int(place), Fraction(0))
+        enough[place] = span >= int(width[place])
     return enough

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from cellguard.verify.read import Folder, read_bytes
 from cellguard.verify.spec import CERTIFICATE, WORDS
 from cellguard.verify.stages import Refused, attempt
+from cellguard.verify.stored import Folder, read_bytes
 
 SUMMARY = "internal/summary.json"
 NEVER_CHECKED = frozenset({"insiders", "unions"})

@@ -48,10 +48,10 @@ class World:
         return f"internal/world.parquet row {column - self.cells.count}"
 
 
-def moved_groups(found: Witnesses, cells: Cells, pieces: Pieces, between: Between) -> set[int]:
+def moved_groups(proof: Witnesses, cells: Cells, pieces: Pieces, between: Between) -> set[int]:
     """Return the responses, by position in the certificate's world, that some witness changes."""
-    listed = np.unique(cells.group[found.cell[found.cell < cells.count]])
-    hidden = between.group[found.cell[found.cell >= cells.count] - cells.count]
+    listed = np.unique(cells.group[proof.cell[proof.cell < cells.count]])
+    hidden = between.group[proof.cell[proof.cell >= cells.count] - cells.count]
     return {pieces.groups.index(cells.spec.groups[g]) for g in listed} | set(hidden.tolist())
 
 
@@ -72,8 +72,8 @@ def build_world(cells: Cells, rows: Rows, pieces: Pieces, between: Between, move
         for piece, here in zip(clusters, atoms[g], strict=True):
             for table in () if piece.open else piece.tables:
                 if cells.spec.tables[table].group == pieces.groups[g]:
-                    found, gone = rows_are_sums(cells, pieces.views[table], table, piece, here)
-                    sums += found
+                    own, gone = rows_are_sums(cells, pieces.views[table], table, piece, here)
+                    sums += own
                     empty[gone] = True
             if piece.parent is not None and not piece.open and not clusters[piece.parent].open:
                 agreed.append(neighbours_agree(cells, (piece, here), (clusters[piece.parent], atoms[g][piece.parent])))
@@ -111,8 +111,8 @@ def _spread(agreed: Sequence[Terms], empty: Bools) -> None:
             sides = [
                 np.bincount(terms.relation[there & side]) for side in (terms.coefficient > 0, terms.coefficient < 0)
             ]
-            many = int(terms.relation.max(initial=-1)) + 1
-            left, right = (np.pad(side, (0, many - side.size)) for side in sides)
+            relations = int(terms.relation.max(initial=-1)) + 1
+            left, right = (np.pad(side, (0, relations - side.size)) for side in sides)
             empty[terms.cell[((left == 0) | (right == 0))[terms.relation]]] = True
 
 
@@ -145,32 +145,32 @@ def check_base(world: World) -> None:
         raise Refused(f"the world has nobody behind {_first(world, world.occupied, deserted)}, where a row is listed")
 
 
-def check_worlds(found: Witnesses, world: World) -> None:
+def check_worlds(proof: Witnesses, world: World) -> None:
     """Refuse a witness that is no world: it fills what is empty, empties what is not, or breaks a sum of atoms."""
-    _none(world.empty[found.cell], found, world, "moves a cell where a table says that nobody is:")
+    _none(world.empty[proof.cell], proof, world, "moves a cell where a table says that nobody is:")
     start = world.cells.count
-    at = np.flatnonzero(found.cell >= start)
-    between = found.cell[at] - start
-    wrong = np.zeros(found.cell.size, dtype=bool)
-    wrong[at] = world.counted[between] & (found.denominator[at] != 1)
-    _none(wrong, found, world, "does not move in whole numbers the count")
+    entries = np.flatnonzero(proof.cell >= start)
+    between = proof.cell[entries] - start
+    wrong = np.zeros(proof.cell.size, dtype=bool)
+    wrong[entries] = world.counted[between] & (proof.denominator[entries] != 1)
+    _none(wrong, proof, world, "does not move in whole numbers the count")
     if world.lowest is not None:
         down = narrow(world.value[start:] - world.lowest)[between]
-        wrong[at] = found.move[at] // found.denominator[at] < -down
-        _none(wrong, found, world, "takes below 0 the cell between")
-    check_relations(found, world.relations, world.cells, world.name)
-    _check_occupied(found, world)
+        wrong[entries] = proof.move[entries] // proof.denominator[entries] < -down
+        _none(wrong, proof, world, "takes below 0 the cell between")
+    check_relations(proof, world.relations, world.cells, world.name)
+    _check_occupied(proof, world)
 
 
-def _check_occupied(found: Witnesses, world: World) -> None:
+def _check_occupied(proof: Witnesses, world: World) -> None:
     counted = np.zeros(world.value.size, dtype=bool)
     counted[world.occupied.indices] = True
-    at = np.flatnonzero(counted[found.cell])
+    entries = np.flatnonzero(counted[proof.cell])
     longest = int(np.diff(world.occupied.indptr).max(initial=0))
-    if longest * int(np.abs(found.move[at]).max(initial=0)) > LARGEST:
+    if longest * int(np.abs(proof.move[entries]).max(initial=0)) > LARGEST:
         raise Refused("a witness moves counts too far")
-    shape = (found.starts.size - 1, world.value.size)
-    moves = sparse.csr_array((found.move[at], (found.witness[at], found.cell[at])), shape=shape)
+    shape = (proof.starts.size - 1, world.value.size)
+    moves = sparse.csr_array((proof.move[entries], (proof.witness[entries], proof.cell[entries])), shape=shape)
     sums = (moves @ sparse.csr_array(world.occupied.T)).tocoo()
     base = narrow(_times(world.occupied, world.value))
     # Counts move in whole numbers, so moves are not to be divided.
@@ -197,9 +197,9 @@ def _times(matrix: Matrix, value: Ints) -> Ints:
     if value.dtype != object and int(np.abs(value).max(initial=0)) * longest <= LARGEST:
         return np.asarray(matrix @ value)
     terms = matrix.tocoo()
-    found = np.zeros(matrix.shape[0], dtype=object)
-    np.add.at(found, terms.coords[0], terms.data.astype(object) * value.astype(object)[terms.coords[1]])
-    return found
+    sums = np.zeros(matrix.shape[0], dtype=object)
+    np.add.at(sums, terms.coords[0], terms.data.astype(object) * value.astype(object)[terms.coords[1]])
+    return sums
 
 
 def _first(world: World, matrix: Matrix, wrong: Bools) -> str:
@@ -208,7 +208,7 @@ def _first(world: World, matrix: Matrix, wrong: Bools) -> str:
     return world.name(int(matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].min()))
 
 
-def _none(wrong: Bools, found: Witnesses, world: World, what: str) -> None:
+def _none(wrong: Bools, proof: Witnesses, world: World, what: str) -> None:
     if wrong.any():
         entry = int(np.argmax(wrong))
-        raise Refused(f"witness {int(found.witness[entry])} {what} {world.name(int(found.cell[entry]))}")
+        raise Refused(f"witness {int(proof.witness[entry])} {what} {world.name(int(proof.cell[entry]))}")

@@ -16,7 +16,14 @@ class Knowledge:
     """What an attacker knows of every cell beforehand: bounds for all, or the value to within ``percent``.
 
     The default is that values are not negative and otherwise unbounded. Bounds given for single cells replace these.
-    ``crossing`` is whether he also uses that one crossing table lies behind tables that form a cycle.
+    ``crossing`` is whether he also uses that one crossing table lies behind tables that form a cycle. Raises
+    `InputError` if ``lower`` is not below ``upper`` or ``percent`` not above 0.
+
+    >>> import cellguard as cg
+    >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
+    >>> findings = cg.assess(t, cg.MinFrequency(3))
+    >>> cg.require(findings, cg.Knowledge(percent=5)).upper.tolist()      # he knows the 5 to within 0.25 anyway
+    [0.0, 0.25, 0.0]
     """
 
     lower: float = 0.0

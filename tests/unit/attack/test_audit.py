@@ -8,9 +8,9 @@ import pytest
 import scipy.sparse as sp
 
 from cellguard.attack.audit import audit
-from cellguard.attack.certificate import witnesses
 from cellguard.attack.intervals import exact_moves
 from cellguard.attack.totals import read_known
+from cellguard.attack.witnesses import witnesses
 from cellguard.errors import Stopped
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension

@@ -7,7 +7,7 @@ import yaml
 
 from cellguard.cli.init import draft_job
 from cellguard.errors import InputError
-from cellguard.methods.words import counted
+from cellguard.methods.screens import counted
 from cellguard.spec.jobfile import Job
 
 

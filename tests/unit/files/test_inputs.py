@@ -28,9 +28,9 @@ def meddling(monkeypatch, place, path, text):
 @pytest.mark.parametrize(
     ("place", "name"),
     [
-        ("cellguard.files.build.read_cells", "t.csv"),
-        ("cellguard.files.build.read_apriori", "said.csv"),
-        ("cellguard.methods.pattern.read_known", "known.csv"),
+        ("cellguard.files.job_tables.read_cells", "t.csv"),
+        ("cellguard.files.job_tables.read_apriori", "said.csv"),
+        ("cellguard.methods.hiding.read_known", "known.csv"),
     ],
 )
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch, place, name):

@@ -9,10 +9,10 @@ import yaml
 
 from cellguard.errors import JobError
 from cellguard.rules.linear import Dominance, PPercent
-from cellguard.rules.rule import All
+from cellguard.rules.rule import RULES, All
 from cellguard.rules.simple import Given, MaxShare, MinFrequency
 from cellguard.spec.jobfile import Job, job_schema
-from cellguard.spec.rulespec import RULES, dump_rule
+from cellguard.spec.rulespec import dump_rule
 
 WHOLE = """\
 version: 1

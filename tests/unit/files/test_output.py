@@ -314,7 +314,7 @@ def test_a_fault_in_the_middle_leaves_the_old_folder_and_nothing_else(tmp_path, 
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cellguard.methods.pattern.write_certificate", stop)
+    monkeypatch.setattr("cellguard.methods.hiding.write_certificate", stop)
     done = audit_job(Job.load(tmp_path / "job" / "job.yaml"))
     with pytest.raises(KeyboardInterrupt):
         OutputFolder(out).write(done, force=True)

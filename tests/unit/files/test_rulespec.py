@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from cellguard.errors import InputError
 from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
-from cellguard.rules.rule import All
+from cellguard.rules.rule import RULES, All
 from cellguard.rules.simple import Given, MaxShare, MinFrequency
-from cellguard.spec.rulespec import RULES, dump_rule, parse_rule, rule_schema
+from cellguard.spec.rulespec import dump_rule, parse_rule, rule_schema
 
 
 @pytest.mark.parametrize(

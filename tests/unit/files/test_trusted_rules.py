@@ -10,9 +10,8 @@ from click.testing import CliRunner
 from cellguard.cli.main import cli
 from cellguard.errors import InputError
 from cellguard.rules.linear import PPercent
-from cellguard.rules.rule import All
+from cellguard.rules.rule import RULES, All
 from cellguard.rules.simple import MinFrequency
-from cellguard.spec import rulespec
 from cellguard.spec.rulespec import dump_rule, parse_rule, taken_on_trust
 from cellguard.verify.verify import verify
 from unit.files import made_folders
@@ -33,14 +32,14 @@ class Milder(PPercent):
 
 @pytest.fixture
 def registered(monkeypatch):
-    monkeypatch.setitem(rulespec.RULES, "few_or_many", FewOrMany)
+    monkeypatch.setitem(RULES, "few_or_many", FewOrMany)
 
 
 def test_every_rule_of_ours_has_a_twin():
     written = dict.fromkeys(("min_frequency", "p_percent", "max_share", "request"), 3)
     written |= {"dominance": {"n": 1, "k": 75}, "prior_posterior": {"p": 10, "q": 50}, "given": "x"}
     written |= {"linear": {"weights": [1, 0], "rest": -1}}
-    assert set(written) == set(rulespec.RULES)
+    assert set(written) == set(RULES)
     assert taken_on_trust(parse_rule({name: value}) for name, value in written.items()) == []
 
 
@@ -51,7 +50,9 @@ def test_a_rule_without_a_twin_is_named_also_inside_another():
 
 def test_a_rule_that_is_not_registered_is_refused_by_name():
     for rule in (Milder(10), FewOrMany(3), All((PPercent(10), Milder(5)))):
-        with pytest.raises(InputError, match=r"of the kind (Milder|FewOrMany), which no job file can name"):
+        with pytest.raises(
+            InputError, match=r"the kind (Milder|FewOrMany), which no job file can name.*; register its class"
+        ):
             dump_rule(rule)
 
 

@@ -69,7 +69,7 @@ def test_a_flat_dimension_of_values_is_hushed():
         hushed.main.at("foo")
     assert "62342" not in str(caught.value)
     with pytest.raises(HierarchyError, match="it lacks 2 of them"):
-        cg.Dimension("x", hushed.main, cg.flat(["a"], total="48151"))
+        cg.Dimension("x", hushed.main, cg.Hierarchy.flat(["a"], total="48151"))
 
 
 def test_totals_are_suggested_only_if_they_are_usual_words():

@@ -69,11 +69,11 @@ def test_an_unknown_code_is_refused(recoding):
 def test_cutting_remembers_the_code_that_stands_for_the_rest():
     h = cut(NACE, ["A", "B2"])
     assert h.codes == ("Total", "A", "B", "B1", "B2", "C")
-    assert h.cut == {"A1": "A", "A2": "A", "B21": "B2"}
+    assert h.cut_off == {"A1": "A", "A2": "A", "B21": "B2"}
 
 
 def test_cutting_above_a_cut_stands_for_all_of_it():
-    assert cut(NACE, ["B2", "B"]).cut == {"B1": "B", "B2": "B", "B21": "B"}
+    assert cut(NACE, ["B2", "B"]).cut_off == {"B1": "B", "B2": "B", "B21": "B"}
 
 
 def test_cutting_at_a_leaf_changes_nothing():
@@ -83,7 +83,7 @@ def test_cutting_at_a_leaf_changes_nothing():
 def test_a_level_is_cut_where_branches_reach_it():
     h = to_level(NACE, 2)
     assert h.codes == ("Total", "A", "A1", "A2", "B", "B1", "B2", "C")
-    assert h.cut == {"B21": "B2"}
+    assert h.cut_off == {"B21": "B2"}
 
 
 def test_level_zero_is_the_total_alone():
@@ -99,5 +99,5 @@ def test_a_level_that_is_not_there_is_refused(level):
 def test_recodings_add_up_and_keep_labels():
     h = cut(merge(NACE, {"BC": ["B"]}), ["A"])
     assert h.merged == {"B": "BC"}
-    assert h.cut == {"A1": "A", "A2": "A"}
+    assert h.cut_off == {"A1": "A", "A2": "A"}
     assert h.labels == {"A": "Farms"}

@@ -13,7 +13,7 @@ NONE = np.zeros(5, bool)
 
 
 def table(**more):
-    region = cg.from_levels([("N", "a"), ("N", "b"), ("S",)])
+    region = cg.Hierarchy.from_levels([("N", "a"), ("N", "b"), ("S",)])
     data = {"r": ["Total", "N", "a", "b", "S"], "x": [100, 60, 40, 20, 40], "n": [12, 8, 5, 3, 4]}
     return cg.cells(data, by={"r": region}, value="x", count="n", **more)
 
@@ -74,3 +74,31 @@ def test_the_cost_count_needs_counts():
     bare = cg.cells({"r": ["Total", "a"], "x": [1, 1]}, by=["r"], value="x")
     with pytest.raises(InputError, match="needs the number of respondents"):
         parse_cost("count")(bare, np.zeros(2, bool))
+
+
+def test_a_cost_by_name_is_never_negative():
+    table = cg.cells({"r": ["Total", "N", "S", "W"], "x": [0, -50, 20, 30], "n": [9, 1, 4, 4]},
+                     by=["r"], value="x", count="n")  # fmt: skip
+    needs = cg.require(cg.assess(table, [cg.MinFrequency(3)]), cg.Knowledge(lower=-np.inf))
+    for cost in ("value", "count", "constant", "log"):
+        chosen = cg.suppress(needs, cost)
+        assert (chosen.costs > 0).all() and chosen.cost > 0 and chosen.bound >= 0
+    assert cg.suppress(needs).costs.tolist() == [1, 50, 20, 30]
+    with pytest.raises(InputError, match="a cost is negative, missing or infinite"):
+        cg.suppress(needs, needs.tables.value)
+
+
+def test_a_cost_may_be_a_function_or_numbers():
+    table = cg.cells({"r": ["Total", "N", "S", "W"], "x": [100, 20, 50, 30], "n": [19, 1, 9, 9]},
+                     by=["r"], value="x", count="n")  # fmt: skip
+    needs = cg.require(cg.assess(table, [cg.MinFrequency(3)]))
+    turned = cg.suppress(needs, lambda table, primary: 1000 - table.value)
+    assert turned.pattern.secondary.tolist() == [True, False, False, False] and turned.cost == 900
+    assert cg.suppress(needs, [1000, 1, 1, 1000]).pattern.secondary.tolist() == [False, False, True, False]
+    for wrong, said in (
+        (np.ones(3), "each of the 4 distinct cells"),
+        ("valeu", "did you mean 'value'"),
+        (1.0, "a name"),
+    ):
+        with pytest.raises(InputError, match=said):
+            cg.suppress(needs, wrong)

@@ -32,8 +32,8 @@ def cube(axes, seed=1, scale=10_000_000):
 
 
 def table(name="turnover", axes=(("A1", "A2", "B1", "B2"), ("N", "S", "W")), seed=1, response="x"):
-    dimensions = [Dimension("industry", cg.from_parents(INDUSTRY, labels=LABELS))]
-    dimensions += [Dimension(f"d{i}", cg.flat(list(axis))) for i, axis in enumerate(axes[1:], start=2)]
+    dimensions = [Dimension("industry", cg.Hierarchy.from_parents(INDUSTRY, labels=LABELS))]
+    dimensions += [Dimension(f"d{i}", cg.Hierarchy.flat(list(axis))) for i, axis in enumerate(axes[1:], start=2)]
     cells = cube(axes, seed)
     columns = {d.name: [cell[i] for cell in cells] for i, d in enumerate(dimensions)}
     columns |= {"x": [v for v, _ in cells.values()], "n": [n for _, n in cells.values()]}
@@ -44,7 +44,7 @@ def protect(tables, rules=None):
     """Assess, suppress and audit, with all intervals."""
     findings = cg.assess(tables, rules or [cg.MinFrequency(4)])
     needs = cg.require(findings)
-    found = cg.suppress(needs, needs.tables.value)
+    found = cg.suppress(needs)
     return findings, cg.audit(needs, found.pattern, intervals=True)
 
 

@@ -47,7 +47,9 @@ def test_a_public_grid_holds_the_release_and_nothing_else():
 
 
 def test_trees_hold_what_occurs_and_what_is_above_it():
-    tree = cg.Dimension("r", cg.from_parents([("Total", ""), ("A", "Total"), ("B", "Total"), ("A1", "A"), ("B1", "B")]))
+    tree = cg.Dimension(
+        "r", cg.Hierarchy.from_parents([("Total", ""), ("A", "Total"), ("B", "Total"), ("A1", "A"), ("B1", "B")])
+    )
     table = cg.cells({"r": ["Total", "A1"], "x": [5, 5]}, by=[tree], value="x")
     grid, _ = internal_grid(table, np.array(["published", "published"]), [5, 5])
     assert grid["axes"][0]["codes"] == ["Total", "A", "A1"]
@@ -56,7 +58,7 @@ def test_trees_hold_what_occurs_and_what_is_above_it():
 
 def test_codes_of_a_second_grouping_hang_on_the_total():
     coast = [("Total", ""), ("sea", "Total"), ("inland", "Total"), ("a", "sea"), ("b", "inland")]
-    tree = cg.Dimension("r", cg.flat(["a", "b"]), cg.from_parents(coast))
+    tree = cg.Dimension("r", cg.Hierarchy.flat(["a", "b"]), cg.Hierarchy.from_parents(coast))
     table = cg.cells({"r": ["Total", "a", "b", "sea", "inland"], "x": [5, 2, 3, 2, 3]}, by=[tree], value="x")
     grid, _ = internal_grid(table, np.full(5, "published"), [5, 2, 3, 2, 3])
     assert grid["axes"][0]["parent"] == [-1, 0, 0, 0, 0]
@@ -76,4 +78,6 @@ def test_a_code_that_no_tree_has_is_a_bug():
     _, audit = cases.protect(cases.table())
     shown = release(audit.pattern, audit.values).tables[0]
     with pytest.raises(InternalError, match="does not know"):
-        public_grid(shown, [cg.Dimension("industry", cg.flat(["Q"])), audit.needs.tables.tables[0].dimensions[1]])
+        public_grid(
+            shown, [cg.Dimension("industry", cg.Hierarchy.flat(["Q"])), audit.needs.tables.tables[0].dimensions[1]]
+        )

@@ -153,7 +153,7 @@ EVIL = ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "{
 
 def test_codes_and_labels_cannot_break_out():
     labels = {code: f"<b>{code}</b>" for code in EVIL}
-    tree = Dimension("<i>r</i>", cg.flat(EVIL, labels=labels))
+    tree = Dimension("<i>r</i>", cg.Hierarchy.flat(EVIL, labels=labels))
     n = len(EVIL)
     columns = {"<i>r</i>": ["Total", *EVIL], "x": [10 * n, *[10] * n], "n": [9 * n, 1, *[9] * (n - 1)]}
     table = cg.cells(columns, by=[tree], value="x", count="n", name="t<u>")

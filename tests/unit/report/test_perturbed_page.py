@@ -72,7 +72,7 @@ def test_an_unsafe_set_says_what_forbids_it_with_cells_and_combinations(unsafe):
 def test_supersensitive_cells_come_with_the_merges_that_remove_them(safe, unsafe):
     rows = perturbed_checks.extreme(unsafe).data["rows"]
     by_cell = {(r["table"], r["codes"].replace(" / ", "/")): r["merges"] for r in rows}
-    merges = [m for here in unsafe.protected.check.tables for m in redesign(here.needs).merges]
+    merges = [m for here in unsafe.protected.check.tables for m in redesign(here.needs)]
     assert merges
     for merge in merges:
         assert f"merge {' + '.join(merge.codes)} of {merge.dimension}" in by_cell[merge.table, merge.name]

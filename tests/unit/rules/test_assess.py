@@ -233,14 +233,13 @@ def test_min_frequency_and_marks_accept_negative_values():
     assert unsafe(assess(regions(**NEGATIVE), [MinFrequency(3), Given("secret")])) == ["East"]
 
 
-def made_from_records(values, facts):
+def made_from_records(values, rule):
     firms = cg.records({"region": ["N", "N", "S"], "x": values}, by=["region"], values=["x"])
-    (table,) = cg.tabulate(firms, cg.Wanted({"region": cg.flat(["N", "S"])}, "x", facts=facts))
-    return table
+    return cg.tabulate(firms, by=["region"], value="x", rules=rule)
 
 
 def test_one_rule_is_as_good_as_a_list_of_one():
-    table = made_from_records([5, 2, 7], cg.PPercent(10).facts)
+    table = made_from_records([5, 2, 7], cg.PPercent(10))
     one, several = cg.assess(table, cg.PPercent(10)), cg.assess(table, [cg.PPercent(10)])
     assert one.primary.tolist() == several.primary.tolist() and one.primary.any()
     assert cg.assess(table, {"table": cg.PPercent(10)}).primary.tolist() == one.primary.tolist()
@@ -248,22 +247,22 @@ def test_one_rule_is_as_good_as_a_list_of_one():
 
 @pytest.mark.parametrize("rules", ["p_percent", [cg.PPercent], cg.PPercent, 3])
 def test_what_is_no_rule_is_refused(rules):
-    table = made_from_records([5, 2, 7], cg.PPercent(10).facts)
+    table = made_from_records([5, 2, 7], cg.PPercent(10))
     with pytest.raises(cg.InputError, match="rules must be values such as"):
         cg.assess(table, rules)
 
 
 def test_a_table_from_records_without_the_facts_is_told_how_to_get_them():
-    with pytest.raises(cg.InputError, match=r"needs facts that the table was made without.*facts=\("):
-        cg.assess(made_from_records([5, 2, 7], cg.MinFrequency(3).facts), cg.PPercent(10))
+    with pytest.raises(cg.InputError, match=r"needs facts that the table was made without.*rules=\["):
+        cg.assess(made_from_records([5, 2, 7], cg.MinFrequency(3)), cg.PPercent(10))
     with pytest.raises(cg.InputError, match="needs the column 'secret'"):
-        cg.assess(made_from_records([5, 2, 7], cg.MinFrequency(3).facts), cg.Given("secret"))
+        cg.assess(made_from_records([5, 2, 7], cg.MinFrequency(3)), cg.Given("secret"))
 
 
 def test_a_negative_value_of_records_is_told_with_file_and_column(tmp_path):
     path = tmp_path / "firms.csv"
     path.write_text("region,x\nN,5\nN,-2\nS,7\n")
     firms = cg.records(path, by=["region"], values=["x"])
-    (table,) = cg.tabulate(firms, cg.Wanted({"region": cg.flat(["N", "S"])}, "x", facts=cg.PPercent(10).facts))
+    table = cg.tabulate(firms, by=["region"], value="x", rules=cg.PPercent(10))
     with pytest.raises(cg.InputError, match=r"firms\.csv, column 'x': the cell Total has a negative value"):
         cg.assess(table, cg.PPercent(10))

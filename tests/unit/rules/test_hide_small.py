@@ -11,7 +11,7 @@ import cellguard as cg
 from cellguard.errors import InputError, JobError, NotProtected
 from cellguard.files.folder import OutputFolder
 from cellguard.job import run
-from cellguard.spec.jobfile import Job
+from cellguard.spec.jobfile import Job, job_schema
 from cellguard.verify.verify import verify
 from unit.verify.folders import seal, write_job
 
@@ -175,7 +175,7 @@ def test_a_job_with_another_word_is_refused(tmp_path, hide):
 
 
 def test_the_schema_knows_the_words():
-    text = json.dumps(cg.job_schema()["$defs"]["Rule"])
+    text = json.dumps(job_schema()["$defs"]["Rule"])
     assert '"hide": {"enum": ["exact", "small"]}' in text
 
 

@@ -5,7 +5,8 @@ import pytest
 
 from cellguard.errors import InputError
 from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
-from cellguard.table.facts import Facts, Top, Total, contributions
+from cellguard.table.fact import Count, Top, Total
+from cellguard.table.facts import Facts, contributions
 
 RULES = [Dominance(2, 80), PPercent(10), PriorPosterior(10, 50), Linear((0.5, 0.0), -1.0)]
 by_rule = pytest.mark.parametrize("rule", RULES, ids=str)
@@ -90,7 +91,7 @@ def test_an_exact_tie_is_unsafe_only_when_inclusive_at_any_scale(kind, tie, scal
 
 @by_rule
 def test_an_empty_cell_is_safe_even_when_inclusive_or_zero_unsafe(rule):
-    empty = Facts(np.zeros(1), np.zeros(1), np.zeros((1, 3)))
+    empty = Facts({Total(): np.zeros(1), Count(): np.zeros(1), Top(3): np.zeros((1, 3))})
     changed = {f: getattr(rule, f) for f in rule.__dataclass_fields__} | {"inclusive": True, "zero_unsafe": True}
     assert not type(rule)(**changed).unsafe(empty).any()
 

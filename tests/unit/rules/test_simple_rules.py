@@ -7,9 +7,10 @@ from cellguard.errors import InputError
 from cellguard.rules.linear import PPercent
 from cellguard.rules.rule import All
 from cellguard.rules.simple import Given, MaxShare, MinFrequency
-from cellguard.table.facts import Count, Facts, Mark, Top, Total, contributions
+from cellguard.table.fact import Count, Mark, Top, Total
+from cellguard.table.facts import Facts, contributions
 
-COUNTS = Facts(np.array([0.0, 5.0, 5.0, 5.0, 5.0]), np.array([0.0, 1.0, 2.0, 3.0, 4.0]))
+COUNTS = Facts({Total(): np.array([0.0, 5.0, 5.0, 5.0, 5.0]), Count(): np.array([0.0, 1.0, 2.0, 3.0, 4.0])})
 
 
 def test_min_frequency_is_strict_unless_inclusive():
@@ -36,7 +37,7 @@ def test_max_share_is_strict_unless_inclusive():
 
 
 def test_given_repeats_the_marks():
-    facts = Facts(np.array([5.0, 0.0, 7.0]), marks={"secret": np.array([True, True, False])})
+    facts = Facts({Total(): np.array([5.0, 0.0, 7.0]), Mark("secret"): np.array([True, True, False])})
     assert Given("secret").unsafe(facts).tolist() == [True, True, False]
     assert np.isnan(Given("secret").measure(facts)).all()
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from cellguard.microdata.units import Units
+from cellguard.table.fact import Records, Requested, Signs, Unwaived
 
 from oracle import ancestors
 
@@ -93,13 +94,12 @@ def found_cells(table, *, scale=1):
         *([d.codes[c] for c in column.tolist()] for d, column in zip(table.dimensions, table.codes, strict=True)),
         strict=True,
     )
-    whole = [
-        np.rint(np.asarray(a) * scale).astype(np.int64).tolist() for a in (facts.total, facts.positive, facts.negative)
-    ]
+    whole = [np.rint(np.asarray(a) * scale).astype(np.int64).tolist() for a in (facts.total, *facts[Signs()].T)]
     tops = np.rint(facts.tops * scale).astype(np.int64).tolist()
     count = facts.count.astype(int).tolist()
-    free = [None if np.isnan(x) else round(x * scale) for x in facts.unwaived[:, 0].tolist()]
-    rows = zip(facts.records.astype(int).tolist(), count, *whole, tops, facts.requested.tolist(), free, strict=True)
+    free = [None if np.isnan(x) else round(x * scale) for x in facts[Unwaived(1)][:, 0].tolist()]
+    records, asked = facts[Records()].astype(int).tolist(), facts[Requested()].tolist()
+    rows = zip(records, count, *whole, tops, asked, free, strict=True)
     return {
         key: (n, many, x, up, down, tops[:many], asks, unwaived)
         for key, (n, many, x, up, down, tops, asks, unwaived) in zip(codes, rows, strict=True)

@@ -9,7 +9,7 @@ from cellguard.errors import UnknownCode
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.table.apriori import State
-from cellguard.table.facts import Count, Mark, Top, Total
+from cellguard.table.fact import Count, Mark, Top, Total
 from cellguard.table.read import About, CellColumns, cells, read_cells
 from cellguard.table.source import open_source
 from unit.table.refusal import SECRET, refused

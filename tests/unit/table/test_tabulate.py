@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import cellguard as cg
 from cellguard.errors import InputError, UnknownCode
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
@@ -13,12 +14,12 @@ from cellguard.microdata.grouped import group_units
 from cellguard.rules.assess import assess
 from cellguard.rules.linear import PPercent
 from cellguard.rules.simple import MinFrequency
-from cellguard.table import kernel
-from cellguard.table.facts import Count, Records, Requested, Signs, Top, Unwaived
-from cellguard.table.grid import Grid, grid_of
+from cellguard.table import tabulate_kernel
+from cellguard.table.fact import Count, Records, Requested, Signs, Top, Total, Unwaived
 from cellguard.table.read import About
 from cellguard.table.tableset import link
-from cellguard.table.tabulate import Wanted, tabulate
+from cellguard.table.tabulate import Wanted, make_tables
+from cellguard.table.unit_grid import Grid, grid_of
 from unit.table.tabulate_oracle import found_cells, make_units, sql_cells
 
 ALL = (Count(), Records(), Top(3), Signs(), Unwaived(1), Requested())
@@ -32,7 +33,7 @@ def records(cells):
 
 
 def only(grouped, dimension, *facts, **more):
-    (table,) = tabulate(grouped, [Wanted({"shop": dimension}, "x", facts=facts, **more)])
+    (table,) = make_tables(grouped, [Wanted({"shop": dimension}, "x", facts=facts, **more)])
     return table
 
 
@@ -76,7 +77,7 @@ def test_the_instruments_have_two_cells_with_too_few_companies():
             sums += [value] + [0] * (many - 1)
     units = make_units(codes, {"x": sums}, [f"{i:05}" for i in range(len(sums))])
     by = {"kind": Dimension("kind", flat(list(firms))), "shop": Dimension("shop", flat("ABCD"))}
-    (table,) = tabulate(group_units(units), [Wanted(by, "x")])
+    (table,) = make_tables(group_units(units), [Wanted(by, "x")])
     found = assess(table, [MinFrequency(3)])["table"]
     assert [table.cell_name(i) for i in np.flatnonzero(found.primary)] == ["Harps/B", "Pianos/D"]
     at = table.find("Total/Total")
@@ -86,9 +87,9 @@ def test_the_instruments_have_two_cells_with_too_few_companies():
 def test_only_wanted_facts_are_gathered():
     shop = Dimension("shop", flat(["A", "B", "C"]))
     bare = only(records(VIOLINS), shop).facts
-    assert bare.count is None and bare.tops is None and bare.records is None
+    assert set(bare) == {Total()}
     some = only(records(VIOLINS), shop, Top(1)).facts
-    assert some.known_tops == 1 and some.count.tolist() == [8, 3, 3, 3] and some.positive is None
+    assert set(some) == {Total(), Count(), Signs(), Top(1)} and some.count.tolist() == [8, 3, 3, 3]
 
 
 def test_concentration_rules_refuse_a_negative_contribution_that_no_ranking_shows():
@@ -102,7 +103,7 @@ def test_concentration_rules_refuse_a_negative_contribution_that_no_ranking_show
 def test_signed_sums_are_told_apart():
     parts = [("a", -4), ("b", 2), ("c", 1), ("d", 1), ("e", 0)]
     facts = only(records({"A": parts}), Dimension("shop", flat(["A"])), Signs()).facts
-    assert facts.positive.tolist() == [4, 4] and facts.negative.tolist() == [-4, -4]
+    assert facts[Signs()].tolist() == [[4, -4], [4, -4]]
 
 
 def test_records_follow_a_recoding():
@@ -126,9 +127,9 @@ def test_codes_that_records_must_not_have():
     with pytest.raises(UnknownCode, match=r"column 'shop': 'n1' is not in dimension 'area'; did you mean 'n10'"):
         only(records({"n1": [("h", 73519)]}), Dimension("area", flat(["n10"])))
     with pytest.raises(InputError, match="no response 'y'"):
-        tabulate(records(VIOLINS), [Wanted({"shop": Dimension("shop", flat("ABC"))}, "y")])
+        make_tables(records(VIOLINS), [Wanted({"shop": Dimension("shop", flat("ABC"))}, "y")])
     with pytest.raises(InputError, match="were not read by column 'shops'; did you mean 'shop'"):
-        tabulate(records(VIOLINS), [Wanted({"shops": Dimension("shop", flat("ABC"))}, "x")])
+        make_tables(records(VIOLINS), [Wanted({"shops": Dimension("shop", flat("ABC"))}, "x")])
     with pytest.raises(InputError, match="needs at least one dimension"):
         Wanted({}, "x")
 
@@ -136,12 +137,12 @@ def test_codes_that_records_must_not_have():
 def test_counts_have_possible_zeros_and_count_holdings_for_the_rules():
     units = make_units({"r": ["a", "a", "b"], "s": ["u", "u", "v"]}, {}, ["h", "h", "k"])
     by = {name: Dimension(name, flat(codes)) for name, codes in (("r", "abc"), ("s", "uv"))}
-    (table,) = tabulate(group_units(units), [Wanted(by, "count")])
+    (table,) = make_tables(group_units(units), [Wanted(by, "count")])
     assert table.is_count and table.zeros == "possible" and len(table) == 9 and table.response == "count"
     assert table.value[table.find("a/Total")] == 2 and table.facts.count[table.find("a/Total")] == 1
     assert table.value[table.find("a/v")] == 0 and table.facts.count[table.find("a/v")] == 0
     link(table)
-    (known,) = tabulate(group_units(units), [Wanted(by, "count", About(zeros="known", publish={"r": [0, 1]}))])
+    (known,) = make_tables(group_units(units), [Wanted(by, "count", About(zeros="known", publish={"r": [0, 1]}))])
     assert len(known) == 7 and known.levels == {"r": [0, 1]}
 
 
@@ -151,7 +152,7 @@ def test_decimals_add_up_exactly_and_others_within_the_tolerance():
         units = make_units(
             {"r": rng.choice(list("abcd"), 500).tolist()}, {"x": values}, [f"h{i % 90}" for i in range(500)]
         )
-        (table,) = tabulate(group_units(units), [Wanted({"r": Dimension("r", flat("abcd"))}, "x")])
+        (table,) = make_tables(group_units(units), [Wanted({"r": Dimension("r", flat("abcd"))}, "x")])
         link(table)
         assert table.value[0] == pytest.approx(values.sum(), rel=1e-9)
 
@@ -170,7 +171,7 @@ def test_grids_are_exact_on_decimals_and_fine_on_the_rest():
 
 def test_no_records_make_no_cells():
     units = make_units({"r": []}, {"x": []}, [])
-    (table,) = tabulate(group_units(units), [Wanted({"r": Dimension("r", flat("ab"))}, "x", facts=ALL)])
+    (table,) = make_tables(group_units(units), [Wanted({"r": Dimension("r", flat("ab"))}, "x", facts=ALL)])
     assert len(table) == 0
 
 
@@ -197,9 +198,9 @@ def large_set(seed, many=100_000):
 @pytest.mark.parametrize("seed", range(10))
 def test_large_random_sets_are_those_of_plain_sql(seed, monkeypatch):
     units, by = large_set(seed)
-    monkeypatch.setattr(kernel, "FEW", 0)
+    monkeypatch.setattr(tabulate_kernel, "FEW", 0)
     response, scale = ("x", 10) if seed % 2 else ("y", 1)
-    (table,) = tabulate(group_units(units), [Wanted(by, response, facts=ALL)])
+    (table,) = make_tables(group_units(units), [Wanted(by, response, facts=ALL)])
     assert found_cells(table, scale=scale) == sql_cells(units, by, response, top=3, scale=scale, threads=1 + seed % 2)
 
 
@@ -207,14 +208,15 @@ def test_results_do_not_depend_on_threads(monkeypatch):
     units, by = large_set(11)
     grouped = group_units(units)
     found = []
-    monkeypatch.setattr(kernel, "FEW", 0)
+    monkeypatch.setattr(tabulate_kernel, "FEW", 0)
     for threads in (1, 2, 5):
-        monkeypatch.setattr(kernel, "THREADS", threads)
-        (table,) = tabulate(grouped, [Wanted(by, "x", facts=ALL)])
+        monkeypatch.setattr(tabulate_kernel, "THREADS", threads)
+        (table,) = make_tables(grouped, [Wanted(by, "x", facts=ALL)])
         found.append(table.facts)
     for facts in found[1:]:
-        for name in ("total", "count", "tops", "unwaived", "requested", "positive", "negative", "records"):
-            assert np.array_equal(getattr(facts, name), getattr(found[0], name), equal_nan=name == "unwaived")
+        assert set(facts) == {Total(), *ALL}
+        for fact, column in facts.items():
+            assert np.array_equal(column, found[0][fact], equal_nan=fact == Unwaived(1))
 
 
 def test_many_dimensions_need_no_dense_cube():
@@ -223,18 +225,18 @@ def test_many_dimensions_need_no_dense_cube():
     by = {f"d{i}": Dimension(f"d{i}", tree) for i in range(12)}  # 89^12 possible cells
     units = make_units({name: rng.choice(tree.leaves, 3).tolist() for name in by}, {"x": [1, 2, 4]}, ["h", "i", "j"])
     dims = dict(list(by.items())[:6])
-    (small,) = tabulate(group_units(units), [Wanted(dims, "x", facts=ALL)])
+    (small,) = make_tables(group_units(units), [Wanted(dims, "x", facts=ALL)])
     assert found_cells(small) == sql_cells(units, dims, "x", top=3)
     deep = {name: Dimension(name, flat(tree.leaves)) for name in by}
-    (wide,) = tabulate(group_units(units), [Wanted(deep, "x", facts=ALL)])
+    (wide,) = make_tables(group_units(units), [Wanted(deep, "x", facts=ALL)])
     assert found_cells(wide) == sql_cells(units, deep, "x", top=3)
 
 
 def test_a_hierarchy_does_for_a_dimension_and_one_table_for_a_list():
     grouped = records({"A": [("h", 5), ("k", 2)], "B": [("h", 1)]})
     column = grouped.columns[0]
-    (plain,) = tabulate(grouped, [Wanted({column: Dimension(column, flat(["A", "B"]))}, "x")])
-    (short,) = tabulate(grouped, Wanted({column: flat(["A", "B"])}, "x"))
+    (plain,) = make_tables(grouped, [Wanted({column: Dimension(column, flat(["A", "B"]))}, "x")])
+    (short,) = make_tables(grouped, [Wanted({column: flat(["A", "B"])}, "x")])
     assert short.dimensions[0].name == column and short.value.tolist() == plain.value.tolist()
 
 
@@ -242,3 +244,28 @@ def test_a_hierarchy_does_for_a_dimension_and_one_table_for_a_list():
 def test_columns_without_a_hierarchy_are_refused(by):
     with pytest.raises(InputError, match="`by` must give"):
         Wanted(by, "x")
+
+
+FIRMS = {"region": ["N", "N", "S"], "size": ["9", "10", "9"], "x": [5, 2, 7]}
+
+
+def test_tabulate_gathers_what_its_rules_ask_for():
+    firms = cg.records(FIRMS, by=["region", "size"], values=["x"])
+    table = cg.tabulate(firms, by=["size", "region"], value="x", rules=[cg.Dominance(3, 75), cg.PPercent(10)], name="t")
+    assert table.name == "t" and table.facts.known_tops == 3
+    assert table.dimensions[0].codes == ("Total", "9", "10")  # natural order, whatever that of the records
+    assert cg.tabulate(firms, by=["region"], value="x", rules=[]).facts.count.tolist() == [3, 2, 1]
+    counts = cg.tabulate(firms, by={"region": cg.Hierarchy.flat("NS")}, value="count", rules=cg.MinFrequency(3))
+    assert counts.is_count and counts.value.tolist() == [3, 2, 1]
+
+
+def test_tabulate_refuses_in_plain_words():
+    firms = cg.records(FIRMS, by=["region", "size"], values=["x"])
+    with pytest.raises(InputError, match=r"`by` must be a list of names; give \['region'\]"):
+        cg.tabulate(firms, by="region", value="x", rules=[])
+    with pytest.raises(InputError, match="rules must be values such as"):
+        cg.tabulate(firms, by=["region"], value="x", rules=cg.PPercent)
+    with pytest.raises(InputError, match="no response 'y'"):
+        cg.tabulate(firms, by=["region"], value="y", rules=[])
+    with pytest.raises(InputError, match="not read by column 'regoin'"):
+        cg.tabulate(firms, by=["regoin"], value="x", rules=[])

@@ -13,10 +13,10 @@ from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.microdata.grouped import group_units
 from cellguard.rules.linear import Dominance, PPercent, PriorPosterior
 from cellguard.rules.simple import MaxShare, Request
-from cellguard.table.facts import Count, Requested, Top, Unwaived
+from cellguard.table.fact import Count, Excess, Requested, Top, Unwaived
 from cellguard.table.survey import SURVEYS, light_weights, virtual
 from cellguard.table.tableset import link
-from cellguard.table.tabulate import Wanted, tabulate
+from cellguard.table.tabulate import Wanted, make_tables
 from unit.table.tabulate_oracle import make_units
 
 SHOP = {"shop": Dimension("shop", flat(["A", "B"]))}
@@ -28,7 +28,7 @@ def cell(pairs, survey=None, *, top=3, holding=None, response="x", **more):
     values, weight = zip(*pairs, strict=True)
     units = make_units({"shop": ["A"] * len(pairs)}, {"x": values}, names, weight=weight, **more)
     facts = (Count(), Top(top), Requested(), *(() if survey == "published_weights" else (Unwaived(1),)))
-    (table,) = tabulate(group_units(units), [Wanted(SHOP, response, facts=facts, survey=survey)])
+    (table,) = make_tables(group_units(units), [Wanted(SHOP, response, facts=facts, survey=survey)])
     link(table)
     assert table.facts.total[0] == table.facts.total[1]
     return table.facts
@@ -74,7 +74,7 @@ def test_published_weights_are_subtracted():
     pairs = [(100, 1.1), (10, 1.2), (5, 2)]
     facts = cell(pairs, "published_weights")
     total = 110 + 12 + 10
-    assert facts.total[0] == total and np.allclose(facts.excess[0], [10, 2, 5])
+    assert facts.total[0] == total and np.allclose(facts[Excess(3)][0], [10, 2, 5])
     assert PPercent(10).sensitivity(facts)[0] == pytest.approx(0.1 * 100 - (total - 110 - 12))
     assert PPercent(10, coalition=2).sensitivity(facts)[0] == pytest.approx(0.1 * 100)
     assert PPercent(12).unsafe(facts)[0] and not PPercent(9).unsafe(facts)[0]
@@ -91,10 +91,10 @@ def test_the_level_of_a_sample_is_that_of_what_is_published():
 def test_what_does_not_go_together_is_refused():
     units = make_units({"shop": ["A"]}, {"x": [3]}, ["a"], weight=[2])
     with pytest.raises(InputError, match="waivers do not go with survey: published_weights"):
-        tabulate(group_units(units), [Wanted(SHOP, "x", facts=(Unwaived(1),), survey="published_weights")])
+        make_tables(group_units(units), [Wanted(SHOP, "x", facts=(Unwaived(1),), survey="published_weights")])
     silent = replace(group_units(units), has_requests=False)
     with pytest.raises(InputError, match="name the column of requests with `request`"):
-        tabulate(silent, [Wanted(SHOP, "x", facts=(Requested(),))])
+        make_tables(silent, [Wanted(SHOP, "x", facts=(Requested(),))])
 
 
 def test_rounded_weights():
@@ -121,24 +121,24 @@ def test_a_holding_with_weights_counts_once_with_its_unweighted_sum():
     facts = cell([(100, 2), (50, 3), (10, 4)], holding=["h", "h", "k"])
     assert facts.tops[0].tolist() == [150, 10, 10] and facts.total[0] == 390 and facts.count[0] == 2
     facts = cell([(100, 2), (50, 3), (10, 4)], "published_weights", holding=["h", "h", "k"])
-    assert facts.tops[0].tolist() == [150, 10, 0] and facts.excess[0].tolist() == [200, 30, 0]
+    assert facts.tops[0].tolist() == [150, 10, 0] and facts[Excess(3)][0].tolist() == [200, 30, 0]
 
 
 def test_weighted_counts_are_no_whole_frequencies():
     units = make_units({"shop": ["A", "A", "B"]}, {}, ["a", "b", "c"], weight=[1.5, 2, 4])
-    (table,) = tabulate(group_units(units), [Wanted(SHOP, "count")])
+    (table,) = make_tables(group_units(units), [Wanted(SHOP, "count")])
     assert not table.is_count and table.value.tolist() == [7.5, 3.5, 4] and table.facts.count.tolist() == [3, 2, 1]
 
 
 def test_without_weights_there_is_no_survey_mode():
     units = make_units({"shop": ["A", "A", "B"]}, {"x": [3, 4, 5]}, ["a", "b", "c"])
-    (table,) = tabulate(group_units(units), [Wanted(SHOP, "x", facts=(Top(2),))])
+    (table,) = make_tables(group_units(units), [Wanted(SHOP, "x", facts=(Top(2),))])
     assert table.facts.base is None and table.facts.tops.tolist() == [[5, 4], [4, 3], [5, 0]]
     for survey in SURVEYS:
         with pytest.raises(InputError, match="`survey` is for weighted records"):
-            tabulate(group_units(units), [Wanted(SHOP, "x", facts=(Top(2),), survey=survey)])
+            make_tables(group_units(units), [Wanted(SHOP, "x", facts=(Top(2),), survey=survey)])
     with pytest.raises(InputError, match="unknown survey mode 'sampel'; did you mean 'sample'"):
-        tabulate(group_units(units), [Wanted(SHOP, "x", survey="sampel")])
+        make_tables(group_units(units), [Wanted(SHOP, "x", survey="sampel")])
 
 
 def test_virtual_contributions_keep_the_sum_of_the_first_ranks():
@@ -172,7 +172,7 @@ def test_the_victim_is_the_largest_without_a_waiver():
         values, waived = rng.integers(0, 9, many).tolist(), (rng.random(many) < 0.6).tolist()
         units = make_units({"shop": ["A"] * many}, {"x": values}, [f"h{i}" for i in range(many)], waived=waived)
         rule = PPercent(20, coalition=coalition, waivers=True)
-        (table,) = tabulate(group_units(units), [Wanted(SHOP, "x", facts=rule.facts)])
+        (table,) = make_tables(group_units(units), [Wanted(SHOP, "x", facts=rule.facts)])
         expected = waiver_by_hand(values, waived, 20, coalition)
         assert rule.sensitivity(table.facts)[0] == pytest.approx(expected)
         assert rule.unsafe(table.facts)[0] == (expected > 1e-9 and sum(values) > 0)
@@ -185,7 +185,7 @@ def test_without_waivers_the_two_forms_agree():
         (PPercent(10, waivers=True), PPercent(10)),
         (PriorPosterior(10, 50, 2, waivers=True), PriorPosterior(10, 50, 2)),
     ):
-        (table,) = tabulate(group_units(units), [Wanted(SHOP, "x", facts=rule.facts)])
+        (table,) = make_tables(group_units(units), [Wanted(SHOP, "x", facts=rule.facts)])
         for name in ("sensitivity", "measure", "upper"):
             assert np.allclose(getattr(rule, name)(table.facts), getattr(plain, name)(table.facts))
 
@@ -194,7 +194,7 @@ def test_a_request_counts_if_the_largest_made_it():
     def asked(values, requested, k):
         units = make_units({"shop": ["A"] * 3}, {"x": values}, list("abc"), requested=requested)
         rule = Request(k)
-        (table,) = tabulate(group_units(units), [Wanted(SHOP, "x", facts=rule.facts)])
+        (table,) = make_tables(group_units(units), [Wanted(SHOP, "x", facts=rule.facts)])
         return bool(rule.unsafe(table.facts)[0])
 
     assert asked([80, 10, 10], [True, False, False], 70)
@@ -202,5 +202,5 @@ def test_a_request_counts_if_the_largest_made_it():
     assert not asked([80, 10, 10], [False, True, True], 70)
     # One of a holding's records says so in another cell: the holding asks everywhere.
     units = make_units({"shop": ["A", "B"]}, {"x": [9, 1]}, ["h", "h"], requested=[False, True])
-    (table,) = tabulate(group_units(units), [Wanted(SHOP, "x", facts=Request(50).facts)])
+    (table,) = make_tables(group_units(units), [Wanted(SHOP, "x", facts=Request(50).facts)])
     assert Request(50).unsafe(table.facts).all()

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from cellguard.files import stored
+from cellguard.files import rebuilt
 from cellguard.files.folder import write_release
 from cellguard.files.formats import write_formats
 from cellguard.report.page import public_page
@@ -130,7 +130,7 @@ class Forger:
         shutil.rmtree(self.out / "release")
         write_release(self.out / "release", Release(tables), {})
         write_formats(self.out / "release", Release(tables), frozenset({"csv", "parquet", "xlsx"}))
-        dimensions = {d: stored._read_dimension(self.out / "internal", d) for t in tables for d in t.by}
+        dimensions = {d: rebuilt._read_dimension(self.out / "internal", d) for t in tables for d in t.by}
         (self.out / "release/report.html").write_text(public_page(Release(tables), dimensions), encoding="utf-8")
 
     def _released(self, name):

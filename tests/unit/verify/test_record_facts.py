@@ -14,6 +14,7 @@ from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
 from cellguard.rules.simple import MaxShare, Request
 from cellguard.spec.rulespec import dump_rule
 from cellguard.table import facts as ours
+from cellguard.table.fact import Base, Count, Excess, Requested, Top, Total, Unwaived
 from cellguard.verify.facts import Facts
 from cellguard.verify.rules import parse_rule
 from cellguard.verify.stages import Refused
@@ -43,7 +44,15 @@ def both(rng, many=400):
     requested, count = rng.random(many) < 0.5, (tops > 0).sum(axis=1) + rng.integers(1, 3, many)
     total = base * rng.integers(1, 4, many)
     left = ours.Facts(
-        total, count.astype(float), tops, base=base, excess=excess, unwaived=unwaived[:, None], requested=requested
+        {
+            Total(): total,
+            Count(): count.astype(float),
+            Top(3): tops,
+            Base(): base,
+            Excess(3): excess,
+            Unwaived(1): unwaived[:, None],
+            Requested(): requested,
+        }
     )
     nothing, none = np.full(many, np.nan), pa.nulls(many, pa.string())
     right = Facts(

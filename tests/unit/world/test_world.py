@@ -21,7 +21,10 @@ from cellguard.world.ties import tie_tables
 from cellguard.world.world import see_world
 
 REGION = cg.Dimension(
-    "r", cg.from_parents([("Total", ""), ("N", "Total"), ("S", "Total"), *((f"{a}{i}", a) for a in "NS" for i in "12")])
+    "r",
+    cg.Hierarchy.from_parents(
+        [("Total", ""), ("N", "Total"), ("S", "Total"), *((f"{a}{i}", a) for a in "NS" for i in "12")]
+    ),
 )
 
 
@@ -35,7 +38,7 @@ def table(name, by, rows, *, value="x", count=None, dimensions=(REGION,), **abou
 
 
 def flat(name, codes):
-    return cg.Dimension(name, cg.flat(list(codes)))
+    return cg.Dimension(name, cg.Hierarchy.flat(list(codes)))
 
 
 def cube(values, names="abc"):

@@ -114,43 +114,45 @@ class Check:
 
     def places(self) -> list[str]:
         """Say in which tables how many findings of which kind forbid the release."""
-        many = Counter((table, f.kind) for f in self.open for table in dict.fromkeys(c.table for c in f.cells))
-        return [f"table {table!r}: {count} {kind}" for (table, kind), count in sorted(many.items())]
+        counts = Counter((table, f.kind) for f in self.open for table in dict.fromkeys(c.table for c in f.cells))
+        return [f"table {table!r}: {count} {kind}" for (table, kind), count in sorted(counts.items())]
 
     def advice(self) -> list[str]:
         """Say what can be done: recode, another method, another set of tables; of a conflict, publish one only."""
         others = [f for f in self.open if f.kind != "conflict"]
-        found = [*self._recoding(), *self._method(), *self._set(others)] if others else []
-        return [*self._conflicts(), *found, *self._proof()]
+        advice = [*self._recoding(), *self._method(), *self._set(others)] if others else []
+        return [*self._conflicts(), *advice, *self._proof()]
 
     def _proof(self) -> list[str]:
         """Say what can be done where nothing forbids the release but the proof is missing."""
         if self.released or self.open:
             return []
-        found = []
+        advice = []
         if self.limits:
-            found.append("prove it: use fewer tables, codes or levels, so that everything can be looked at")
+            advice.append("prove it: use fewer tables, codes or levels, so that everything can be looked at")
         if self.unseen:
-            found.append(f"prove it: add {listing(self.unseen)} to the job, so that combinations with them are checked")
-        return [*found, "or answer for it yourself: `unproven: accept` releases it, and every file says so"]
+            advice.append(
+                f"prove it: add {listing(self.unseen)} to the job, so that combinations with them are checked"
+            )
+        return [*advice, "or answer for it yourself: `unproven: accept` releases it, and every file says so"]
 
     def _conflicts(self) -> list[str]:
         mixed = [f.cells for f in self.open if f.kind == "conflict"]
-        found = [
+        advice = [
             f"conflict: never publish both {perturbed.table!r} perturbed and {other.table!r}; if {other.table!r} is "
             f"published already, take {perturbed.table!r} out, or else protect both in the same way"
             for perturbed, other in mixed[:_MOST_ADVICE]
         ]
         if len(mixed) > _MOST_ADVICE:
-            found.append(f"conflict: the same goes for {len(mixed) - _MOST_ADVICE:,} more pairs of tables")
-        return found
+            advice.append(f"conflict: the same goes for {len(mixed) - _MOST_ADVICE:,} more pairs of tables")
+        return advice
 
     def _recoding(self) -> list[str]:
         open_ = {cell for f in self.open for cell in f.cells}
         offered = [m for here in self.tables for m in redesign(here.needs, most=_MOST_LOOKED_AT)]
         merges = [m for m in offered if Cell(m.table, m.name) in open_]
-        found = [f"recode: {merge}" for merge in merges[:_MOST_ADVICE]]
-        return found or ["recode: merge codes, or publish fewer levels, so that these cells have more contributors"]
+        advice = [f"recode: {merge}" for merge in merges[:_MOST_ADVICE]]
+        return advice or ["recode: merge codes, or publish fewer levels, so that these cells have more contributors"]
 
     def _method(self) -> list[str]:
         sensitive = sum(f.kind == "sensitive" for f in self.open)
@@ -173,11 +175,11 @@ class Check:
             f"{beyond} cannot be served by any mu up to {settings.mu.cap:g}"
         ]
 
-    def _set(self, found: Sequence[Finding]) -> list[str]:
-        many = Counter(table for f in found for table in {c.table for c in f.cells})
+    def _set(self, findings: Sequence[Finding]) -> list[str]:
+        counts = Counter(table for f in findings for table in {c.table for c in f.cells})
         return [
-            f"another set: without table {table!r} {count} of {len(found)} findings would go"
-            for table, count in many.most_common(3)
+            f"another set: without table {table!r} {count} of {len(findings)} findings would go"
+            for table, count in counts.most_common(3)
         ]
 
 
@@ -204,28 +206,30 @@ def check_tables(
     run = run or Run()
     made = tuple(Perturbed(t, multipliers.totals(t), needs_of(t)) for t in tables)
     perturbed = [TableMethod(t.name, t.response, "perturb", t.table.population) for t in tables]
-    found = list(conflicts([*perturbed, *others], multipliers.definitions))
+    findings = list(conflicts([*perturbed, *others], multipliers.definitions))
     known, limits = _known(accept, tables), list[str]()
     if checked:
         run.tell("checking every cell")
-        found += [finding for here in made for finding in _sensitive(here)]
+        findings += [finding for here in made for finding in _sensitive(here)]
         definitions = multipliers.definitions.leaves
         leaves = multipliers.by_leaf([t.response for t in tables])
         added = {leaf: multipliers.contributions(leaf) for leaf in leaves}
         systems = [unknowns_of(family, added, definitions) for family in families(tables, definitions)]
-        forbidden = any(not _all_in(known, f) for f in found)
+        forbidden = any(not _all_in(known, f) for f in findings)
         accepts = partial(_all_in, known)
         results = [disclosed(system, watch, accepts=accepts, unsafe=forbidden, run=run) for system in systems]
-        found += [finding for result in results for finding in result.findings]
-        found += ratios(results, leaves)
+        findings += [finding for result in results for finding in result.findings]
+        findings += ratios(results, leaves)
         limits = [limit for result in results for limit in result.limits]
-    return Check(made, multipliers, tuple(found), tuple(dict.fromkeys(limits)), known, checked, tuple(unseen), unproven)
+    return Check(
+        made, multipliers, tuple(findings), tuple(dict.fromkeys(limits)), known, checked, tuple(unseen), unproven
+    )
 
 
 def _sensitive(here: Perturbed) -> list[Finding]:
     """Return the cells that are unsafe in spite of their noise (section 6.3 of the checks)."""
     extreme = supersensitive(here.needs)
-    found = []
+    findings = []
     for cell in np.flatnonzero(here.unsafe).tolist():
         why = (
             "one contributor dominates it, so no reasonable noise helps" if extreme[cell] else "it got too little noise"
@@ -236,8 +240,8 @@ def _sensitive(here: Perturbed) -> list[Finding]:
             "S_N": float(here.s_n[cell]),
         }
         text = f"a coalition can estimate its largest contributor too closely: {why}"
-        found.append(Finding("sensitive", text, (here.name(cell),), figures=figures))
-    return found
+        findings.append(Finding("sensitive", text, (here.name(cell),), figures=figures))
+    return findings
 
 
 def _all_in(accepted: frozenset[Cell], finding: Finding) -> bool:

@@ -75,17 +75,20 @@ class Closing:
         _, bound = self.master.whole(nodes=1, gap=POLICY.near, start=self.search.pattern())
         self.search.bound = max(self.search.bound, bound)
 
-    def close(self, patience: int) -> None:
+    def close(self, patience: int, to_the_end: bool) -> None:
         """Solve whole masters, each with the cuts that the last pattern violates; mend what is nearly safe.
 
-        Rounds that neither save nor prove anything end it when they are too many in a row.
+        Rounds that neither save nor prove anything end it when they are too many in a row. Masters are only solved
+        ``to_the_end`` where they are small.
         """
         search, idle, fresh = self.search, 0, 1
         for number in range(POLICY.optimal_rounds):
             before = search.gap
             # As long as the best pattern is far from the bound, the next cuts matter more than this master's last bit.
             rough = POLICY.rough * before if fresh and before > POLICY.near else 0.0
-            chosen, bound = self.master.whole(nodes=POLICY.optimal_nodes, gap=rough, start=search.pattern())
+            chosen, bound = self.master.whole(
+                nodes=POLICY.optimal_nodes if to_the_end else 1, gap=rough, start=search.pattern()
+            )
             search.bound = max(search.bound, bound)
             chosen |= self.system.hidden
             look = separate(self.system, chosen.astype(float), seed=100 + number, run=search.run)

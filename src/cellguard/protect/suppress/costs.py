@@ -131,3 +131,27 @@ def set_costs(tables: TableSet, primary: BoolArray, costs: Mapping[str, Cost]) -
         own = np.where(np.isnan(table.apriori.cost), own, table.apriori.cost)
         found[cells] = np.maximum(found[cells], own)
     return found
+
+
+def costs_by(tables: TableSet, primary: BoolArray, cost: object) -> FloatArray:
+    """Return the cost of each distinct cell, given as a job writes it, as a function, or as numbers.
+
+    >>> from cellguard.table.read import cells
+    >>> from cellguard.table.tableset import link
+    >>> signed = link(cells({"r": ["Total", "N", "S"], "x": [0, -5, 5]}, by=["r"], value="x"))
+    >>> costs_by(signed, np.zeros(3, bool), "value").tolist()
+    [1.0, 5.0, 5.0]
+    """
+    if callable(cost) or isinstance(cost, (str, Mapping)):
+        each = cost if callable(cost) else parse_cost(cost)
+        return _checked(set_costs(tables, primary, {table.name: each for table in tables.tables}), len(tables))
+    return _checked(np.asarray(cost, float), len(tables))
+
+
+def _checked(costs: FloatArray, cells: int) -> FloatArray:
+    """Refuse costs that a search cannot minimise: another number of them, missing, infinite or negative."""
+    if costs.shape != (cells,):
+        raise InputError(f"`cost` must be a name such as 'value', or one number for each of the {cells} distinct cells")
+    if not (np.isfinite(costs) & (costs >= 0)).all():
+        raise InputError('a cost is negative, missing or infinite; `cost="value"` takes the size of each cell')
+    return costs

@@ -50,7 +50,8 @@ class Policy:
     program_terms: float = 3.0  # relations per cell up to which they are quick and better than others: 2-D
     program_rounds: int = 8
     bounded_free: int = 5_000  # free cells up to which one whole master over all of them is solved for its bound
-    optimal_free: int = 1_500  # ... up to which whole masters are driven to the optimum
+    optimal_free: int = 1_200  # ... up to which whole masters are driven to the optimum
+    whole_free: int = 3_000  # ... up to which whole masters are solved roughly for the best
     optimal_rounds: int = 300
     optimal_nodes: int = 20_000  # of one such master; its bound holds even if that is not enough
     far: float = 0.3  # gap above which whole masters are only begun for the best: they are far from safe patterns

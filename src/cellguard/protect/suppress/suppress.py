@@ -6,11 +6,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.errors import NotProtected, Stopped
 from cellguard.protect.suppress.advice import advice
-from cellguard.protect.suppress.effort import NORMAL, Effort
+from cellguard.protect.suppress.costs import Cost, costs_by
+from cellguard.protect.suppress.effort import NORMAL, Effort, effort_named
 from cellguard.protect.suppress.master import Impossible
 from cellguard.protect.suppress.system import System, build_system, manageable
 from cellguard.protect.suppress.witness import Solved, Unprotectable, mend, witness
@@ -32,6 +34,11 @@ class Suppression:
     """The pattern, what its secondaries cost, and a bound on what any safe pattern costs.
 
     ``costs`` is what hiding each distinct cell would cost. ``cuts`` are the kinds of cuts that the bound rests on.
+
+    >>> import cellguard as cg
+    >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
+    >>> cg.suppress(cg.require(cg.assess(t, cg.MinFrequency(3))))
+    <Suppression: <Pattern: 1 primary and 1 secondary of 3 distinct cells>, gap 0.0%>
     """
 
     pattern: Pattern
@@ -53,39 +60,47 @@ class Suppression:
 
 def suppress(
     needs: Requirements,
-    cost: FloatArray,
+    cost: str | Cost | npt.ArrayLike = "value",
     *,
     engine: Engine = witness,
     start: BoolArray | None = None,
     known: sp.csr_array | None = None,
-    effort: Effort = NORMAL,
+    effort: Effort | str = NORMAL,
     run: Run = UNWATCHED,
 ) -> Suppression:
-    """Hide cells until every unsafe one is protected; ``cost`` has one entry per distinct cell.
+    """Hide cells until every unsafe one is protected, at the least cost.
 
+    ``cost`` is what hiding a cell costs: by name (``value``: its size, ``count``: its respondents, ``constant``,
+    ``log``, ``distance``), as a function of a table and its unsafe cells, or as one number per distinct cell.
     ``start`` marks distinct cells to begin with, say the secondaries of an earlier run. ``known`` are sums of cells
-    that an attacker has from elsewhere, one row each. ``effort`` says how long to look for a cheaper pattern.
+    that an attacker has from elsewhere, one row each. ``effort`` says how long to look for a
+    cheaper pattern: quick, normal or best.
+
+    Raises `NotProtected`, with advice, if no pattern can protect all unsafe cells, and `InputError` for a bad cost.
 
     >>> import cellguard as cg
     >>> t = cg.cells({"r": ["Total", "N", "S", "W"], "x": [100, 20, 50, 30], "n": [19, 1, 9, 9]},
     ...              by=["r"], value="x", count="n")
     >>> needs = cg.require(cg.assess(t, [cg.MinFrequency(3)]))
-    >>> suppress(needs, needs.tables.value).pattern.secondary.tolist()
-    [False, False, False, True]
+    >>> suppress(needs).pattern.secondary.tolist(), suppress(needs, "constant").cost
+    ([False, False, False, True], 1.0)
     """
+    costs = costs_by(needs.tables, needs.primary, cost)
+    chosen = effort_named(effort) if isinstance(effort, str) else effort
     thin = manageable(needs)
     first = replace(needs, world=needs.world.without_crossing()) if thin.world.is_thin else needs
-    system = build_system(first, cost, known)
+    system = build_system(first, costs, known)
     try:
-        solved = engine(system, start=None if start is None else system.merge(start), effort=effort, run=run)
+        solved = engine(system, start=None if start is None else system.merge(start), effort=chosen, run=run)
         pattern = system.pattern(solved.hidden)
         if thin.world.is_thin:
             # The bound of the smaller world holds in the whole one too; its pattern may need some cells more.
-            system = build_system(thin, cost, known)
+            system = build_system(thin, costs, known)
             pattern = system.pattern(mend(system, system.merge(pattern.hidden), run=run))
     except Stopped as stop:
         raise Stopped(f"{stop}, and no safe pattern was found yet") from None
     except (Unprotectable, Impossible):
-        again = partial(engine, start=None, effort=effort, run=run)
-        raise NotProtected(advice(system, cost, known, again, run=run)) from None
-    return Suppression(pattern, float(cost[pattern.secondary].sum()), solved.bound, cost, solved.finished, solved.cuts)
+        again = partial(engine, start=None, effort=chosen, run=run)
+        raise NotProtected(advice(system, costs, known, again, run=run)) from None
+    paid = float(costs[pattern.secondary].sum())
+    return Suppression(pattern, paid, solved.bound, costs, solved.finished, solved.cuts)

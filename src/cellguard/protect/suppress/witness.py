@@ -92,5 +92,7 @@ def _improve(search: Search, closing: Closing) -> None:
         closing.take_over()
         if POLICY.optimal_free < free <= POLICY.bounded_free:
             closing.raise_bound()
-    if free <= POLICY.optimal_free and 1e-6 < search.gap <= (1.0 if effort is BEST else POLICY.far):
-        closing.close(max(1, round(POLICY.idle * effort.seconds / NORMAL.seconds)))
+    goal = 1e-6 if free <= POLICY.optimal_free or effort is BEST else effort.gap
+    most = POLICY.whole_free if effort is BEST else POLICY.optimal_free
+    if free <= most and goal < search.gap <= (1.0 if effort is BEST else POLICY.far):
+        closing.close(max(1, round(POLICY.idle * effort.seconds / NORMAL.seconds)), free <= POLICY.optimal_free)

@@ -13,6 +13,7 @@ from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.perturb.cells.noise_rule import NoiseRule
 from cellguard.protect.perturb.cells.respondents import Respondents
 from cellguard.table.apriori import Apriori
+from cellguard.table.fact import Count, Top, Total
 from cellguard.table.facts import Facts
 from cellguard.table.lattice import ancestors, build_lattice, leaf_positions
 from cellguard.table.membership import Contributors, Largest, Membership, largest, membership
@@ -95,7 +96,8 @@ def calibration_table(
     lattice = build_lattice(dimensions, [_positions(records, *pair)[present] for pair in columns.items()], levels)
     members = membership(lattice, present)
     top = largest(lattice, records.unit[present], records.plain(response)[present], max(rule.n, 2))
-    facts = Facts(members.sums(records.weighted(response)), top.count.astype(float), top.value)
+    total = members.sums(records.weighted(response))
+    facts = Facts({Total(): total, Count(): top.count.astype(float), Top(top.value.shape[1]): top.value})
     silent = Apriori.silent(len(lattice))
     table = Table(name, dimensions, lattice.codes, facts, silent, response, decimals=decimals, levels=levels)
     return CalibrationTable(table, records, members, _interior(table), top, rule)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cellguard.errors import InputError, did_you_mean
-from cellguard.table.grid import binary_grid
+from cellguard.table.unit_grid import binary_grid
 from cellguard.types import FloatArray, IntArray, LongArray
 
 Texts = npt.NDArray[np.str_]
@@ -20,8 +20,8 @@ Texts = npt.NDArray[np.str_]
 class Respondents:
     """Records in columns. Confidential.
 
-    ``codes`` holds for each dimension column the positions of the records' codes in ``labels``; ``values`` one array a
-    response, NaN where a record has none (it then contributes nothing); ``weight`` the sample weights, None for a
+    ``codes`` holds for each dimension column the positions of the records' codes in ``labels``; ``values`` one array
+    per response, NaN where a record has none (it then contributes nothing); ``weight`` the sample weights, None for a
     census. ``unit`` is the holding (or respondent) of each record, 0 to U - 1, whose records share one multiplier, and
     ``keys`` the text key of each unit.
     """
@@ -93,10 +93,10 @@ def respondents(
     width = len(str(max(n - 1, 0)))
     given = np.char.zfill(np.arange(n).astype(str), width) if unit is None else np.asarray(unit, np.str_)
     keys, at = np.unique(given, return_inverse=True)
-    found = {name: np.unique(np.asarray(column, np.str_), return_inverse=True) for name, column in codes.items()}
+    coded = {name: np.unique(np.asarray(column, np.str_), return_inverse=True) for name, column in codes.items()}
     return Respondents(
-        codes={name: index.astype(np.int32) for name, (_, index) in found.items()},
-        labels={name: tuple(texts.tolist()) for name, (texts, _) in found.items()},
+        codes={name: index.astype(np.int32) for name, (_, index) in coded.items()},
+        labels={name: tuple(texts.tolist()) for name, (texts, _) in coded.items()},
         values={name: np.asarray(column, float) for name, column in values.items()},
         weight=None if weight is None else np.asarray(weight, float),
         unit=at.astype(np.int64),

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 
-from cellguard.protect.perturb.checks.residues import PRIMES, Residues, inverse
-from cellguard.protect.perturb.checks.rowspace import RowSpace, Target, _fraction
+from cellguard.protect.perturb.checks.coalitions_kernel import divide_by_first, planar_triples
+from cellguard.protect.perturb.checks.residues import PRIMES, Residues
+from cellguard.protect.perturb.checks.rowspace import RowSpace, Target, short_fraction
 from cellguard.types import BoolArray, LongArray
 
 MOST_UNITS = 20_000
@@ -38,7 +38,7 @@ def tied_triples(
     ``sparse`` are the cells to look at, ``candidates`` the unknowns.
     """
     by_column = sp.csc_array(sparse)
-    found = _triples(
+    triples = planar_triples(
         kernel,
         candidates,
         sparse.indptr.astype(np.int64),
@@ -48,7 +48,7 @@ def tied_triples(
         prime,
         most,
     )
-    return sorted({tuple(sorted(map(int, triple))) for triple in found})  # type: ignore[misc]
+    return sorted({tuple(sorted(map(int, triple))) for triple in triples})  # type: ignore[misc]
 
 
 def tied_sets(
@@ -60,17 +60,17 @@ def tied_sets(
     """
     if size == 3:
         return list(tied_triples(kernel, candidates, sparse, most, prime))
-    found: set[tuple[int, ...]] = set()
+    sets: set[tuple[int, ...]] = set()
     around = _Around(sparse)
     for a in np.flatnonzero(candidates & kernel.any(axis=1)).tolist():
         near = np.zeros(len(candidates), bool)
         near[around.of(np.array([a]))] = True
         near &= candidates
-        for rest in tied_sets(_project(kernel, [a], prime), near, sparse, size - 1, most - len(found), prime):
-            found.add(tuple(sorted((a, *rest))))
-        if len(found) >= most:
+        for rest in tied_sets(_project(kernel, [a], prime), near, sparse, size - 1, most - len(sets), prime):
+            sets.add(tuple(sorted((a, *rest))))
+        if len(sets) >= most:
             break
-    return sorted(found)
+    return sorted(sets)
 
 
 def told_by_units(
@@ -89,7 +89,7 @@ def told_by_units(
     alone = sp.csc_array(sp.csr_array(units[np.flatnonzero(candidates)]))
     chosen = np.flatnonzero(np.diff(alone.indptr) > 1)[:most]
     place, moves, around = np.flatnonzero(candidates), np.asarray(kernel.any(axis=1), bool), _Around(sparse)
-    found: list[tuple[int, ...]] = []
+    told: list[tuple[int, ...]] = []
     for unit in chosen.tolist():
         own = place[alone.indices[alone.indptr[unit] : alone.indptr[unit + 1]]]
         if len(own) >= kernel.shape[1]:
@@ -97,8 +97,8 @@ def told_by_units(
         near = around.of(own)
         near = near[moves[near]]
         left = _project(kernel[np.concatenate([own, near])], list(range(len(own))), prime)[len(own) :]
-        found += [(*own.tolist(), int(u)) for u in near[~left.any(axis=1)]]
-    return found
+        told += [(*own.tolist(), int(u)) for u in near[~left.any(axis=1)]]
+    return told
 
 
 class _Around:
@@ -141,16 +141,16 @@ def tie(space: RowSpace, unknowns: tuple[int, ...]) -> Target | None:
     residues = [_dependence(space.kernel(prime)[list(unknowns)], prime) for prime in PRIMES[:2]]
     if any(r is None for r in residues):
         return None
-    found: dict[int, Fraction] = {}
+    shares: dict[int, Fraction] = {}
     for at, unknown in enumerate(unknowns):
         one, two = (int(r[at]) for r in residues if r is not None)
         step = pow(PRIMES[0], -1, PRIMES[1])
-        share = _fraction(one + PRIMES[0] * ((two - one) * step % PRIMES[1]), PRIMES[0] * PRIMES[1])
+        share = short_fraction(one + PRIMES[0] * ((two - one) * step % PRIMES[1]), PRIMES[0] * PRIMES[1])
         if share is None:
             return None
         if share:
-            found[unknown] = share
-    return found
+            shares[unknown] = share
+    return shares
 
 
 def _dependence(rows: Residues, prime: int) -> list[int] | None:
@@ -180,70 +180,4 @@ def _sweep(
 
 def _scaled(rows: Residues, prime: int) -> Residues:
     """Return the rows divided by their first entry that is not 0."""
-    return _divide(rows.copy(), prime)
-
-
-@numba.njit(cache=True)
-def _divide(rows, prime):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    for i in range(rows.shape[0]):
-        for k in range(rows.shape[1]):
-            if rows[i, k]:
-                scale = inverse(rows[i, k], prime)
-                for j in range(rows.shape[1]):
-                    rows[i, j] = rows[i, j] * scale % prime
-                break
-    return rows
-
-
-@numba.njit(cache=True)
-def _triples(kernel, candidates, indptr, indices, starts, rows_of, prime, most):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """For each unknown a: look along the line from a, where b and c fall on one point if a, b, c are in a plane."""
-    n, samples = kernel.shape
-    seen = np.full(n, -1, np.int64)
-    near = np.empty(n, np.int64)
-    key = np.empty(n, np.int64)
-    found = []
-    for a in range(n):
-        if not candidates[a]:
-            continue
-        lead = 0
-        while lead < samples and kernel[a, lead] == 0:
-            lead += 1
-        if lead == samples:
-            continue
-        scale = inverse(kernel[a, lead], prime)
-        many = 0
-        seen[a] = a
-        for at in range(starts[a], starts[a + 1]):
-            r = rows_of[at]
-            for place in range(indptr[r], indptr[r + 1]):
-                b = indices[place]
-                if candidates[b] and seen[b] != a:
-                    seen[b] = a
-                    f = kernel[b, lead] * scale % prime
-                    first = 0
-                    point = 0
-                    used = 0
-                    for k in range(samples):
-                        if k == lead:
-                            continue
-                        x = (kernel[b, k] - f * kernel[a, k]) % prime
-                        if first == 0:
-                            if x:
-                                first = inverse(x, prime)
-                                point = k
-                        elif used < 2:
-                            point = point * prime + x * first % prime
-                            used += 1
-                    if first:
-                        near[many] = b
-                        key[many] = point
-                        many += 1
-        order = np.argsort(key[:many])
-        for at in range(many - 1):
-            b, c = near[order[at]], near[order[at + 1]]
-            if key[order[at]] == key[order[at + 1]]:
-                found.append((a, b, c))
-                if len(found) >= most:
-                    return found
-    return found
+    return divide_by_first(rows.copy(), prime)

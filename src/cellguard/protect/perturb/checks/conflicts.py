@@ -38,7 +38,7 @@ def conflicts(tables: Sequence[TableMethod], definitions: Definitions | None = N
     []
     """
     known = definitions or Definitions()
-    found = []
+    findings = []
     for one in tables:
         for other in tables:
             same = one.population == other.population and set(known.of(one.response)) & set(known.of(other.response))
@@ -46,5 +46,5 @@ def conflicts(tables: Sequence[TableMethod], definitions: Definitions | None = N
                 place = f" in {other.where}" if other.where else ""
                 how = f"protected by {other.method}" if other.method != "none" else "not protected"
                 text = f"table {one.name!r} is perturbed and table {other.name!r}{place} of the same data is {how}"
-                found.append(Finding("conflict", text, (Cell(one.name, "*"), Cell(other.name, "*"))))
-    return found
+                findings.append(Finding("conflict", text, (Cell(one.name, "*"), Cell(other.name, "*"))))
+    return findings

@@ -39,7 +39,7 @@ def close_bounds(
         if len(still) == len(left):
             break
         left = still
-    found, undecided = [], 0
+    close, undecided = [], 0
     for at in left.tolist():
         run.check()
         if spent + 2 > programs:
@@ -52,8 +52,8 @@ def close_bounds(
         if low.status is not Status.optimal or high.status is not Status.optimal:
             undecided += 1
         elif high.x[at] < (1 + p) * low.x[at]:
-            found.append((at, float(low.x[at] * scale), float(high.x[at] * scale)))
-    return found, undecided
+            close.append((at, float(low.x[at] * scale), float(high.x[at] * scale)))
+    return close, undecided
 
 
 def _open(members: sp.csr_array, solution: FloatArray, lower: FloatArray) -> tuple[solver.Session, float]:

@@ -79,7 +79,7 @@ def disclosed(
     listed = np.zeros(len(system.size), bool)
     listed[[*(u for t in loud for u in t.shares), *more]] = True
     unsafe = unsafe or any(not accepts(f) for f in forbid)
-    found, exposed, unsure = _implied(cells, judges, listed, watch, accepts, unsafe=unsafe, run=run)
+    unsafe_sums, exposed, unsure = _implied(cells, judges, listed, watch, accepts, unsafe=unsafe, run=run)
     run.tell("looking for coalitions")
     tied, cut = _tied(system, cells.space, ~cells.sure & (system.sizes < n), n, watch, run)
     if not exposed.any():
@@ -90,7 +90,7 @@ def disclosed(
     findings = [
         *forbid,
         *(t.finding for t in coalitions),
-        *found,
+        *unsafe_sums,
         *near,
         *few_contributors(system, watch),
         *together(system, watch),
@@ -110,17 +110,17 @@ class _Told:
 
 def _told(cells: Published, known: LongArray) -> list[_Told]:
     """Return one finding for each determined unknown."""
-    found = []
+    told = []
     shares = [{unknown: 1} for unknown in known.tolist()]
     for target, how in zip(shares, cells.spelled(shares), strict=True):
-        many = int(cells.system.sizes[list(target)][0])
+        size = int(cells.system.sizes[list(target)][0])
         text = (
             "the perturbed contribution of one contributor is determined, so it learns its multiplier"
-            if many == 1
-            else f"the sum of the perturbed contributions of {many} contributors is determined"
+            if size == 1
+            else f"the sum of the perturbed contributions of {size} contributors is determined"
         )
-        found.append(_Told(target, _finding("disclosed", text, cells.system, list(target), how)))
-    return found
+        told.append(_Told(target, _finding("disclosed", text, cells.system, list(target), how)))
+    return told
 
 
 def _finding(
@@ -143,9 +143,9 @@ def _counts(judges: Sequence[Judge], shares: Shares) -> bool:
 
     What is 0 by definition tells nothing.
     """
-    found = [judge(shares) for judge in judges]
+    verdicts = [judge(shares) for judge in judges]
     weighted = judges[0].system.weighted[list(shares)].any()
-    return any(judged.unsafe for judged in found) or (found[0].largest > 0 and not weighted)
+    return any(judged.unsafe for judged in verdicts) or (verdicts[0].largest > 0 and not weighted)
 
 
 def _implied(
@@ -170,10 +170,10 @@ def _implied(
         few = min(_FEW_SEARCHES, _UNSAFE_ANYWAY // max(len(listed), 1))
         looks = min(watch.looks, few) if unsafe else watch.looks
         limits = Limits(looks, watch.effort, watch.searches_among(len(listed)))
-        found = implied(cells, judge, listed, limits, accepts=accepts, run=run)
-        findings += found.findings
-        undecided += found.undecided
-        exposed |= found.exposed
+        sums = implied(cells, judge, listed, limits, accepts=accepts, run=run)
+        findings += sums.findings
+        undecided += sums.undecided
+        exposed |= sums.exposed
     if not undecided:
         return findings, exposed, []
     why = ", since the release is forbidden anyway" if unsafe else ""
@@ -182,10 +182,10 @@ def _implied(
 
 def _targets(judges: Sequence[Judge]) -> BoolArray:
     """Tell which unknowns give their largest contributor away to whoever knows their sum."""
-    found = np.zeros(len(judges[0].system.size), bool)
+    targets = np.zeros(len(judges[0].system.size), bool)
     for judge in judges:
-        found[judge.unknown[judge.targets]] = True
-    return found
+        targets[judge.unknown[judge.targets]] = True
+    return targets
 
 
 def _tied(
@@ -196,8 +196,8 @@ def _tied(
         return [], []
     kernel, limits = space.kernel(), []
     smallest_first = np.flatnonzero(free)[np.argsort(system.sizes[free], kind="stable")]
-    found: list[tuple[int, ...]] = list(tied_pairs(kernel, smallest_first))
-    paired = {u for pair in found for u in pair[1:]}
+    tied: list[tuple[int, ...]] = list(tied_pairs(kernel, smallest_first))
+    paired = {u for pair in tied for u in pair[1:]}
     lone = free & (system.sizes <= max(n - 2, 1))
     lone[list(paired)] = False
     for size in range(3, min(n, _LARGEST) + 1):
@@ -207,25 +207,25 @@ def _tied(
         if most < watch.sparse:
             limits.append(f"coalitions of {size - 1} were looked for in cells with at most {most} contributors")
         run.check()
-        found += tied_sets(kernel, lone, sparse, size, 50 * watch.most)
+        tied += tied_sets(kernel, lone, sparse, size, 50 * watch.most)
     own = free & (system.sizes == 1)
     if int((np.bincount(system.units[np.flatnonzero(own)].indices) > 1).sum()) > MOST_UNITS:
         limits.append(f"of contributors in several unknowns only {MOST_UNITS} were looked at as intruders")
-    found += told_by_units(kernel, system.units, own, _cells_up_to(system, watch.sparse))
-    found = _smallest([f for f in found if len(system.whose(list(f))) <= n])
-    if len(found) > watch.most:
-        limits.append(f"{len(found)} coalitions were found, {watch.most} are listed")
-    return found[: watch.most], limits
+    tied += told_by_units(kernel, system.units, own, _cells_up_to(system, watch.sparse))
+    tied = _smallest([f for f in tied if len(system.whose(list(f))) <= n])
+    if len(tied) > watch.most:
+        limits.append(f"{len(tied)} coalitions were found, {watch.most} are listed")
+    return tied[: watch.most], limits
 
 
 def _cells_up_to(system: Unknowns, most: int) -> sp.csr_array:
     return sp.csr_array(system.members[system.contributors <= most])
 
 
-def _smallest(found: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+def _smallest(sets: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Return the sets that hold no other set."""
     kept: dict[frozenset[int], tuple[int, ...]] = {}
-    for unknowns in sorted(found, key=len):
+    for unknowns in sorted(sets, key=len):
         mine = frozenset(unknowns)
         parts = (frozenset(p) for size in range(2, len(mine) + 1) for p in combinations(sorted(mine), size))
         if not any(part in kept for part in parts):
@@ -235,18 +235,18 @@ def _smallest(found: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
 
 def _told_of_coalitions(cells: Published, tied: Sequence[tuple[int, ...]]) -> list[_Told]:
     targets = [t for t in (tie(cells.space, unknowns) for unknowns in tied) if t is not None]
-    found = []
+    told = []
     for shares, how in zip(targets, cells.spelled(targets), strict=True):
-        many = len(cells.system.whose(list(shares)))
+        size = len(cells.system.whose(list(shares)))
         text = (
             "a combination of cells holds parts of one contributor only, so it learns its multiplier"
-            if many == 1
-            else f"a combination of cells holds {many} contributors only: {many - 1} of them together learn the "
+            if size == 1
+            else f"a combination of cells holds {size} contributors only: {size - 1} of them together learn the "
             "perturbed contribution of the other"
         )
         if how[0]:
-            found.append(_Told(shares, _finding("coalition", text, cells.system, list(shares), how)))
-    return found
+            told.append(_Told(shares, _finding("coalition", text, cells.system, list(shares), how)))
+    return told
 
 
 def _bounded(system: Unknowns, single: BoolArray, watch: Watch, run: Run) -> tuple[list[Finding], list[str]]:
@@ -266,14 +266,14 @@ def _bounded(system: Unknowns, single: BoolArray, watch: Watch, run: Run) -> tup
     if undecided:
         limits.append(f"{undecided} contributions were not bounded: the linear programs allowed were spent")
     text = f"bounded to within {100 * p:.3g} percent, since no contribution is below 0"
-    found = []
+    findings = []
     for at, low, high in close:
         unknown = int(columns[at])
         cells = tuple(system.name(int(rows[r])) for r in np.flatnonzero(part[:, [at]].toarray().ravel()))
         figures = {"lower": low, "upper": high, "perturbed": float(system.perturbed[unknown])}
         words = f"the perturbed contribution of one contributor is {text}"
-        found.append(Finding("interval", words, cells, True, system.whose(unknown), (), figures))
-    return found, limits
+        findings.append(Finding("interval", words, cells, True, system.whose(unknown), (), figures))
+    return findings, limits
 
 
 def _sparse_rows(system: Unknowns, watch: Watch) -> tuple[LongArray, list[str]]:

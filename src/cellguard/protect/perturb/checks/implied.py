@@ -96,11 +96,13 @@ def implied(
 def _determined(cells: Published, judge: Judge, unsafe: LongArray) -> list[Finding]:
     """Return the determined unknowns that are unsafe and no published cells."""
     left = [{b: 1} for b in unsafe.tolist() if not cells.showing({b: 1})]
-    found = [_finding(judge, shares, *how) for shares, how in zip(left, cells.spelled(left[:_SPELLED]), strict=False)]
+    findings = [
+        _finding(judge, shares, *how) for shares, how in zip(left, cells.spelled(left[:_SPELLED]), strict=False)
+    ]
     if len(left) > _SPELLED:
         text = f"{len(left) - _SPELLED:,} more sums of contributions are determined and unsafe"
-        found.append(Finding("implied", text, ()))
-    return found
+        findings.append(Finding("implied", text, ()))
+    return findings
 
 
 def _searched(cells: Published, sums: Sums, entry: int, accepts: Accepts) -> tuple[list[Finding], End]:
@@ -130,9 +132,9 @@ def _walk(cells: Published, judge: Judge, search: Search, accepts: Accepts) -> t
         end = "protected"
         if judge(signs).unsafe and cells.space.holds(signs):
             shown = cells.showing(signs)
-            found = _sensitive(cells, judge, shown) if shown else [_finding(judge, signs, *cells.spelled([signs])[0])]
-            findings += [] if shown else found
-            if not all(map(accepts, found)):
+            here = _sensitive(cells, judge, shown) if shown else [_finding(judge, signs, *cells.spelled([signs])[0])]
+            findings += [] if shown else here
+            if not all(map(accepts, here)):
                 return findings, "open"
     return findings, end
 
@@ -146,10 +148,10 @@ def _sensitive(cells: Published, judge: Judge, rows: list[int]) -> list[Finding]
 
 def _finding(judge: Judge, shares: Shares, cells: tuple[Cell, ...], coefficients: tuple[Fraction, ...]) -> Finding:
     judged, system = judge(shares), judge.system
-    many = len(system.units_of(list(shares)))
+    size = len(system.units_of(list(shares)))
     what = "difference" if min(shares.values()) < 0 else "sum"
     text = (
-        f"a combination of cells is a {what} of {many} contributors that is no cell of any table, and a coalition can "
+        f"a combination of cells is a {what} of {size} contributors that is no cell of any table, and a coalition can "
         "estimate the largest of them too closely"
     )
     figures = {"need": judged.need, "noise": judged.noise, "S_N": judged.need - abs(judged.noise)}

@@ -14,14 +14,14 @@ from cellguard.types import LongArray
 def few_contributors(system: Unknowns, watch: Watch) -> list[Finding]:
     """Return for each table its cells with fewer contributors than ``few``; holdings count once."""
     sparse = np.flatnonzero(system.contributors <= watch.sparse)
-    many = np.diff(_by_units(system, sparse).indptr)
-    rows = sparse[many < watch.few]
-    found = []
+    contributors = np.diff(_by_units(system, sparse).indptr)
+    rows = sparse[contributors < watch.few]
+    findings = []
     for number in np.unique(system.table[rows]).tolist():
         cells = tuple(system.name(int(r)) for r in rows[system.table[rows] == number])
         text = f"{len(cells)} cells have fewer than {watch.few} contributors"
-        found.append(Finding("few", text, cells, blocks=False))
-    return found
+        findings.append(Finding("few", text, cells, blocks=False))
+    return findings
 
 
 def together(system: Unknowns, watch: Watch) -> list[Finding]:
@@ -40,18 +40,18 @@ def together(system: Unknowns, watch: Watch) -> list[Finding]:
     first, second, closeness = often.coords[0][pairs], often.coords[1][pairs], score.data[pairs]
     rank = np.lexsort((second, first, -closeness))[: watch.most]
     by_unit = sp.csc_array(here)
-    found = []
+    findings = []
     for a, b in zip(first[rank].tolist(), second[rank].tolist(), strict=True):
         shared = np.intersect1d(by_unit[:, [a]].indices, by_unit[:, [b]].indices)
         cells: tuple[Cell, ...] = tuple(system.name(int(rows[r])) for r in shared)
         keys = (str(system.keys[a]), str(system.keys[b]))
         text = f"two contributors are together in {len(cells)} sparse cells"
-        found.append(Finding("together", text, cells, blocks=False, units=keys))
-    return found
+        findings.append(Finding("together", text, cells, blocks=False, units=keys))
+    return findings
 
 
 def _by_units(system: Unknowns, rows: LongArray) -> sp.csr_array:
     """Return the 0/1 matrix of cells by the units in them."""
-    found = sp.csr_array(abs(system.members[rows]).astype(np.int64) @ system.units.astype(np.int64))
-    found.data[:] = 1
-    return found
+    members = sp.csr_array(abs(system.members[rows]).astype(np.int64) @ system.units.astype(np.int64))
+    members.data[:] = 1
+    return members

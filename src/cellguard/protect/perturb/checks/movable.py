@@ -68,8 +68,8 @@ class Moves:
         cost = np.where(kept == home, -1.0, 0.0)
         lower, zero = np.where(kept == home, 0.0, -room[kept]), np.zeros(self.matrix.shape[0])
         matrix = sp.csr_array(self._columns[:, kept])
-        found = solve(Program(matrix, zero, zero, lower, room[kept], cost), presolve=False)
-        return found.status is Status.optimal and -found.objective >= least * (1 + _MARGIN / 2)
+        solution = solve(Program(matrix, zero, zero, lower, room[kept], cost), presolve=False)
+        return solution.status is Status.optimal and -solution.objective >= least * (1 + _MARGIN / 2)
 
     @cached_property
     def _columns(self) -> sp.csc_array:

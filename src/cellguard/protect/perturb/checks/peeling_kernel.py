@@ -1,11 +1,15 @@
-"""What of a sparse system is solved by looking: rows with one unknown left, and unknowns with one row left."""
+"""What of a sparse system A v = 0 is solved by looking: rows with one unknown left, and unknowns with one row left.
+
+A row with one unknown left makes it 0 (``alone``). An unknown with one row left can be whatever the others make of it:
+the row says nothing of them, and gives the unknown in the end. Both go, until neither is left; the rest is the core.
+"""
 
 from __future__ import annotations
 
 import numba
 import numpy as np
 
-from cellguard.protect.perturb.checks.residues import inverse
+from cellguard.protect.perturb.checks.residues_kernel import inverse
 
 
 @numba.njit(cache=True)
@@ -113,9 +117,9 @@ def complete(indptr, indices, data, row, column, alone, v, prime):  # type: igno
 @numba.njit(cache=True)
 def use(indptr, indices, data, row, column, wanted, backward, target, y, prime):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Take rows off the targets so that their own unknowns vanish, in the order of the events or backward."""
-    many = len(row)
-    for number in range(many):
-        event = many - 1 - number if backward else number
+    events = len(row)
+    for number in range(events):
+        event = events - 1 - number if backward else number
         if not wanted[event]:
             continue
         r, c = row[event], column[event]

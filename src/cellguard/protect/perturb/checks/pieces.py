@@ -65,27 +65,27 @@ def pieces_of(parts: Sequence[Part], records: Respondents, others: Sequence[Part
 
 def _made_of(part: Part, base: Sequence[Piece]) -> dict[int, int]:
     """Return the pieces that add up to a response, with their signs; nothing if there are none."""
-    found, left = {}, dict(part)
+    signs_of, left = {}, dict(part)
     for at, piece in enumerate(base):
         signs = {left.pop(leaf, 0) * sign for leaf, sign in piece.leaves.items()}
         if len(signs) > 1:
             return {}
         if signs != {0}:
-            found[at] = signs.pop()
-    return {} if left else found
+            signs_of[at] = signs.pop()
+    return {} if left else signs_of
 
 
 def _together(parts: Sequence[Part]) -> list[Piece]:
     """Return the leaves of all tables, those in one piece that every table holds alike, or with the opposite sign."""
-    found: dict[tuple[int, ...], dict[str, int]] = {}
+    leaves_of: dict[tuple[int, ...], dict[str, int]] = {}
     for leaf in dict.fromkeys(leaf for part in parts for leaf in part):
         signs = tuple(part.get(leaf, 0) for part in parts)
         turned = tuple(-sign for sign in signs)
-        if turned in found:
-            found[turned][leaf] = -1
+        if turned in leaves_of:
+            leaves_of[turned][leaf] = -1
         else:
-            found.setdefault(signs, {})[leaf] = 1
-    return [Piece(leaves, signs) for signs, leaves in found.items()]
+            leaves_of.setdefault(signs, {})[leaf] = 1
+    return [Piece(leaves, signs) for signs, leaves in leaves_of.items()]
 
 
 def _cancel(pieces: Sequence[tuple[Part, int]], records: Respondents) -> bool:

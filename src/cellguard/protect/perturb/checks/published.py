@@ -45,11 +45,11 @@ class Published:
     def _cells(self) -> dict[tuple[tuple[int, int], ...], list[int]]:
         m = self.system.members
         ends = zip(m.indptr[:-1].tolist(), m.indptr[1:].tolist(), strict=True)
-        found: dict[tuple[tuple[int, int], ...], list[int]] = {}
+        rows_of: dict[tuple[tuple[int, int], ...], list[int]] = {}
         for row, (a, b) in enumerate(ends):
             inside = tuple(sorted(zip(m.indices[a:b].tolist(), m.data[a:b].tolist(), strict=True)))
-            found.setdefault(inside, []).append(row)
-        return found
+            rows_of.setdefault(inside, []).append(row)
+        return rows_of
 
     def showing(self, shares: Shares) -> list[int]:
         """Return the rows of the published cells that are this sum of unknowns themselves."""
@@ -60,8 +60,8 @@ class Published:
 
         Where there is none no cell is named; where the coefficients are too long to be found, they are left out.
         """
-        found = self.space.combinations(list(sums))
-        return [((), ()) if how is None else self._named(how) for how in found]
+        combinations = self.space.combinations(list(sums))
+        return [((), ()) if how is None else self._named(how) for how in combinations]
 
     def _named(self, how: Combination) -> tuple[tuple[Cell, ...], tuple[Fraction, ...]]:
         cells = [at for at, row in enumerate(how.rows) if row < len(self.rows)]

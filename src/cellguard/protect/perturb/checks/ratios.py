@@ -1,6 +1,6 @@
 """Ratios and trends: two responses, or two years, of a unit whose perturbed contributions are both known (6.3).
 
-With one multiplier a unit, m X / m Z = X / Z: the ratio is the true one. Attribute multipliers perturb it a little.
+With one multiplier per unit, m X / m Z = X / Z: the ratio is the true one. Attribute multipliers perturb it a little.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def ratios(checked: Sequence[Disclosed], multipliers: Mapping[str, FloatArray]) 
     ``multipliers`` are for each leaf response those of the units. A ratio that is not perturbed at all forbids the
     release; one that attribute multipliers perturb is reported, with how far.
     """
-    found = []
+    findings = []
     for unit, here in sorted(_known(checked).items()):
         for (response, one), (other, two) in combinations(sorted(here.items()), 2):
             if one.unknown == two.unknown:
@@ -32,8 +32,8 @@ def ratios(checked: Sequence[Disclosed], multipliers: Mapping[str, FloatArray]) 
             text = f"the ratio of {response} and {other} of one contributor is disclosed {how}"
             cells = tuple(dict.fromkeys([*one.finding.cells, *two.finding.cells]))
             key = str(checked[0].unknowns.keys[unit])
-            found.append(Finding("ratio", text, cells, moved < _EXACT, (key,), (), {"moved": moved}))
-    return found
+            findings.append(Finding("ratio", text, cells, moved < _EXACT, (key,), (), {"moved": moved}))
+    return findings
 
 
 class _Known(NamedTuple):
@@ -49,10 +49,10 @@ def _known(checked: Sequence[Disclosed]) -> dict[int, dict[str, _Known]]:
     Of responses that are known as a sum only, the ratio is not known: they are one unknown.
     """
     known: dict[int, dict[str, _Known]] = {}
-    for number, found in enumerate(checked):
-        for unknowns, finding in found.told.items():
+    for number, disclosed in enumerate(checked):
+        for unknowns, finding in disclosed.told.items():
             for unknown in unknowns:
-                for unit in found.unknowns.units_of(unknown).tolist():
-                    for leaf in found.unknowns.leaves[unknown]:
+                for unit in disclosed.unknowns.units_of(unknown).tolist():
+                    for leaf in disclosed.unknowns.leaves[unknown]:
                         known.setdefault(unit, {}).setdefault(leaf, _Known(finding, (number, unknown)))
     return known

@@ -83,7 +83,7 @@ def _fewest(needs: Needs, cell: int, beside: npt.NDArray[np.intp], rule: Dominan
     candidates: list[tuple[int, ...]] = [(c,) for c in order]
     if 1 < len(order) <= _PAIRS:
         candidates += sorted(combinations(order, 2), key=lambda pair: float(needs.size[list(pair)].sum()))
-    candidates += [tuple(order[-many:]) for many in range(2, len(order) + 1)]
+    candidates += [tuple(order[-size:]) for size in range(2, len(order) + 1)]
     return next((c for c in candidates if _removes(needs, [cell, *c], rule)), None)
 
 

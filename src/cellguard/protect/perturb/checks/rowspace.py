@@ -91,10 +91,10 @@ class RowSpace:
         ([None], (Fraction(2, 1),))
         """
         wanted = [{t: Fraction(1)} if isinstance(t, int) else t for t in targets]
-        found: list[Combination | None] = []
+        combinations: list[Combination | None] = []
         for begin in range(0, len(wanted), 64):
-            found += self._combine(wanted[begin : begin + 64])
-        return found
+            combinations += self._combine(wanted[begin : begin + 64])
+        return combinations
 
     def _combine(self, targets: Sequence[Target]) -> list[Combination | None]:
         done: dict[int, Combination] = {}
@@ -115,11 +115,11 @@ class RowSpace:
             done[place] = Combination(tuple(np.flatnonzero(residues[0][:, at]).tolist()), ())
         return [done.get(place) for place in range(len(targets))]
 
-    def _proves(self, found: Combination, target: Target) -> bool:
+    def _proves(self, combination: Combination, target: Target) -> bool:
         """Check a combination in fractions."""
-        part = self.matrix[list(found.rows)]
+        part = self.matrix[list(combination.rows)]
         total: dict[int, Fraction] = {}
-        for factor_, begin, end in zip(found.coefficients, part.indptr[:-1], part.indptr[1:], strict=True):
+        for factor_, begin, end in zip(combination.coefficients, part.indptr[:-1], part.indptr[1:], strict=True):
             for column, entry in zip(part.indices[begin:end].tolist(), part.data[begin:end].tolist(), strict=True):
                 total[column] = total.get(column, Fraction(0)) + factor_ * int(entry)
         return {column: value for column, value in total.items() if value} == dict(target)
@@ -217,16 +217,16 @@ def _lift(residues: Sequence[Residues]) -> Combination | None:
             v + modulus * ((int(r) - v) * step % prime) for v, r in zip(values, residue[rows].tolist(), strict=True)
         ]
         modulus *= prime
-    fractions = [_fraction(v, modulus) for v in values]
+    fractions = [short_fraction(v, modulus) for v in values]
     if any(f is None for f in fractions):
         return None
     return Combination(tuple(rows.tolist()), tuple(f for f in fractions if f is not None))
 
 
-def _fraction(residue: int, modulus: int) -> Fraction | None:
+def short_fraction(residue: int, modulus: int) -> Fraction | None:
     """Return the fraction with small numerator and denominator that has this residue (Wang 1981).
 
-    >>> _fraction(pow(2, -1, 101) * 3 % 101, 101)
+    >>> short_fraction(pow(2, -1, 101) * 3 % 101, 101)
     Fraction(3, 2)
     """
     most = isqrt(modulus // 2)

@@ -47,10 +47,10 @@ class Sums:
     @cached_property
     def lone(self) -> FloatArray:
         """The largest contribution to each unknown by a unit that is in no other."""
-        amounts, found = self.judge.system.amounts, np.zeros(len(self.free))
+        amounts, largest = self.judge.system.amounts, np.zeros(len(self.free))
         alone = np.flatnonzero(~self.judge.several[amounts.indices])
-        np.maximum.at(found, self.judge.unknown[alone], np.abs(amounts.data[alone]))
-        return found
+        np.maximum.at(largest, self.judge.unknown[alone], np.abs(amounts.data[alone]))
+        return largest
 
     @cached_property
     def losses(self) -> FloatArray:
@@ -207,9 +207,9 @@ class _Columns:
     @property
     def whole(self) -> BoolArray:
         """Which variables are whole numbers; those of the coalition then are so by themselves."""
-        found = np.zeros(self.many, bool)
-        found[self.plus] = found[self.minus] = True
-        return found
+        whole = np.zeros(self.many, bool)
+        whole[self.plus] = whole[self.minus] = True
+        return whole
 
     def bounds(self, home: int) -> tuple[FloatArray, FloatArray]:
         """Return the bounds of all variables, the unknown with this number being in the sum."""

@@ -40,7 +40,7 @@ class Surroundings:
 
     def surrounded(self, entries: LongArray) -> BoolArray:
         """Tell of entries of ``amounts``, each a unit in an unknown, which are safe in every sum with this unknown."""
-        judge, found, random = self.judge, np.zeros(len(entries), bool), np.random.default_rng(0)
+        judge, safe, random = self.judge, np.zeros(len(entries), bool), np.random.default_rng(0)
         n, q, system = judge.rule.n, judge.rule.prior, judge.system
         unknown, allowed = judge.unknown[entries], self._allowed(entries)
         everywhere = np.where(self._wide[system.amounts.indices], np.abs(system.amounts.data), 0.0)
@@ -48,14 +48,14 @@ class Surroundings:
         for chunk in self._chunks(allowed):
             self.run.check()
             most, wanted = float(allowed[chunk].max()), unknown[chunk]
-            found[chunk] = self._spanned(self._at_least(most, beyond, wanted), wanted, random)
-            left = chunk[~found[chunk]]
+            safe[chunk] = self._spanned(self._at_least(most, beyond, wanted), wanted, random)
+            left = chunk[~safe[chunk]]
             group = random.integers(0, n, int(self._clusters.max(initial=0)) + 1)[self._clusters]
             large, sure = self._at_least(most, apart, wanted), np.ones(len(left), bool)
             for number in range(n):
                 sure[sure] = self._spanned(large[group[large] == number], unknown[left[sure]], random)
-            found[left] = sure
-        return found
+            safe[left] = sure
+        return safe
 
     @cached_property
     def _wide(self) -> BoolArray:
@@ -68,11 +68,12 @@ class Surroundings:
         """The cluster of each unknown: all unknowns of a unit are in one, so that a coalition of n - 1 is in n - 1."""
         amounts = self.judge.system.amounts
         there = np.flatnonzero(~self._wide[amounts.indices])
-        many, units = amounts.shape
+        unknowns, units = amounts.shape
         edges = sp.csr_array(
-            (np.ones(len(there)), (self.judge.unknown[there], many + amounts.indices[there])), shape=(many + units,) * 2
+            (np.ones(len(there)), (self.judge.unknown[there], unknowns + amounts.indices[there])),
+            shape=(unknowns + units,) * 2,
         )
-        return np.asarray(connected_components(edges, directed=False)[1][:many], np.int64)
+        return np.asarray(connected_components(edges, directed=False)[1][:unknowns], np.int64)
 
     def _allowed(self, entries: LongArray) -> FloatArray:
         """Return for each entry how much rest, times q, makes every sum safe that holds its unknown."""
@@ -89,15 +90,15 @@ class Surroundings:
         core = float((~rows_apart(self.matrix)).sum())
         cost = (self.judge.rule.n + 1) * (core**3 / 3 + core**2 * _CHUNK + _SPARSE * self.matrix.nnz) + 1
         order = np.argsort(-allowed, kind="stable").astype(np.int64)
-        found: list[LongArray] = []
+        chunks: list[LongArray] = []
         while len(order):
             alike = int((allowed[order] * _ALIKE >= allowed[order[0]]).sum())
-            found.append(order[: min(alike, _CHUNK)])
-            order = order[len(found[-1]) :]
+            chunks.append(order[: min(alike, _CHUNK)])
+            order = order[len(chunks[-1]) :]
         few = int(self.work / cost)
-        if len(found) <= few:
-            return found
-        whole = np.concatenate(found)
+        if len(chunks) <= few:
+            return chunks
+        whole = np.concatenate(chunks)
         return [part for part in np.array_split(whole, few) if len(part)] if few else []
 
     def _at_least(self, least: float, size: FloatArray, without: LongArray) -> LongArray:

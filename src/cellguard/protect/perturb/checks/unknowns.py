@@ -4,7 +4,8 @@ A cell says that the perturbed contributions u of its contributors add up to its
 the same published cells of all tables always come together, so they are one unknown: their sum. It does not matter by
 which codes, levels, dimensions or tables they are told apart, only whether a published cell holds one and not the
 other. Responses that are tied by definitions (Z = X + Y) are one system, in the perturbed contributions to their
-pieces, see `pieces`.
+pieces, see `pieces`. So an attacker has A u = t and T u = 0: A the cells by unknowns (``members``), t the published
+totals, T the ties; and knows c u for every c = A'y + T'z, and nothing else but that u >= 0 where nobody subtracts.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def families(tables: Sequence[CalibrationTable], definitions: Parts) -> list[tup
         touching = [g for g in groups if g[0] & mine]
         merged = (mine.union(*(g[0] for g in touching)), [t for g in touching for t in g[1]] + here)
         groups = [g for g in groups if g not in touching] + [merged]
-    return [tuple(sorted(found, key=list(tables).index)) for _, found in groups]
+    return [tuple(sorted(members, key=list(tables).index)) for _, members in groups]
 
 
 def unknowns_of(
@@ -180,7 +181,7 @@ def _block(
     """
     piece = pieces.pieces[number]
     showing = [t for t, sign in zip(tables, piece.signs, strict=True) if sign or pieces.ties]
-    group, many = _alike([_classes(t)[t.membership.leaf] for t in showing])
+    group, groups = _alike([_classes(t)[t.membership.leaf] for t in showing])
     plain, weighted, added = (
         np.sum([sign * of(leaf) for leaf, sign in piece.leaves.items()], axis=0)
         for of in (records.plain, records.weighted, contributions.__getitem__)
@@ -188,16 +189,16 @@ def _block(
     present = np.logical_or.reduce([records.plain(leaf) != 0 for leaf in piece.leaves])
     there = np.flatnonzero(present & (True if records.weight is None else records.weight > 0))
     pairs, at = np.unique(group[there] * records.units + records.unit[there], return_inverse=True)
-    place, shape = (pairs // records.units, pairs % records.units), (many, records.units)
+    place, shape = (pairs // records.units, pairs % records.units), (groups, records.units)
     units = sp.csr_array((np.ones(len(pairs), np.int8), place), shape=shape)
     amounts = sp.csr_array((np.bincount(at, plain[there], len(pairs)), place), shape=shape)
-    first = np.zeros(many, np.int64)
+    first = np.zeros(groups, np.int64)
     first[group] = np.arange(len(group))
     kept = np.flatnonzero(np.diff(units.indptr))
     heavy = there if records.weight is None else there[records.weight[there] > 1]
-    weighted_ = np.bincount(group[heavy], minlength=many) > 0
+    weighted_ = np.bincount(group[heavy], minlength=groups) > 0
     size, value, perturbed, true = (
-        np.asarray(np.bincount(group, x, many), float)[kept] for x in (np.abs(weighted), plain, added, weighted)
+        np.asarray(np.bincount(group, x, groups), float)[kept] for x in (np.abs(weighted), plain, added, weighted)
     )
     return _Block(
         kept,
@@ -216,14 +217,14 @@ def _block(
 def _ties(pieces: Pieces, blocks: Sequence[_Block]) -> sp.csr_array:
     """Return the sums of unknowns that are 0: each tie of pieces, for each group of records."""
     starts = np.cumsum([0, *(len(b.group) for b in blocks)])
-    found = [sp.csr_array((0, int(starts[-1])), dtype=np.int64)]
+    ties = [sp.csr_array((0, int(starts[-1])), dtype=np.int64)]
     for tie in pieces.ties:
-        many = max(int(blocks[at].group.max(initial=-1)) for at in tie) + 1
+        groups = max(int(blocks[at].group.max(initial=-1)) for at in tie) + 1
         row = np.concatenate([blocks[at].group for at in tie])
         column = np.concatenate([starts[at] + np.arange(len(blocks[at].group)) for at in tie])
         sign = np.concatenate([np.full(len(blocks[at].group), s) for at, s in tie.items()])
-        found.append(sp.csr_array((sign, (row, column)), shape=(many, int(starts[-1]))))
-    return sp.csr_array(sp.vstack(found, format="csr")).astype(np.int64)
+        ties.append(sp.csr_array((sign, (row, column)), shape=(groups, int(starts[-1]))))
+    return sp.csr_array(sp.vstack(ties, format="csr")).astype(np.int64)
 
 
 def _classes(table: CalibrationTable) -> LongArray:

@@ -40,8 +40,8 @@ class Watch:
         >>> [Watch().searches_among(unknowns) for unknowns in (100, 1_000, 3_000, 30_000)]
         [3000, 300, 33, 20]
         """
-        many = max(unknowns, 1)
-        allowed = min(self.searches // many, self.searches * _SLOWER // many**2)
+        n = max(unknowns, 1)
+        allowed = min(self.searches // n, self.searches * _SLOWER // n**2)
         return max(allowed, _FEW_SEARCHES) if self.searches else 0
 
     def __post_init__(self) -> None:

@@ -1,6 +1,6 @@
 """Attribute multipliers: each response of a unit gets a multiplier of its own, close to the unit's (Cuppen 2000, 6.3).
 
-With one multiplier a unit, the ratio of two perturbed contributions is the true ratio. A little extra noise for each
+With one multiplier per unit, the ratio of two perturbed contributions is the true ratio. A little extra noise for each
 response hides it. Responses with a definition, as Z = X + Y, get none of their own: only the leaves X and Y are
 perturbed, and m_Z = (m_X X + m_Y Y) / Z follows.
 """
@@ -64,11 +64,11 @@ class Definitions:
         """Return the leaves of a response with their signs; a response without definition is its own leaf."""
         if response not in self.parts:
             return {response: 1}
-        found: dict[str, int] = {}
+        leaves: dict[str, int] = {}
         for part, sign in self.parts[response].items():
             for leaf, its in self.of(part).items():
-                found[leaf] = found.get(leaf, 0) + sign * its
-        return {leaf: sign for leaf, sign in found.items() if sign}
+                leaves[leaf] = leaves.get(leaf, 0) + sign * its
+        return {leaf: sign for leaf, sign in leaves.items() if sign}
 
 
 def define(equations: Sequence[str]) -> Definitions:
@@ -121,7 +121,7 @@ def draw_attributes(
     *,
     purpose: tuple[str | int, ...] = (),
 ) -> dict[str, FloatArray]:
-    """Return for each leaf response one multiplier a unit, around the unit's own.
+    """Return for each leaf response one multiplier per unit, around the unit's own.
 
     Each response has a stream of its own, so that a response that is added later leaves the others as they are.
     ``purpose`` makes it another stream, for replications.
@@ -132,13 +132,13 @@ def draw_attributes(
 
 
 def _around(records: Respondents, base: FloatArray, how: Attributes, source: Stream) -> FloatArray:
-    found = np.zeros(len(base))
+    multipliers = np.zeros(len(base))
     left = records.order
     while len(left):
         extra = how.sd * ndtri(source.uniform(len(left)))
-        found[left] = base[left] + extra if how.variant == "delta" else base[left] * (1 + extra)
-        left = left[found[left] <= 0]
-    return found
+        multipliers[left] = base[left] + extra if how.variant == "delta" else base[left] * (1 + extra)
+        left = left[multipliers[left] <= 0]
+    return multipliers
 
 
 def contributions(
@@ -175,8 +175,8 @@ def far_derived(
     limit: float,
 ) -> dict[str, tuple[str, ...]]:
     """Return for each defined response the keys of units with |m_Z - m| above the limit; Z near 0 does that."""
-    found = {}
+    far = {}
     for response in definitions.parts:
         away = np.abs(derived_multipliers(records, multipliers, definitions, response) - base[records.unit]) > limit
-        found[response] = tuple(np.unique(records.keys[records.unit[away]]).tolist())
-    return {response: keys for response, keys in found.items() if keys}
+        far[response] = tuple(np.unique(records.keys[records.unit[away]]).tolist())
+    return {response: keys for response, keys in far.items() if keys}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-import numba
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
@@ -15,6 +14,7 @@ import scipy.sparse as sp
 from cellguard.errors import InputError, did_you_mean
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.perturb.cells.sensitivity import Needs
+from cellguard.protect.perturb.draw.directions_kernel import against_sums
 from cellguard.randomness import stream
 from cellguard.types import FloatArray
 
@@ -62,27 +62,4 @@ def _balanced(needs: Needs) -> FloatArray:
     parts = _parts(needs)
     amount = np.where(needs.sensitive, needs.need, 0.0)
     order = np.argsort(-amount, kind="stable")[: int(needs.sensitive.sum())]
-    return _greedy(parts.indptr, parts.indices, amount, order, parts.shape[1], _PASSES)
-
-
-@numba.njit(cache=True)
-def _greedy(indptr, indices, amount, order, relations, passes):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    direction = np.ones(len(amount))
-    running = np.zeros(relations)
-    for cell in order:
-        here = indices[indptr[cell] : indptr[cell + 1]]
-        direction[cell] = -1.0 if running[here].sum() > 0 else 1.0
-        running[here] += direction[cell] * amount[cell]
-    for _ in range(passes):
-        turned = False
-        for cell in order:
-            here = indices[indptr[cell] : indptr[cell + 1]]
-            step = direction[cell] * amount[cell]
-            gain = direction[cell] * running[here].sum() - len(here) * amount[cell]
-            if gain > 1e-9 * amount[cell]:
-                running[here] -= 2 * step
-                direction[cell] = -direction[cell]
-                turned = True
-        if not turned:
-            break
-    return direction
+    return against_sums(parts.indptr, parts.indices, amount, order, parts.shape[1], _PASSES)

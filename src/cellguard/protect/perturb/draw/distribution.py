@@ -16,11 +16,11 @@ from __future__ import annotations
 import math
 from typing import Literal, get_args
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from cellguard.errors import InputError, did_you_mean
+from cellguard.protect.perturb.draw.distribution_kernel import by_characteristic, by_patterns
 from cellguard.types import FloatArray
 
 Way = Literal["auto", "enumerate", "characteristic", "largest"]
@@ -33,7 +33,7 @@ _FAR = 9.0  # standard deviations beyond which a normal tail is nothing
 def exceedance(
     contributions: npt.ArrayLike, bound: float, *, mu: npt.ArrayLike, sigma: float, way: Way = "auto"
 ) -> float:
-    """Return P(|e| > bound) for a cell with these contributions; ``mu`` is one number or one a contribution.
+    """Return P(|e| > bound) for a cell with these contributions; ``mu`` is one number or one per contribution.
 
     ``enumerate`` takes all patterns of directions (at most 20 contributions), ``characteristic`` integrates,
     ``largest`` enumerates the 12 largest and takes the rest as normal; ``auto`` takes the first of them that is quick.
@@ -58,12 +58,12 @@ def exceedance(
 
 def _by(way: Way, step: FloatArray, x: FloatArray, sigma: float, spread: float, bound: float) -> float:
     if way == "characteristic" and len(x):
-        return float(_characteristic(step, spread, bound))
+        return float(by_characteristic(step, spread, bound))
     if way == "largest":
         rest = float((step[_FEW:] ** 2).sum() + sigma**2 * (x[_FEW:] ** 2).sum())
         own = sigma**2 * float((x[:_FEW] ** 2).sum())
-        return float(_enumerate(step[:_FEW], math.sqrt(own + rest), bound))
-    return float(_enumerate(step, spread, bound))
+        return float(by_patterns(step[:_FEW], math.sqrt(own + rest), bound))
+    return float(by_patterns(step, spread, bound))
 
 
 def _quick(step: FloatArray, spread: float, bound: float) -> Way:
@@ -72,51 +72,3 @@ def _quick(step: FloatArray, spread: float, bound: float) -> Way:
     if spread > 0 and len(step) * _FAR * (bound + step.sum() + _FAR * spread) / (2 * math.pi * spread) < _WORK:
         return "characteristic"
     return "enumerate" if len(step) <= MOST_SIGNS else "largest"
-
-
-@numba.njit(cache=True)
-def _enumerate(step, spread, bound):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Average over all directions, of which the first may be fixed; each pattern differs from the last in one sign."""
-    n = len(step)
-    sign = np.ones(n)
-    centre = step.sum()
-    total = 0.0
-    patterns = 1 << max(n - 1, 0)
-    for pattern in range(patterns):
-        if pattern:
-            flip = 1
-            while not (pattern >> (flip - 1)) & 1:
-                flip += 1
-            sign[flip] = -sign[flip]
-            centre += 2 * sign[flip] * step[flip]
-        if spread > 0:
-            scale = spread * math.sqrt(2.0)
-            total += 0.5 * (math.erfc((bound - centre) / scale) + math.erfc((bound + centre) / scale))
-        elif abs(centre) > bound * (1 - 1e-12):
-            total += 1.0
-    return total / patterns
-
-
-@numba.njit(cache=True)
-def _characteristic(step, spread, bound):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Integrate by the trapezoidal rule. Steps that stay small have cos x = exp(-x^2/2 - x^4/12 - x^6/45) by sums."""
-    far = 9.0
-    last = far / spread
-    h = 2 * math.pi / (bound + step.sum() + far * spread)
-    many = 0
-    while many < len(step) and step[many] * last > 0.1:
-        many += 1
-    small = step[many:]
-    second, fourth, sixth = (small**2).sum() / 2, (small**4).sum() / 12, (small**6).sum() / 45
-    total = bound / 2
-    t = h
-    while t < last:
-        square = t * t
-        phi = math.exp(-square * (spread * spread / 2 + second + square * (fourth + square * sixth)))
-        for i in range(many):
-            phi *= math.cos(step[i] * t)
-            if abs(phi) < 1e-18:
-                break
-        total += math.sin(bound * t) / t * phi
-        t += h
-    return min(max(1 - 2 * h / math.pi * total, 0.0), 1.0)

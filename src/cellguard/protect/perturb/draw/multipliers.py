@@ -53,14 +53,14 @@ class Settings:
 
     def plain(self) -> dict[str, Any]:
         """Return the settings as plain data."""
-        found = asdict(self)
-        extreme = found["mu"].pop("extreme")
-        return found if extreme is None else found | {"extreme": [extreme["n"], extreme["k"]]}
+        settings = asdict(self)
+        extreme = settings["mu"].pop("extreme")
+        return settings if extreme is None else settings | {"extreme": [extreme["n"], extreme["k"]]}
 
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    """One multiplier a unit (``base``) and, around it, one for each leaf response. Confidential.
+    """One multiplier per unit (``base``) and, around it, one for each leaf response. Confidential.
 
     ``plan`` says how they were drawn, and ``choice`` how ZES(mu) came to its mu.
     """
@@ -94,8 +94,8 @@ class Multipliers:
         """Return what each record adds to perturbed totals, as whole numbers of the last decimal."""
         parts = self.definitions.of(response)
         plain = Definitions()
-        found = [s * self._rounded(contributions(self.records, {x: self.of(x)}, plain, x)) for x, s in parts.items()]
-        return np.asarray(np.sum(found, axis=0), float)
+        parts_ = [s * self._rounded(contributions(self.records, {x: self.of(x)}, plain, x)) for x, s in parts.items()]
+        return np.asarray(np.sum(parts_, axis=0), float)
 
     def _rounded(self, added: FloatArray) -> FloatArray:
         grains = np.rint(added * 10.0**self.settings.decimals)

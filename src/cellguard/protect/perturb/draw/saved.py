@@ -31,7 +31,7 @@ _NOTHING = np.zeros(0)
 
 @dataclass(frozen=True, eq=False)
 class Saved:
-    """Multipliers as they are kept: one row a unit, in the order of the keys. Confidential.
+    """Multipliers as they are kept: one row per unit, in the order of the keys. Confidential.
 
     ``base`` is the unit's multiplier, ``attributes`` those of each leaf response. ``inputs`` are fingerprints by name.
     """
@@ -46,13 +46,13 @@ class Saved:
     @property
     def digest(self) -> str:
         """The sha-256 of everything in it."""
-        found = hashlib.sha256()
+        hash_ = hashlib.sha256()
         about = [_FORMAT, self.seed, self.parameters, self.inputs, list(self.attributes)]
-        found.update(json.dumps(about, sort_keys=True, ensure_ascii=False).encode())
-        found.update("\x1f".join(self.keys.tolist()).encode())
+        hash_.update(json.dumps(about, sort_keys=True, ensure_ascii=False).encode())
+        hash_.update("\x1f".join(self.keys.tolist()).encode())
         for column in (self.base, *self.attributes.values()):
-            found.update(_bytes(column))
-        return found.hexdigest()
+            hash_.update(_bytes(column))
+        return hash_.hexdigest()
 
 
 def fingerprints(records: Respondents) -> dict[str, str]:
@@ -62,17 +62,17 @@ def fingerprints(records: Respondents) -> dict[str, str]:
     >>> sorted(fingerprints(respondents({"region": ["N"]}, {"x": [1]})))
     ['column region', 'records', 'value x']
     """
-    found = {"records": _hash(records.keys[records.unit].tolist())}
+    prints = {"records": _hash(records.keys[records.unit].tolist())}
     if records.weight is not None:
-        found["weight"] = _hash([], records.weight)
+        prints["weight"] = _hash([], records.weight)
     for name, codes in records.codes.items():
         used, at = np.unique(codes, return_inverse=True)
         texts = [records.labels[name][code] for code in used.tolist()]
         rank = np.argsort(np.argsort(np.array(texts, np.str_), kind="stable"), kind="stable")
-        found[f"column {name}"] = _hash(sorted(texts), rank[at].astype(np.float64))
+        prints[f"column {name}"] = _hash(sorted(texts), rank[at].astype(np.float64))
     for name, value in records.values.items():
-        found[f"value {name}"] = _hash([], value)
-    return found
+        prints[f"value {name}"] = _hash([], value)
+    return prints
 
 
 def check_inputs(saved: Saved, inputs: Mapping[str, str], *, name: str = "the multipliers") -> None:
@@ -97,9 +97,9 @@ def aligned(saved: Saved, records: Respondents) -> tuple[FloatArray, dict[str, F
 
 
 def _dealt(column: FloatArray, records: Respondents) -> FloatArray:
-    found = np.empty(records.units)
-    found[records.order] = column
-    return found
+    dealt = np.empty(records.units)
+    dealt[records.order] = column
+    return dealt
 
 
 def write_saved(path: str | Path, saved: Saved, *, force: bool = False) -> None:

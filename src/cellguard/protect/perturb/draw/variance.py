@@ -34,7 +34,7 @@ def sampling_variance(
     """Return the estimated Horvitz-Thompson variance of every weighted total, 0 for a census.
 
     The sample is taken as drawn unit by unit with probability 1/w (Poisson): sum of w (w - 1) x^2. With ``strata``, one
-    number a record, as simple random samples without replacement: sum of N^2 (1 - n/N) s^2 / n, with N the sum of the
+    number per record, as simple random samples without replacement: sum of N^2 (1 - n/N) s^2 / n, with N the sum of the
     stratum's weights and s^2 the variance of x over the whole stratum, 0 for its records outside the cell.
     """
     if records.weight is None:

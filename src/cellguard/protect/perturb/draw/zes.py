@@ -1,4 +1,4 @@
-"""ZES: one random multiplier a holding, away from 1 by about mu in either direction (Cuppen 2000, section 3.2).
+"""ZES: one random multiplier per holding, away from 1 by about mu in either direction (Cuppen 2000, section 3.2).
 
 m = 1 + direction * rho with rho ~ N(mu, sigma) or another symmetric shape, so that E[m] = 1. A record with value X and
 weight w adds X (m + w - 1) to its cells: only the sampled unit itself is perturbed, not those that it stands for.
@@ -82,7 +82,7 @@ def draw_multipliers(
     only: BoolArray | None = None,
     purpose: str | int = "zes",
 ) -> FloatArray:
-    """Return one multiplier a unit, all records of a holding sharing it.
+    """Return one multiplier per unit, all records of a holding sharing it.
 
     Random numbers are dealt out in the order of the units' keys, so the order of the records does not matter. ``mu``
     gives every unit a mu of its own (strata); units not in ``only`` keep the multiplier 1. Draws with rho <= 0 or
@@ -111,7 +111,7 @@ def perturbed(records: Respondents, response: str, multipliers: FloatArray) -> F
     [7120.0, 5193.5, 4872.0, 5450.5]
     """
     if multipliers.shape != (records.units,):
-        raise InputError(f"{len(multipliers)} multipliers for {records.units} units; there must be one a unit")
+        raise InputError(f"{len(multipliers)} multipliers for {records.units} units; there must be one per unit")
     factor = multipliers[records.unit]
     if records.weight is not None:
         factor = factor + records.weight - 1
@@ -138,14 +138,14 @@ def _directions(source: Stream, n: int, how: Directions) -> FloatArray:
 
 def _rejecting(source: Stream, centre: FloatArray, draw: Callable[[FloatArray, FloatArray], FloatArray]) -> FloatArray:
     """Draw until every size is above 0 and below 1 (of a unimodal deviation: above -1, below 1 and not 0)."""
-    found = draw(source.uniform(len(centre)), centre)
-    while len(bad := np.flatnonzero(~_valid(found, draw))):
-        found[bad] = draw(source.uniform(len(bad)), centre[bad])
-    return found
+    sizes = draw(source.uniform(len(centre)), centre)
+    while len(bad := np.flatnonzero(~_valid(sizes, draw))):
+        sizes[bad] = draw(source.uniform(len(bad)), centre[bad])
+    return sizes
 
 
-def _valid(found: FloatArray, draw: Callable[[FloatArray, FloatArray], FloatArray]) -> BoolArray:
-    size = np.abs(found) if draw is _unimodal else found
+def _valid(sizes: FloatArray, draw: Callable[[FloatArray, FloatArray], FloatArray]) -> BoolArray:
+    size = np.abs(sizes) if draw is _unimodal else sizes
     return np.asarray((size > 0) & (size < 1), bool)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from cellguard.protect.perturb.checks.residues import PRIMES, factor
-from cellguard.protect.perturb.checks.rowspace import RowSpace, _fraction
+from cellguard.protect.perturb.checks.rowspace import RowSpace, short_fraction
 
 from .linear_oracle import determined
 
@@ -64,7 +64,7 @@ def test_dependent_rows_are_told_from_independent_ones():
 @pytest.mark.parametrize("wanted", [Fraction(1, 2), Fraction(-7, 3), Fraction(0), Fraction(2000, 1999)])
 def test_fractions_come_back_from_their_residues(wanted):
     p = PRIMES[0] * PRIMES[1]
-    assert _fraction(wanted.numerator * pow(wanted.denominator, -1, p) % p, p) == wanted
+    assert short_fraction(wanted.numerator * pow(wanted.denominator, -1, p) % p, p) == wanted
 
 
 def test_combinations_that_need_more_than_two_primes():

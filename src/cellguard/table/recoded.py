@@ -9,18 +9,13 @@ import numpy.typing as npt
 
 from cellguard.errors import InputError
 from cellguard.table.apriori import Apriori, State
-from cellguard.table.facts import Facts
+from cellguard.table.fact import Count
 from cellguard.table.keys import combine
 from cellguard.table.table import Table
-from cellguard.types import FloatArray
 
 
 def merge_recoded(table: Table) -> Table:
-    """Add up the cells whose codes a recoding merged.
-
-    One respondent may sit in several of the parts, and cells do not tell. So the worst case is taken: as n
-    respondents as the largest part has, and contributions of equal rank from one respondent.
-    """
+    """Add up the cells whose codes a recoding merged; what becomes of each fact, the fact says."""
     if not any(d.main.merged for d in table.dimensions):
         return table
     keys = combine(table.codes, [len(d.codes) for d in table.dimensions])
@@ -31,22 +26,11 @@ def merge_recoded(table: Table) -> Table:
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     group, rows = rank[group], first[order]
-    n = len(rows)
-    facts = table.facts
-    total = np.bincount(group, facts.total, n).astype(float)
-    count: FloatArray | None = total if table.is_count else None
-    if facts.count is not None and not table.is_count:
-        count = np.zeros(n)
-        np.maximum.at(count, group, facts.count)
-    tops = facts.tops
-    if tops is not None:
-        tops = np.stack([np.bincount(group, column, n) for column in tops.T], axis=1)
-    marks = {name: np.bincount(group, mark, n) > 0 for name, mark in facts.marks.items()}
-    merged = Facts(total, count, tops, marks)
+    merged = table.facts.merge(group, len(rows))
     return replace(
         table,
         codes=tuple(column[rows] for column in table.codes),
-        facts=merged,
+        facts=merged.plus({Count(): merged.total}) if table.is_count else merged,
         apriori=_merge_statements(table, group, rows),
         rows=table.rows[rows],
         origin="merged",

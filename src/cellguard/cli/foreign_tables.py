@@ -27,6 +27,7 @@ from cellguard.rules.simple import Given
 from cellguard.table.additivity import check_additive
 from cellguard.table.apriori import State
 from cellguard.table.binding import flat_dimension
+from cellguard.table.fact import Mark
 from cellguard.table.pattern import Pattern
 from cellguard.table.read import About, CellColumns, read_cells
 from cellguard.table.source import Source, open_source
@@ -97,7 +98,7 @@ def _with_truth(given: Foreign, table: Table, source: Source, by: dict[str, Dime
             raise InputError("--primary names values of the --flag column; give that too")
         flags = np.array(source.text(given.flag).fill_null("").to_pylist(), object)
         wanted = hidden & np.isin(np.append(flags, "")[table.rows], list(given.primary))
-    return replace(known, apriori=table.apriori, facts=replace(known.facts, marks={_MARK: wanted}))
+    return replace(known, apriori=table.apriori, facts=known.facts.plus({Mark(_MARK): wanted}))
 
 
 def _audit_truth(given: Foreign, tables: list[Table], threads: int, tell: Callable[[str], None]) -> dict[str, Any]:

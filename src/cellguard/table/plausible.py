@@ -2,45 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Protocol
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from cellguard.table.fact import Count, Fact, Top, Total
 from cellguard.table.facts import Facts
 from cellguard.table.source import Source
 from cellguard.table.table import rounding_of
 
 
-class Columns(Protocol):
-    """The names of the columns that the facts come from."""
+def check_facts(facts: Facts, source: Source, columns: Mapping[Fact, Sequence[str]], is_count: bool) -> Facts:
+    """Check counts and contributions against the totals; a frequency table's count is its value, unless given.
 
-    @property
-    def value(self) -> str:
-        """The column of totals."""
-        ...
-
-    @property
-    def top(self) -> tuple[str, ...]:
-        """The columns of the largest contributions."""
-        ...
-
-    @property
-    def number(self) -> str | None:
-        """The column that counts respondents."""
-        ...
-
-
-def check_facts(facts: Facts, source: Source, columns: Columns, is_count: bool) -> Facts:
-    """Check counts and contributions against the totals; a frequency table's count is its value, unless given."""
-    value = columns.value
+    ``columns`` are those that each fact is from.
+    """
+    (value,) = columns[Total()]
     if is_count:
         _counts(facts.total, source, value)
-        facts = replace(facts, count=facts.total if facts.count is None else facts.count)
+        facts = facts if facts.count is not None else facts.plus({Count(): facts.total})
     if facts.count is not None:
-        _counts(facts.count, source, columns.number or value)
+        _counts(facts.count, source, columns.get(Count(), [value])[0])
         _refuse(
             (facts.count == 0) & (facts.total != 0),
             source,
@@ -48,7 +31,7 @@ def check_facts(facts: Facts, source: Source, columns: Columns, is_count: bool) 
             "the count is 0, but the value is not; correct one of them",
         )
     if facts.tops is not None:
-        _tops(facts, source, columns.top)
+        _tops(facts, source, columns[Top(facts.known_tops)])
     return facts
 
 
@@ -72,8 +55,8 @@ def _tops(facts: Facts, source: Source, names: Sequence[str]) -> None:
         above = tops.sum(axis=1) > facts.total + slack
         _refuse(above, source, names[-1], "the largest contributions together exceed the cell's total")
     if facts.count is not None:
-        many = (tops != 0).sum(axis=1) > facts.count
-        _refuse(many, source, names[-1], "more contributions are given than the count of respondents")
+        surplus = (tops != 0).sum(axis=1) > facts.count
+        _refuse(surplus, source, names[-1], "more contributions are given than the count of respondents")
 
 
 def _refuse(fault: npt.NDArray[np.bool_], source: Source, column: str, what: str) -> None:

@@ -19,6 +19,7 @@ from cellguard.rules.assess import Findings, assess
 from cellguard.spec.names import check_stored_names
 from cellguard.spec.rulespec import parse_rule
 from cellguard.table.apriori import NUMBERS
+from cellguard.table.fact_columns import stored_facts
 from cellguard.table.facts import BoolArray
 from cellguard.table.pattern import Pattern
 from cellguard.table.read import About, CellColumns, read_cells
@@ -96,22 +97,8 @@ def _read_dimension(inside: Path, name: str) -> Dimension:
 def _read_table(inside: Path, spec: dict[str, Any], dimensions: dict[str, Dimension], unpublished: BoolArray) -> Table:
     source = open_source(inside / "facts" / f"{spec['name']}.parquet")
     codes = layout.facts(spec["by"])
-    tops = sorted((n for n in source.names if n.startswith("top")), key=lambda n: int(n.removeprefix("top")))
-    counted = source.column("count").null_count < len(source)
-    marks = tuple(n for n in source.names if n.startswith("mark:"))
-    columns = CellColumns(
-        "total",
-        "count" if counted else None,
-        top=tuple(tops),
-        status="state",
-        marks=marks,
-        base="base" if "base" in source.names else None,
-        excess=tuple(name.replace("top", "excess") for name in tops if name.replace("top", "excess") in source.names),
-        unwaived=("unwaived1",) if "unwaived1" in source.names else (),
-        requested="requested" if "requested" in source.names else None,
-        origin="stored",
-        **{n: n for n in NUMBERS},
-    )
+    said: dict[str, Any] = {name: name for name in NUMBERS}
+    columns = CellColumns("total", status="state", others=stored_facts(source), origin="stored", **said)
     about = About(
         spec["name"], spec["response"], spec["population"], spec["count"], spec["decimals"], "known", spec["tolerance"]
     )
@@ -121,11 +108,10 @@ def _read_table(inside: Path, spec: dict[str, Any], dimensions: dict[str, Dimens
             f"the rows of table {table.name!r} are not in the order of its hierarchies, which may disclose something; "
             "protect it again"
         )
-    renamed = {name.removeprefix("mark:"): mark for name, mark in table.facts.marks.items()}
     # A cell is unpublished by its state, which is in the facts, or by a level of which no cell is shown.
     shown = {d.name: set(d.level[c[~unpublished]].tolist()) for d, c in zip(table.dimensions, table.codes, strict=True)}
     levels = {name: sorted(found) for name, found in shown.items()}
-    return replace(table, zeros=spec["zeros"], facts=replace(table.facts, marks=renamed), levels=levels)
+    return replace(table, zeros=spec["zeros"], levels=levels)
 
 
 def _knowledge(attack: dict[str, Any]) -> Knowledge:

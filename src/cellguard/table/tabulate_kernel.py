@@ -1,5 +1,11 @@
 """The compiled core of tabulation: contributions of holdings, added up within every cell, and their largest.
 
+A holding h contributes x(h, c) = the sum of its rows in cell c, and counts once there: N(c) = #{h in c}, and the
+largest are the first k of x(., c). Sums of rows roll up from stage to stage of the lattice, but N and the largest do
+not, where h has rows in several parts of c. So holdings are told apart: one whose rows all lie in one leaf cell has the
+same x in every cell above it, so the lists of such cells merge upward (`_lift`: the first k of a union are among the
+first k of its parts). The few others climb by themselves, cell by cell, into the last stage (`_contribute`).
+
 Everything is in whole numbers and ties go to the holding with the smaller number, so results do not depend on the
 order of the work. All that is known of a cell lies side by side in one row of whole numbers, since the cells of a
 holding are far apart and each visit costs a trip to memory.
@@ -16,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cellguard.hierarchy.hierarchy import IntArray
-from cellguard.table.grid import Wholes
 from cellguard.table.lattice import Lattice
+from cellguard.table.unit_grid import Wholes
 
 THREADS = 2
 FEW = 200_000
@@ -101,7 +107,7 @@ def add_up(lattice: Lattice, values: Wholes) -> Wholes:
 def _cuts(holding: npt.NDArray[np.int64], parts: int) -> list[int]:
     """Cut rows into parts of about equal length, never within a holding."""
     wanted = [len(holding) * part // parts for part in range(1, parts)]
-    inner = [int(np.searchsorted(holding, holding[at], side="left")) for at in wanted]
+    inner = [int(np.searchsorted(holding, holding[row], side="left")) for row in wanted]
     return sorted({0, *inner, len(holding)}) if len(holding) else [0, 0]
 
 
@@ -126,23 +132,23 @@ def _named(known: Wholes, top: int, step: int) -> Gathered:
 @numba.njit(cache=True, nogil=True, inline="always")
 def _insert(known, cell, begin, end, step, by_size, value, holder, extra):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Put a contribution where it belongs among the largest of a cell, which lie from ``begin`` to ``end``."""
-    at = end
+    slot = end
     size = abs(value) if by_size else value
-    while at > begin:
-        other, rival = known[cell, at - step + _HOLDER], known[cell, at - step + _VALUE]
+    while slot > begin:
+        other, rival = known[cell, slot - step + _HOLDER], known[cell, slot - step + _VALUE]
         if by_size:
             rival = abs(rival)
         if other != 0 and (rival > size or (rival == size and other < holder)):
             break
-        at -= step
-        if at + step < end:
+        slot -= step
+        if slot + step < end:
             for i in range(step):
-                known[cell, at + step + i] = known[cell, at + i]
-    if at < end:
-        known[cell, at + _VALUE] = value
-        known[cell, at + _HOLDER] = holder
+                known[cell, slot + step + i] = known[cell, slot + i]
+    if slot < end:
+        known[cell, slot + _VALUE] = value
+        known[cell, slot + _HOLDER] = holder
         if step > _EXTRA:
-            known[cell, at + _EXTRA] = extra
+            known[cell, slot + _EXTRA] = extra
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
@@ -159,38 +165,38 @@ def _add(known, cell, top, step, by_size, value, holder, extra, waived):  # type
 @numba.njit(cache=True, nogil=True, inline="always")
 def _next_holding(holding, begin, end):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Return the row at which the next holding begins."""
-    at = begin + 1
-    while at < end and holding[at] == holding[begin]:
-        at += 1
-    return at
+    row = begin + 1
+    while row < end and holding[row] == holding[begin]:
+        row += 1
+    return row
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _meet(seen, since, found, many, cell, value, extra, additive):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Add a holding's amount in a cell to those found so far, and return how many cells it now has.
+def _meet(seen, since, amounts, filled, cell, value, extra, additive):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Add a holding's amount in a cell to those met so far, and return how many cells it now has.
 
-    The row of the list ``found`` that a cell has is ``seen[cell] - since``; below 0, the cell is new to the holding.
+    The row of the list ``amounts`` that a cell has is ``seen[cell] - since``; below 0, the cell is new to the holding.
     """
-    at = seen[cell] - since
-    if at < 0:
-        seen[cell] = since + many
-        found[many, _VALUE], found[many, _CELL], found[many, _EXTRA] = value, cell, extra
-        many += 1
+    place = seen[cell] - since
+    if place < 0:
+        seen[cell] = since + filled
+        amounts[filled, _VALUE], amounts[filled, _CELL], amounts[filled, _EXTRA] = value, cell, extra
+        filled += 1
     else:
-        found[at, _VALUE] += value
-        found[at, _EXTRA] = found[at, _EXTRA] + extra if additive else 0
-    return many
+        amounts[place, _VALUE] += value
+        amounts[place, _EXTRA] = amounts[place, _EXTRA] + extra if additive else 0
+    return filled
 
 
 @numba.njit(cache=True, nogil=True)
-def _climb(seen, since, cells, many, above, start, up, first, additive):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _climb(seen, since, cells, count, above, start, up, first, additive):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """List a holding's cells of the next stage, with its amounts there, in ``above``; return how many they are."""
-    found = 0
-    for i in range(many):
+    filled = 0
+    for i in range(count):
         here = first + cells[i, _CELL]
-        for at in range(start[here], start[here + 1]):
-            found = _meet(seen, since, above, found, up[at], cells[i, _VALUE], cells[i, _EXTRA], additive)
-    return found
+        for edge in range(start[here], start[here + 1]):
+            filled = _meet(seen, since, above, filled, up[edge], cells[i, _VALUE], cells[i, _EXTRA], additive)
+    return filled
 
 
 @numba.njit(cache=True, nogil=True)
@@ -200,38 +206,38 @@ def _contribute(rows, stages, span, top, step, by_size, one, several):  # type: 
     sizes, first, start, up = stages
     seen, since = np.zeros(sizes.max(), np.int64), 1
     cells, above = np.empty((sizes.max(), 3), np.int64), np.empty((sizes.max(), 3), np.int64)
-    at, end = span
-    while at < end:
-        begin, at = at, _next_holding(holding, at, end)
+    ahead, end = span
+    while ahead < end:
+        begin, ahead = ahead, _next_holding(holding, ahead, end)
         holder, waived = holding[begin] + 1, waiver[begin]
-        if at == begin + 1:
+        if ahead == begin + 1:
             extra = beside[begin] if len(beside) else 0
             _add(one, leaf[begin], top, step, by_size, value[begin], holder, extra, waived)
             continue
-        many = 0
-        for row in range(begin, at):
-            many = _meet(seen, since, cells, many, leaf[row], value[row], beside[row] if len(beside) else 0, additive)
-        since += many
-        known = one if many == 1 else several
-        for stage in range(0 if many == 1 else len(first)):
-            many = _climb(seen, since, cells, many, above, start, up, first[stage], additive)
-            since += many
+        count = 0
+        for row in range(begin, ahead):
+            count = _meet(seen, since, cells, count, leaf[row], value[row], beside[row] if len(beside) else 0, additive)
+        since += count
+        known = one if count == 1 else several
+        for stage in range(0 if count == 1 else len(first)):
+            count = _climb(seen, since, cells, count, above, start, up, first[stage], additive)
+            since += count
             cells, above = above, cells
-        for i in range(many):
+        for i in range(count):
             _add(known, cells[i, _CELL], top, step, by_size, cells[i, _VALUE], holder, cells[i, _EXTRA], waived)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
 def _pour(source, here, target, cell, top, step, by_size):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Take the contributions of one cell into another that they are not part of yet."""
-    for at in range(_FIRST):
-        target[cell, at] += source[here, at]
+    for slot in range(_FIRST):
+        target[cell, slot] += source[here, slot]
     middle = _FIRST + top * step
-    for at in range(_FIRST, source.shape[1], step):
-        if source[here, at + _HOLDER] != 0:
-            begin, end = (_FIRST, middle) if at < middle else (middle, source.shape[1])
-            extra = source[here, at + _EXTRA] if step > _EXTRA else 0
-            value, holder = source[here, at + _VALUE], source[here, at + _HOLDER]
+    for slot in range(_FIRST, source.shape[1], step):
+        if source[here, slot + _HOLDER] != 0:
+            begin, end = (_FIRST, middle) if slot < middle else (middle, source.shape[1])
+            extra = source[here, slot + _EXTRA] if step > _EXTRA else 0
+            value, holder = source[here, slot + _VALUE], source[here, slot + _HOLDER]
             _insert(target, cell, begin, end, step, by_size, value, holder, extra)
 
 
@@ -240,8 +246,8 @@ def _lift(start, up, first, source, target, top, step, by_size):  # type: ignore
     """Take the contributions of each cell of a stage into the cells of the next that it is part of."""
     for here in range(len(source)):
         if source[here, _COUNT]:
-            for at in range(start[first + here], start[first + here + 1]):
-                _pour(source, here, target, up[at], top, step, by_size)
+            for edge in range(start[first + here], start[first + here + 1]):
+                _pour(source, here, target, up[edge], top, step, by_size)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -262,8 +268,8 @@ def _sum_rows(leaf, values, cells):  # type: ignore[no-untyped-def] # noqa: ANN0
 
 @numba.njit(cache=True, nogil=True)
 def _sum_up(start, up, first, sums, cells):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    found = np.zeros(cells, np.int64)
+    above = np.zeros(cells, np.int64)
     for here in range(len(sums)):
-        for step in range(start[first + here], start[first + here + 1]):
-            found[up[step]] += sums[here]
-    return found
+        for edge in range(start[first + here], start[first + here + 1]):
+            above[up[edge]] += sums[here]
+    return above

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cellguard.errors import InputError
-from cellguard.table.facts import FloatArray
+from cellguard.types import FloatArray
 
 Wholes = npt.NDArray[np.int64]
 _MOST_DECIMALS = 6

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cellguard.errors import InputError, JobError
-from cellguard.files.build import build_dimensions, input_digests, refuse_changed
 from cellguard.files.identity import check_identity
-from cellguard.files.records import JobRecords, column_of, read_records
+from cellguard.files.job_records import JobRecords, column_of, read_records
+from cellguard.files.job_tables import build_dimensions, input_digests, refuse_changed
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.microdata.grouped import COUNT
 from cellguard.microdata.query import read_units

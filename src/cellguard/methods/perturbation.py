@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 from cellguard.errors import InputError, JobError, file_name, listing
 from cellguard.files.folder import OutputFolder
-from cellguard.files.noise import write_noise
-from cellguard.files.respondents import Calibration, read_calibration
-from cellguard.methods.noise_words import assessed_words, checked_words
-from cellguard.methods.pattern import step
+from cellguard.files.job_respondents import Calibration, read_calibration
+from cellguard.files.noise_tables import write_noise
+from cellguard.methods.hiding import step
+from cellguard.methods.noise_screens import assessed_words, checked_words
 from cellguard.protect.method import Method, Screen
 from cellguard.protect.outcome import Outcome
 from cellguard.protect.perturb.cells.sensitivity import needs_of, supersensitive

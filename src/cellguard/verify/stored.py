@@ -83,7 +83,7 @@ def read_json(data: bytes, name: str) -> dict[str, Any]:
     def read() -> object:
         return json.loads(data.decode("utf-8"), object_pairs_hook=unique, parse_float=finite, parse_constant=finite)
 
-    found = attempt(name, read)
-    if not isinstance(found, dict):
+    document = attempt(name, read)
+    if not isinstance(document, dict):
         raise Refused(f"{name} is not a JSON object")
-    return found
+    return document

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cellguard.errors import InputError, JobError, did_you_mean
 from cellguard.files.identity import check_identity
-from cellguard.files.records import JobRecords, column_of, read_records, record_files
+from cellguard.files.job_records import JobRecords, column_of, read_records, record_files
 from cellguard.hierarchy.build import TOTAL, by_digits, flat
 from cellguard.hierarchy.code_order import in_code_order
 from cellguard.hierarchy.codelists import read_labels, read_levels, read_parents
@@ -20,18 +20,16 @@ from cellguard.hierarchy.recode import cut, merge, to_level
 from cellguard.microdata.grouped import Grouped
 from cellguard.microdata.query import group_records
 from cellguard.reading.dialect import Dialect
-from cellguard.rules.rule import Rule
-from cellguard.rules.simple import Given
 from cellguard.spec.jobfile import Job
 from cellguard.spec.specs import AlsoSpec, CellsSpec, DimensionSpec, RecodeSpec, TableSpec
 from cellguard.table.binding import flat_dimension
-from cellguard.table.facts import Count
+from cellguard.table.fact import Count, Mark
 from cellguard.table.read import About, CellColumns, read_cells
 from cellguard.table.source import Source, open_source
 from cellguard.table.statements import read_apriori
 from cellguard.table.survey import light_weights
 from cellguard.table.table import Table
-from cellguard.table.tabulate import Wanted, tabulate
+from cellguard.table.tabulate import Wanted, make_tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +68,8 @@ def _build_tables(job: Job) -> Built:
         return Built([found[spec.name] for spec in job.tables])
     grouped = group_records(records.checked)
     made = [spec for spec in job.tables if spec.cells is None]
-    for spec, table in zip(made, tabulate(grouped, [_wanted(job, s, records, dimensions) for s in made]), strict=True):
+    tables = make_tables(grouped, [_wanted(job, spec, records, dimensions) for spec in made])
+    for spec, table in zip(made, tables, strict=True):
         found[spec.name] = _with_apriori(job, spec, table)
     counts = {"records": int(grouped.records.sum()), "respondents": grouped.holdings}
     return Built([found[spec.name] for spec in job.tables], grouped.notes + _light(grouped, made), counts)
@@ -236,7 +235,7 @@ def _build_table(
         count=cells.count,
         holdings=None if is_count else cells.holdings,
         top=tuple(cells.top),
-        marks=tuple(dict.fromkeys(rule.column for rule in _every(spec.rules) if isinstance(rule, Given))),
+        marks=tuple(dict.fromkeys(f.column for rule in spec.rules for f in rule.facts if isinstance(f, Mark))),
         **{name: getattr(cells, name) for name in ("status", "cost", "lower", "upper", "need_lower", "need_upper")},
     )
     by = {column_of(job, name): dimensions[name] for name in spec.by}
@@ -265,10 +264,3 @@ def _light(grouped: Grouped, made: list[TableSpec]) -> tuple[str, ...]:
     if not many or all(spec.survey in {"sample", "handbook", "published_weights"} for spec in made):
         return ()
     return (f"{many:,} records have a weight below 1; the rules take it for 1, the published totals do not",)
-
-
-def _every(rules: list[Rule]) -> Iterator[Rule]:
-    """Go through rules and the rules inside `all`."""
-    for rule in rules:
-        yield rule
-        yield from _every(list(getattr(rule, "rules", ())))

@@ -17,7 +17,7 @@ from cellguard.files.write import csv_text, plain, plain_number
 from cellguard.results.proven import Proven
 from cellguard.rules.assess import TableFindings
 from cellguard.table.apriori import NUMBERS, State
-from cellguard.table.facts import Facts
+from cellguard.table.fact_columns import stored_columns
 from cellguard.table.table import Table
 
 
@@ -85,31 +85,10 @@ def facts_of(table: Table, values: Sequence[Decimal]) -> pa.Table:
     """Return what is stored of a table's facts; ``values`` are the exact values of its cells."""
     codes = zip(layout.facts([d.name for d in table.dimensions]), table.dimensions, table.codes, strict=True)
     columns: dict[str, pa.Array] = {name: pa.array(np.array(d.codes, object)[c].tolist()) for name, d, c in codes}
-    columns["total"] = pa.array([float(value) for value in values], pa.float64())
-    facts = table.facts
-    many = pa.nulls(len(table), pa.int64()) if facts.count is None else pa.array(facts.count.astype(np.int64))
-    columns["count"] = many
-    for rank in range(1, facts.known_tops + 1):
-        columns[f"top{rank}"] = pa.array(facts.top(rank))
-    columns |= _facts_of_records(facts)
-    for name, mark in facts.marks.items():
-        columns[f"mark:{name}"] = pa.array(mark)
+    columns |= stored_columns(table.facts, [float(value) for value in values])
     names = [None if s == State.none else State(s).name for s in table.apriori.state.tolist()]
     columns["state"] = pa.array(names, pa.string())
     for name in NUMBERS:
         said = getattr(table.apriori, name)
         columns[name] = pa.array(said, pa.float64(), mask=np.isnan(said))
     return pa.table(columns)
-
-
-def _facts_of_records(facts: Facts) -> dict[str, pa.Array]:
-    """Return the columns of the facts that only tables made from records have."""
-    columns = {} if facts.base is None else {"base": pa.array(facts.base)}
-    if facts.excess is not None:
-        columns |= {f"excess{rank}": pa.array(column) for rank, column in enumerate(facts.excess.T, 1)}
-    if facts.unwaived is not None:
-        largest = facts.unwaived[:, 0]
-        columns["unwaived1"] = pa.array(largest, pa.float64(), mask=np.isnan(largest))
-    if facts.requested is not None:
-        columns["requested"] = pa.array(facts.requested)
-    return columns

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 from cellguard.assessment import Assessment
 from cellguard.attack.audit import audit
 from cellguard.attack.totals import Known, read_known
-from cellguard.files.build import build_tables, refuse_changed
-from cellguard.files.cells import write_cells
+from cellguard.files.cell_tables import write_cells
 from cellguard.files.certificate import write_certificate
-from cellguard.methods.words import assessed_words, audit_words
+from cellguard.files.job_tables import build_tables, refuse_changed
+from cellguard.methods.screens import assessed_words, audit_words
 from cellguard.protect.method import Method, Screen
 from cellguard.protect.outcome import Outcome
 from cellguard.protect.suppress.suppress import Suppression

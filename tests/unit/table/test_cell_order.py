@@ -8,7 +8,7 @@ import pytest
 from cellguard.errors import Disagreement, InputError
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.table import order
+from cellguard.table import cell_order
 from cellguard.table.apriori import State
 from cellguard.table.read import About, CellColumns, cells, read_cells
 from cellguard.table.source import open_source
@@ -80,4 +80,4 @@ def test_errors_name_the_lines_of_the_file(tmp_path):
 
 def test_a_table_in_order_is_not_copied():
     table = cells(cube(), [INDUSTRY, SIZE], value="x")
-    assert order.in_hierarchy_order(table) is table
+    assert cell_order.in_hierarchy_order(table) is table

@@ -87,7 +87,7 @@ def _own(
 def _foreign(
     tell: Tell, intervals: Path | None, force: bool, threads: int, out: Path | None, given: dict[str, Any]
 ) -> Attacked:
-    from cellguard.cli.foreign import Foreign, audit_foreign
+    from cellguard.cli.foreign_tables import Foreign, audit_foreign
 
     if out:
         raise InputError("--out goes with a job")

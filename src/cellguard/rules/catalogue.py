@@ -1,0 +1,39 @@
+"""Every rule there is: those of this folder, and those that somebody registered besides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+import cellguard.rules
+from cellguard.rules.rule import RULES, Rule, required
+
+
+def rules() -> Mapping[str, type[Rule]]:
+    """Return the registered rules by their names in job files; each file of this folder declares its own.
+
+    >>> list(rules())[:2]
+    ['dominance', 'given']
+    """
+    _declare_ours()
+    return dict(sorted(RULES.items()))
+
+
+def docs_row(name: str) -> str:
+    """Return what the docs say of a rule, as a row of their table.
+
+    >>> docs_row("max_share")
+    '| `max_share: k` | x1 > k/100 X | the largest | `protection_percent` of X |'
+    """
+    kind = rules()[name]
+    needed = required(kind)
+    written = needed[0] if len(needed) == 1 else f"{{{', '.join(needed)}}}"
+    return f"| `{name}: {written}` | {' | '.join(kind.formula)} |"
+
+
+@cache
+def _declare_ours() -> None:
+    for module in iter_modules(cellguard.rules.__path__):
+        import_module(f"cellguard.rules.{module.name}")
