@@ -28,7 +28,7 @@ def cube(sizes: tuple[int, ...], firms: int, seed: int) -> cg.Table:
     }
     data["x"] = np.concatenate([part[1] for part in parts])
     data["n"] = np.concatenate([part[2] for part in parts])
-    by = [Dimension(name, cg.flat([f"{name}{i}" for i in range(n - 1)])) for name, n in zip(names, sizes, strict=True)]
+    by = [Dimension(name, cg.Hierarchy.flat([f"{name}{i}" for i in range(n - 1)])) for name, n in zip(names, sizes, strict=True)]
     return cg.cells(data, by=by, value="x", count="n", name="cube")
 
 
@@ -63,8 +63,8 @@ def regions(seed: int = 5) -> cg.Table:
     data["n"] = full.ravel().astype(int).tolist()
     by = [
         region,
-        Dimension("a", cg.flat([f"a{i}" for i in range(4)])),
-        Dimension("b", cg.flat([f"b{i}" for i in range(3)])),
+        Dimension("a", cg.Hierarchy.flat([f"a{i}" for i in range(4)])),
+        Dimension("b", cg.Hierarchy.flat([f"b{i}" for i in range(3)])),
     ]
     return cg.cells(data, by=by, value="n", count="n", about=cg.About("regions", is_count=True))
 

@@ -29,7 +29,7 @@ class Effort:
 
 
 QUICK = Effort("quick", 0.0, 1.0, 0.0)
-NORMAL = Effort("normal", 60.0, 0.01, 0.3)
+NORMAL = Effort("normal", 60.0, 0.01, 0.5)
 BEST = Effort("best", 3600.0, 0.0, 0.9)
 EFFORTS: Mapping[str, Effort] = {effort.name: effort for effort in (QUICK, NORMAL, BEST)}
 

@@ -35,7 +35,8 @@ class Policy:
     least_batch: int = 6
     spread: int = 10  # exchanges tried for each cell that a trial might drop: few of them succeed
     trial: float = 1.5e8  # work of one trial for 10,000 cells, about 8 CPU s
-    patience: int = 8  # trials in a row without success after which the search ends
+    patience: int = 12  # trials in a row without success after which the search ends
+    settled: float = 0.12  # share of the work before which nobody can tell whether more of it pays
     little: float = 2e-3  # share of the cost: saving less in the last part of the work is not worth it
     noise: float = 0.3  # how much chance there is in the choice of cells that replace others
     sizes: tuple[int, ...] = (1, 1, 2, 4, 8)  # how many secondaries an exchange publishes at once

@@ -212,6 +212,8 @@ class Search:
 
     def is_stale(self, share: float, least: float) -> bool:
         """Tell whether the last share of all work saved less than that part of the cost."""
+        if self.work < POLICY.settled * self.budget:
+            return False
         past = [cost for work, cost in self._history if work <= self.work * (1 - share)]
         return bool(past) and past[-1] - self.cost(self.pattern()) < least * past[-1]
 
