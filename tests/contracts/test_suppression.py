@@ -10,6 +10,7 @@ import cellguard as cg
 from cellguard.attack.audit import audit
 from cellguard.errors import NotProtected, Stopped
 from cellguard.moves.problem import grains_of, pose
+from cellguard.protect.suppress.effort import BEST, NORMAL, QUICK
 from cellguard.protect.suppress.suppress import suppress
 from cellguard.protect.suppress.witness import witness
 from cellguard.table.apriori import State
@@ -18,6 +19,7 @@ from cellguard.types import Run
 from attack_oracle import FAR, ends_by_vertices
 
 ENGINES = [witness]
+EFFORTS = [QUICK, NORMAL, BEST]
 
 
 def tiny(seed):
@@ -115,6 +117,32 @@ def business(seed, firms=1500):
     }
     by = {"industry": industry, "region": region}
     return cg.cells(data, by=by, value="turnover", count="firms", top=["x1", "x2"])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("effort", EFFORTS)
+@pytest.mark.parametrize("draw", [tiny, tiny_counts])
+@pytest.mark.parametrize("seed", range(20, 26))
+def test_every_effort_is_safe_and_more_of_it_costs_no_more(engine, effort, draw, seed):
+    needs = draw(seed)
+    cost = np.maximum(needs.tables.value, 1.0)
+    try:
+        suppressed = suppress(needs, cost, engine=engine, effort=effort)
+    except NotProtected:
+        assert cheapest(needs, cost) is None
+        return
+    assert is_safe(needs, suppressed.pattern.unknown)
+    assert suppressed.cost >= suppress(needs, cost, engine=engine, effort=BEST).cost - 1e-6
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_every_effort_gives_the_same_pattern_every_time(engine, effort):
+    needs = cg.require(cg.assess(business(4, 500), [cg.MinFrequency(3), cg.PPercent(10)]))
+    cost = np.maximum(needs.tables.value, 1.0)
+    one, two = (suppress(needs, cost, engine=engine, effort=effort) for _ in range(2))
+    assert audit(needs, one.pattern).verdict == "safe"
+    assert (one.pattern.secondary == two.pattern.secondary).all()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -325,30 +353,51 @@ def test_counts_are_protected_by_whole_moves(engine, seed):
     assert needs.primary.any() and judged(needs, engine) == "safe"
 
 
+class Ending(Run):
+    """A run that counts how often it is looked at, and ends at one of these looks."""
+
+    def check(self):
+        ENDING["looks"] += 1
+        if ENDING["looks"] > ENDING["end"]:
+            raise ENDING["reason"]("stopped")
+
+
+ENDING = {"looks": 0, "end": 0, "reason": Stopped}
+
+
+def stopped_after(looks, reason, needs, cost, **how):
+    """Suppress, and stop at that look; return the result and how many looks there were."""
+    ENDING.update(looks=0, end=looks, reason=reason)
+    return suppress(needs, cost, run=Ending(), **how)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("reason", [KeyboardInterrupt, Stopped])
-def test_a_stop_gives_the_best_safe_pattern_so_far_or_says_that_there_is_none(engine, reason):
+def test_stopped_at_any_moment_the_pattern_is_safe_or_there_is_none(engine):
+    """50 random moments: what is returned is safe, and never cheaper than what the whole search finds."""
     needs = cg.require(cg.assess(business(11, 900), [cg.MinFrequency(3), cg.PPercent(10)]))
     cost = np.maximum(needs.tables.value, 1.0)
-    told = []
-    whole = suppress(needs, cost, engine=engine, run=Run(told.append))
+    whole = stopped_after(10**9, Stopped, needs, cost, engine=engine)
     assert whole.finished
+    looks, rng, returned = ENDING["looks"], np.random.default_rng(5), 0
+    for number, end in enumerate(rng.integers(0, looks, 50).tolist()):
+        try:
+            early = stopped_after(end, (KeyboardInterrupt, Stopped)[number % 2], needs, cost, engine=engine)
+        except (KeyboardInterrupt, Stopped):
+            continue
+        returned += 1
+        assert not early.finished and early.cost >= whole.cost - 1e-6 and early.bound <= whole.cost * (1 + 1e-6)
+        assert audit(needs, early.pattern).verdict == "safe"
+    assert returned > 10
 
-    def stopped_after(looks):
-        left = iter(range(looks))
 
-        class Ending(Run):
-            def check(self):
-                if next(left, None) is None:
-                    raise reason("stopped")
-
-        return suppress(needs, cost, engine=engine, run=Ending())
-
-    with pytest.raises(reason):
-        stopped_after(0)
-    late = stopped_after(len(told) - 1)
-    assert not late.finished and late.cost >= whole.cost - 1e-6
-    assert audit(needs, late.pattern).verdict == "safe"
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_failure_inside_the_search_gives_the_best_safe_pattern_so_far(engine):
+    needs = cg.require(cg.assess(business(11, 900), [cg.MinFrequency(3), cg.PPercent(10)]))
+    cost = np.maximum(needs.tables.value, 1.0)
+    whole = stopped_after(10**9, Stopped, needs, cost, engine=engine)
+    early = stopped_after(ENDING["looks"] - 1, ZeroDivisionError, needs, cost, engine=engine)
+    assert not early.finished and early.cost >= whole.cost - 1e-6
+    assert audit(needs, early.pattern).verdict == "safe"
 
 
 @pytest.mark.parametrize("engine", ENGINES)
