@@ -28,7 +28,10 @@ def cube(sizes: tuple[int, ...], firms: int, seed: int) -> cg.Table:
     }
     data["x"] = np.concatenate([part[1] for part in parts])
     data["n"] = np.concatenate([part[2] for part in parts])
-    by = [Dimension(name, cg.Hierarchy.flat([f"{name}{i}" for i in range(n - 1)])) for name, n in zip(names, sizes, strict=True)]
+    by = [
+        Dimension(name, cg.Hierarchy.flat([f"{name}{i}" for i in range(n - 1)]))
+        for name, n in zip(names, sizes, strict=True)
+    ]
     return cg.cells(data, by=by, value="x", count="n", name="cube")
 
 

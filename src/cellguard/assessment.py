@@ -56,34 +56,34 @@ class Assessment:
 
     def warnings(self) -> list[str]:
         """Return what a statistician should know before going on."""
-        found = [*self.notes, *rule_doubts(self.findings)]
+        warnings = [*self.notes, *rule_doubts(self.findings)]
         if self.job.attack.percent is not None and self.job.attack.percent < 1:
-            found.append(f"attack: {small_percent('percent', self.job.attack.percent)}")
+            warnings.append(f"attack: {small_percent('percent', self.job.attack.percent)}")
         for dimension in {d.name: d for t in self.tables.tables for d in t.dimensions}.values():
             pairs = [f"{a} and {b}" for a, b in dimension.overlaps()]
             if pairs:
-                found.append(
+                warnings.append(
                     f"dimension {dimension.name!r}: groupings that do not nest overlap ({listing(pairs, 3)}); "
                     "the difference of two published groups may be a small cell"
                 )
             # The codes of records were looked at when they were read.
             if not self.counts and int(dimension.level.max()) <= 1:
                 rows = max(len(t) for t in self.tables.tables if dimension in t.dimensions)
-                found += twin_note(dimension.name, dimension.codes, rows)
+                warnings += twin_note(dimension.name, dimension.codes, rows)
         for spec, table in zip(self.job.tables, self.tables.tables, strict=True):
             if spec.decimals is None and (np.isnan(table.rounding) or 0 < table.rounding < 0.49 * table.unit):
-                found.append(
+                warnings.append(
                     f"table {table.name!r}: the values have more than the {table.decimals} decimals that will be "
                     "published; say `decimals` if more of them matter"
                 )
         bad = np.flatnonzero(self.needs.unprotectable)
         if len(bad):
             names = [self.tables.told_name(int(cell)) for cell in bad[:5]]
-            found.append(
+            warnings.append(
                 f"{len(bad)} unsafe cells are unprotectable, whatever is hidden, and so the set cannot be released: "
                 f"{listing(names)}{' and more' if len(bad) > 5 else ''}"
             )
-        return found
+        return warnings
 
     @property
     def headline(self) -> str:

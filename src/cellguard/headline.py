@@ -72,10 +72,10 @@ def headline(findings: Findings, audit: Audit) -> Headline:
     >>> from cellguard.table.read import cells
     >>> table = cells({"r": ["Total", "N", "S", "W"], "x": [10, 2, 5, 3], "n": [9, 1, 4, 4]},
     ...               by=["r"], value="x", count="n")
-    >>> found = assess(table, [MinFrequency(3)])
-    >>> needs = require(found)
+    >>> findings = assess(table, [MinFrequency(3)])
+    >>> needs = require(findings)
     >>> pattern = Pattern(needs.tables, needs.primary, np.array([False, False, False, True]))
-    >>> headline(found, audit(needs, pattern)).text
+    >>> headline(findings, audit(needs, pattern)).text
     'Safe against outsiders only; insiders not checked: 1 single-respondent cell is hidden in the same sums as others'
     """
     singles = single_respondent_cells(audit)
@@ -103,16 +103,16 @@ def _verdict(findings: Findings, audit: Audit, ties: Sequence[NotChecked], singl
 
 def _open_ties(world: World) -> tuple[NotChecked, ...]:
     """Return what could tie cells together, but is not part of the proof: see docs/threat-model.md."""
-    found = []
+    open_ties = []
     if world.ties.accepted:
         who = f"Somebody who uses that one table lies behind several: {'; '.join(world.ties.accepted)}."
-        found.append(NotChecked("crossing", "crossing tables", who))
+        open_ties.append(NotChecked("crossing", "crossing tables", who))
     kinds = {(p, c) for (_, p), c in zip(world.tables.topics, world.topic_counts, strict=True)}
     several = any(len(house.rooms) > 1 for house in world.ties.houses)
     if several and any((p, not c) in kinds for p, c in kinds):
         who = "Somebody who uses that the counts and the values of several tables come from the same respondents."
-        found.append(NotChecked("counts_and_values", "counts and values of several tables together", who))
-    return tuple(found)
+        open_ties.append(NotChecked("counts_and_values", "counts and values of several tables together", who))
+    return tuple(open_ties)
 
 
 def _open_attacks(singles: Singles) -> tuple[NotChecked, ...]:

@@ -65,11 +65,11 @@ class Scratch:
 @contextmanager
 def scratch_in(parent: Path) -> Iterator[Scratch]:
     """Give a private folder inside another, and remove it at the end."""
-    found = Scratch(parent)
+    scratch = Scratch(parent)
     try:
-        yield found
+        yield scratch
     finally:
-        found.remove()
+        scratch.remove()
 
 
 def sweep(parent: Path) -> None:

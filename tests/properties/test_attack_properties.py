@@ -141,7 +141,7 @@ def moves_by_rule(posed):
             down, up = room[cell]
             assert -m <= down * denominator or down == UNLIMITED
             assert m <= up * denominator or up == UNLIMITED
-    return moves.many > 0
+    return moves.n > 0
 
 
 @SAMPLE_AND_MORE

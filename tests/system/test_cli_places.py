@@ -78,7 +78,7 @@ def unread(monkeypatch):
     def read(*_, **__):
         raise AssertionError("the data were read")
 
-    for name in ("files.build.build_dimensions", "files.build.open_source", "files.records.open_records"):
+    for name in ("files.job_tables.build_dimensions", "files.job_tables.open_source", "files.job_records.open_records"):
         monkeypatch.setattr(f"cellguard.{name}", read)
 
 
@@ -137,7 +137,7 @@ def test_a_list_that_cannot_be_written(run, home, monkeypatch, arguments):
 
 def test_room_for_all_cells_is_looked_for_before_the_search(run, monkeypatch):
     monkeypatch.setattr("cellguard.files.write._ROOM_PER_CELL", 10**18)
-    monkeypatch.setattr("cellguard.job.suppress", None)  # it is never called
+    monkeypatch.setattr("cellguard.methods.suppression.suppress", None)  # it is never called
     code, said = run("protect", "cells.yaml", "--out", "out")
     assert code == 2 and "there is no room for 'out'" in said
 

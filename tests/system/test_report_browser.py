@@ -58,7 +58,7 @@ def files(tmp_path_factory):
     noisy = perturbed_cases.case(lone=True, summary=SUMMARY, made="2026-01-02")
     pages = {
         "internal": internal_page(case),
-        "public": public_page(release(case.audit.pattern, case.audit.values), dimensions),
+        "public": public_page(release(case.protected.audit.pattern, case.protected.audit.values), dimensions),
         "unsafe": internal_page(cases.unsafe_case()),
         "perturbed": perturbed_page(noisy),
         "noisy": public_perturbed_page(perturbed_cases.release(noisy), perturbed_cases.dimensions(noisy)),

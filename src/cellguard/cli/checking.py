@@ -12,7 +12,6 @@ import click
 from cellguard.cli.options import ACCEPT, AS_JSON, FILE, FORCE, PATH, QUIET, THREADS
 from cellguard.cli.progress import progress
 from cellguard.cli.show import nothing_shared, show_screen, show_verification
-from cellguard.types import Run
 
 
 @click.command()
@@ -143,6 +142,7 @@ def verify(
     """
     from dataclasses import replace
 
+    from cellguard.types import Run
     from cellguard.verify.verify import verify as check
 
     path = certificate / "internal" / "certificate.json" if certificate.is_dir() else certificate

@@ -13,7 +13,6 @@ import click
 from cellguard.cli.options import ACCEPT, AS_JSON, FILE, FORCE, OUT, PATH, QUIET, THREADS
 from cellguard.cli.progress import progress
 from cellguard.cli.show import show_notes, show_screen
-from cellguard.types import Run
 
 if TYPE_CHECKING:
     from cellguard.protect.method import Method
@@ -44,6 +43,7 @@ def assess(job: Path, listed: Path | None, accept_no_rules: bool, force: bool, a
     from cellguard.job import assess_job
     from cellguard.methods.screens import assessed_words
     from cellguard.spec.jobfile import Job
+    from cellguard.types import Run
 
     if listed:
         check_file(listed, force=force)
@@ -151,6 +151,7 @@ def _run(
     from cellguard.files.folder import OutputFolder
     from cellguard.files.write import check_folder
     from cellguard.job import check_formats, run
+    from cellguard.types import Run
 
     method = _method(job)
     if time_limit is not None and not method.ends_early:
@@ -177,6 +178,8 @@ def _run(
 
 def _run_dry(job: Job, asked: Mapping[str, Any], *, as_json: bool, quiet: bool) -> NoReturn:
     """Only assess, as the job's method does."""
+    from cellguard.types import Run
+
     method = _method(job).of(job, asked)
     with progress(as_json or quiet) as tell:
         assessed = method.assess(Run(tell), {})

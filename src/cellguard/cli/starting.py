@@ -11,7 +11,6 @@ import click
 from cellguard.cli.options import AS_JSON, FORCE, PATH, QUIET
 from cellguard.cli.progress import progress
 from cellguard.cli.show import show_notes, show_screen, show_verification
-from cellguard.types import Run
 
 
 @click.command()
@@ -71,6 +70,7 @@ def demo(out: Path, rows: int, force: bool, as_json: bool, quiet: bool) -> None:
     from cellguard.files.folder import OutputFolder
     from cellguard.job import run
     from cellguard.spec.jobfile import Job
+    from cellguard.types import Run
     from cellguard.verify.verify import verify as check
 
     summaries = {}

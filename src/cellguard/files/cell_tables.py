@@ -39,9 +39,9 @@ def _needs(audit: Audit) -> tuple[Any, Any, Any]:
 
 def _on_cells(audit: Audit, amounts: Any) -> Any:  # noqa: ANN401
     """Return amounts of the problem's cells over all distinct cells."""
-    found = np.zeros(len(audit.needs.world), np.int64)
-    found[audit.problem.cells] = amounts
-    return found[: len(audit.needs.tables)]
+    amounts_of_all = np.zeros(len(audit.needs.world), np.int64)
+    amounts_of_all[audit.problem.cells] = amounts
+    return amounts_of_all[: len(audit.needs.tables)]
 
 
 def _write_table(

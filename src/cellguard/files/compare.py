@@ -69,13 +69,13 @@ def _first_difference(left: object, right: object, place: str = "") -> str | Non
             here = f"{place}.{key}".lstrip(".")
             if key not in left or key not in right:
                 return here
-            if (found := _first_difference(left[key], right[key], here)) is not None:
-                return found
+            if (place_of_difference := _first_difference(left[key], right[key], here)) is not None:
+                return place_of_difference
         return None
     if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
         for number, (a, b) in enumerate(zip(left, right, strict=True)):
-            if (found := _first_difference(a, b, f"{place}[{number}]")) is not None:
-                return found
+            if (place_of_difference := _first_difference(a, b, f"{place}[{number}]")) is not None:
+                return place_of_difference
         return None
     return None if left == right and type(left) is type(right) else place
 
@@ -99,9 +99,9 @@ def _facts(inside: Path, again: Again) -> str | None:
     values = listed_grains(linked).exact()
     for table, cells in zip(linked.tables, linked.cells_of, strict=True):
         stored = pq.ParquetFile(inside / "facts" / f"{table.name}.parquet").read()
-        found = _other_facts(stored, facts_of(table, [values[c] for c in cells.tolist()]))
-        if found is not None:
-            return f"facts/{table.name}.parquet {found}"
+        difference = _other_facts(stored, facts_of(table, [values[c] for c in cells.tolist()]))
+        if difference is not None:
+            return f"facts/{table.name}.parquet {difference}"
     return None
 
 

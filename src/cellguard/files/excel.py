@@ -57,7 +57,7 @@ def sheet_names(tables: Iterable[str]) -> list[str]:
     >>> sheet_names(["turnover", "Turnover", "notes", "x" * 40])
     ['turnover', 'Turnover~2', 'notes~2', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx']
     """
-    taken, found = {NOTES.lower(), "history"}, []
+    taken, names = {NOTES.lower(), "history"}, []
     for table in tables:
         plain = "".join("_" if c in "[]:*?/\\'" or not c.isprintable() else c for c in table) or "_"
         name, number = _cut(plain, _LONGEST_NAME), 1
@@ -66,8 +66,8 @@ def sheet_names(tables: Iterable[str]) -> list[str]:
             end = f"~{number}"
             name = _cut(plain, _LONGEST_NAME - len(end)) + end
         taken.add(name.lower())
-        found.append(name)
-    return found
+        names.append(name)
+    return names
 
 
 def is_crosswise(by: int, second: int) -> bool:

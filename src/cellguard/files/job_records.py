@@ -117,17 +117,17 @@ def record_files(job: Job) -> dict[str, Path]:
     spec = job.microdata
     if spec is None:
         return {}
-    found = {spec.source: job.path(spec.source)}
+    files = {spec.source: job.path(spec.source)}
     if spec.rda:
-        found[spec.rda] = job.path(spec.rda)
+        files[spec.rda] = job.path(spec.rda)
         metadata = read_rda(job.path(spec.rda), elsewhere=spec.files_elsewhere)
         for variable in metadata.variables:
             for name in (variable.hrc, variable.labels):
                 try:
-                    found |= {name: metadata.file(name, job.path(spec.source).parent)} if name else {}
+                    files |= {name: metadata.file(name, job.path(spec.source).parent)} if name else {}
                 except InputError:
                     continue
-    return found
+    return files
 
 
 def column_of(job: Job, name: str) -> str:

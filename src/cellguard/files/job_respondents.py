@@ -94,12 +94,12 @@ def noise_rule(spec: TableSpec) -> NoiseRule:
     >>> str(noise_rule(TableSpec.model_validate({**table, "rules": [{"p_percent": 20}]})))
     'n = 2, p = 20, q = 100'
     """
-    found = [rule for rule in spec.rules if not isinstance(rule, MinFrequency)]
-    if len(found) > 1:
+    rules = [rule for rule in spec.rules if not isinstance(rule, MinFrequency)]
+    if len(rules) > 1:
         raise JobError(f"table {spec.name!r}: perturbation takes one rule besides min_frequency; leave the others out")
-    if not found:
+    if not rules:
         raise JobError(f"table {spec.name!r}: no rule says how much noise a cell needs; give dominance or p_percent")
-    return _as_noise_rule(spec.name, found[0])
+    return _as_noise_rule(spec.name, rules[0])
 
 
 def _as_noise_rule(name: str, rule: Rule) -> NoiseRule:
@@ -170,7 +170,7 @@ def _table(job: Job, spec: TableSpec, records: Respondents, dimensions: Mapping[
     by = {column_of(job, name): dimensions[name] for name in spec.by}
     if len(by) < len(spec.by):
         raise JobError(f"table {spec.name!r}: two of its dimensions are the same column; leave one of them out of `by`")
-    found = calibration_table(
+    calibrated = calibration_table(
         records,
         by,
         _response(spec),
@@ -179,8 +179,8 @@ def _table(job: Job, spec: TableSpec, records: Respondents, dimensions: Mapping[
         levels=spec.publish,
         decimals=spec.decimals or 0,
     )
-    about = replace(found.table, population=spec.population, is_count=spec.value == COUNT)
-    return replace(found, table=about)
+    about = replace(calibrated.table, population=spec.population, is_count=spec.value == COUNT)
+    return replace(calibrated, table=about)
 
 
 def _of_records(job: Job, known: Mapping[str, str]) -> dict[str, str]:

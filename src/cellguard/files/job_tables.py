@@ -63,16 +63,16 @@ def _build_tables(job: Job) -> Built:
     sources = {spec.name: _open(job, spec, spec.cells) for spec in job.tables if spec.cells}
     records = read_records(job)
     dimensions = build_dimensions(job, sources, records)
-    found = {spec.name: _build_table(job, spec, spec.cells, sources, dimensions) for spec in job.tables if spec.cells}
+    by_name = {spec.name: _build_table(job, spec, spec.cells, sources, dimensions) for spec in job.tables if spec.cells}
     if records is None:
-        return Built([found[spec.name] for spec in job.tables])
+        return Built([by_name[spec.name] for spec in job.tables])
     grouped = group_records(records.checked)
     made = [spec for spec in job.tables if spec.cells is None]
     tables = make_tables(grouped, [_wanted(job, spec, records, dimensions) for spec in made])
     for spec, table in zip(made, tables, strict=True):
-        found[spec.name] = _with_apriori(job, spec, table)
+        by_name[spec.name] = _with_apriori(job, spec, table)
     counts = {"records": int(grouped.records.sum()), "respondents": grouped.holdings}
-    return Built([found[spec.name] for spec in job.tables], grouped.notes + _light(grouped, made), counts)
+    return Built([by_name[spec.name] for spec in job.tables], grouped.notes + _light(grouped, made), counts)
 
 
 def input_digests(job: Job) -> dict[str, str]:
@@ -109,7 +109,7 @@ def _digest(path: Path) -> str:
 
 def build_dimensions(job: Job, sources: Mapping[str, Source], records: JobRecords | None) -> dict[str, Dimension]:
     """Build every dimension that a table uses; one without a hierarchy gets the codes that the data have."""
-    found: dict[str, Dimension] = {}
+    dimensions: dict[str, Dimension] = {}
     known = {n for s in sources.values() for n in s.names} | set(records.checked.opened.columns if records else ())
     for name in dict.fromkeys(name for spec in job.tables for name in spec.by):
         if name not in job.dimensions and name not in known:
@@ -117,8 +117,8 @@ def build_dimensions(job: Job, sources: Mapping[str, Source], records: JobRecord
         spec = job.dimensions.get(name, DimensionSpec())
         users = [sources[t.name] for t in job.tables if name in t.by and t.cells]
         made = any(name in t.by and t.cells is None for t in job.tables)
-        found[name] = _build_dimension(job, name, spec, users, records if made else None)
-    return found
+        dimensions[name] = _build_dimension(job, name, spec, users, records if made else None)
+    return dimensions
 
 
 def _build_dimension(
@@ -162,8 +162,8 @@ def _flat(
     """Return the codes side by side; ready-made cells must have the total among them, and records must not."""
     if sources:
         place = sources[0].place.name
-        found = flat_dimension(name, taken.codes, total=total, place=place, column=column, labels=labels).main
-        return replace(found, hushed=taken.hushed)
+        tree = flat_dimension(name, taken.codes, total=total, place=place, column=column, labels=labels).main
+        return replace(tree, hushed=taken.hushed)
     codes = in_code_order(set(taken.codes) - {total}, labels)
     return replace(flat(codes, total=total, labels=labels), hushed=taken.hushed)
 

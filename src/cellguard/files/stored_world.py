@@ -24,7 +24,7 @@ def write_world(folder: Path, audit: Audit) -> list[dict[str, Any]]:
     world = audit.needs.world
     dimensions = {d.name: d for t in world.tables.tables for d in t.dimensions}
     partitions: dict[str, list[Labels]] = {name: [] for name in dimensions}
-    found = []
+    houses = []
     for house in world.ties.houses:
         rooms = [
             {
@@ -34,19 +34,19 @@ def write_world(folder: Path, audit: Audit) -> list[dict[str, Any]]:
             }
             for room in house.rooms
         ]
-        found.append({"response": house.topic[0], "population": house.topic[1], "clusters": rooms})
+        houses.append({"response": house.topic[0], "population": house.topic[1], "clusters": rooms})
     (folder / "parts").mkdir()
     for name, dimension in dimensions.items():
         _write_parts(folder / "parts" / f"{name}.csv", dimension, partitions[name])
     _write_between(folder / "world.parquet", world, audit, list(dimensions))
-    return found
+    return houses
 
 
 def stated_between(world: World) -> Positions:
     """Return the cells between that are atoms; the others are sums of these, and follow."""
     atoms = [room.cell for house in world.ties.houses for room in house.rooms]
-    found = np.concatenate([np.zeros(0, np.intp), *atoms]) - len(world.tables)
-    return np.sort(found[found >= 0])
+    cells = np.concatenate([np.zeros(0, np.intp), *atoms]) - len(world.tables)
+    return np.sort(cells[cells >= 0])
 
 
 def _number(known: list[Labels], labels: Labels) -> int:

@@ -31,10 +31,10 @@ def margins(audit: Audit, intervals: Intervals) -> FloatArray:
     needs = audit.needs
     value = (audit.grains.value * audit.grains.size())[: len(needs.tables)]
     reach = (value - intervals.lower, intervals.upper - value, intervals.upper - intervals.lower)
-    found = np.full(len(value), np.inf)
+    margin = np.full(len(value), np.inf)
     for far, need in zip(reach, (needs.lower, needs.upper, needs.sliding), strict=True):
-        found = np.minimum(found, np.divide(far, need, out=np.full(len(value), np.inf), where=need > 0))
-    return np.where(needs.primary & intervals.hidden, found, np.inf)
+        margin = np.minimum(margin, np.divide(far, need, out=np.full(len(value), np.inf), where=need > 0))
+    return np.where(needs.primary & intervals.hidden, margin, np.inf)
 
 
 def tightest(audit: Audit, intervals: Intervals, most: int = 8) -> npt.NDArray[np.intp]:
@@ -69,7 +69,7 @@ def nearly_unsafe(findings: TableFindings, published: BoolArray, most: int = 3) 
 
     A rule without a figure (a mark, say) has no near misses. Ties come in the order of the cells.
     """
-    table, found = findings.table, []
+    table, near = findings.table, []
     open_ = published & ~findings.primary & occupied(table.facts)
     for number, (rule, sensitivity, unsafe) in enumerate(
         zip(findings.rules, findings.sensitivity, findings.unsafe, strict=True)
@@ -78,5 +78,5 @@ def nearly_unsafe(findings: TableFindings, published: BoolArray, most: int = 3) 
         cells = np.flatnonzero(open_ & ~unsafe & np.isfinite(figure) & np.isfinite(sensitivity))
         scale = np.maximum(np.abs(rule.scale(table.facts)[cells]), 1e-9)
         order = np.argsort(-sensitivity[cells] / scale, kind="stable")[:most]
-        found += [NearRule(int(c), number, float(figure[c]), rule.counted) for c in cells[order]]
-    return found
+        near += [NearRule(int(c), number, float(figure[c]), rule.counted) for c in cells[order]]
+    return near

@@ -60,13 +60,13 @@ def losses_by_level(pattern: Pattern, number: int) -> list[LevelLoss]:
     primary = pattern.primary[cells][shown]
     sums = [both(np.ones(len(worth), bool)), both(primary), both(pattern.secondary[cells][shown] & ~primary)]
     counts, values = zip(*sums, strict=True)
-    found = [
+    losses = [
         LevelLoss(tuple(level), *count, *value)
         for level, count, value in zip(
             levels.tolist(), zip(*counts, strict=True), zip(*values, strict=True), strict=True
         )
     ]
-    return sorted(found, key=lambda loss: (sum(loss.level), loss.level))
+    return sorted(losses, key=lambda loss: (sum(loss.level), loss.level))
 
 
 def level_name(depth: int) -> str:

@@ -189,18 +189,18 @@ def _notes(outcome: Outcome[Proven], at: int, kept: Positions) -> dict[str, Any]
         texts.setdefault(_why(outcome, int(c), rules[row]), len(texts))
         for c, row in zip(cells.tolist(), rows.tolist(), strict=True)
     ]
-    found: dict[str, Any] = {"at": where.tolist(), "reason": reason, "texts": list(texts)}
+    notes: dict[str, Any] = {"at": where.tolist(), "reason": reason, "texts": list(texts)}
     digits = here.table.decimals + 1
     for name in ("lower", "upper", "sliding"):
         need = getattr(audit.needs, name)[cells]
-        found[name] = [float(x) for x in np.round(need, digits).tolist()]
+        notes[name] = [float(x) for x in np.round(need, digits).tolist()]
     if outcome.protected.intervals is not None:
         ends = outcome.protected.intervals.lower[cells].tolist(), outcome.protected.intervals.upper[cells].tolist()
-        found["interval"] = [
+        notes["interval"] = [
             f"{number(low, here.table.decimals)} to {number(high, here.table.decimals)}"
             for low, high in zip(*ends, strict=True)
         ]
-    return found
+    return notes
 
 
 def _why(outcome: Outcome[Proven], cell: int, rules: str) -> str:

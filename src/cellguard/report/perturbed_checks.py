@@ -76,10 +76,10 @@ def _nothing_left(accepted: int) -> str:
     return f"Nothing that was found forbids the release, since the job accepts it: {many(accepted, 'finding')}."
 
 
-def _places(found: Sequence[Finding]) -> list[str]:
+def _places(findings: Sequence[Finding]) -> list[str]:
     """Say in which tables there are how many findings of which kind; one that combines tables is in each of them."""
     kinds: dict[str, Counter[str]] = {}
-    for finding in found:
+    for finding in findings:
         for table in dict.fromkeys(cell.table for cell in finding.cells):
             kinds.setdefault(table, Counter())[finding.kind] += 1
     return [
@@ -101,7 +101,7 @@ def findings(outcome: Outcome[Noisy]) -> Section:
     return Section("findings", "What the checks found", {"groups": groups, "advice": advice})
 
 
-def _group(title: str, found: Sequence[Finding], wide: bool) -> dict[str, Any]:
+def _group(title: str, findings: Sequence[Finding], wide: bool) -> dict[str, Any]:
     rows = [
         {
             "kind": f.kind,
@@ -109,16 +109,16 @@ def _group(title: str, found: Sequence[Finding], wide: bool) -> dict[str, Any]:
             "cells": cell_list(f.cells) or "see findings.json",
             "combination": f.combination() if f.coefficients and len(f.cells) <= 20 else "",
         }
-        for f in found[:_MOST_FINDINGS]
+        for f in findings[:_MOST_FINDINGS]
     ]
-    kinds = Counter(f.kind for f in found)
+    kinds = Counter(f.kind for f in findings)
     return {
         "title": title,
-        "count": many(len(found), "finding") if found else "",
+        "count": many(len(findings), "finding") if findings else "",
         "shown": ", ".join(f"{n:,} {kind}" for kind, n in kinds.most_common()),
         "rows": rows,
         "open": wide and len(rows) <= 30,
-        "more": len(found) - len(rows),
+        "more": len(findings) - len(rows),
     }
 
 

@@ -152,20 +152,20 @@ def noise(outcome: Outcome[Noisy]) -> Section:
     return Section("noise", "Noise and information loss", data)
 
 
-def _result(name: str, run: str, found: NoiseStatistics, *, closed: bool = False) -> dict[str, Any]:
+def _result(name: str, run: str, statistics: NoiseStatistics, *, closed: bool = False) -> dict[str, Any]:
     rows = [
         (word, *(f"{x:.2f}" if g.cells else "–" for x in (g.average, g.maximum, g.minimum)), f"{g.cells:,}")
-        for word, g in found.groups.items()
+        for word, g in statistics.groups.items()
     ]
-    ratio = "–" if np.isnan(found.loss_per_percent) else short(found.loss_per_percent)
+    ratio = "–" if np.isnan(statistics.loss_per_percent) else short(statistics.loss_per_percent)
     return {
         "name": name,
         "run": run,
         "closed": closed,
         "rows": rows,
-        "loss": short(found.loss),
+        "loss": short(statistics.loss),
         "ratio": ratio,
-        "squared": short(found.squared),
+        "squared": short(statistics.squared),
     }
 
 

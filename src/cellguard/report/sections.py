@@ -114,22 +114,22 @@ def _whole(outcome: Outcome[Proven], cell: int) -> float:
 def edge(outcome: Outcome[Proven]) -> Section:
     """List what is just safe enough: intervals that barely reach the need, cells that a rule barely lets pass."""
     audit, tables = outcome.protected.audit, outcome.protected.audit.needs.tables
-    found, tight, known = outcome.protected.intervals, [], []
-    if found is not None:
-        margin = margins(audit, found)
-        for c in tightest(audit, found).tolist():
+    intervals, tight, known = outcome.protected.intervals, [], []
+    if intervals is not None:
+        margin = margins(audit, intervals)
+        for c in tightest(audit, intervals).tolist():
             d = outcome.protected.decimals(c)
             needs = audit.needs
             tight.append(
                 outcome.protected.cell(c)
                 | {
                     "value": number(tables.value[c], d),
-                    "interval": f"{number(found.lower[c], d)} to {number(found.upper[c], d)}",
+                    "interval": f"{number(intervals.lower[c], d)} to {number(intervals.upper[c], d)}",
                     "need": _need(needs.lower[c], needs.upper[c], needs.sliding[c], d),
                     "margin": f"{margin[c]:,.2f} ×" if margin[c] < 100 else "> 100 ×",
                 }
             )
-        known = [outcome.protected.cell(c) for c in points(audit, found).tolist()]
+        known = [outcome.protected.cell(c) for c in points(audit, intervals).tolist()]
     near = []
     for at, here in enumerate(outcome.protected.findings.by_table):
         for miss in nearly_unsafe(here, audit.pattern.status(at) == STATUS[0]):
@@ -141,7 +141,7 @@ def edge(outcome: Outcome[Proven]) -> Section:
                     "value": number(here.table.value[miss.cell], here.table.decimals),
                 }
             )
-    data = {"exact": found is not None, "tight": tight, "points": known, "near": near}
+    data = {"exact": intervals is not None, "tight": tight, "points": known, "near": near}
     return Section("edge", "Closest to the edge", data)
 
 

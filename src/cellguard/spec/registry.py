@@ -59,5 +59,5 @@ def find_method(name: str) -> type[Registered]:
 
 def sections() -> Mapping[str, type[BaseModel]]:
     """Return the parts of a job that are named after a method, with what they may say."""
-    found = {name: find_method(name).settings for name in method_names()}
-    return {name: settings for name, settings in found.items() if settings is not None}
+    all_settings = {name: find_method(name).settings for name in method_names()}
+    return {name: settings for name, settings in all_settings.items() if settings is not None}

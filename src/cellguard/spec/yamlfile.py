@@ -33,8 +33,8 @@ def read_yaml(path: str | Path) -> tuple[Any, Lines]:
         node = loader.get_single_node()
         if node is None:
             raise JobError(f"{name}: the file is empty; `cellguard init DATA` writes a job to start from")
-        found = _Reading(loader, name)
-        return found.plain(node, ()), found.lines
+        reading = _Reading(loader, name)
+        return reading.plain(node, ()), reading.lines
     except RecursionError:
         raise JobError(f"{name}: nested too deeply for a job") from None
     except yaml.MarkedYAMLError as error:
@@ -76,7 +76,7 @@ class _Reading:
             )
 
     def _mapping(self, node: yaml.MappingNode, path: Path_) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        mapping: dict[str, Any] = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if key_node.tag == "tag:yaml.org,2002:merge":
@@ -84,11 +84,11 @@ class _Reading:
             key = self._scalar(key_node)
             if not isinstance(key, str):
                 raise JobError(f"{self.name} line {line}: the key {key!r} is not text; put it into quotes")
-            if key in found:
+            if key in mapping:
                 raise JobError(f"{self.name} line {line}: the key {key!r} comes twice; keep one")
-            found[key] = self.plain(value_node, (*path, key))
+            mapping[key] = self.plain(value_node, (*path, key))
             self.lines[(*path, key)] = line
-        return found
+        return mapping
 
     def _scalar(self, node: yaml.Node) -> Any:  # noqa: ANN401
         try:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cellguard.attack.foreign import read_protected
-from cellguard.attack.known import read_known
+from cellguard.attack.totals import read_known
 from cellguard.errors import InputError
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.codelists import read_labels, read_levels, read_parents

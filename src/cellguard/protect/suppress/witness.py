@@ -52,13 +52,23 @@ def witness(system: System, *, start: BoolArray | None = None, effort: Effort = 
         finished = False
     except Unprotectable:
         raise
-    except Exception:
-        if search.best is None:
+    except Exception as error:
+        if search.best is None or _ends_the_process(error):
             raise
         finished = False
         run.tell("the search failed; the best safe pattern so far is kept")
     best = search.pattern()
     return Solved(best, search.cost(best), search.bound, finished, frozenset(closing.kinds if closing else ()))
+
+
+def _ends_the_process(error: BaseException) -> bool:
+    """Tell whether an error is what some library made of the exit that a signal asked for."""
+    chain: BaseException | None = error
+    while chain is not None:
+        if isinstance(chain, SystemExit):
+            return True
+        chain = chain.__cause__ or chain.__context__
+    return False
 
 
 def mend(system: System, start: BoolArray, *, run: Run) -> BoolArray:
