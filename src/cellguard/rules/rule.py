@@ -83,6 +83,8 @@ class Rule(ABC):
     inclusive: bool = False
     # What helps where no hiding of cells does.
     cure: ClassVar[str] = ""
+    # What an attacker cannot find out about unsafe counts, beyond what holds for all.
+    promise: ClassVar[str] = ""
 
     def __str__(self) -> str:
         values = [getattr(self, name) for name in required(type(self))]
