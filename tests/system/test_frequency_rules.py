@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -15,6 +16,7 @@ from cellguard.cli.main import cli
 from cellguard.verify.verify import verify
 
 SENSITIVE = {"by": "offence", "sensitive": ["theft", "fraud"]}
+ADDED = re.compile("not (theft|none)")  # the codes of all others
 RULES = [
     {"group_disclosure": SENSITIVE | {"below": 30}},
     {"max_fraction": SENSITIVE | {"p": 60}},
@@ -32,8 +34,9 @@ def people(folder, rules):
     rows = ["region,sex,offence"]
     for region in "ABC":
         for sex in "MF":
-            for offence, n in zip(("theft", "fraud", "minor", "none"), rng.poisson((1, 0.5, 1, 3)), strict=True):
+            for offence, n in zip(("theft", "fraud", "minor", "none"), rng.poisson((1, 0.5, 0.5, 1)), strict=True):
                 rows += [f"{region},{sex},{offence}"] * int(n)
+    rows += ["D,M,theft"] * 3 + ["D,F,theft"] + ["D,F,none"] * 5
     (folder / "people.csv").write_text("\n".join(rows))
     tables = [
         {"name": "t", "by": ["region", "offence", "sex"], "value": "count", "rules": rules},
@@ -49,13 +52,15 @@ def test_a_job_is_protected_audited_and_verified(rule, tmp_path):
     job, out = people(tmp_path, [rule]), tmp_path / "out"
     done = CliRunner().invoke(cli, ["protect", str(job), "--out", str(out)])
     assert done.exit_code == 0, done.output
+    cells = (out / "internal/t.csv").read_text()
+    assert f"{next(iter(rule))} offence" in cells and ADDED.search(cells)
     judged = verify(out / "internal/certificate.json")
     assert judged.valid and not judged.trusted, judged
     for command in (["audit", str(out)], ["verify", str(out), "--job", str(job)]):
         again = CliRunner().invoke(cli, command)
         assert again.exit_code == 0, again.output
     for file in (out / "release").iterdir():
-        assert "not theft" not in file.read_text(), file.name
+        assert not ADDED.search(file.read_text()), file.name
     assert "of offence" in (out / "internal/report.html").read_text()
 
 
@@ -74,5 +79,6 @@ def test_the_verifier_sees_needs_that_are_too_small_and_rules_that_are_weaker(tm
         path.write_text(json.dumps(document))
         checks = {check.name: check for check in verify(path).checks}
         assert not checks["rules and needs"].passed
-    facts = pq.read_table(out / "internal/facts/t.parquet")
-    assert "not theft" in facts.column("by:offence").to_pylist()
+    facts = pq.read_table(out / "internal/facts/t.parquet").to_pydict()
+    added = [state for code, state in zip(facts["by:offence"], facts["state"], strict=True) if code == "not theft"]
+    assert added and set(added) == {"unpublished"}

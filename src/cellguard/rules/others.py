@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -25,7 +26,31 @@ from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet, link
 from cellguard.types import BoolArray, FloatArray, IntArray, Positions
 
-Leaves = frozenset[str]
+
+class Leaves:
+    """The leaves that the codes of a dimension hold."""
+
+    def __init__(self, dimension: Dimension) -> None:
+        self.total = dimension.total
+        self.held = dimension.main.leaf_sets()
+        self.codes: dict[frozenset[str], list[str]] = {}
+        for number, hierarchy in enumerate(dimension.hierarchies):
+            # Of further groupings only their own codes are new.
+            for code, held in self.held.items() if number == 0 else _own(hierarchy, self.held):
+                self.codes.setdefault(held, []).append(code)
+
+    def others(self, codes: Sequence[str]) -> frozenset[str]:
+        """Return the leaves that some codes do not hold."""
+        return self.held[self.total].difference(*(self.held[code] for code in codes))
+
+
+def _own(hierarchy: Hierarchy, known: Mapping[str, frozenset[str]]) -> list[tuple[str, frozenset[str]]]:
+    """Return the codes that are not known, with the leaves that they hold."""
+    new = [code for code in hierarchy.codes if code not in known]
+    if not new:
+        return []
+    held = hierarchy.leaf_sets()
+    return [(code, held[code]) for code in new]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +75,20 @@ class Rows:
         """The cells' codes in that dimension."""
         return self.table.codes[self.axis]
 
+    @cached_property
+    def leaves(self) -> Leaves:
+        """The leaves of the dimension's codes."""
+        return Leaves(self.dimension)
+
+    def others_code(self, codes: Sequence[str]) -> str | None:
+        """Return the code of the table that holds all leaves but those of some codes, if there is one."""
+        same = self.leaves.codes.get(self.leaves.others(codes), ())
+        return next((code for code in same if self.dimension.position[code] in self._there), None)
+
+    @cached_property
+    def _there(self) -> set[int]:
+        return set(np.unique(self.codes).tolist())
+
     def having(self, codes: Sequence[str]) -> BoolArray:
         """Tell which cells of the rows have one of some codes."""
         places = [self.dimension.position[code] for code in codes]
@@ -63,6 +102,11 @@ class Rows:
     def add_up(self, column: FloatArray, cells: BoolArray) -> FloatArray:
         """Return for each row the sum of a column over some of its cells."""
         return np.asarray(np.bincount(self.row[cells], column[cells], len(self.totals)), float)
+
+    def occurring(self) -> list[str]:
+        """Return the codes of the dimension's main hierarchy that occur in the table, without the total."""
+        main = set(self.dimension.main.codes[1:])
+        return [code for place in sorted(self._there) if (code := self.dimension.codes[place]) in main]
 
     def others(self, codes: Sequence[str]) -> FloatArray:
         """Return for each row how many respondents have none of some codes."""
@@ -84,35 +128,6 @@ def rows_of(table: Table, by: str) -> Rows:
     return Rows(table, axis, totals, find(keys, keys[totals]))
 
 
-def occurring(table: Table, by: str) -> list[str]:
-    """Return the codes of a dimension's main hierarchy that occur in a table, without the total."""
-    rows = rows_of(table, by)
-    main = set(rows.dimension.main.codes[1:])
-    return [code for place in np.unique(rows.codes).tolist() if (code := rows.dimension.codes[place]) in main]
-
-
-def all_others(dimension: Dimension, codes: Sequence[str]) -> Leaves:
-    """Return the leaves that some codes do not hold."""
-    held = dimension.main.leaf_sets()
-    return held[dimension.total].difference(*(held[code] for code in codes))
-
-
-def codes_of(dimension: Dimension) -> dict[Leaves, list[str]]:
-    """Return the codes by the leaves that they hold."""
-    found: dict[Leaves, list[str]] = {}
-    for hierarchy in dimension.hierarchies:
-        for code, leaves in hierarchy.leaf_sets().items():
-            found.setdefault(leaves, []).append(code)
-    return found
-
-
-def others_code(rows: Rows, known: Mapping[Leaves, Sequence[str]], codes: Sequence[str]) -> str | None:
-    """Return the code of a table that holds all leaves but those of some codes, if there is one."""
-    here = set(np.unique(rows.codes).tolist())
-    same = known.get(all_others(rows.dimension, codes), ())
-    return next((code for code in same if rows.dimension.position[code] in here), None)
-
-
 def with_others(tables: TableSet, rules: Mapping[str, Sequence[Rule]]) -> TableSet:
     """Return the set with a cell for all others of each group that a rule asks for, where a table has none yet."""
     wanted = {t.name: [g for rule in rules[t.name] for g in rule.groups(t)] for t in tables.tables}
@@ -130,24 +145,24 @@ def with_others(tables: TableSet, rules: Mapping[str, Sequence[Rule]]) -> TableS
 
 def _with_groupings(dimension: Dimension, asked: Sequence[tuple[str, ...]]) -> Dimension:
     """Return the dimension with a further grouping for each set of codes whose others have no code."""
-    known, taken, more = codes_of(dimension), set(dimension.codes), []
+    leaves, taken, more = Leaves(dimension), set(dimension.codes), []
     for codes in asked:
-        leaves = all_others(dimension, codes)
-        if leaves in known:
+        others = leaves.others(codes)
+        if others in leaves.codes:
             continue
         name = f"not {', '.join(codes)}"
         while name in taken:
             name = f"not {name}"
         taken.add(name)
-        known[leaves] = [name]
-        more.append(_grouping(dimension.main, name, leaves))
+        leaves.codes[others] = [name]
+        more.append(_grouping(dimension.main, leaves.held, name, others))
     return Dimension(dimension.name, *dimension.hierarchies, *more) if more else dimension
 
 
-def _grouping(main: Hierarchy, name: str, leaves: Leaves) -> Hierarchy:
+def _grouping(main: Hierarchy, held_by: Mapping[str, frozenset[str]], name: str, leaves: frozenset[str]) -> Hierarchy:
     """Return the tree with all others under one code; of the old codes those that hold no leaf of both kinds."""
     edges, kept = [(main.total, ""), (name, main.total)], {main.total}
-    for code, held in main.leaf_sets().items():
+    for code, held in held_by.items():
         inside = held <= leaves
         if code == main.total or not (inside or held.isdisjoint(leaves)):
             continue
@@ -175,7 +190,8 @@ class Cells:
 
 def _with_cells(table: Table, groups: Sequence[Group]) -> Table:
     """Return the table with the missing cells of all others, none of them published, in the order of the codes."""
-    missing = [cells for group in groups if (cells := _others_cells(table, group)) is not None]
+    rows = {name: rows_of(table, name) for name in dict.fromkeys(group.dimension for group in groups)}
+    missing = [_others_cells(rows[name], codes) for name, codes in groups if rows[name].others_code(codes) is None]
     added = sum(len(cells.value) for cells in missing)
     if not added:
         return table
@@ -196,20 +212,17 @@ def _with_cells(table: Table, groups: Sequence[Group]) -> Table:
     return in_hierarchy_order(grown)
 
 
-def _others_cells(table: Table, group: Group) -> Cells | None:
-    """Return the cells of all others of a group, one per row, or None if the table has them.
+def _others_cells(rows: Rows, group: Sequence[str]) -> Cells:
+    """Return the cells of all others of some codes, one per row.
 
     Where empty cells are public, an empty one is left out like any other. A holding that is counted in several cells of
     a row is taken off more than once, but somebody is left where there is a value.
     """
-    rows = rows_of(table, group.dimension)
-    known = codes_of(rows.dimension)
-    if others_code(rows, known, group.codes) is not None:
-        return None
-    code = rows.dimension.position[known[all_others(rows.dimension, group.codes)][0]]
-    value = rows.others(group.codes)
+    table = rows.table
+    code = rows.dimension.position[rows.leaves.codes[rows.leaves.others(group)][0]]
+    value = rows.others(group)
     count = table.value if table.facts.count is None else table.facts.count
-    left = np.maximum(count[rows.totals] - rows.add_up(count, rows.having(group.codes)), value > 0)
+    left = np.maximum(count[rows.totals] - rows.add_up(count, rows.having(group)), value > 0)
     keep = np.flatnonzero((value != 0) | (table.zeros == "possible"))
     codes = [column[rows.totals[keep]] for column in table.codes]
     codes[rows.axis] = np.full_like(codes[rows.axis], code)

@@ -21,7 +21,7 @@ import numpy as np
 
 from cellguard.errors import InputError, did_you_mean
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.rules.others import all_others, codes_of, occurring, others_code, rows_of
+from cellguard.rules.others import Rows, rows_of
 from cellguard.rules.rule import Formula, Group, Judgement, Percent, Rule, check_whole, name_of, percent, register
 from cellguard.table.apriori import State
 from cellguard.table.fact import Fact, Total
@@ -74,16 +74,23 @@ class RowRule(Rule):
         raise InputError(f"{name_of(self)} judges the rows of a table; apply it with `assess`")
 
     def groups(self, table: Table) -> Sequence[Group]:
-        """Return each category, and all together, as far as there are others."""
+        """Return the categories that make a row unsafe, alone or together."""
         if not table.is_count:
             raise InputError(
                 f"table {table.name!r}: {name_of(self)} is for tables of counts, which this one is not; leave it out"
             )
-        dimension = rows_of(table, self.by).dimension
-        self._check_codes(dimension)
-        singles = [(code,) for code in self.sensitive or occurring(table, self.by)]
+        rows = rows_of(table, self.by)
+        return [Group(self.by, codes) for codes in self._tested(rows) if self._wrong(rows, codes).any()]
+
+    def _tested(self, rows: Rows) -> list[tuple[str, ...]]:
+        """Return each category, and all together, as far as there are others."""
+        self._check_codes(rows.dimension)
+        singles = [(code,) for code in self.sensitive or rows.occurring()]
         several = [self.sensitive] if self.together and len(self.sensitive) > 1 else []
-        return [Group(self.by, codes) for codes in [*singles, *several] if all_others(dimension, codes)]
+        return [codes for codes in [*singles, *several] if rows.leaves.others(codes)]
+
+    def _wrong(self, rows: Rows, codes: Sequence[str]) -> BoolArray:
+        return self.unsafe_rows(rows.sums(codes), rows.others(codes))
 
     def _check_codes(self, dimension: Dimension) -> None:
         held = dimension.main.leaf_sets()
@@ -98,14 +105,14 @@ class RowRule(Rule):
     def look(self, table: Table) -> Judgement:
         """Judge the rows: unsafe are the cells of the categories of unsafe rows, and their others."""
         rows, nothing = rows_of(table, self.by), np.zeros(len(table))
-        known = codes_of(rows.dimension)
         unsafe, hopeless, reach = nothing > 0, nothing > 0, nothing.copy()
         public = table.apriori.has(State.must_publish)[rows.totals]
-        for group in self.groups(table):
-            s, o = rows.sums(group.codes), rows.others(group.codes)
-            wrong = self.unsafe_rows(s, o)
-            enough = self.enough(s, o, public)
-            code = others_code(rows, known, group.codes)
+        for codes in self._tested(rows):
+            s, o = rows.sums(codes), rows.others(codes)
+            wrong, enough = self.unsafe_rows(s, o), self.enough(s, o, public)
+            if not wrong.any():
+                continue
+            code = rows.others_code(codes)
             rest = rows.having([] if code is None else [code]) & wrong[rows.row]
             unsafe[rest] = True
             reach[rest] = np.maximum(reach[rest], (enough - o)[rows.row[rest]])
@@ -113,7 +120,7 @@ class RowRule(Rule):
             none = wrong.copy()
             none[rows.row[rest]] = False
             lost = none | (wrong & public & (enough > s + o))
-            cells = rows.having(group.codes) & wrong[rows.row] & (table.value != 0)
+            cells = rows.having(codes) & wrong[rows.row] & (table.value != 0)
             cells[rows.totals[none & ~public]] = True
             unsafe |= cells
             hopeless |= cells & lost[rows.row]

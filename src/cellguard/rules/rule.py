@@ -128,7 +128,7 @@ class Rule(ABC):
         return Judgement(self.sensitivity(cells), self.unsafe(cells), self.upper(cells), reach, nothing > 0)
 
     def groups(self, table: Table) -> Sequence[Group]:
-        """Return the groups of codes of which the rule must see all others as one cell; most rules have none."""
+        """Return the groups of codes of which all others must be one cell of the table; most rules have none."""
         return ()
 
     def words(self) -> str:
