@@ -125,6 +125,11 @@ def rows_of(table: Table, by: str) -> Rows:
     sizes = [len(d.codes) for i, d in enumerate(table.dimensions) if i != axis]
     keys = combine(others, sizes) if others else np.zeros(len(table), np.int64)
     totals = np.flatnonzero(table.codes[axis] == 0)
+    if not len(totals):
+        raise InputError(
+            f"table {table.name!r} has no cells of the total {table.dimensions[axis].total!r} of {by!r}; without it "
+            "a rule about rows cannot tell who else is in them; add these cells, unpublished if need be"
+        )
     return Rows(table, axis, totals, find(keys, keys[totals]))
 
 

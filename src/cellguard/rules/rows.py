@@ -20,7 +20,6 @@ from typing import ClassVar
 import numpy as np
 
 from cellguard.errors import InputError, did_you_mean
-from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.rules.others import Rows, rows_of
 from cellguard.rules.rule import Formula, Group, Judgement, Percent, Rule, check_whole, name_of, percent, register
 from cellguard.table.apriori import State
@@ -84,7 +83,7 @@ class RowRule(Rule):
 
     def _tested(self, rows: Rows) -> list[tuple[str, ...]]:
         """Return each category, and all together, as far as there are others."""
-        self._check_codes(rows.dimension)
+        self._check_codes(rows)
         singles = [(code,) for code in self.sensitive or rows.occurring()]
         several = [self.sensitive] if self.together and len(self.sensitive) > 1 else []
         return [codes for codes in [*singles, *several] if rows.leaves.others(codes)]
@@ -92,12 +91,17 @@ class RowRule(Rule):
     def _wrong(self, rows: Rows, codes: Sequence[str]) -> BoolArray:
         return self.unsafe_rows(rows.sums(codes), rows.others(codes))
 
-    def _check_codes(self, dimension: Dimension) -> None:
-        held = dimension.main.leaf_sets()
+    def _check_codes(self, rows: Rows) -> None:
+        dimension, held, here = rows.dimension, rows.leaves.held, rows.occurring()
         for code in self.sensitive:
             if code not in held or code == dimension.total:
                 near = did_you_mean(code, dimension.told[1:])
                 raise InputError(f"{name_of(self)}: {self.by!r} has no category {code!r}{near}")
+            if code not in here and any(held[other] < held[code] for other in here):
+                raise InputError(
+                    f"{name_of(self)}: table {rows.table.name!r} has cells of codes within {code!r}, but none of "
+                    f"{code!r} itself; name these codes as sensitive, or add the cells"
+                )
         for one, other in combinations(self.sensitive, 2):
             if held[one] & held[other]:
                 raise InputError(f"{name_of(self)}: one of {one!r} and {other!r} holds the other; name one of them")

@@ -84,6 +84,11 @@ def tests(axes: Axes, by: str, categories: Sequence[tuple[str, ...]] | None) -> 
     for code, leaves in held.items():
         if code in here:
             codes.setdefault(leaves, code)
+    for code in {c for group in chosen for c in group} - here:
+        if any(held[other] < held[code] for other in here):
+            raise Refused(f"a rule names a category of {by} of which the table has parts only")
+    if 0 not in here:
+        raise Refused(f"a rule looks at the categories of {by}, but the table does not have its total")
     rests = [held[0].difference(*(held[c] for c in group)) for group in chosen]
     return [Tested(group, codes.get(rest)) for group, rest in zip(chosen, rests, strict=True) if rest]
 

@@ -165,6 +165,17 @@ def test_nested_categories_are_refused():
         cg.assess(table, MinOthers("d", ("crime", "theft")))
 
 
+def test_tables_that_do_not_show_what_must_be_judged_are_refused():
+    tree = cg.Hierarchy.from_levels([("crime", "theft"), ("crime", "fraud"), ("none", "none")])
+    about, by = cg.About(is_count=True), {"d": cg.Dimension("d", tree)}
+    parts = cg.cells({"d": ["Total", "theft", "fraud"], "n": [5, 3, 2]}, by=by, value="n", count="n", about=about)
+    with pytest.raises(InputError, match="codes within 'crime', but none of 'crime' itself"):
+        cg.assess(parts, GroupDisclosure("d", ("crime",)))
+    bare = cg.cells({"d": ["theft", "fraud"], "n": [3, 2]}, by=by, value="n", count="n", about=about)
+    with pytest.raises(InputError, match="has no cells of the total 'Total' of 'd'"):
+        cg.assess(bare, AttributeDisclosure("d"))
+
+
 RULES = (
     GroupDisclosure("d", ("x",), 6),
     MaxFraction("d", ("x", "y"), 60.0),
