@@ -81,9 +81,19 @@ class Assessment:
             names = [self.tables.told_name(int(cell)) for cell in bad[:5]]
             warnings.append(
                 f"{len(bad)} unsafe cells are unprotectable, whatever is hidden, and so the set cannot be released: "
-                f"{listing(names)}{' and more' if len(bad) > 5 else ''}"
+                f"{listing(names)}{' and more' if len(bad) > 5 else ''}{self._cures()}"
             )
         return warnings
+
+    def _cures(self) -> str:
+        """Say what helps the unprotectable cells, as far as their rules know."""
+        cures: list[str] = []
+        for here, cells in zip(self.findings.by_table, self.tables.cells_of, strict=True):
+            bad = self.needs.unprotectable[cells]
+            cures += [
+                r.cure for r, unsafe in zip(here.rules, here.unsafe, strict=True) if r.cure and (unsafe & bad).any()
+            ]
+        return "".join(f". {cure[:1].upper()}{cure[1:]}" for cure in dict.fromkeys(cures))
 
     @property
     def headline(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cellguard.rules.assess import Findings, TableFindings
-from cellguard.rules.rule import PROTECTION_PERCENT, Rule, parts
+from cellguard.rules.rule import PROTECTION_PERCENT, Judgement, Rule, parts
 from cellguard.table.propagate import tighten
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
@@ -71,9 +71,12 @@ def require(findings: Findings, knowledge: Knowledge | None = None, *, run: Run 
     world = see_world(tables, knowledge, run=run)
     known_lower, known_upper = (bound[: len(tables)] for bound in (world.lower, world.upper))
     lower, upper, sliding = (np.zeros(len(tables)) for _ in range(3))
+    hopeless = np.zeros(len(tables), bool)
     for here, cells in zip(findings.by_table, tables.cells_of, strict=True):
-        for whole, part in zip((lower, upper, sliding), _needs(here, findings.primary[cells]), strict=True):
+        *parts_of, beyond = _needs(here, findings.primary[cells])
+        for whole, part in zip((lower, upper, sliding), parts_of, strict=True):
             whole[cells] = np.maximum(whole[cells], part)
+        hopeless[cells] |= beyond
     primary, value, unit = findings.primary, tables.value, tables.unit
     lower = np.where(primary, np.minimum(lower, value - known_lower), 0.0)
     upper = np.where(primary, np.minimum(upper, known_upper - value), 0.0)
@@ -82,20 +85,25 @@ def require(findings: Findings, knowledge: Knowledge | None = None, *, run: Run 
     least, most = (ends[: len(tables)] for ends in tighten(world.relations, world.lower, world.upper))
     slack = 1e-9 * np.maximum(np.abs(value), 1)
     too_much = (lower > value - least + slack) | (upper > most - value + slack) | (sliding > most - least + slack)
-    bad = primary & too_much
+    bad = primary & (too_much | hopeless)
     return Requirements(world, primary, lower, upper, sliding, bad, knowledge)
 
 
-def _needs(findings: TableFindings, primary: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the lower, upper and sliding needs of one table's cells, before any cap; ``primary`` in the whole set."""
+def _needs(findings: TableFindings, primary: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray]:
+    """Return the lower, upper and sliding needs of one table's cells, before any cap, and which no hiding can meet.
+
+    ``primary`` are those in the whole set.
+    """
     table = findings.table
     said = table.apriori
-    level, reach = np.zeros(len(table)), np.zeros(len(table))
+    level, reach, hopeless = np.zeros(len(table)), np.zeros(len(table)), np.zeros(len(table), bool)
     plain = findings.primary.copy()  # unsafe by no rule: must_suppress
     for rule, unsafe in zip(findings.rules, findings.unsafe, strict=True):
         for part in parts(rule):
-            level = np.where(unsafe, np.maximum(level, _level(part, table)), level)
-            reach = np.where(unsafe, np.maximum(reach, _reach(part, table)), reach)
+            judged = part.look(table)
+            level = np.where(unsafe, np.maximum(level, _level(part, judged, table)), level)
+            reach = np.where(unsafe, np.maximum(reach, judged.reach), reach)
+            hopeless |= unsafe & judged.hopeless
         plain &= ~unsafe
     if not table.is_count:
         level = np.where(plain, PROTECTION_PERCENT / 100 * np.abs(table.value), level)
@@ -104,16 +112,10 @@ def _needs(findings: TableFindings, primary: BoolArray) -> tuple[FloatArray, Flo
     lower = np.where(np.isnan(said.need_upper), level, said.need_upper)
     lower = np.where(np.isnan(said.need_lower), lower, said.need_lower)
     sliding = np.full(len(table), 1.0 if table.is_count else 0.0)
-    return np.where(primary, lower, 0.0), np.where(primary, upper, 0.0), np.where(primary, sliding, 0.0)
+    return *(np.where(primary, need, 0.0) for need in (lower, upper, sliding)), hopeless & findings.primary  # type: ignore[return-value]
 
 
-def _level(rule: Rule, table: Table) -> FloatArray:
+def _level(rule: Rule, judged: Judgement, table: Table) -> FloatArray:
     """Return a rule's protection level: its formula, or a percentage of the value (none for counts, which slide)."""
     stand_in = 0.0 if table.is_count else rule.protection_percent / 100 * np.abs(table.value)
-    formula = rule.upper(table.facts)
-    return np.where(np.isnan(formula), stand_in, formula)
-
-
-def _reach(rule: Rule, table: Table) -> FloatArray:
-    """Return how far above the value an interval must reach, whatever it does below: so that a count may be enough."""
-    return np.zeros(len(table)) if rule.hides_below is None else np.maximum(rule.hides_below - table.value, 0.0)
+    return np.where(np.isnan(judged.level), stand_in, judged.level)

@@ -21,6 +21,7 @@ from cellguard.errors import MissingExtra
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.outcome import Outcome
 from cellguard.report.assurance import checked, run, verdict
+from cellguard.report.counts import counts
 from cellguard.report.grid import Grid, Positions, internal_grid, public_grid
 from cellguard.report.perturbed import LEGEND as PERTURBED_LEGEND
 from cellguard.report.perturbed import perturbed_grid
@@ -30,10 +31,11 @@ from cellguard.report.perturbed_checks import verdict as perturbed_verdict
 from cellguard.report.perturbed_sections import chosen_mu, noise, perturbed
 from cellguard.report.section import Section
 from cellguard.report.sections import edge, largest, levels, protected, protects, reasons
-from cellguard.report.words import many, number
+from cellguard.report.words import many, number, told_count
 from cellguard.results.noisy import Noisy
 from cellguard.results.proven import Proven
 from cellguard.table.pattern import Release
+from cellguard.table.table import Table
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -61,7 +63,7 @@ def internal_page(outcome: Outcome[Proven]) -> str:
         "internal.html",
         title="Disclosure control of " + _listed([here.table.name for here in outcome.protected.findings.by_table]),
         verdict=verdict(outcome),
-        sections=[protected(outcome), tables, *(make(outcome) for make in _AFTER_TABLES)],
+        sections=[protected(outcome), tables, *filter(None, (make(outcome) for make in _AFTER_TABLES))],
         data={"kinds": _kinds(_LEGEND), "tables": grids},
         made=outcome.made,
         holds="hidden values",
@@ -143,7 +145,7 @@ def _public(
     return _render(template, title=heading, tables=about, sections=[tables], data=data, marks=marks, **more)
 
 
-_AFTER_TABLES = (levels, largest, edge, reasons, checked, run)
+_AFTER_TABLES = (levels, largest, counts, edge, reasons, checked, run)
 _LEGEND = (
     (".", "published", ""),
     ("p", "primary: hidden because a rule calls it unsafe", "●"),
@@ -196,11 +198,15 @@ def _notes(outcome: Outcome[Proven], at: int, kept: Positions) -> dict[str, Any]
         notes[name] = [float(x) for x in np.round(need, digits).tolist()]
     if outcome.protected.intervals is not None:
         ends = outcome.protected.intervals.lower[cells].tolist(), outcome.protected.intervals.upper[cells].tolist()
-        notes["interval"] = [
-            f"{number(low, here.table.decimals)} to {number(high, here.table.decimals)}"
-            for low, high in zip(*ends, strict=True)
-        ]
+        notes["interval"] = [_seen(here.table, low, high) for low, high in zip(*ends, strict=True)]
     return notes
+
+
+def _seen(table: Table, low: float, high: float) -> str:
+    """Say what an outsider sees of a hidden cell."""
+    if table.is_count:
+        return told_count(low, high)
+    return f"{number(low, table.decimals)} to {number(high, table.decimals)}"
 
 
 def _why(outcome: Outcome[Proven], cell: int, rules: str) -> str:

@@ -69,6 +69,21 @@ def seconds(amount: float) -> str:
     return f"{amount:.1f} s" if amount < 120 else f"{amount // 60:.0f} min {amount % 60:.0f} s"
 
 
+def told_count(low: float, high: float) -> str:
+    """Say what an attacker can tell of a count, all of whose possible values lie between two whole numbers.
+
+    >>> [told_count(*ends) for ends in ((3, 3), (1, 2), (0, 4), (2, 9), (5, np.inf), (0, np.inf))]
+    ['exactly 3', '1 or 2', 'at most 4', '2 to 9', 'at least 5', 'nothing']
+    """
+    if low == high:
+        return f"exactly {number(low)}"
+    if high == low + 1:
+        return f"{number(low)} or {number(high)}"
+    if np.isinf(high):
+        return f"at least {number(low)}" if low > 0 else "nothing"
+    return f"at most {number(high)}" if low <= 0 else f"{number(low)} to {number(high)}"
+
+
 def promise_of_counts(rules: Iterable[Rule]) -> str:
     """Say what an attacker cannot find out about the unsafe counts of a table.
 
@@ -76,7 +91,12 @@ def promise_of_counts(rules: Iterable[Rule]) -> str:
     >>> promise_of_counts([MinFrequency(3, hide="small")])
     'nobody can tell that an unsafe count is below 3'
     """
-    enough = [part.hides_below for rule in rules for part in parts(rule) if part.hides_below is not None]
+    every = [part for rule in rules for part in parts(rule)]
+    enough = [part.hides_below for part in every if part.hides_below is not None]
     if enough:
-        return f"nobody can tell that an unsafe count is below {max(enough)}"
-    return "nobody can tell an unsafe count exactly; that it is small, 1 or 2, may show (hide: small hides that too)"
+        promise = f"nobody can tell that an unsafe count is below {max(enough)}"
+    else:
+        promise = (
+            "nobody can tell an unsafe count exactly; that it is small, 1 or 2, may show (hide: small hides that too)"
+        )
+    return "; ".join([promise, *dict.fromkeys(part.promise for part in every if part.promise)])

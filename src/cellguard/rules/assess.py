@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cellguard.errors import InputError, did_you_mean
+from cellguard.rules.others import with_others
 from cellguard.rules.rule import Rule, parts
 from cellguard.table.apriori import State
 from cellguard.table.arrow import Streams, of_all, of_table
@@ -141,7 +142,8 @@ def assess(tables: Table | TableSet, rules: Rule | Sequence[Rule] | Mapping[str,
     """Apply sensitivity rules: tell which cells are unsafe, and why.
 
     ``rules`` are one rule or a list of them for all tables, or a mapping from each table's name to its own; a cell is
-    unsafe if any of them says so. ``[]`` applies none, and must be said.
+    unsafe if any of them says so. ``[]`` applies none, and must be said. Rules that judge whole rows add cells that are
+    not published to the findings' tables, see `with_others`.
 
     Raises `InputError` if a table lacks a fact that a rule looks at, has no rules, or has negative values under a rule
     that makes no sense for them, or if an unsafe cell must be published.
@@ -160,7 +162,9 @@ def assess(tables: Table | TableSet, rules: Rule | Sequence[Rule] | Mapping[str,
     for table in linked.tables:
         if table.name not in chosen:
             raise InputError(f"table {table.name!r} has no rules; give it some, or [] to apply none on purpose")
-    findings = Findings(linked, tuple(_assess_table(t, _listed(chosen[t.name])) for t in linked.tables))
+    listed = {t.name: _listed(chosen[t.name]) for t in linked.tables}
+    linked = with_others(linked, listed)
+    findings = Findings(linked, tuple(_assess_table(t, listed[t.name]) for t in linked.tables))
     _refuse_contradiction(findings)
     return findings
 
@@ -198,12 +202,8 @@ def _assess_table(table: Table, rules: tuple[Rule, ...]) -> TableFindings:
                 f"table {table.name!r}: `hide: small` of {rule} is for tables of counts, which this one is not; leave "
                 "it out: sums are protected by a percentage of their value (`protection_percent`)"
             )
-    return TableFindings(
-        table,
-        rules,
-        tuple(rule.sensitivity(table.facts) for rule in rules),
-        tuple(rule.unsafe(table.facts) for rule in rules),
-    )
+    judged = [rule.look(table) for rule in rules]
+    return TableFindings(table, rules, tuple(j.sensitivity for j in judged), tuple(j.unsafe for j in judged))
 
 
 def _refuse_negative(table: Table, rule: Rule) -> None:

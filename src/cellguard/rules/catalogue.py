@@ -15,7 +15,7 @@ def rules() -> Mapping[str, type[Rule]]:
     """Return the registered rules by their names in job files; each file of this folder declares its own.
 
     >>> list(rules())[:2]
-    ['dominance', 'given']
+    ['attribute_disclosure', 'dominance']
     """
     _declare_ours()
     return dict(sorted(RULES.items()))

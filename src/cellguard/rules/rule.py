@@ -8,9 +8,9 @@ total that the facts relate contributions to, see `Facts`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from cellguard.rules.doubts import small_percent
 from cellguard.table.fact import Fact
 from cellguard.table.facts import Facts
 from cellguard.types import BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    from cellguard.table.table import Table
 
 PROTECTION_PERCENT = 10.0
 _PERCENT = "percent"
@@ -31,6 +34,29 @@ class Formula(NamedTuple):
     unsafe_if: str = ""
     looks_at: str = ""
     level: str = "`protection_percent` of X"
+
+
+class Group(NamedTuple):
+    """Some codes of a dimension, none of which holds another."""
+
+    dimension: str
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What a rule says of each cell of a table.
+
+    ``level`` is how far an attacker's interval of an unsafe cell must reach above and below its value, NaN where the
+    rule has no formula; ``reach`` is how far it must reach above, whatever it does below. What ``hopeless`` cells must
+    get, no hiding of cells can give.
+    """
+
+    sensitivity: FloatArray
+    unsafe: BoolArray
+    level: FloatArray
+    reach: FloatArray
+    hopeless: BoolArray
 
 
 class Rule(ABC):
@@ -55,6 +81,10 @@ class Rule(ABC):
     protection_percent: float = PROTECTION_PERCENT
     # Whether a tie is unsafe.
     inclusive: bool = False
+    # What helps where no hiding of cells does.
+    cure: ClassVar[str] = ""
+    # What an attacker cannot find out about unsafe counts, beyond what holds for all.
+    promise: ClassVar[str] = ""
 
     def __str__(self) -> str:
         values = [getattr(self, name) for name in required(type(self))]
@@ -90,6 +120,16 @@ class Rule(ABC):
     def hides_below(self) -> int | None:
         """The count that an attacker's interval of an unsafe count must reach, if he may not tell that it is small."""
         return None
+
+    def look(self, table: Table) -> Judgement:
+        """Judge the cells of a table: each by its own facts, unless the rule looks at more than that."""
+        cells, nothing = table.facts, np.zeros(len(table))
+        reach = nothing if self.hides_below is None else np.maximum(self.hides_below - table.value, 0.0)
+        return Judgement(self.sensitivity(cells), self.unsafe(cells), self.upper(cells), reach, nothing > 0)
+
+    def groups(self, table: Table) -> Sequence[Group]:
+        """Return the groups of codes of which all others must be one cell of the table; most rules have none."""
+        return ()
 
     def words(self) -> str:
         """Say in plain words what makes a cell unsafe."""
@@ -180,6 +220,9 @@ class All(Rule):
     def __post_init__(self) -> None:
         if len(self.rules) < 2:
             raise InputError("`all` needs at least two rules")
+        whole = next((rule for rule in self.rules if type(rule).groups is not Rule.groups), None)
+        if whole is not None and not isinstance(whole, All):
+            raise InputError(f"`all` cannot take {name_of(whole)}, which judges whole rows; list it beside the others")
 
     def __str__(self) -> str:
         return " and ".join(map(str, self.rules))

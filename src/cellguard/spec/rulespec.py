@@ -19,7 +19,10 @@ _KINDS: Mapping[type[Any], tuple[str, dict[str, Any]]] = {
     bool: ("true or false", {"type": "boolean"}),
     str: ("text", {"type": "string"}),
 }
-_NUMBERS = ("a list of numbers", {"type": "array", "items": {"type": "number"}, "minItems": 1})
+_LISTS: Mapping[type[Any], tuple[str, dict[str, Any]]] = {
+    float: ("a list of numbers", {"type": "array", "items": {"type": "number"}, "minItems": 1}),
+    str: ("a list of texts", {"type": "array", "items": {"type": "string"}}),
+}
 
 
 def parse_rule(data: object) -> Rule:
@@ -102,7 +105,7 @@ def _checked(what: str, value: object, kind: type[Any]) -> object:
     if get_origin(kind) is Literal and value in get_args(kind):
         return value
     if kind not in _KINDS and get_origin(kind) is not Literal and isinstance(value, list):
-        return tuple(_checked(what, item, float) for item in value)
+        return tuple(_checked(what, item, _item(kind)) for item in value)
     raise InputError(f"{what} must be {_kind(kind)[0]}")
 
 
@@ -110,7 +113,12 @@ def _kind(kind: type[Any]) -> tuple[str, dict[str, Any]]:
     """Return a parameter's kind in words and as a JSON schema."""
     if get_origin(kind) is Literal:
         return " or ".join(get_args(kind)), {"enum": list(get_args(kind))}
-    return _KINDS.get(kind, _NUMBERS)
+    return _KINDS.get(kind) or _LISTS[_item(kind)]
+
+
+def _item(kind: type[Any]) -> type[Any]:
+    """Return the kind of the items of a parameter that is a list."""
+    return str if get_args(kind)[:1] == (str,) else float
 
 
 def _one_key(name: str, schema: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cellguard.verify.categories import Axes
 from cellguard.verify.numbers import Bools, Floats, Int64, bools, plain, texts
 from cellguard.verify.spec import TableSpec
 from cellguard.verify.stages import Refused
@@ -30,7 +31,7 @@ class Facts:
     stand for beyond themselves), ``unwaived`` (the largest contribution without a waiver, NaN if all have waived) and
     ``requested`` (1 where the largest contributor asked for protection).
     ``lower`` and ``upper`` are plain decimal text, since bounds are compared exactly, ``-inf`` and ``inf`` where a cell
-    has none; ``marks`` hold 1, 0 or NaN.
+    has none; ``marks`` hold 1, 0 or NaN. ``axes`` are the rows' codes, for rules that look at several rows.
     """
 
     frequency: bool
@@ -48,6 +49,7 @@ class Facts:
     unwaived: Floats | None = None
     requested: Floats | None = None
     cost: Floats | None = None
+    axes: Axes | None = None
 
     @property
     def basis(self) -> Floats:

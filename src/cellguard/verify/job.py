@@ -13,10 +13,11 @@ import yaml
 
 from cellguard.verify.cells import Cells
 from cellguard.verify.facts import UNPUBLISHED, Facts
+from cellguard.verify.needs import axes_of
 from cellguard.verify.numbers import Bools
 from cellguard.verify.relations import parse_equation
 from cellguard.verify.rows import Rows
-from cellguard.verify.rules import parse_rule
+from cellguard.verify.rules import InRows, parse_rule
 from cellguard.verify.spec import Spec, TableSpec
 from cellguard.verify.stages import Refused, attempt
 from cellguard.verify.stored import Folder, read_bytes
@@ -147,15 +148,25 @@ def _number(entry: object) -> Fraction | None:
     return Fraction(str(entry))
 
 
-def check_origins(job: Job, spec: Spec, facts: Sequence[Facts]) -> None:
+def _added(cells: Cells, number: int) -> Bools:
+    """Return the rows that a table has for its rules only: these may be unpublished though nobody says so."""
+    axes = axes_of(cells, number)
+    rules = [parse_rule(rule) for rule in cells.spec.tables[number].rules]
+    nothing = np.zeros(next(iter(axes.codes.values())).size, dtype=bool)
+    return np.logical_or.reduce([nothing, *(rule.added(axes) for rule in rules if isinstance(rule, InRows))])
+
+
+def check_origins(job: Job, cells: Cells, facts: Sequence[Facts]) -> None:
     """Refuse facts that a table cannot have.
 
     What was said of single cells must come from an a-priori file or a column of the cells; only tables from records
     have contributions without a waiver and requests, and only weighted ones a base.
     """
-    for entry, table, here in zip(job.tables, spec.tables, facts, strict=True):
-        columns = entry["cells"] or {}
-        for key, said in zip(SAID, here.said, strict=True):
+    spec = cells.spec
+    for number, (entry, table, here) in enumerate(zip(job.tables, spec.tables, facts, strict=True)):
+        columns, added = entry["cells"] or {}, _added(cells, number)
+        for key, column in zip(SAID, here.said, strict=True):
+            said = column & ~(added & (here.state == UNPUBLISHED)) if key == "status" else column
             if said.any() and not entry["apriori"] and not columns.get(key):
                 raise Refused(
                     f"{table.facts} row {int(np.argmax(said))}: {key} was said of it, but {NAME} names neither an "

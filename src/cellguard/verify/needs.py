@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cellguard.verify.categories import Axes
 from cellguard.verify.cells import Cells
 from cellguard.verify.facts import MUST_SUPPRESS, WAIVED, Facts
 from cellguard.verify.numbers import LARGEST, Bools, Floats, Int64, Ints, bools, difference, floors, narrow, scaled
@@ -98,7 +99,8 @@ def needs(cells: Cells, facts: Sequence[Facts], rules: Sequence[Sequence[Rule]],
     lower, upper, sliding = (np.zeros(cells.count, dtype=np.int64) for _ in range(3))
     for i, table in enumerate(cells.spec.tables):
         cell = cells.cell[cells.rows(i)]
-        here, levels = _table_needs(table, facts[i], rules[i], cells.spec.grains[table.group])
+        placed = replace(facts[i], axes=axes_of(cells, i))
+        here, levels = _table_needs(table, placed, rules[i], cells.spec.grains[table.group])
         unsafe[cell[here]] = True
         for total, level in zip((lower, upper), levels, strict=True):
             np.maximum.at(total, cell[here], level[here])
@@ -110,6 +112,14 @@ def needs(cells: Cells, facts: Sequence[Facts], rules: Sequence[Sequence[Rule]],
     least = unit - unit // 10**8 - (unit > 1)
     nothing = unsafe & (lower < least) & (upper < least) & (sliding < least)
     return Needs(unsafe, lower, upper, np.where(nothing, unit, sliding))
+
+
+def axes_of(cells: Cells, table: int) -> Axes:
+    """Return the codes of a table's rows."""
+    codes = cells.row_codes[cells.rows(table)]
+    places = cells.axes(cells.spec.tables[table])
+    own = {cells.dimensions[a].name: a for a in places}
+    return Axes({name: codes[:, a] for name, a in own.items()}, {name: cells.dimensions[a] for name, a in own.items()})
 
 
 def _table_needs(

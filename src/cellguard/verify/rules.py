@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from cellguard.verify.facts import Facts
+from cellguard.verify.categories import Axes, Criterion, Few, Share, judge_rows, others_rows, tests
+from cellguard.verify.facts import MUST_PUBLISH, Facts
 from cellguard.verify.numbers import Bools, Floats
 from cellguard.verify.stages import Refused
 
@@ -126,6 +127,29 @@ class Asked:
 
 
 @dataclass(frozen=True)
+class InRows:
+    """Unsafe where too many of a row have one of the categories, or together; None stands for every category."""
+
+    by: str
+    categories: tuple[tuple[str, ...], ...] | None
+    criterion: Criterion
+
+    def judge(self, facts: Facts) -> Verdict:
+        """Return the verdict on each cell."""
+        if facts.axes is None or not facts.frequency:
+            raise Refused("a rule about categories is for tables of frequencies")
+        sure = facts.state == MUST_PUBLISH
+        tested = tests(facts.axes, self.by, self.categories)
+        unsafe, reach = judge_rows(facts.axes, self.by, tested, facts.total, sure, self.criterion)
+        nothing = np.zeros(unsafe.size)
+        return Verdict(unsafe, nothing, nothing, nothing > 0, reach)
+
+    def added(self, axes: Axes) -> Bools:
+        """Return the rows that a table has for this rule only, and does not publish."""
+        return others_rows(axes, self.by, self.categories)
+
+
+@dataclass(frozen=True)
 class Every:
     """Unsafe if every one of the rules says so; the largest of their levels."""
 
@@ -156,7 +180,7 @@ class Unknown:
         return Verdict(nothing > 0, nothing, nothing, nothing > 0)
 
 
-Rule: TypeAlias = Frequency | Mark | Weighted | Asked | Every | Unknown
+Rule: TypeAlias = Frequency | Mark | Weighted | Asked | InRows | Every | Unknown
 
 
 def _flat(unsafe: Bools, percent: float, facts: Facts, missing: Bools) -> Verdict:
@@ -213,7 +237,10 @@ def parse_rule(given_rule: object) -> Rule:
     if name == "all":
         if not isinstance(given, list) or not given:
             raise Refused("rule all is not a list of rules")
-        return Every(tuple(parse_rule(rule) for rule in given))
+        rules = tuple(parse_rule(rule) for rule in given)
+        if any(isinstance(rule, InRows) for rule in rules):
+            raise Refused("rule all holds a rule about rows")
+        return Every(rules)
     if name not in _SHAPES:
         return Unknown(str(name), json.dumps(given, sort_keys=True, default=str))
     first, shape = _SHAPES[name]
@@ -326,6 +353,52 @@ def _given(words: _Parameters) -> Rule:
     return words.finish(Mark(column, words.percent()))
 
 
+def _in_rows(words: _Parameters, criterion: Criterion, *, marked: bool = False, together: bool = False) -> Rule:
+    by, named = words.take("by"), words.take("sensitive") or []
+    if not isinstance(by, str) or not isinstance(named, list) or not all(isinstance(word, str) for word in named):
+        raise Refused("a rule about categories does not name them, or their dimension")
+    if marked and not named:
+        raise Refused("a rule about sensitive categories names none")
+    single = [(word,) for word in named]
+    several = [tuple(named)] if together and len(named) > 1 else []
+    return words.finish(InRows(by, tuple(single + several) or None, criterion))
+
+
+def _group_disclosure(words: _Parameters) -> Rule:
+    return _in_rows(words, Few(0, 1, words.number("below", 0)), marked=True, together=True)
+
+
+def _share_of_row(words: _Parameters, *, together: bool) -> Rule:
+    p = words.number("p", 40, above=0)
+    if p > 100:
+        raise Refused("a rule about shares: p is above 100")
+    return _in_rows(words, Share(p), marked=True, together=together)
+
+
+def _max_fraction(words: _Parameters) -> Rule:
+    return _share_of_row(words, together=True)
+
+
+def _spread(words: _Parameters) -> Rule:
+    return _share_of_row(words, together=False)
+
+
+def _min_others(words: _Parameters) -> Rule:
+    return _in_rows(words, Few(0, words.whole("n", 3)), marked=True, together=True)
+
+
+def _k_disclosure(words: _Parameters) -> Rule:
+    return _in_rows(words, Few(0, words.number("k", above=-1) + 1))
+
+
+def _attribute_disclosure(words: _Parameters) -> Rule:
+    return _in_rows(words, Few(0, 1))
+
+
+def _lone_other(words: _Parameters) -> Rule:
+    return _in_rows(words, Few(1, 2))
+
+
 _SHAPES = {
     "min_frequency": ("n", _min_frequency),
     "dominance": ("n", _dominance),
@@ -335,4 +408,11 @@ _SHAPES = {
     "linear": ("weights", _linear),
     "request": ("k", _request),
     "given": ("column", _given),
+    "group_disclosure": ("by", _group_disclosure),
+    "max_fraction": ("by", _max_fraction),
+    "spread": ("by", _spread),
+    "min_others": ("by", _min_others),
+    "k_disclosure": ("by", _k_disclosure),
+    "attribute_disclosure": ("by", _attribute_disclosure),
+    "lone_other": ("by", _lone_other),
 }

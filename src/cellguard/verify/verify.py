@@ -186,7 +186,7 @@ class _Work:
         cells = self.cells.get()
         rules = [[parse_rule(rule) for rule in table.rules] for table in cells.spec.tables]
         checks.check_trust(cells.spec, unknown_names(rule for part in rules for rule in part))
-        check_origins(self.job.get(), cells.spec, self.facts.get())
+        check_origins(self.job.get(), cells, self.facts.get())
         asked = needs(cells, self.facts.get(), rules, self.limits.get())
         checks.check_needs(cells, self.rows.get(), asked)
         trusted = ", ".join(cells.spec.trusted)

@@ -1,0 +1,234 @@
+"""All but some codes of a dimension as one cell: what rules that judge whole rows must keep uncertain.
+
+Such a rule asks how far an attacker's interval of o reaches, the number of all respondents of a row that are *not* of
+some category. o is the sum of many cells, and needs are of single ones. So the table gets a further grouping of the
+same leaves, Total = category + "not category", and a cell of o in each row: not published, unknown to the attacker,
+tied to the others like any cell. Engines, audit and certificate then treat it as every unsafe cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from cellguard.errors import InputError, did_you_mean
+from cellguard.hierarchy.build import from_parents
+from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
+from cellguard.rules.rule import Group, Rule
+from cellguard.table.apriori import State
+from cellguard.table.cell_order import in_hierarchy_order
+from cellguard.table.fact import Count, Total
+from cellguard.table.keys import combine, find
+from cellguard.table.table import Table
+from cellguard.table.tableset import TableSet, link
+from cellguard.types import BoolArray, FloatArray, IntArray, Positions
+
+
+class Leaves:
+    """The leaves that the codes of a dimension hold."""
+
+    def __init__(self, dimension: Dimension) -> None:
+        self.total = dimension.total
+        self.held = dimension.main.leaf_sets()
+        self.codes: dict[frozenset[str], list[str]] = {}
+        for number, hierarchy in enumerate(dimension.hierarchies):
+            # Of further groupings only their own codes are new.
+            for code, held in self.held.items() if number == 0 else _own(hierarchy, self.held):
+                self.codes.setdefault(held, []).append(code)
+
+    def others(self, codes: Sequence[str]) -> frozenset[str]:
+        """Return the leaves that some codes do not hold."""
+        return self.held[self.total].difference(*(self.held[code] for code in codes))
+
+
+def _own(hierarchy: Hierarchy, known: Mapping[str, frozenset[str]]) -> list[tuple[str, frozenset[str]]]:
+    """Return the codes that are not known, with the leaves that they hold."""
+    new = [code for code in hierarchy.codes if code not in known]
+    if not new:
+        return []
+    held = hierarchy.leaf_sets()
+    return [(code, held[code]) for code in new]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a table along one of its dimensions: cells whose other codes agree, under a total that is there.
+
+    ``totals`` are the cells of the rows' totals; ``row`` is the row of each cell, -1 where there is no total.
+    """
+
+    table: Table
+    axis: int
+    totals: Positions
+    row: Positions
+
+    @property
+    def dimension(self) -> Dimension:
+        """The dimension along which the rows go."""
+        return self.table.dimensions[self.axis]
+
+    @property
+    def codes(self) -> IntArray:
+        """The cells' codes in that dimension."""
+        return self.table.codes[self.axis]
+
+    @cached_property
+    def leaves(self) -> Leaves:
+        """The leaves of the dimension's codes."""
+        return Leaves(self.dimension)
+
+    def others_code(self, codes: Sequence[str]) -> str | None:
+        """Return the code of the table that holds all leaves but those of some codes, if there is one."""
+        same = self.leaves.codes.get(self.leaves.others(codes), ())
+        return next((code for code in same if self.dimension.position[code] in self._there), None)
+
+    @cached_property
+    def _there(self) -> set[int]:
+        return set(np.unique(self.codes).tolist())
+
+    def having(self, codes: Sequence[str]) -> BoolArray:
+        """Tell which cells of the rows have one of some codes."""
+        places = [self.dimension.position[code] for code in codes]
+        return np.asarray(np.isin(self.codes, places) & (self.row >= 0), bool)
+
+    def sums(self, codes: Sequence[str]) -> FloatArray:
+        """Return for each row how many respondents have one of some codes."""
+        cells = self.having(codes)
+        return self.add_up(self.table.value, cells)
+
+    def add_up(self, column: FloatArray, cells: BoolArray) -> FloatArray:
+        """Return for each row the sum of a column over some of its cells."""
+        return np.asarray(np.bincount(self.row[cells], column[cells], len(self.totals)), float)
+
+    def occurring(self) -> list[str]:
+        """Return the codes of the dimension's main hierarchy that occur in the table, without the total."""
+        main = set(self.dimension.main.codes[1:])
+        return [code for place in sorted(self._there) if (code := self.dimension.codes[place]) in main]
+
+    def others(self, codes: Sequence[str]) -> FloatArray:
+        """Return for each row how many respondents have none of some codes."""
+        whole = self.table.value[self.totals]
+        rest = whole - self.sums(codes)
+        return np.where(np.abs(rest) <= 1e-9 * np.maximum(whole, 1), 0.0, rest)
+
+
+def rows_of(table: Table, by: str) -> Rows:
+    """Return the rows of a table along the dimension ``by``."""
+    names = [d.name for d in table.dimensions]
+    if by not in names:
+        raise InputError(f"table {table.name!r} has no dimension {by!r}{did_you_mean(by, names)}")
+    axis = names.index(by)
+    others = [c for i, c in enumerate(table.codes) if i != axis]
+    sizes = [len(d.codes) for i, d in enumerate(table.dimensions) if i != axis]
+    keys = combine(others, sizes) if others else np.zeros(len(table), np.int64)
+    totals = np.flatnonzero(table.codes[axis] == 0)
+    if not len(totals):
+        raise InputError(
+            f"table {table.name!r} has no cells of the total {table.dimensions[axis].total!r} of {by!r}; without it "
+            "a rule about rows cannot tell who else is in them; add these cells, unpublished if need be"
+        )
+    return Rows(table, axis, totals, find(keys, keys[totals]))
+
+
+def with_others(tables: TableSet, rules: Mapping[str, Sequence[Rule]]) -> TableSet:
+    """Return the set with a cell for all others of each group that a rule asks for, where a table has none yet."""
+    wanted = {t.name: [g for rule in rules[t.name] for g in rule.groups(t)] for t in tables.tables}
+    groups = list(dict.fromkeys(g for of_table in wanted.values() for g in of_table))
+    if not groups:
+        return tables
+    changed = {}
+    for dimension in {d.name: d for t in tables.tables for d in t.dimensions}.values():
+        asked = [g.codes for g in groups if g.dimension == dimension.name]
+        changed[dimension.name] = _with_groupings(dimension, asked) if asked else dimension
+    made = [_with_cells(_with_dimensions(t, changed), list(dict.fromkeys(wanted[t.name]))) for t in tables.tables]
+    same = all(old is new for old, new in zip(tables.tables, made, strict=True))
+    return tables if same else link(made, tables.equations)
+
+
+def _with_groupings(dimension: Dimension, asked: Sequence[tuple[str, ...]]) -> Dimension:
+    """Return the dimension with a further grouping for each set of codes whose others have no code."""
+    leaves, taken, more = Leaves(dimension), set(dimension.codes), []
+    for codes in asked:
+        others = leaves.others(codes)
+        if others in leaves.codes:
+            continue
+        name = f"not {', '.join(codes)}"
+        while name in taken:
+            name = f"not {name}"
+        taken.add(name)
+        leaves.codes[others] = [name]
+        more.append(_grouping(dimension.main, leaves.held, name, others))
+    return Dimension(dimension.name, *dimension.hierarchies, *more) if more else dimension
+
+
+def _grouping(main: Hierarchy, held_by: Mapping[str, frozenset[str]], name: str, leaves: frozenset[str]) -> Hierarchy:
+    """Return the tree with all others under one code; of the old codes those that hold no leaf of both kinds."""
+    edges, kept = [(main.total, ""), (name, main.total)], {main.total}
+    for code, held in held_by.items():
+        inside = held <= leaves
+        if code == main.total or not (inside or held.isdisjoint(leaves)):
+            continue
+        above = main.parent_of(code)
+        edges.append((code, above if above in kept and above != main.total else (name if inside else main.total)))
+        kept.add(code)
+    labels = {**main.labels, name: name}
+    return replace(from_parents(edges, labels=labels), hushed=main.hushed)
+
+
+def _with_dimensions(table: Table, changed: Mapping[str, Dimension]) -> Table:
+    dimensions = tuple(changed[d.name] for d in table.dimensions)
+    same = all(old is new for old, new in zip(table.dimensions, dimensions, strict=True))
+    return table if same else replace(table, dimensions=dimensions)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells to be added: their codes in each dimension, their values and their numbers of respondents."""
+
+    codes: tuple[IntArray, ...]
+    value: FloatArray
+    count: FloatArray
+
+
+def _with_cells(table: Table, groups: Sequence[Group]) -> Table:
+    """Return the table with the missing cells of all others, none of them published, in the order of the codes."""
+    rows = {name: rows_of(table, name) for name in dict.fromkeys(group.dimension for group in groups)}
+    missing = [_others_cells(rows[name], codes) for name, codes in groups if rows[name].others_code(codes) is None]
+    added = sum(len(cells.value) for cells in missing)
+    if not added:
+        return table
+    more = np.concatenate([np.arange(len(table)), np.full(added, -1)])
+    facts = table.facts.take(more).plus({Total(): np.concatenate([table.value, *(c.value for c in missing)])})
+    if table.facts.count is not None:
+        facts = facts.plus({Count(): np.concatenate([table.facts.count, *(c.count for c in missing)])})
+    said = table.apriori.take(more)
+    state = said.state.copy()
+    state[len(table) :] = State.unpublished
+    grown = replace(
+        table,
+        codes=tuple(np.concatenate([c, *(m.codes[i] for m in missing)]) for i, c in enumerate(table.codes)),
+        facts=facts,
+        apriori=replace(said, state=state),
+        rows=np.concatenate([table.rows if len(table.rows) else np.arange(len(table)), np.full(added, -1)]),
+    )
+    return in_hierarchy_order(grown)
+
+
+def _others_cells(rows: Rows, group: Sequence[str]) -> Cells:
+    """Return the cells of all others of some codes, one per row.
+
+    Where empty cells are public, an empty one is left out like any other. A holding that is counted in several cells of
+    a row is taken off more than once, but somebody is left where there is a value.
+    """
+    table = rows.table
+    code = rows.dimension.position[rows.leaves.codes[rows.leaves.others(group)][0]]
+    value = rows.others(group)
+    count = table.value if table.facts.count is None else table.facts.count
+    left = np.maximum(count[rows.totals] - rows.add_up(count, rows.having(group)), value > 0)
+    keep = np.flatnonzero((value != 0) | (table.zeros == "possible"))
+    codes = [column[rows.totals[keep]] for column in table.codes]
+    codes[rows.axis] = np.full_like(codes[rows.axis], code)
+    return Cells(tuple(codes), value[keep], left[keep])
