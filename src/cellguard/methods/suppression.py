@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,9 +14,9 @@ from cellguard.errors import InputError, NotProtected
 from cellguard.files.folder import OutputFolder
 from cellguard.methods.hiding import PatternMethod
 from cellguard.protect.suppress.costs import parse_cost, set_costs
+from cellguard.protect.suppress.effort import BEST, EFFORTS, NORMAL, Effort, effort_named
 from cellguard.protect.suppress.spec import SuppressOptions
 from cellguard.protect.suppress.suppress import Suppression, suppress
-from cellguard.protect.suppress.witness import witness
 from cellguard.spec.specs import ProtectSpec
 from cellguard.table.apriori import State
 from cellguard.table.facts import BoolArray
@@ -25,18 +24,17 @@ from cellguard.table.pattern import Pattern
 from cellguard.table.tableset import TableSet
 from cellguard.types import Run
 
-_UNTIL_STOPPED = 10_000
-
 
 @dataclass(frozen=True, eq=False)
 class Suppress(PatternMethod):
     """Hide as little as possible. ``warm`` is the output folder of an earlier run, whose pattern is the start.
 
-    With a deadline the search runs until then, and the best safe pattern so far is taken; the result may then differ
-    from run to run.
+    ``effort`` goes before what the tables say. With a deadline and no word of effort the search runs until then, and
+    the best safe pattern so far is taken; the result may then differ from run to run.
     """
 
     warm: str | Path | None = None
+    effort: str | None = None
     name: ClassVar[str] = "suppress"
     participle: ClassVar[str] = "suppressed"
     options: ClassVar[type[ProtectSpec]] = SuppressOptions
@@ -48,9 +46,17 @@ class Suppress(PatternMethod):
         wanted = {spec.name: parse_cost(_options(spec.protect).cost) for spec in self.job.tables}
         costs = set_costs(assessment.tables, assessment.needs.primary, wanted)
         start = None if self.warm is None else _earlier(self.warm, assessment.tables)
-        engine = witness if run.deadline is None else partial(witness, rounds=_UNTIL_STOPPED)
         sums = None if known is None else known.sums
-        return suppress(assessment.needs, costs, engine=engine, start=start, known=sums, run=run)
+        return suppress(assessment.needs, costs, start=start, known=sums, effort=self._effort(run), run=run)
+
+    def _effort(self, run: Run) -> Effort:
+        """Return the effort asked for: of the tables of a set, which are searched together, the greatest."""
+        if self.effort is not None:
+            return effort_named(self.effort)
+        said = [_options(spec.protect) for spec in self.job.tables]
+        names = [options.effort for options in said if "effort" in options.model_fields_set]
+        default = NORMAL if run.deadline is None else BEST
+        return max((EFFORTS[name] for name in names), key=lambda effort: effort.seconds, default=default)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,7 @@ class Master:
         self.scale = float(np.median(some)) if len(some) else 1.0
         self.cuts: list[Cut] = []
         self.work = 0  # simplex iterations spent on whole masters
+        self.iterations = 0  # of the last fractional master
         self._seen: set[tuple[bytes, bytes]] = set()
         self._lower = system.hidden.astype(float)
         self._upper = np.where(system.never & ~system.hidden, 0.0, 1.0)
@@ -46,6 +47,7 @@ class Master:
     def fractional(self) -> tuple[FloatArray, float]:
         """Return the cheapest fractional x and its cost."""
         solution = self._session.solve()
+        self.iterations = self._session.iterations
         return self._x(solution), solution.objective * self.scale
 
     def whole(

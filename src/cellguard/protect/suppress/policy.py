@@ -11,31 +11,50 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The engine's thresholds. Work is counted in cells, programs and iterations, not in seconds: results are stable.
+    """The engine's thresholds. Work is counted (see `effort`), not timed: results are stable.
 
     A *target* is an unsafe cell that must be able to move one way; *free* cells may be hidden or not.
     """
 
-    # How hard the search looks, by the size of the table.
-    optimal_free: int = 1_500  # free cells up to which masters are driven to the optimum
-    whole_free: int = 3_000  # ... up to which whole masters look at all free cells, and not at the likely ones only
-    bounded_free: int = 5_000  # ... up to which one whole master over all free cells is solved for its bound
-    cut_free: int = 9_000  # ... up to which there are rounds of cuts at all: a master over more of them takes too long
-    cut_targets: int = 8_000  # targets up to which there are, since each round looks at all of them
-    polished_targets: int = 8_000  # targets up to which each gets a witness of its own, to be polished
-    thinned_targets: int = 30_000  # ... up to which secondaries drop in batches, and repairs leave the neighbourhood
+    # The first safe pattern.
+    construct_rounds: int = 200  # of covering the cuts of all open targets at once; each round shows the next cuts
+    construct_few: int = 100  # open targets from which on cells are hidden one by one
+    first_repair: float = 6.0e7  # work of repairs by cuts, about 3 CPU s for 10,000 targets, before flows end them
+    flow_rounds: int = 6  # joint flows leave less and less open; after these, single flows
+    whole_flows: int = 20_000  # cells up to which joint flows may use all of them, not only those near the targets
 
-    # Rounds.
-    fractional_rounds: int = 60  # of cuts on the fractional master at most; it ends once they gain little
-    optimal_rounds: int = 300  # of whole masters, where they are driven to the optimum
+    # Repairs by exact cuts.
+    repair_rounds: int = 200  # each satisfies one cut per target; determinations in 3-D are long cascades
+    long_repair: float = 0.6  # share of the work that may go on repairing the constructed pattern
+    cut_depth: int = 30  # cuts that are looked for per target before the next whole master
+
+    # Local search.
+    batch: int = 60  # cells that a trial drops at first; grows with success
+    least_batch: int = 6
+    spread: int = 10  # exchanges tried for each cell that a trial might drop: few of them succeed
+    trial: float = 1.5e8  # work of one trial for 10,000 cells, about 8 CPU s
+    patience: int = 12  # trials in a row without success after which the search ends
+    little: float = 2e-3  # share of the cost: saving less in the last part of the work is not worth it
+    noise: float = 0.3  # how much chance there is in the choice of cells that replace others
+    sizes: tuple[int, ...] = (1, 1, 2, 4, 8)  # how many secondaries an exchange publishes at once
+    likely: float = 0.5  # how much cheaper a cell looks that the relaxed master hides
+
+    # Bounds and optima.
+    relation_targets: int = 20_000  # up to which one cut per relation and target starts the master: cheap, and strong
+    bound_gain: float = 2e-4  # rounds of cuts that raise the bound by less are the last
+    bound_share: float = 0.15  # of the work, for cuts of propagation
+    program_free: int = 9_000  # free cells and
+    program_targets: int = 8_000  # targets up to which cuts of programs are looked for at fractional x
+    program_rounds: int = 8
+    bounded_free: int = 5_000  # free cells up to which one whole master over all of them is solved for its bound
+    optimal_free: int = 1_500  # ... up to which whole masters are driven to the optimum
+    optimal_rounds: int = 300
     optimal_nodes: int = 20_000  # of one such master; its bound holds even if that is not enough
-    work: int = 200_000  # simplex iterations after which no further whole master is begun
+    idle: int = 6  # whole masters in a row that gain next to nothing, after which none is begun
+    progress: float = 0.01  # by how much of itself a gap must fall to count as gain
     rough: float = 0.3  # how well a master is solved, as a share of the present gap: its cuts matter more
-    open_worth: int = 150  # open targets up to which single programs and repairs pay for this pattern
-    cut_depth: int = 30  # cuts that are looked for per target before the next master
-    batches: int = 60  # of equal cost in which secondaries are dropped
-    patience: int = 5  # batches in a row that gain nothing, before the rest is left alone
-    polish_gain: float = 0.002  # a pass of polishing that gains less than this share is the last
+    near: float = 0.005  # gap from which on masters are solved as well as can be
+    open_worth: int = 150  # unserved targets up to which a whole master's pattern is mended
 
     # Repairs: neighbourhoods as (relations away, cells per relation, cells in all), each tried if the last had no flow.
     ladder: tuple[tuple[int, int, int], ...] = ((2, 6, 300), (3, 10, 1_500), (5, 20, 6_000))

@@ -85,6 +85,16 @@ class Repairer:
             best = _Attempt.at(self, target, cells, hidden, guide)
         return None if best is None else best.scaled(target)
 
+    def near(self, cell: int, rounds: int, hidden: BoolArray) -> Positions:
+        """Return cells near one: in each relation the hidden ones and the cheapest others, so many steps wide."""
+        _, per_row, most = POLICY.ladder[min(rounds, len(POLICY.ladder)) - 1]
+        return np.asarray(
+            neighbourhood(
+                cell, rounds, per_row, most, self.row_start, self.row_cells, self.cell_start, self.cell_rows, hidden,
+                self.system.never,
+            )
+        )  # fmt: skip
+
     def serves(self, flow: Flow) -> set[Target]:
         """Return the targets that a flow serves, and, where the bounds allow it, its reverse."""
         system, at = self.system, flow.cells

@@ -36,3 +36,6 @@ class SuppressOptions(ProtectSpec):
 
     engine: Literal["witness"] = "witness"
     cost: CostSpec = Field("value", description="what hiding a cell costs")
+    effort: Literal["quick", "normal", "best"] = Field(
+        "normal", description="how long to look for a cheaper pattern; of the tables of a job the greatest counts"
+    )

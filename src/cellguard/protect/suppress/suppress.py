@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from cellguard.errors import NotProtected, Stopped
 from cellguard.protect.suppress.advice import advice
 from cellguard.protect.suppress.costs import Cost, costs_by
+from cellguard.protect.suppress.effort import NORMAL, Effort
 from cellguard.protect.suppress.master import Impossible
 from cellguard.protect.suppress.system import System, build_system, manageable
 from cellguard.protect.suppress.witness import Solved, Unprotectable, mend, witness
@@ -23,7 +24,7 @@ from cellguard.types import UNWATCHED, BoolArray, FloatArray, Run
 class Engine(Protocol):
     """Chooses the cells to hide; every engine has this signature, and is judged by the same contract tests."""
 
-    def __call__(self, system: System, *, start: BoolArray | None, run: Run) -> Solved:
+    def __call__(self, system: System, *, start: BoolArray | None, effort: Effort, run: Run) -> Solved:
         """Return a pattern that should be safe, perhaps from one to start with; the audit proves it or not."""
         ...
 
@@ -32,7 +33,7 @@ class Engine(Protocol):
 class Suppression:
     """The pattern, what its secondaries cost, and a bound on what any safe pattern costs.
 
-    ``costs`` is what hiding each distinct cell would cost.
+    ``costs`` is what hiding each distinct cell would cost. ``cuts`` are the kinds of cuts that the bound rests on.
 
     >>> import cellguard as cg
     >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
@@ -45,6 +46,7 @@ class Suppression:
     bound: float
     costs: FloatArray
     finished: bool = True
+    cuts: frozenset[str] = field(default_factory=frozenset)
 
     def __repr__(self) -> str:
         return f"<Suppression: {self.pattern!r}, gap {self.gap:.1%}>"
@@ -63,6 +65,7 @@ def suppress(
     engine: Engine = witness,
     start: BoolArray | None = None,
     known: sp.csr_array | None = None,
+    effort: Effort = NORMAL,
     run: Run = UNWATCHED,
 ) -> Suppression:
     """Hide cells until every unsafe one is protected, at the least cost.
@@ -70,7 +73,7 @@ def suppress(
     ``cost`` is what hiding a cell costs: by name (``value``: its size, ``count``: its respondents, ``constant``,
     ``log``, ``distance``), as a function of a table and its unsafe cells, or as one number per distinct cell.
     ``start`` marks distinct cells to begin with, say the secondaries of an earlier run. ``known`` are sums of cells
-    that an attacker has from elsewhere, one row each.
+    that an attacker has from elsewhere, one row each. ``effort`` says how long to look for a cheaper pattern.
 
     Raises `NotProtected`, with advice, if no pattern can protect all unsafe cells, and `InputError` for a bad cost.
 
@@ -86,7 +89,7 @@ def suppress(
     first = replace(needs, world=needs.world.without_crossing()) if thin.world.is_thin else needs
     system = build_system(first, costs, known)
     try:
-        solved = engine(system, start=None if start is None else system.merge(start), run=run)
+        solved = engine(system, start=None if start is None else system.merge(start), effort=effort, run=run)
         pattern = system.pattern(solved.hidden)
         if thin.world.is_thin:
             # The bound of the smaller world holds in the whole one too; its pattern may need some cells more.
@@ -95,5 +98,7 @@ def suppress(
     except Stopped as stop:
         raise Stopped(f"{stop}, and no safe pattern was found yet") from None
     except (Unprotectable, Impossible):
-        raise NotProtected(advice(system, costs, known, partial(engine, start=None, run=run), run=run)) from None
-    return Suppression(pattern, float(costs[pattern.secondary].sum()), solved.bound, costs, solved.finished)
+        again = partial(engine, start=None, effort=effort, run=run)
+        raise NotProtected(advice(system, costs, known, again, run=run)) from None
+    spent = float(costs[pattern.secondary].sum())
+    return Suppression(pattern, spent, solved.bound, costs, solved.finished, solved.cuts)

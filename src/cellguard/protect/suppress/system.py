@@ -24,7 +24,8 @@ class System:
     ``down`` and ``up`` are how far a hidden cell may move, ``need_down`` and ``need_up`` how far it must be able
     to, all in grains. ``cost`` is what hiding a merged cell costs. A ``sliding`` need that could be met on
     either side is ``pinned`` to one; a cut must only follow from its width. With no other need, the cell is
-    ``two_sided``: moving by the width the other way serves it as well.
+    ``two_sided``: moving by the width the other way serves it as well. ``asked_down`` and ``asked_up`` are the needs
+    without what a sliding one adds to them.
     """
 
     needs: Requirements
@@ -40,6 +41,8 @@ class System:
     never: BoolArray
     pinned: BoolArray
     two_sided: BoolArray
+    asked_down: FloatArray
+    asked_up: FloatArray
 
     @property
     def n(self) -> int:
@@ -79,6 +82,7 @@ def build_system(needs: Requirements, cost: FloatArray, known: sp.csr_array | No
     need_down, need_up = (_largest(a.astype(float), at, n) for a in (everything.lower, everything.upper))
     sliding = _largest(everything.sliding.astype(float), at, n)
     alone = (need_up == 0) & (need_down == 0)
+    asked_up, asked_down = need_up, need_down
     need_up, need_down, pinned = _pin(need_up, need_down, sliding, down, up)
     whole = np.maximum(need_up, need_down) >= sliding
     return System(
@@ -95,6 +99,8 @@ def build_system(needs: Requirements, cost: FloatArray, known: sp.csr_array | No
         never,
         pinned,
         pinned & alone & whole,
+        asked_down,
+        asked_up,
     )
 
 

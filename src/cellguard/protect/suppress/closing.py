@@ -1,0 +1,90 @@
+"""Bounds and optima: the relaxed master with cuts of every kind, and whole masters for small sets."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cellguard.protect.suppress.cuts import deepen, relation_cuts, separate
+from cellguard.protect.suppress.master import Master
+from cellguard.protect.suppress.policy import POLICY
+from cellguard.protect.suppress.search import Search
+from cellguard.types import FloatArray
+
+
+class Closing:
+    """The master of one search: what it proves goes to the search's bound, what it likes to the search's guide."""
+
+    def __init__(self, search: Search) -> None:
+        self.search = search
+        self.system = search.system
+        few = len(search.propagation.goals.cell) <= POLICY.relation_targets
+        self.master = Master(self.system, relation_cuts(self.system) if few else [], run=search.run)
+        self.x: FloatArray = self.system.hidden.astype(float)
+        self.kinds: set[str] = {"relations"} if few else set()
+
+    def propagated(self, allowed: float) -> None:
+        """Raise the bound by cuts of propagation until rounds gain little, or the work is used up."""
+        search, end = self.search, self.search.work + allowed
+        search.run.tell("bounding the cost")
+        self._solve()
+        bounds = [search.bound]
+        while search.work < end:
+            search.run.check()
+            if not self.master.add(search.propagation.separate(self.x)):
+                break
+            self.kinds.add("propagation")
+            self._solve()
+            bounds.append(search.bound)
+            search.run.tell(f"{len(self.master.cuts):,} cuts bound the cost from below")
+            if len(bounds) > 6 and bounds[-1] - bounds[-4] < POLICY.bound_gain * bounds[-1]:
+                break
+
+    def programmed(self, rounds: int) -> None:
+        """Raise the bound by cuts of programs at fractional x: in two dimensions they are the better ones."""
+        search = self.search
+        for number in range(rounds):
+            look = separate(self.system, self.x, seed=number, run=search.run)
+            if not self.master.add(look.cuts):
+                break
+            self.kinds.add("programs")
+            before = search.bound
+            self._solve()
+            search.run.tell(f"{len(self.master.cuts):,} cuts, {len(look.unserved):,} needs open")
+            if search.bound - before < 1e-4 * search.bound and number > 5:
+                break
+
+    def _solve(self) -> None:
+        self.x, bound = self.master.fractional()
+        self.search.spent += float(self.master.iterations) * len(self.master.cuts)
+        self.search.bound = max(self.search.bound, bound)
+        self.search.guide = self.system.cost * (1.0 - POLICY.likely * np.clip(self.x, 0, 1)) + 1e-9
+
+    def take_over(self) -> None:
+        """Add the exact cuts that the search has found."""
+        if self.master.add(self.search.cuts):
+            self.kinds.add("programs")
+            self._solve()
+
+    def close(self, patience: int) -> None:
+        """Solve whole masters, each with the cuts that the last pattern violates; mend what is nearly safe.
+
+        Rounds that neither save nor prove anything end it when they are too many in a row.
+        """
+        search, idle = self.search, 0
+        for number in range(POLICY.optimal_rounds):
+            before = search.gap
+            # As long as the best pattern is far from the bound, the next cuts matter more than this master's last bit.
+            rough = POLICY.rough * before if before > POLICY.near else 0.0
+            chosen, bound = self.master.whole(nodes=POLICY.optimal_nodes, gap=rough, start=search.pattern())
+            search.bound = max(search.bound, bound)
+            chosen |= self.system.hidden
+            look = separate(self.system, chosen.astype(float), seed=100 + number, run=search.run)
+            fresh = self.master.add(look.cuts)
+            self.kinds.add("programs")
+            if len(look.unserved) < POLICY.open_worth:
+                self.master.add(deepen(self.system, chosen.astype(float), look.unserved, run=search.run))
+                search.mend(chosen, POLICY.first_repair)
+            search.told(f"round {number + 1}")
+            idle = 0 if search.gap < before * (1 - POLICY.progress) else idle + 1
+            if (not fresh and not rough) or search.gap <= 1e-6 or idle >= patience:
+                break

@@ -1,0 +1,98 @@
+"""`HiddenSystem`: the moves of hidden cells alone, in fewer variables; multipliers find their way back to all cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from cellguard.protect.suppress import hidden_kernel, propagation_kernel
+from cellguard.protect.suppress.system import System
+from cellguard.types import BoolArray, FloatArray, LongArray, Positions
+
+_PRIME = 2**31 - 1
+_DENOMINATORS = (1, 2, 3, 4, 6, 12, 60)
+
+
+class HiddenSystem:
+    """Classes of cells that move together. Cell c moves by ``ratio[c]`` times class ``place[c]``; -1 is fixed."""
+
+    def __init__(self, system: System, graph: propagation_kernel.Graph, hidden: BoolArray) -> None:
+        self.system = system
+        self._graph = graph
+        moving = hidden & ~system.never
+        self._root, self.ratio, high, low, done, self._steps = hidden_kernel.eliminate_short(
+            moving, system.up, system.down, *graph[:5]
+        )
+        self.roots = np.unique(self._root[self._root >= 0])
+        number = np.full(system.n, -1)
+        number[self.roots] = np.arange(len(self.roots))
+        self.place: Positions = np.where(self._root >= 0, number[self._root], -1).astype(np.intp)
+        self.up, self.down = high[self.roots], low[self.roots]
+        matrix, rows = self._left(np.flatnonzero(~done))
+        keep = _independent(matrix)
+        self.matrix, self.rows = sp.csr_array(matrix[keep]), rows[keep]
+        self.label = _components(self.matrix)
+
+    def _left(self, rows: Positions) -> tuple[sp.csr_array, Positions]:
+        """Return the relations that are left, over classes."""
+        terms = sp.csr_array(self.system.matrix[rows]).tocoo()
+        some = self.place[terms.col] >= 0
+        at = (terms.row[some], self.place[terms.col[some]])
+        values = terms.data[some] * self.ratio[terms.col[some]]
+        matrix = sp.csr_array((values, at), shape=(len(rows), len(self.roots)))
+        matrix.sum_duplicates()
+        matrix.data[np.abs(matrix.data) < 1e-9] = 0.0
+        matrix.eliminate_zeros()
+        some_left = np.flatnonzero(np.diff(matrix.indptr))
+        return sp.csr_array(matrix[some_left]), rows[some_left]
+
+    def expand(self, moves: FloatArray) -> FloatArray:
+        """Return the moves of all cells from those of the classes."""
+        return np.where(self.place >= 0, moves[self.place] * self.ratio, 0.0) if len(moves) else np.zeros(self.system.n)
+
+    def lift(self, cell: int, upward: bool, rows: Positions, multipliers: FloatArray) -> FloatArray:
+        """Return z with d_cell = z d for every move of all cells, from multipliers on some of the relations left."""
+        return np.asarray(
+            hidden_kernel.lift(
+                cell, upward, self.rows[rows].astype(np.int64), multipliers, self._root, self.ratio, self._steps,
+                *self._graph[:3],
+            )
+        )  # fmt: skip
+
+
+def _components(matrix: sp.csr_array) -> npt.NDArray[np.intp]:
+    """Return the component of each class."""
+    height, width = matrix.shape
+    terms = matrix.tocoo()
+    graph = sp.csr_array((np.ones(terms.nnz), (terms.row, terms.col + height)), shape=(height + width,) * 2)
+    return np.asarray(connected_components(graph, directed=False)[1][height:], np.intp)
+
+
+def _independent(matrix: sp.csr_array) -> Positions:
+    """Return rows that the others depend on; rows whose numbers are no small fractions are all kept."""
+    residues, plain = _residues(matrix)
+    keep = np.ones(matrix.shape[0], bool)
+    rows = np.flatnonzero(plain)
+    part = sp.csr_array((residues, matrix.indices, matrix.indptr), shape=matrix.shape)[rows]
+    keep[rows] = hidden_kernel.independent_rows(
+        part.indptr.astype(np.int64), part.indices.astype(np.int64), part.data.astype(np.int64), matrix.shape[1]
+    )
+    return np.flatnonzero(keep)
+
+
+def _residues(matrix: sp.csr_array) -> tuple[LongArray, BoolArray]:
+    """Return rows times a small denominator, modulo the prime, and for which rows there is one."""
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    whole = np.zeros(len(matrix.data), np.int64)
+    plain = np.zeros(matrix.shape[0], bool)
+    for denominator in _DENOMINATORS:
+        scaled = matrix.data * denominator
+        off = np.abs(scaled - np.rint(scaled)) > 1e-9
+        good = ~plain & (np.bincount(row, off, matrix.shape[0]) == 0)
+        whole[good[row]] = np.rint(scaled[good[row]]).astype(np.int64)
+        plain |= good
+        if plain.all():
+            break
+    return whole % _PRIME, plain

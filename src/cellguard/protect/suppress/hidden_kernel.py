@@ -1,0 +1,250 @@
+"""Elimination of the hidden system, and the way back for multipliers. Compiled.
+
+Only hidden cells move. A relation with one of them fixes it at 0; a relation with two ties them, d_i = g d_j, and they
+become one class, with the tighter of their rooms. That goes on until every relation left has three classes or more.
+Each step is remembered, so that multipliers on the relations left can be completed to all relations: z = e_p + M' pi
+with d_p = z d for every move d, where fixed cells have z = 0 in sum, and a class hands its z to its tightest member.
+"""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from cellguard.types import BoolArray, FloatArray, LongArray
+
+_DUST = 1e-9
+
+
+class Steps(NamedTuple):
+    """What was eliminated, in order: the class ``gone`` by a relation, its members then, and the class it joined."""
+
+    row: LongArray
+    gone: LongArray
+    joined: LongArray  # -1 if it was fixed
+    coefficient: FloatArray  # of the class that went, in the relation
+    ratio: FloatArray  # d_gone = ratio d_joined
+    tight_up: BoolArray  # whether the class that went has less room than the one it joined, upward
+    tight_down: BoolArray
+    start: LongArray
+    member: LongArray
+    member_ratio: FloatArray
+
+
+@numba.njit(cache=True)
+def eliminate_short(hidden, up, down, row_start, row_cells, row_values, cell_start, cell_rows):  # noqa: ANN001, ANN201
+    """Eliminate relations of one or two classes; return root and ratio of each cell, rooms, rows gone and steps."""
+    n, rows = len(hidden), len(row_start) - 1
+    root = np.where(hidden, np.arange(n), -1)
+    ratio = np.ones(n)
+    after, last, size = np.full(n, -1, np.int64), np.arange(n), np.ones(n, np.int64)
+    high, low = up.copy(), down.copy()
+    queue, waiting = np.arange(rows), np.ones(rows, np.bool_)
+    head, tail = 0, rows
+    done = np.zeros(rows, np.bool_)
+    total, seen, classes = np.zeros(n), np.full(n, -1, np.int64), np.empty(n, np.int64)
+    most = min(rows, n) + 1
+    s_row, s_gone, s_joined = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
+    s_coefficient, s_ratio = np.empty(most), np.empty(most)
+    s_up, s_down = np.zeros(most, np.bool_), np.zeros(most, np.bool_)
+    s_start = np.zeros(most + 1, np.int64)
+    members = [np.int64(0) for _ in range(0)]
+    member_ratios = [0.0 for _ in range(0)]
+    steps, turn = 0, 0
+    while head < tail:
+        r = queue[head % rows]
+        head += 1
+        waiting[r] = False
+        if done[r]:
+            continue
+        turn += 1
+        found = 0
+        for y in range(row_start[r], row_start[r + 1]):
+            t = root[row_cells[y]]
+            if t >= 0:
+                if seen[t] != turn:
+                    seen[t], total[t], classes[found] = turn, 0.0, t
+                    found += 1
+                total[t] += row_values[y] * ratio[row_cells[y]]
+        many, i, j = 0, -1, -1
+        for k in range(found):
+            if abs(total[classes[k]]) > _DUST:
+                many += 1
+                if many == 1:
+                    i = classes[k]
+                elif many == 2:
+                    j = classes[k]
+                else:
+                    break
+        if many > 2:
+            continue
+        done[r] = True
+        if many == 0:
+            continue
+        if many == 2 and size[i] > size[j]:
+            i, j = j, i
+        s_row[steps], s_gone[steps], s_joined[steps], s_coefficient[steps] = r, i, j, total[i]
+        c = i
+        while c >= 0:
+            members.append(c)
+            member_ratios.append(ratio[c])
+            for z in range(cell_start[c], cell_start[c + 1]):
+                q = cell_rows[z]
+                if not waiting[q] and not done[q]:
+                    waiting[q] = True
+                    queue[tail % rows] = q
+                    tail += 1
+            c = after[c]
+        s_start[steps + 1] = len(members)
+        if many == 1:
+            c = i
+            while c >= 0:
+                root[c] = -1
+                c = after[c]
+        else:
+            g = -total[j] / total[i]
+            s_ratio[steps] = g
+            upward = (high[i] if g > 0 else low[i]) / abs(g)
+            downward = (low[i] if g > 0 else high[i]) / abs(g)
+            s_up[steps], s_down[steps] = upward < high[j], downward < low[j]
+            high[j], low[j] = min(high[j], upward), min(low[j], downward)
+            c = i
+            while c >= 0:
+                root[c] = j
+                ratio[c] *= g
+                c = after[c]
+            after[last[j]] = i
+            last[j] = last[i]
+            size[j] += size[i]
+        steps += 1
+    trail = Steps(
+        s_row[:steps], s_gone[:steps], s_joined[:steps], s_coefficient[:steps], s_ratio[:steps], s_up[:steps],
+        s_down[:steps], s_start[: steps + 1], np.array(members), np.array(member_ratios),
+    )  # fmt: skip
+    return root, ratio, high, low, done, trail
+
+
+@numba.njit(cache=True)
+def lift(p, upward, rows, multipliers, root, ratio, steps, row_start, row_cells, row_values):  # noqa: ANN001, ANN201
+    """Return z = e_p + M' pi over all cells from the multipliers on the relations left."""
+    n = len(root)
+    z, total = np.zeros(n), np.zeros(n)
+    z[p] = 1.0
+    for k in range(len(rows)):
+        if abs(multipliers[k]) > 1e-11:
+            for y in range(row_start[rows[k]], row_start[rows[k] + 1]):
+                z[row_cells[y]] += row_values[y] * multipliers[k]
+    for c in range(n):
+        if root[c] >= 0 and z[c] != 0.0:
+            total[root[c]] += ratio[c] * z[c]
+    for k in range(len(steps.row) - 1, -1, -1):
+        j, have, want = steps.joined[k], 0.0, 0.0
+        for q in range(steps.start[k], steps.start[k + 1]):
+            have += steps.member_ratio[q] * z[steps.member[q]]
+        if j >= 0 and (steps.tight_up[k] if (total[j] > 0) == upward else steps.tight_down[k]):
+            want = total[j] / steps.ratio[k]
+            total[j] = 0.0
+        total[steps.gone[k]] = want
+        factor = (want - have) / steps.coefficient[k]
+        if abs(factor) > 1e-12:
+            r = steps.row[k]
+            for y in range(row_start[r], row_start[r + 1]):
+                z[row_cells[y]] += row_values[y] * factor
+    return z
+
+
+@numba.njit(cache=True)
+def independent_rows(indptr, indices, data, columns):  # noqa: ANN001, ANN201
+    """Tell which rows are independent, by elimination modulo a prime, the shortest row first.
+
+    ``data`` are residues. A row that depends on others modulo the prime but not over the rationals is as good as
+    impossible: some minor would have to be a multiple of a prime that nobody chose with this matrix in mind.
+    """
+    prime = 2147483647
+    rows = len(indptr) - 1
+    pool = max(4 * len(indices), 1024)
+    column_of, value_of = np.empty(pool, np.int64), np.empty(pool, np.int64)
+    used = len(indices)
+    column_of[:used], value_of[:used] = indices, data
+    begin, length = indptr[:-1].copy(), indptr[1:] - indptr[:-1]
+    holders = [[np.int64(-1) for _ in range(0)] for _ in range(columns)]
+    many = np.zeros(columns, np.int64)
+    for r in range(rows):
+        for at in range(begin[r], begin[r] + length[r]):
+            holders[column_of[at]].append(r)
+            many[column_of[at]] += 1
+    buckets = [[np.int64(-1) for _ in range(0)] for _ in range(columns + 1)]
+    for r in range(rows - 1, -1, -1):
+        buckets[length[r]].append(r)
+    active, keep = np.ones(rows, np.bool_), np.zeros(rows, np.bool_)
+    place = np.full(columns, -1, np.int64)
+    size = 1
+    while size <= columns:
+        if len(buckets[size]) == 0:
+            size += 1
+            continue
+        r = buckets[size].pop()
+        if not active[r] or length[r] != size:
+            continue
+        active[r], keep[r] = False, True
+        best = begin[r]
+        for at in range(begin[r], begin[r] + size):
+            many[column_of[at]] -= 1
+            if many[column_of[at]] < many[column_of[best]]:
+                best = at
+        c, pivot = column_of[best], value_of[best]
+        inverse, base, power = 1, pivot, prime - 2
+        while power:
+            if power & 1:
+                inverse = inverse * base % prime
+            base = base * base % prime
+            power >>= 1
+        width = size
+        for s in holders[c]:
+            if not active[s]:
+                continue
+            factor = 0
+            for at in range(begin[s], begin[s] + length[s]):
+                if column_of[at] == c:
+                    factor = value_of[at] * inverse % prime
+            if factor == 0:
+                continue
+            if used + length[s] + width > len(column_of):
+                more = 2 * (used + length[s] + width)
+                wider, other = np.empty(more, np.int64), np.empty(more, np.int64)
+                wider[:used], other[:used] = column_of[:used], value_of[:used]
+                column_of, value_of = wider, other
+            fresh = used
+            for at in range(begin[s], begin[s] + length[s]):
+                column_of[used], value_of[used] = column_of[at], value_of[at]
+                place[column_of[at]] = used
+                used += 1
+            for at in range(begin[r], begin[r] + width):
+                j, term = column_of[at], factor * value_of[at] % prime
+                if place[j] >= 0:
+                    value_of[place[j]] = (value_of[place[j]] - term) % prime
+                else:
+                    column_of[used], value_of[used] = j, (prime - term) % prime
+                    used += 1
+                    many[j] += 1
+                    holders[j].append(s)
+            end = fresh
+            for at in range(fresh, used):
+                j = column_of[at]
+                place[j] = -1
+                if value_of[at] != 0:
+                    column_of[end], value_of[end] = j, value_of[at]
+                    end += 1
+                else:
+                    many[j] -= 1
+            used = end
+            begin[s], length[s] = fresh, used - fresh
+            if length[s] == 0:
+                active[s] = False
+            else:
+                buckets[length[s]].append(s)
+                size = min(size, length[s])
+    return keep

@@ -1,0 +1,255 @@
+"""The exact oracle: which targets does a pattern not serve, and a cut over all cells for each of them.
+
+Pooled programs serve most targets at once. What they leave is probed one by one in the hidden system, warm from one to
+the next, and the duals are lifted to cuts that every safe pattern satisfies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from cellguard import solver
+from cellguard.moves.pool import pooled_moves
+from cellguard.moves.scale import decades
+from cellguard.protect.suppress.cuts import Cut
+from cellguard.protect.suppress.hidden import HiddenSystem
+from cellguard.protect.suppress.propagation import Propagation
+from cellguard.protect.suppress.propagation_kernel import DOWN, UP, WIDTH
+from cellguard.protect.suppress.system import System
+from cellguard.solver.program import Program, Status
+from cellguard.types import BoolArray, FloatArray, LongArray, Positions, Run
+
+_FAR = 1e6
+_ENOUGH = 1.0 - 1e-7
+_POWERS = 20  # needs within a factor of 2 ** 20 share a session
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What the oracle saw: ``open`` targets that are not known to be served, and the ``cuts`` that say why."""
+
+    open: LongArray
+    cuts: list[Cut]
+
+
+class Served:
+    """How far each cell was seen to move, up and down, and which targets that serves."""
+
+    def __init__(self, propagation: Propagation) -> None:
+        self._system = propagation.system
+        self._goals = propagation.goals
+        self.up, self.down = np.zeros(propagation.system.n), np.zeros(propagation.system.n)
+        self.said = np.zeros(len(propagation.goals.cell), bool)
+
+    def credit(self, moves: FloatArray) -> None:
+        """Note a move within the bounds."""
+        self.up, self.down = np.maximum(self.up, moves), np.maximum(self.down, -moves)
+
+    def credit_both(self, moves: FloatArray) -> None:
+        """Note a move and its reverse, as far as each is within the bounds."""
+        for ahead in (moves, -moves):
+            high, low = self._system.up * (1 + 1e-9) + 1e-6, self._system.down * (1 + 1e-9) + 1e-6
+            if (ahead <= high).all() and (-ahead <= low).all():
+                self.credit(ahead)
+
+    def mask(self) -> BoolArray:
+        """Tell which targets are served. A width counts what one move gives, so that whole moves can prove it too."""
+        cell, kind, need = self._goals.cell, self._goals.kind, self._goals.need
+        up, down = self.up[cell], self.down[cell]
+        reached = np.where(kind == UP, up, np.where(kind == DOWN, down, np.maximum(up, down)))
+        return np.asarray((reached >= need * _ENOUGH) | self.said, bool)
+
+    def has(self, target: int) -> bool:
+        """Tell whether one target is served."""
+        cell, kind = self._goals.cell[target], self._goals.kind[target]
+        up, down = self.up[cell], self.down[cell]
+        reached = up if kind == UP else down if kind == DOWN else max(up, down)
+        return bool(self.said[target] or reached >= self._goals.need[target] * _ENOUGH)
+
+
+class Oracle:
+    """Looks at patterns of one system; ``work`` counts simplex iterations times the rows of their programs."""
+
+    def __init__(self, propagation: Propagation) -> None:
+        self.propagation = propagation
+        self.system: System = propagation.system
+        self.work = 0.0
+
+    def unproven(self, hidden: BoolArray, run: Run, *, among: LongArray | None = None, patience: int = 2) -> LongArray:
+        """Return the targets that pooled moves do not serve; single programs might still serve them.
+
+        Hiding more never takes a witness away, so after that only those open before need be looked at: ``among``.
+        """
+        served = Served(self.propagation)
+        if among is not None:
+            served.said[:] = True
+            served.said[among] = False
+        classes = HiddenSystem(self.system, self.propagation.graph, hidden)
+        return np.flatnonzero(~self._pooled(classes, served, run, patience))
+
+    def _pooled(self, classes: HiddenSystem, served: Served, run: Run, patience: int) -> BoolArray:
+        rng = np.random.default_rng(1)
+        both = np.minimum(classes.up, classes.down)
+        for up, down in ((both, both), (classes.up, classes.down)):
+            idle = 0
+            while idle < patience:
+                run.check()
+                before = int((~served.mask()).sum())
+                columns, amounts = self._wanted(classes, served, up, down, rng)
+                self.work += float(classes.matrix.shape[0]) * len(columns)
+                for group in decades(np.abs(amounts)):
+                    moves = pooled_moves(classes.matrix, down, up, columns[group], amounts[group], run=run)
+                    if moves is not None:
+                        served.credit_both(classes.expand(moves))
+                left = int((~served.mask()).sum())
+                if not len(columns) or not left:
+                    break
+                run.tell(f"{left:,} needs left to prove")
+                idle = idle + 1 if left > 0.95 * before else 0
+        return served.mask()
+
+    def _wanted(
+        self, classes: HiddenSystem, served: Served, up: FloatArray, down: FloatArray, rng: np.random.Generator
+    ) -> tuple[Positions, FloatArray]:
+        """Return a class for each that has open targets, and an amount: the largest need in a direction by chance."""
+        goals = self.propagation.goals
+        open_ = np.flatnonzero(~served.mask() & (classes.place[goals.cell] >= 0))
+        column, kind = classes.place[goals.cell[open_]], goals.kind[open_]
+        amount = goals.need[open_] / classes.ratio[goals.cell[open_]] * np.where(kind == DOWN, -1.0, 1.0)
+        column = np.concatenate([column, column[kind == WIDTH]])
+        amount = np.concatenate([amount, -amount[kind == WIDTH]])
+        fits = np.abs(amount) <= np.where(amount > 0, up[column], down[column]) * (1 + 1e-9)
+        column, amount = column[fits], amount[fits]
+        toss = rng.random(len(classes.roots)) < 0.5
+        # The direction that the toss wants comes first, then the largest amount.
+        order = np.lexsort((-np.abs(amount), (amount > 0) != toss[column], column))
+        first = np.r_[True, column[order][1:] != column[order][:-1]] if len(order) else np.zeros(0, bool)
+        return column[order][first], amount[order][first]
+
+    def look(self, hidden: BoolArray, targets: LongArray, run: Run, *, allowed: float = np.inf) -> Look:
+        """Probe these targets: return those not served, and violated cuts for them.
+
+        Those that are not looked at any more, because the work allowed is used up, count as not served.
+        """
+        end = self.work + allowed
+        goals, classes = self.propagation.goals, HiddenSystem(self.system, self.propagation.graph, hidden)
+        served = Served(self.propagation)
+        served.said[:] = True
+        served.said[targets] = False
+        probers: dict[tuple[int, int], _Prober] = {}
+        cuts: dict[tuple[bytes, bytes], Cut] = {}
+        for number, target in enumerate(targets[np.lexsort((goals.cell[targets], goals.kind[targets]))].tolist()):
+            run.check()
+            if served.has(target):
+                continue
+            if self.work > end:
+                break
+            weights = self._weigh(classes, target, probers, served, run)
+            if weights is None:
+                served.said[target] = True
+                continue
+            cut = self._cut(weights)
+            if cut is not None:
+                cuts[cut.key()] = cut
+            if number % 50 == 0:
+                run.tell(f"{len(targets) - number:,} needs to look at")
+        return Look(np.flatnonzero(~served.mask()), list(cuts.values()))
+
+    def _weigh(
+        self, classes: HiddenSystem, target: int, probers: dict[tuple[int, int], _Prober], served: Served, run: Run
+    ) -> FloatArray | None:
+        """Return what each cell could add to a target, as shares of its need, or None if it is served."""
+        goals = self.propagation.goals
+        cell, kind, need = int(goals.cell[target]), int(goals.kind[target]), float(goals.need[target])
+        reached, shares = 0.0, np.zeros(self.system.n)
+        for upward in (True, False) if kind == WIDTH else (kind == UP,):
+            if classes.place[cell] < 0:
+                z, reach = classes.lift(cell, upward, np.zeros(0, np.intp), np.zeros(0)), 0.0
+            else:
+                prober = self._prober(classes, cell, need, probers, run)
+                moves, reach, rows, multipliers = prober.probe(cell, upward, need)
+                self.work += float(prober.iterations) * len(prober.rows)
+                if moves is not None:
+                    served.credit(moves)
+                z = classes.lift(cell, upward, rows, multipliers)
+            reached += reach / need
+            if reached >= _ENOUGH:
+                return None
+            shares += self._shares(cell, upward, need, z, reach)
+        return shares
+
+    def _prober(
+        self, classes: HiddenSystem, cell: int, need: float, probers: dict[tuple[int, int], _Prober], run: Run
+    ) -> _Prober:
+        power = _POWERS * round(np.log2(need) / _POWERS)
+        key = int(classes.label[classes.place[cell]]), power
+        if key not in probers:
+            probers[key] = _Prober(classes, key[0], 2.0**power, run)
+        return probers[key]
+
+    def _shares(self, cell: int, upward: bool, need: float, z: FloatArray, reach: float) -> FloatArray:
+        """Return |q| room / need from d_cell = q d; the cell's own room where it cancels out."""
+        own = 1.0 - z[cell]
+        if abs(own) < 1e-6:
+            return np.full(self.system.n, 1.0)
+        q = (z if upward else -z) / own
+        q[np.abs(q) < 1e-9] = 0.0
+        q[cell] = 0.0
+        room = np.where(q > 0, self.system.up, self.system.down)
+        return np.multiply(np.abs(q), room, out=np.zeros(len(q)), where=(q != 0) & (room > 0)) / need
+
+    def _cut(self, shares: FloatArray) -> Cut | None:
+        """Return the cut, or None if cells that are hidden anyway satisfy it (then numbers were not exact enough)."""
+        system = self.system
+        shares = np.minimum(shares, 1.0)
+        right = 1.0 - shares[system.hidden].sum()
+        cells = np.flatnonzero((shares > 1e-7) & ~system.hidden & ~system.never)
+        return None if right <= 1e-6 else Cut(cells, np.minimum(shares[cells] / right, 1.0))
+
+
+class _Prober:
+    """The attacker's programs of one component at one scale, each warm from the last."""
+
+    def __init__(self, classes: HiddenSystem, label: int, scale: float, run: Run) -> None:
+        self.classes = classes
+        self.scale = scale
+        self.columns = np.flatnonzero(classes.label == label)
+        part = sp.csr_array(classes.matrix[:, self.columns])
+        self.rows = np.flatnonzero(np.diff(part.indptr))
+        part = sp.csr_array(part[self.rows])
+        self.up = np.minimum(classes.up[self.columns] / scale, _FAR)
+        self.down = np.minimum(classes.down[self.columns] / scale, _FAR)
+        zero = np.zeros(part.shape[0])
+        self.session = solver.open(
+            Program(part, zero, zero, -self.down, self.up, np.zeros(len(self.columns))), primal=True, run=run
+        )
+        self.iterations = 0
+        self._at = {int(c): i for i, c in enumerate(self.columns)}
+
+    def probe(self, cell: int, upward: bool, need: float) -> tuple[FloatArray | None, float, Positions, FloatArray]:
+        """Return the moves of all cells, how far the cell goes up to its need, and multipliers on relations left."""
+        classes = self.classes
+        at, ratio = self._at[int(classes.place[cell])], float(classes.ratio[cell])
+        want = (need if upward else -need) / ratio / self.scale
+        sign = np.sign(want)
+        one = np.array([at])
+        lower, upper = -self.down[at], self.up[at]
+        self.session.set_bounds(
+            one,
+            np.array([max(lower, want) if sign < 0 else lower]),
+            np.array([min(upper, want) if sign > 0 else upper]),
+        )
+        self.session.set_cost(one, np.array([-sign]))
+        solution = self.session.solve()
+        self.iterations = self.session.iterations
+        self.session.set_bounds(one, np.array([lower]), np.array([upper]))
+        self.session.set_cost(one, np.zeros(1))
+        if solution.status is not Status.optimal:
+            return None, 0.0, self.rows[:0], np.zeros(0)
+        full = np.zeros(len(classes.roots))
+        full[self.columns] = solution.x * self.scale
+        reach = abs(float(solution.x[at]) * self.scale * ratio)
+        return classes.expand(full), reach, self.rows, solution.duals * sign * ratio

@@ -1,0 +1,498 @@
+"""Propagation: how far can every cell move, at most, when these cells are hidden? Compiled, and kept up to date.
+
+A cell is two nodes, 2 c for moving up and 2 c + 1 for moving down. In units of one size of need, ``reach`` of a node is
+
+    the least of  x times the cell's room, cut off at 1                       (a leaf: the cell itself)
+             and  the sum of the reaches of the other cells of a relation     (they must make up for it),
+
+the shortest derivation in a hypergraph: Knuth's generalisation of Dijkstra (1977) finds all of them in O(nnz log n).
+``via`` is the relation of the last step, or -1 for a leaf. Following a derivation back with exact coefficients adds up
+relations to  d_p = sum q_c d_c , which every move satisfies; so the sum of |q_c| room_c x_c must reach p's need: a cut.
+Publishing a cell lowers reaches (Dijkstra from there); hiding one raises them (forget what was derived through it,
+look at that again, Dijkstra). Changes are logged, so that a trial can be undone. Work is counted in terms looked at.
+"""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import heapq
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from cellguard.types import BoolArray, FloatArray, IntArray, LongArray
+
+STEP = 1e-6  # every step costs a hair, so that derivations are short and never run in circles
+TINY = 1e-9
+SERVED = 1.0 - 1e-6
+DEPTH = 400  # relations that one derivation may add up
+
+# what ``Scratch.counts`` holds
+STAMP, LOGGED, LOST, WORK, SEED, FLIPPED = 0, 1, 2, 3, 4, 5
+
+# the kinds of targets
+UP, DOWN, WIDTH = 0, 1, 2
+
+
+class Graph(NamedTuple):
+    """The relations by row and by cell, and the room of each cell upward and downward."""
+
+    row_start: LongArray
+    row_cells: LongArray
+    row_values: FloatArray
+    cell_start: LongArray
+    cell_rows: LongArray
+    cell_values: FloatArray
+    up: FloatArray
+    down: FloatArray
+
+
+class Goals(NamedTuple):
+    """Targets, their scale (a size of need that several share), and where to find them from nodes and cells."""
+
+    cell: LongArray
+    kind: LongArray
+    need: FloatArray
+    scale: LongArray
+    size: FloatArray  # of each scale
+    of_node: LongArray  # the target up or down of each node, or -1
+    of_cell: LongArray  # the target of width of each cell, or -1
+
+
+class Watched(NamedTuple):
+    """Cuts that propagation does not see, by cut and by cell, and the left side of each at the pattern."""
+
+    cut_start: LongArray
+    cut_cells: LongArray
+    cut_weights: FloatArray
+    cell_start: LongArray
+    cell_cuts: LongArray
+    cell_weights: FloatArray
+    left: FloatArray
+
+
+class Pattern(NamedTuple):
+    """What is hidden, with reach and via of every node at every scale."""
+
+    hidden: BoolArray
+    barred: BoolArray  # must not be hidden
+    base: BoolArray  # hidden anyway
+    cost: FloatArray
+    reach: FloatArray
+    via: IntArray
+
+
+class Scratch(NamedTuple):
+    """Room to work in: sums and shares by cell, stamps that say whose they are, the log, and counts."""
+
+    sum: FloatArray
+    share: FloatArray
+    touched: LongArray
+    cell_stamp: LongArray
+    row_stamp: LongArray
+    log_node: LongArray
+    log_reach: FloatArray
+    log_via: IntArray
+    flips: LongArray
+    counts: LongArray
+
+
+@numba.njit(cache=True)
+def _leaf(node, size, x, price, graph):  # noqa: ANN001, ANN202
+    c = node // 2
+    room = graph.up[c] if node % 2 == 0 else graph.down[c]
+    return min(x + price, 1.0) * min(room / size, 1.0) + STEP
+
+
+@numba.njit(cache=True)
+def propagate(size, x, price, graph, reach, via, counts):  # noqa: ANN001, ANN201
+    """Fill reach and via of all nodes for needs of one size, at x between 0 and 1; ``price`` is a little a leaf."""
+    n, rows = len(x), len(graph.row_start) - 1
+    known = np.zeros(2 * rows, np.int64)
+    total = np.zeros(2 * rows)
+    done = np.zeros(2 * n, np.bool_)
+    heap = [(0.0, np.int64(-1))]
+    for v in range(2 * n):
+        reach[v] = _leaf(v, size, x[v // 2], price, graph)
+        via[v] = -1
+        if reach[v] < 1.0:
+            heap.append((reach[v], np.int64(v)))
+    heapq.heapify(heap)
+    while len(heap):
+        w, v = heapq.heappop(heap)
+        if v < 0 or done[v] or w > reach[v]:
+            continue
+        done[v] = True
+        i = v // 2
+        for z in range(graph.cell_start[i], graph.cell_start[i + 1]):
+            r = graph.cell_rows[z]
+            side = v % 2 if graph.cell_values[z] > 0 else 1 - v % 2
+            q = 2 * r + side
+            known[q] += 1
+            total[q] += abs(graph.cell_values[z]) * w
+            begin, end = graph.row_start[r], graph.row_start[r + 1]
+            if known[q] < end - begin - 1 or total[q] >= 2.0:
+                continue
+            counts[WORK] += end - begin
+            for y in range(begin, end):
+                own = 2 * graph.row_cells[y] + (side if graph.row_values[y] > 0 else 1 - side)
+                if known[q] == end - begin - 1 and done[own]:
+                    continue
+                head = own ^ 1
+                if done[head]:
+                    continue
+                size_y = abs(graph.row_values[y])
+                others = total[q] - (size_y * reach[own] if known[q] == end - begin else 0.0)
+                candidate = others / size_y + STEP
+                if candidate < reach[head] and candidate < 1.0:
+                    reach[head] = candidate
+                    via[head] = r
+                    heapq.heappush(heap, (candidate, np.int64(head)))
+
+
+@numba.njit(cache=True)
+def _derive(node, reach, via, graph, scratch):  # noqa: ANN001, ANN202
+    """Add up the relations of a node's derivation; return how many cells are touched. Sums are in ``scratch.sum``.
+
+    Cells are resolved in falling order of reach, so that all that a cell owes is known when its turn comes.
+    """
+    counts = scratch.counts
+    counts[STAMP] += 1
+    stamp = counts[STAMP]
+    p, way = node // 2, node % 2
+    touched, steps = 0, 0
+    heap = [(-2.0, np.int64(node))]
+    while len(heap) and steps < DEPTH:
+        _, v = heapq.heappop(heap)
+        j, r = v // 2, via[v]
+        if r < 0 or scratch.row_stamp[r] == stamp:
+            continue
+        if steps > 0:
+            if j == p or abs(scratch.sum[j]) < TINY:
+                continue
+            if (1 - way if scratch.sum[j] > 0 else way) != v % 2:
+                continue  # the sum changed its sign since
+        coefficient = 1.0
+        begin, end = graph.row_start[r], graph.row_start[r + 1]
+        for y in range(begin, end):
+            if graph.row_cells[y] == j:
+                coefficient = graph.row_values[y]
+        factor = 1.0 / coefficient if steps == 0 else -scratch.sum[j] / coefficient
+        scratch.row_stamp[r] = stamp
+        steps += 1
+        counts[WORK] += end - begin
+        for y in range(begin, end):
+            c = graph.row_cells[y]
+            if scratch.cell_stamp[c] != stamp:
+                scratch.cell_stamp[c] = stamp
+                scratch.sum[c] = 0.0
+                scratch.touched[touched] = c
+                touched += 1
+            scratch.sum[c] += graph.row_values[y] * factor
+            if c != p and abs(scratch.sum[c]) > TINY:
+                other = 2 * c + (1 - way if scratch.sum[c] > 0 else way)
+                if via[other] >= 0:
+                    heapq.heappush(heap, (-reach[other], np.int64(other)))
+    return touched
+
+
+@numba.njit(cache=True)
+def _add_shares(p, way, need, touched, graph, scratch, cells, shares, many):  # noqa: ANN001, ANN202
+    """Append what each touched cell can add to p's move that way, as a share of the need; False if p cancels out."""
+    own = scratch.sum[p]
+    if abs(own) < 1e-6:
+        return -1
+    for k in range(touched):
+        c = scratch.touched[k]
+        if c == p or abs(scratch.sum[c]) < TINY:
+            continue
+        q = -scratch.sum[c] / own if way == 0 else scratch.sum[c] / own
+        room = graph.up[c] if q > 0 else graph.down[c]
+        if room > 0:
+            cells[many] = c
+            shares[many] = min(abs(q) * room / need, 1.0)
+            many += 1
+    return many
+
+
+@numba.njit(cache=True)
+def cut_of(target, goals, reach, via, graph, scratch):  # noqa: ANN001, ANN201
+    """Return the cells of a target's cut, their shares of the need, and the share that no other cell must make up for.
+
+    No cells and a share of 1 mean that its derivation says nothing.
+    """
+    p, kind, need = goals.cell[target], goals.kind[target], goals.need[target]
+    nothing = np.empty(0, np.int64), np.empty(0), 1.0
+    if kind != WIDTH:
+        node = 2 * p + kind
+        if via[node] < 0 or reach[node] >= 1.0:
+            return nothing
+        touched = _derive(node, reach, via, graph, scratch)
+        cells, shares = np.empty(touched, np.int64), np.empty(touched)
+        many = _add_shares(p, kind, need, touched, graph, scratch, cells, shares, 0)
+        if many < 0:
+            return nothing
+        return cells[:many], shares[:many], 0.0
+    # The width is what the cell can move up and down together: add the cuts of both directions.
+    if reach[2 * p] + reach[2 * p + 1] >= 1.0 + 4 * STEP:
+        return nothing
+    given = 0.0
+    scratch.counts[STAMP] += 1
+    cells, shares, many = np.empty(0, np.int64), np.empty(0), 0
+    for way in range(2):
+        node = 2 * p + way
+        if via[node] < 0:
+            given += min((graph.up[p] if way == 0 else graph.down[p]) / need, 1.0)
+            continue
+        touched = _derive(node, reach, via, graph, scratch)
+        more_cells, more_shares = np.empty(touched, np.int64), np.empty(touched)
+        added = _add_shares(p, way, need, touched, graph, scratch, more_cells, more_shares, 0)
+        if added < 0:
+            return nothing
+        if many == 0:
+            cells, shares, many = more_cells, more_shares, added
+            continue
+        scratch.counts[STAMP] += 1
+        stamp = scratch.counts[STAMP]
+        for k in range(many):
+            scratch.cell_stamp[cells[k]] = stamp
+            scratch.touched[cells[k]] = k
+        both_cells, both_shares = np.empty(many + added, np.int64), np.empty(many + added)
+        both_cells[:many], both_shares[:many] = cells[:many], shares[:many]
+        for k in range(added):
+            c = more_cells[k]
+            if scratch.cell_stamp[c] == stamp:
+                at = scratch.touched[c]
+                both_shares[at] = min(both_shares[at] + more_shares[k], 1.0)
+            else:
+                both_cells[many], both_shares[many] = c, more_shares[k]
+                many += 1
+        cells, shares = both_cells, both_shares
+    return cells[:many], shares[:many], given
+
+
+@numba.njit(cache=True)
+def cuts_of(targets, x, least, goals, reach, via, graph, barred, base, scratch):  # noqa: ANN001, ANN201
+    """Return the violated cuts of some targets, flat: start, cells, weights; cells hidden anyway are on the right."""
+    start = [0]
+    all_cells = [np.int64(0) for _ in range(0)]
+    all_weights = [0.0 for _ in range(0)]
+    for target in targets:
+        cells, shares, given = cut_of(target, goals, reach, via, graph, scratch)
+        right = 1.0 - given
+        for k in range(len(cells)):
+            if base[cells[k]]:
+                right -= shares[k]
+        if right <= 1e-6:
+            continue
+        left = 0.0
+        begin = len(all_cells)
+        for k in range(len(cells)):
+            c = cells[k]
+            if base[c] or barred[c] or shares[k] < 1e-7:
+                continue
+            weight = min(shares[k] / right, 1.0)
+            left += weight * x[c]
+            all_cells.append(c)
+            all_weights.append(weight)
+        if left < 1.0 - least:
+            start.append(len(all_cells))
+        else:
+            while len(all_cells) > begin:
+                all_cells.pop()
+                all_weights.pop()
+    return np.array(start), np.array(all_cells), np.array(all_weights)
+
+
+@numba.njit(cache=True)
+def is_served(target, goals, pattern, graph, scratch):  # noqa: ANN001, ANN201
+    """Tell whether the target's derivation leaves it what it needs; what it does not see may still refute it."""
+    n = len(pattern.hidden)
+    at = goals.scale[target] * 2 * n
+    reach, via = pattern.reach[at : at + 2 * n], pattern.via[at : at + 2 * n]
+    cells, shares, left = cut_of(target, goals, reach, via, graph, scratch)
+    for k in range(len(cells)):
+        if pattern.hidden[cells[k]]:
+            left += shares[k]
+    return left >= SERVED
+
+
+@numba.njit(cache=True)
+def _log(v, reach, via, shift, scratch):  # noqa: ANN001, ANN202
+    counts = scratch.counts
+    k = counts[LOGGED]
+    if k >= len(scratch.log_node):
+        counts[LOST] = 1
+        return
+    scratch.log_node[k], scratch.log_reach[k], scratch.log_via[k] = shift + v, reach[v], via[v]
+    counts[LOGGED] += 1
+
+
+@numba.njit(cache=True)
+def _update(shift, size, changed, price, pattern, graph, scratch):  # noqa: ANN001, ANN202
+    """Bring reach and via of one scale up to date after some cells changed."""
+    n = len(pattern.hidden)
+    reach, via = pattern.reach[shift : shift + 2 * n], pattern.via[shift : shift + 2 * n]
+    counts = scratch.counts
+    bad = [np.int64(0) for _ in range(0)]
+    heap = [(0.0, np.int64(-1))]
+    for c in changed:
+        for v in range(2 * c, 2 * c + 2):
+            leaf = _leaf(v, size, 1.0 if pattern.hidden[c] else 0.0, price, graph)
+            if leaf > reach[v] and via[v] == -1:
+                _log(v, reach, via, shift, scratch)
+                via[v] = -2
+                bad.append(v)
+            elif leaf < reach[v]:
+                _log(v, reach, via, shift, scratch)
+                reach[v], via[v] = leaf, -1
+                heapq.heappush(heap, (leaf, np.int64(v)))
+    k = 0
+    while k < len(bad):
+        v = bad[k]
+        k += 1
+        i = v // 2
+        for z in range(graph.cell_start[i], graph.cell_start[i + 1]):
+            r = graph.cell_rows[z]
+            side = v % 2 if graph.cell_values[z] > 0 else 1 - v % 2
+            counts[WORK] += graph.row_start[r + 1] - graph.row_start[r]
+            for y in range(graph.row_start[r], graph.row_start[r + 1]):
+                j = graph.row_cells[y]
+                head = (2 * j + (side if graph.row_values[y] > 0 else 1 - side)) ^ 1
+                if j != i and via[head] == r:
+                    _log(head, reach, via, shift, scratch)
+                    via[head] = -2
+                    bad.append(head)
+    for v in bad:
+        reach[v], via[v] = _leaf(v, size, 1.0 if pattern.hidden[v // 2] else 0.0, price, graph), -1
+    for v in bad:
+        i = v // 2
+        for z in range(graph.cell_start[i], graph.cell_start[i + 1]):
+            r, own = graph.cell_rows[z], abs(graph.cell_values[z])
+            side = 1 - v % 2 if graph.cell_values[z] > 0 else v % 2
+            total = 0.0
+            for y in range(graph.row_start[r], graph.row_start[r + 1]):
+                j = graph.row_cells[y]
+                if j != i:
+                    total += abs(graph.row_values[y]) * reach[2 * j + (side if graph.row_values[y] > 0 else 1 - side)]
+                    if total > own:
+                        break
+            if total / own + STEP < reach[v]:
+                reach[v], via[v] = total / own + STEP, r
+        if reach[v] < 1.0:
+            heapq.heappush(heap, (reach[v], np.int64(v)))
+    while len(heap):
+        w, v = heapq.heappop(heap)
+        if v < 0 or w > reach[v]:
+            continue
+        i = v // 2
+        for z in range(graph.cell_start[i], graph.cell_start[i + 1]):
+            r = graph.cell_rows[z]
+            side = v % 2 if graph.cell_values[z] > 0 else 1 - v % 2
+            total, largest = 0.0, 0.0
+            begin, end = graph.row_start[r], graph.row_start[r + 1]
+            counts[WORK] += end - begin
+            for y in range(begin, end):
+                term = (
+                    abs(graph.row_values[y])
+                    * reach[2 * graph.row_cells[y] + (side if graph.row_values[y] > 0 else 1 - side)]
+                )
+                total += term
+                largest = max(largest, term)
+            if total - largest >= 1.0:
+                continue
+            for y in range(begin, end):
+                j = graph.row_cells[y]
+                own = 2 * j + (side if graph.row_values[y] > 0 else 1 - side)
+                size_y = abs(graph.row_values[y])
+                candidate = (total - size_y * reach[own]) / size_y + STEP
+                head = own ^ 1
+                if j != i and candidate < reach[head] - TINY and candidate < 1.0:
+                    _log(head, reach, via, shift, scratch)
+                    reach[head], via[head] = candidate, r
+                    heapq.heappush(heap, (candidate, np.int64(head)))
+
+
+@numba.njit(cache=True)
+def rebuild(price, goals, pattern, graph, scratch):  # noqa: ANN001, ANN201
+    """Propagate every scale from scratch."""
+    n = len(pattern.hidden)
+    x = pattern.hidden.astype(np.float64)
+    for b in range(len(goals.size)):
+        at = b * 2 * n
+        reach, via = pattern.reach[at : at + 2 * n], pattern.via[at : at + 2 * n]
+        propagate(goals.size[b], x, price, graph, reach, via, scratch.counts)
+    scratch.counts[LOGGED] = scratch.counts[LOST] = scratch.counts[FLIPPED] = 0
+
+
+@numba.njit(cache=True)
+def _flip(c, pattern, watched, scratch):  # noqa: ANN001, ANN202
+    """Hide or publish one cell; return the first watched cut that it breaks, or -1."""
+    hide = not pattern.hidden[c]
+    pattern.hidden[c] = hide
+    broken = -1
+    for k in range(watched.cell_start[c], watched.cell_start[c + 1]):
+        cut = watched.cell_cuts[k]
+        watched.left[cut] += watched.cell_weights[k] if hide else -watched.cell_weights[k]
+        if not hide and watched.left[cut] < SERVED:
+            broken = cut
+    return broken
+
+
+@numba.njit(cache=True)
+def begin(scratch):  # noqa: ANN001, ANN201
+    """Start a trial: what was changed before can no longer be undone."""
+    scratch.counts[LOGGED] = scratch.counts[FLIPPED] = scratch.counts[LOST] = 0
+
+
+@numba.njit(cache=True)
+def undo(to, flips, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
+    """Take back the changes of a trial down to a place in its logs; 0 and 0 take back all."""
+    counts = scratch.counts
+    for k in range(counts[FLIPPED] - 1, flips - 1, -1):
+        _flip(scratch.flips[k], pattern, watched, scratch)
+    counts[FLIPPED] = flips
+    if counts[LOST]:
+        rebuild(price, goals, pattern, graph, scratch)
+        counts[FLIPPED], counts[LOST] = flips, flips > 0
+        return
+    for k in range(counts[LOGGED] - 1, to - 1, -1):
+        pattern.reach[scratch.log_node[k]] = scratch.log_reach[k]
+        pattern.via[scratch.log_node[k]] = scratch.log_via[k]
+    counts[LOGGED] = to
+
+
+@numba.njit(cache=True)
+def change(cells, first_only, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
+    """Flip cells; return what is not served after that: targets, and numbers of targets + cut for watched cuts."""
+    n, counts = len(pattern.hidden), scratch.counts
+    open_ = [np.int64(0) for _ in range(0)]
+    for c in cells:
+        broken = _flip(c, pattern, watched, scratch)
+        scratch.flips[counts[FLIPPED]] = c
+        counts[FLIPPED] += 1
+        if broken >= 0:
+            open_.append(len(goals.cell) + broken)
+    if first_only and len(open_):
+        return open_
+    for b in range(len(goals.size)):
+        before = counts[LOGGED]
+        _update(b * 2 * n, goals.size[b], cells, price, pattern, graph, scratch)
+        for k in range(before, counts[LOGGED]):
+            v = scratch.log_node[k] - b * 2 * n
+            for target in (goals.of_node[v], goals.of_cell[v // 2]):
+                if target < 0 or goals.scale[target] != b:
+                    continue
+                if not is_served(target, goals, pattern, graph, scratch):
+                    open_.append(target)
+                    if first_only:
+                        return open_
+        if counts[LOST]:
+            # The log ran over: look at every target of this scale, and begin afresh.
+            for target in range(len(goals.cell)):
+                if goals.scale[target] == b and not is_served(target, goals, pattern, graph, scratch):
+                    open_.append(target)
+            if first_only and len(open_):
+                return open_
+    return open_

@@ -1,0 +1,221 @@
+"""The search for a cheap safe pattern: safe first, then better.
+
+1. Construct: hide cheap cells until propagation sees every target served, and publish what is needless.
+2. Prove: pooled programs; what they leave open is covered by joint flows. Now a safe pattern stands.
+3. Repair the constructed pattern by exact cuts instead, which hides less, and keep all cuts for good.
+4. Improve: exchange, insert and drop cells where propagation and all known cuts allow it; prove, repair, keep if
+   cheaper. The cuts of all steps, in one relaxed master, bound what any safe pattern costs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cellguard.errors import InternalError
+from cellguard.protect.suppress.cuts import Cut, Target
+from cellguard.protect.suppress.effort import SECOND, Effort
+from cellguard.protect.suppress.flows import joint_flows
+from cellguard.protect.suppress.oracle import Oracle, Served
+from cellguard.protect.suppress.policy import POLICY
+from cellguard.protect.suppress.propagation import Propagation
+from cellguard.protect.suppress.propagation_kernel import DOWN
+from cellguard.protect.suppress.repair import Repairer
+from cellguard.protect.suppress.state import State
+from cellguard.protect.suppress.system import System
+from cellguard.types import BoolArray, FloatArray, LongArray, Run
+
+
+class Unprotectable(Exception):
+    """No flow serves a target, whatever is hidden."""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(str(target.cell))
+        self.target = target
+
+
+class Search:
+    """The best safe pattern so far, the exact cuts so far, and the work spent."""
+
+    def __init__(self, system: System, effort: Effort, run: Run) -> None:
+        self.system = system
+        self.effort = effort
+        self.run = run
+        self.propagation = Propagation(system)
+        self.oracle = Oracle(self.propagation)
+        self.repairer = Repairer(system, run=run)
+        self.state = State(self.propagation, system.hidden)
+        self.cuts: list[Cut] = []
+        self.best: BoolArray | None = None
+        self.bound = 0.0
+        self.spent = 0.0  # on masters
+        self._open: LongArray = np.zeros(0, np.int64)
+        self.guide: FloatArray = system.cost + 1e-9
+        self._rng = np.random.default_rng(1)
+        self._history: list[tuple[float, float]] = []
+
+    def pattern(self) -> BoolArray:
+        """Return the best safe pattern; there is one once `keep` was called."""
+        if self.best is None:
+            raise InternalError("no safe pattern yet")
+        return self.best
+
+    def cost(self, hidden: BoolArray) -> float:
+        """Return the cost of a pattern's secondaries."""
+        return float(self.system.cost[hidden & ~self.system.hidden].sum())
+
+    @property
+    def work(self) -> float:
+        """The units of work spent so far."""
+        return self.spent + self.propagation.work + self.state.work + self.oracle.work
+
+    @property
+    def gap(self) -> float:
+        """How far the best pattern may be above the optimum, as a share of its cost."""
+        cost = self.cost(self.pattern())
+        return max(cost - self.bound, 0.0) / max(cost, 1e-9)
+
+    def keep(self, hidden: BoolArray) -> bool:
+        """Keep a safe pattern if it is the cheapest so far."""
+        better = self.best is None or self.cost(hidden) < self.cost(self.best) * (1 - 1e-12)
+        if better:
+            self.best = hidden.copy()
+        return better
+
+    def begin(self, start: BoolArray | None) -> None:
+        """Make the first safe pattern, from a given one if there is one; leave the constructed one in the state."""
+        self.run.tell("constructing a pattern")
+        self.state.move_to(self.system.hidden if start is None else start)
+        self.state.construct(self.guide, self.run)
+        self.state.clean()
+        open_ = self.oracle.unproven(self.state.hidden, self.run)
+        if len(open_):
+            open_ = self.repair(open_, POLICY.first_repair * max(1.0, len(self.propagation.goals.cell) / 10_000))
+        self.keep(self.flow(self.state.hidden, open_) if len(open_) else self.state.hidden)
+        self._open = open_
+
+    def resume(self) -> None:
+        """Go on with the constructed pattern where joint flows ended its repair by cuts."""
+        if len(self._open):
+            self._open = self.repair(self._open, POLICY.long_repair * self.effort.work(self.system.n))
+            hidden = self.state.hidden
+            self.keep(self.flow(hidden, self._open) if len(self._open) else hidden)
+            self.told("repaired")
+
+    def flow(self, hidden: BoolArray, open_: LongArray) -> BoolArray:
+        """Hide what flows for the open targets need: joint ones, then single ones for the last."""
+        goals = self.propagation.goals
+        for number in range(POLICY.flow_rounds):
+            before = len(open_)
+            among = self._around(hidden, goals.cell[open_], number + 2)
+            self.run.tell(f"{before:,} needs to repair")
+            hidden, flows = joint_flows(self.system, goals, hidden, open_, among, self._rng, run=self.run)
+            served = Served(self.propagation)
+            for flow in flows:
+                served.credit_both(flow)
+            open_ = open_[~served.mask()[open_]]
+            if not len(open_) or (len(open_) == before and among.all()):
+                break
+            self.run.check()
+        for target in open_.tolist():
+            self.run.check()
+            amount = -goals.need[target] if goals.kind[target] == DOWN else goals.need[target]
+            single = Target(int(goals.cell[target]), float(amount))
+            way = self.repairer.flow(single, hidden, self.guide)
+            if way is None:
+                raise Unprotectable(single)
+            hidden[way.cells] = True
+        return hidden
+
+    def _around(self, hidden: BoolArray, cells: LongArray, rounds: int) -> BoolArray:
+        """Mark all cells of a small set; of a large one those near some cells."""
+        if self.system.n <= POLICY.whole_flows:
+            return np.ones(self.system.n, bool)
+        near = np.zeros(self.system.n, bool)
+        for cell in np.unique(cells).tolist():
+            near[self.repairer.near(cell, rounds, hidden)] = True
+        return near
+
+    def repair(self, open_: LongArray, allowed: float, *, limit: float = np.inf) -> LongArray:
+        """Cover violated exact cuts until every target is served; return those left when the work is used up.
+
+        Gives up as well once the state costs more than the limit.
+        """
+        end = self.work + allowed
+        for _ in range(POLICY.repair_rounds):
+            look = self.oracle.look(self.state.hidden, open_, self.run, allowed=max(end - self.work, 0.0))
+            open_ = look.open
+            if not len(open_) or not look.cuts:
+                break
+            self.cuts += look.cuts
+            self.state.watch(look.cuts)
+            self.state.cover(self.state.unserved(), self.guide)
+            self.run.tell(f"{len(open_):,} needs to repair")
+            if self.work > end or self.state.cost >= limit:
+                break
+        return open_
+
+    def mend(self, hidden: BoolArray, allowed: float) -> None:
+        """Make a pattern safe by cuts and, once the work allowed is used up, by flows; keep it if it is cheaper."""
+        self.state.move_to(hidden)
+        open_ = self.oracle.unproven(self.state.hidden, self.run, patience=1)
+        if len(open_):
+            open_ = self.repair(open_, allowed)
+        self.keep(self.flow(self.state.hidden, open_) if len(open_) else self.state.hidden)
+
+    def try_state(self, allowed: float) -> bool:
+        """Prove the state's pattern, repairing it where needed; keep it if that worked and it is cheaper."""
+        open_ = self.oracle.unproven(self.state.hidden, self.run, patience=1)
+        if len(open_):
+            open_ = self.repair(open_, allowed, limit=self.cost(self.pattern()))
+        return not len(open_) and self.keep(self.state.hidden)
+
+    def told(self, step: str) -> None:
+        """Say how far the search is."""
+        cost = self.cost(self.pattern())
+        self.run.tell(f"{step}: cost {cost:,.6g}, at most {self.gap:.1%} above the optimum{self._rate(cost)}")
+
+    def _rate(self, cost: float) -> str:
+        """Return in words what the last work saved."""
+        self._history.append((self.work, cost))
+        if len(self._history) < 2:
+            return ""
+        (before, old), (now, new) = self._history[-2:]
+        return f", saving {(old - new) / max(old, 1e-9) / max((now - before) / SECOND, 1e-9):.2%} per second of work"
+
+    def is_stale(self, share: float, least: float) -> bool:
+        """Tell whether the last share of all work saved less than that part of the cost."""
+        past = [cost for work, cost in self._history if work <= self.work * (1 - share)]
+        return bool(past) and past[-1] - self.cost(self.pattern()) < least * past[-1]
+
+    def polish(self) -> None:
+        """Drop, exchange and insert cells in batches as long as that pays; every kept pattern is safe."""
+        budget, batch, system = self.effort.work(self.system.n), POLICY.batch, self.system
+        dropping, failures = True, 0
+        while self.gap > self.effort.gap and self.work < budget and failures < POLICY.patience:
+            self.run.check()
+            self.state.move_to(self.pattern())
+            changed = bool(dropping and self.state.clean(most=batch))
+            if not changed:
+                dropping = False
+                changed = self._exchange(POLICY.spread * batch) > 0
+            share = POLICY.trial * max(1.0, system.n / 10_000)
+            better = changed and self.try_state(min(share, budget - self.work))
+            failures = 0 if better else failures + 1
+            dropping = dropping or better
+            batch = int(min(batch * 1.5, system.n)) if better else max(batch // 2, POLICY.least_batch)
+            self.told("polishing")
+            if self.is_stale(self.effort.stale, POLICY.little):
+                break
+
+    def _exchange(self, many: int) -> float:
+        """Try to exchange some secondaries, the dear ones likelier, and to insert cells that the master likes."""
+        system, hidden = self.system, self.state.hidden
+        secondary = np.flatnonzero(hidden & ~system.hidden)
+        liked = np.flatnonzero((self.guide < 0.98 * system.cost) & ~hidden & ~system.never)
+        if not len(secondary):
+            return 0.0
+        weight = np.maximum(system.cost[secondary], 1e-9) ** 0.7
+        some = self._rng.choice(secondary, min(many, len(secondary)), replace=False, p=weight / weight.sum())
+        others = self._rng.choice(liked, min(many // 3, len(liked)), replace=False)
+        cells = self._rng.permutation(np.concatenate([some, others]))
+        return self.state.improve(cells, self.guide, sizes=POLICY.sizes, noise=POLICY.noise)
