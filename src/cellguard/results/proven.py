@@ -164,7 +164,13 @@ class Proven(Protected):
         if self.suppression is None:
             return {}
         chosen = self.suppression
-        return {"cost": chosen.cost, "lower_bound": chosen.bound, "gap": chosen.gap, "deterministic": chosen.finished}
+        return {
+            "cost": chosen.cost,
+            "lower_bound": chosen.bound,
+            "gap": chosen.gap,
+            "deterministic": chosen.finished,
+            "engine": chosen.engine,
+        }
 
     def _count(self, number: int) -> dict[str, Any]:
         status = self.audit.pattern.status(number)
