@@ -177,7 +177,7 @@ class _Basis:
         present = cells[np.isin(cells, own)]
         published, looked = kernel.publish(
             indptr, circuit[order].astype(np.int32), self.values[order], len(self.start) - 1, own < targets,
-            np.searchsorted(own, present), int(refresh * len(self.columns)),
+            np.searchsorted(own, present), int(min(refresh * len(self.columns), 2.0**62)),
         )  # fmt: skip
         looked = len(cells) if looked == len(present) else int(np.flatnonzero(cells == present[looked])[0])
         return np.union1d(own[published], absent), looked
