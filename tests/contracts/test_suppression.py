@@ -11,14 +11,14 @@ from cellguard.attack.audit import audit
 from cellguard.errors import NotProtected, Stopped
 from cellguard.moves.problem import grains_of, pose
 from cellguard.protect.suppress.effort import BEST, NORMAL, QUICK
+from cellguard.protect.suppress.engines import ENGINES as NAMED
 from cellguard.protect.suppress.suppress import suppress
-from cellguard.protect.suppress.witness import witness
 from cellguard.table.apriori import State
 from cellguard.types import Run
 
 from attack_oracle import FAR, ends_by_vertices
 
-ENGINES = [witness]
+ENGINES = list(NAMED.values())
 EFFORTS = [QUICK, NORMAL, BEST]
 
 

@@ -47,7 +47,24 @@ class Suppress(PatternMethod):
         costs = set_costs(assessment.tables, assessment.needs.primary, wanted)
         start = None if self.warm is None else _earlier(self.warm, assessment.tables)
         sums = None if known is None else known.sums
-        return suppress(assessment.needs, costs, start=start, known=sums, effort=self._effort(run), run=run)
+        return suppress(
+            assessment.needs,
+            costs,
+            engine=self._engine(),
+            start=start,
+            known=sums,
+            effort=self._effort(run),
+            run=run,
+        )
+
+    def _engine(self) -> str | None:
+        """Return the engine asked for, if any: the tables of a set are searched together, so they must agree."""
+        named = {spec.name: _options(spec.protect).engine for spec in self.job.tables}
+        asked = sorted({engine for engine in named.values() if engine is not None})
+        if len(asked) > 1:
+            who = ", ".join(f"{table}: {engine}" for table, engine in named.items() if engine is not None)
+            raise InputError(f"tables of a job are one linked set and share the engine; they ask for {who}")
+        return asked[0] if asked else None
 
     def _effort(self, run: Run) -> Effort:
         """Return the effort asked for: of the tables of a set, which are searched together, the greatest."""

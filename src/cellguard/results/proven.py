@@ -170,6 +170,7 @@ class Proven(Protected):
             "bound_rests_on": sorted(chosen.cuts),
             "gap": chosen.gap,
             "deterministic": chosen.finished,
+            "engine": chosen.engine,
         }
 
     def _count(self, number: int) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PlainValidator, WithJsonSchema
 
 from cellguard.protect.suppress.costs import COSTS, parse_cost
+from cellguard.protect.suppress.engines import ENGINES, engine_named
 from cellguard.spec.specs import ProtectSpec
 
 
@@ -15,6 +16,15 @@ def _checked_cost(data: object) -> object:
     return data
 
 
+def _checked_engine(data: object) -> object:
+    if data is not None:
+        engine_named(str(data))
+    return data
+
+
+EngineSpec = Annotated[
+    str | None, PlainValidator(_checked_engine), WithJsonSchema({"anyOf": [{"enum": list(ENGINES)}, {"type": "null"}]})
+]
 CostSpec = Annotated[
     str | dict[str, Any],
     PlainValidator(_checked_cost),
@@ -34,7 +44,9 @@ CostSpec = Annotated[
 class SuppressOptions(ProtectSpec):
     """How a table is suppressed. Tables of a job are one linked set, so they share the engine."""
 
-    engine: Literal["witness"] = "witness"
+    engine: EngineSpec = Field(
+        None, description="who chooses the cells: by default gauss for exact counts, else witness"
+    )
     cost: CostSpec = Field("value", description="what hiding a cell costs")
     effort: Literal["quick", "normal", "best"] = Field(
         "normal", description="how long to look for a cheaper pattern; of the tables of a job the greatest counts"

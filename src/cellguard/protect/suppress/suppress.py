@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol
 
 import numpy.typing as npt
 import scipy.sparse as sp
@@ -13,27 +12,21 @@ from cellguard.errors import NotProtected, Stopped
 from cellguard.protect.suppress.advice import advice
 from cellguard.protect.suppress.costs import Cost, costs_by
 from cellguard.protect.suppress.effort import NORMAL, Effort, effort_named
+from cellguard.protect.suppress.engines import ENGINES, Engine, engine_named, usual_engine
 from cellguard.protect.suppress.master import Impossible
-from cellguard.protect.suppress.system import System, build_system, manageable
-from cellguard.protect.suppress.witness import Solved, Unprotectable, mend, witness
+from cellguard.protect.suppress.system import build_system, manageable
+from cellguard.protect.suppress.witness import Unprotectable, mend
 from cellguard.protection import Requirements
 from cellguard.table.pattern import Pattern
 from cellguard.types import UNWATCHED, BoolArray, FloatArray, Run
-
-
-class Engine(Protocol):
-    """Chooses the cells to hide; every engine has this signature, and is judged by the same contract tests."""
-
-    def __call__(self, system: System, *, start: BoolArray | None, effort: Effort, run: Run) -> Solved:
-        """Return a pattern that should be safe, perhaps from one to start with; the audit proves it or not."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
 class Suppression:
     """The pattern, what its secondaries cost, and a bound on what any safe pattern costs.
 
-    ``costs`` is what hiding each distinct cell would cost. ``cuts`` are the kinds of cuts that the bound rests on.
+    ``costs`` is what hiding each distinct cell would cost. ``cuts`` are the kinds of cuts that the bound rests on,
+    ``engine`` is which one chose the pattern.
 
     >>> import cellguard as cg
     >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
@@ -47,6 +40,7 @@ class Suppression:
     costs: FloatArray
     finished: bool = True
     cuts: frozenset[str] = field(default_factory=frozenset)
+    engine: str = "witness"
 
     def __repr__(self) -> str:
         return f"<Suppression: {self.pattern!r}, gap {self.gap:.1%}>"
@@ -62,7 +56,7 @@ def suppress(
     needs: Requirements,
     cost: str | Cost | npt.ArrayLike = "value",
     *,
-    engine: Engine = witness,
+    engine: str | Engine | None = None,
     start: BoolArray | None = None,
     known: sp.csr_array | None = None,
     effort: Effort | str = NORMAL,
@@ -73,8 +67,9 @@ def suppress(
     ``cost`` is what hiding a cell costs: by name (``value``: its size, ``count``: its respondents, ``constant``,
     ``log``, ``distance``), as a function of a table and its unsafe cells, or as one number per distinct cell.
     ``start`` marks distinct cells to begin with, say the secondaries of an earlier run. ``known`` are sums of cells
-    that an attacker has from elsewhere, one row each. ``effort`` says how long to look for a
-    cheaper pattern: quick, normal or best.
+    that an attacker has from elsewhere, one row each. ``effort`` says how long to look for a cheaper pattern: quick,
+    normal or best. ``engine`` is one by name (``witness`` or ``gauss``) or a function like them; by default the set's
+    needs decide.
 
     Raises `NotProtected`, with advice, if no pattern can protect all unsafe cells, and `InputError` for a bad cost.
 
@@ -85,13 +80,15 @@ def suppress(
     >>> suppress(needs).pattern.secondary.tolist(), suppress(needs, "constant").cost
     ([False, False, False, True], 1.0)
     """
+    name = engine if isinstance(engine, str) else usual_engine(needs)
+    choose = engine_named(name) if engine is None or isinstance(engine, str) else engine
     costs = costs_by(needs.tables, needs.primary, cost)
-    chosen = effort_named(effort) if isinstance(effort, str) else effort
+    looked = effort_named(effort) if isinstance(effort, str) else effort
     thin = manageable(needs)
     first = replace(needs, world=needs.world.without_crossing()) if thin.world.is_thin else needs
     system = build_system(first, costs, known)
     try:
-        solved = engine(system, start=None if start is None else system.merge(start), effort=chosen, run=run)
+        solved = choose(system, start=None if start is None else system.merge(start), effort=looked, run=run)
         pattern = system.pattern(solved.hidden)
         if thin.world.is_thin:
             # The bound of the smaller world holds in the whole one too; its pattern may need some cells more.
@@ -100,7 +97,8 @@ def suppress(
     except Stopped as stop:
         raise Stopped(f"{stop}, and no safe pattern was found yet") from None
     except (Unprotectable, Impossible):
-        again = partial(engine, start=None, effort=chosen, run=run)
+        again = partial(choose, start=None, effort=looked, run=run)
         raise NotProtected(advice(system, costs, known, again, run=run)) from None
     paid = float(costs[pattern.secondary].sum())
-    return Suppression(pattern, paid, solved.bound, costs, solved.finished, solved.cuts)
+    said = name if choose is ENGINES.get(name) else getattr(choose, "__name__", "own")
+    return Suppression(pattern, paid, solved.bound, costs, solved.finished, solved.cuts, said)

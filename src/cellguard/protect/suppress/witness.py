@@ -13,7 +13,7 @@ from cellguard.protect.suppress.search import Search, Unprotectable
 from cellguard.protect.suppress.system import System
 from cellguard.types import BoolArray, Run
 
-__all__ = ["Solved", "Unprotectable", "mend", "witness"]
+__all__ = ["Solved", "Unprotectable", "mend", "refuse_fixed", "witness"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ def witness(system: System, *, start: BoolArray | None = None, effort: Effort = 
     If the search is stopped, by Ctrl-C, the clock or a failure, the best safe pattern so far is returned; without one
     the interruption goes on.
     """
-    _refuse_fixed(system)
+    refuse_fixed(system)
     search = Search(system, effort, run)
     closing: Closing | None = None
     finished = True
@@ -78,7 +78,7 @@ def mend(system: System, start: BoolArray, *, run: Run) -> BoolArray:
     return search.pattern()
 
 
-def _refuse_fixed(system: System) -> None:
+def refuse_fixed(system: System) -> None:
     """Refuse an unsafe cell that must not be hidden, because it equals a cell that is published or known to be 0."""
     for target in targets_of(system):
         if system.never[target.cell]:

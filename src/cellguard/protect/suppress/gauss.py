@@ -1,0 +1,212 @@
+"""The gauss engine: hide the cheapest cells with which no unsafe cell is determined by linear algebra.
+
+An attacker who knows no bounds can work out cell p exactly if no move d with M d = 0 that is 0 on the published cells
+has d_p != 0. Sweep the columns of M from left to right, unsafe cells first and the others by rising cost. A column that
+no pivot to its left explains is free: it closes a *circuit*, a move of that column and pivots to its left, the cheapest
+move there is. Once every unsafe cell lies on a circuit, the cells of these circuits protect all of them (the matroid
+form of Kruskal's algorithm). Then cells that are not needed are published again, the dearest first.
+
+The arithmetic is exact, modulo a prime. A move that is not 0 modulo the prime is not 0; that one that is not 0 vanishes
+modulo the prime is next to impossible, and costs a cell at most. Bounds and whole numbers it does not see: in 0 = x + x
+the x cannot move although algebra lets them. So the witness engine looks at the pattern, and repairs what is left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from cellguard.protect.suppress import gauss_kernel as kernel
+from cellguard.protect.suppress.effort import NORMAL, QUICK, Effort
+from cellguard.protect.suppress.policy import POLICY
+from cellguard.protect.suppress.search import Search
+from cellguard.protect.suppress.system import System
+from cellguard.protect.suppress.witness import Solved, refuse_fixed, witness
+from cellguard.protection import Requirements
+from cellguard.types import BoolArray, FloatArray, LongArray, Positions, Run
+
+_REFRESH = 50  # times the terms of the circuits that may be written before a fresh basis pays
+_FEW = 200  # needs that cuts repair with fewer cells than circuits would
+_SWEEPS = 12  # that look for circuits within the bounds; each leaves about half of what it tries
+
+
+def gauss(system: System, *, start: BoolArray | None = None, effort: Effort = NORMAL, run: Run) -> Solved:
+    """Return a safe pattern that starts from elimination; cells of ``start`` are taken before others.
+
+    Of a large set whose needs are all exact counts, elimination leaves little to do, and the pattern is only repaired.
+    Small sets and other needs the witness engine searches from there, as far as the effort allows.
+    """
+    refuse_fixed(system)
+    free = int((~system.hidden & ~system.never).sum())
+    pattern = eliminated(system, start, run=run)
+    if effort is QUICK or (effort is NORMAL and is_exact(system.needs) and free > POLICY.optimal_free):
+        search = Search(system, QUICK, run)
+        _repaired(search, pattern)
+        return Solved(search.pattern(), search.cost(search.pattern()), 0.0)
+    return witness(system, start=pattern, effort=effort, run=run)
+
+
+def is_exact(needs: Requirements) -> bool:
+    """Tell whether all needs are that a count is not told exactly: a width of 1, whichever way."""
+    more = (needs.lower > 0) | (needs.upper > 0) | (needs.sliding > 1)
+    return bool(not more.any() and needs.tables.is_count[needs.primary].all())
+
+
+def eliminated(system: System, start: BoolArray | None = None, *, run: Run, refresh: float = _REFRESH) -> BoolArray:
+    """Return the cells to hide so that no cell with a need is determined by linear algebra, as far as that can be.
+
+    ``refresh`` is how many times as many terms as a basis of circuits has are written before a fresh one is made.
+    """
+    run.tell("eliminating")
+    run.check()
+    ranking = _Ranking.of(system, start)
+    sparse = _in_order(system, ranking.order)
+    basis = _basis(sparse, ranking.targets)
+    hidden = np.unique(basis.columns)
+    left = hidden[hidden >= ranking.free][::-1]
+    while len(left):
+        run.tell(f"{len(left):,} hidden cells to look at")
+        run.check()
+        published, looked = basis.publish(left, ranking.targets, refresh)
+        hidden = np.setdiff1d(hidden, published, assume_unique=True)
+        left = left[looked:]
+        if len(left):
+            basis = _basis(sparse, ranking.targets, hidden)
+    chosen = system.hidden.copy()
+    chosen[ranking.order[hidden]] = True
+    return chosen
+
+
+def _repaired(search: Search, pattern: BoolArray) -> None:
+    """Serve what bounds and whole numbers leave open: by circuits of cells that go both ways, by cuts and by flows."""
+    state, oracle, run = search.state, search.oracle, search.run
+    state.move_to(pattern)
+    state.construct(search.guide, run)
+    open_ = oracle.unproven(state.hidden, run, patience=1)
+    crowded = len(open_) > _FEW
+    if crowded:
+        run.tell(f"{len(open_):,} needs to repair")
+        state.move_to(with_circuits(search.system, state.hidden, search.propagation.goals.cell[open_], run=run))
+        open_ = oracle.unproven(state.hidden, run, among=open_, patience=1)
+    if len(open_):
+        open_ = search.repair(open_, POLICY.first_repair)
+    search.keep(search.flow(state.hidden, open_) if len(open_) else state.hidden)
+    state.move_to(search.pattern())
+    # Where propagation left much open, it does not see what a cell is needed for either.
+    if not crowded and state.clean():
+        run.tell("publishing what is needless")
+        search.try_state(POLICY.first_repair)
+
+
+def with_circuits(system: System, hidden: BoolArray, cells: Positions, *, run: Run, sweeps: int = _SWEEPS) -> BoolArray:
+    """Return the pattern with circuits through as many of these cells as can be, each a whole move within the bounds.
+
+    All other cells of a circuit can go both ways, by 1 at least, so that only the cells themselves can be in each
+    other's way: whichever are, are tried again with fewer of them.
+    """
+    both = (np.minimum(system.up, system.down) >= 1) & ~system.never
+    left, size = np.unique(cells), len(cells)
+    rng = np.random.default_rng(1)
+    for _ in range(sweeps):
+        if not len(left):
+            break
+        run.check()
+        some = np.sort(rng.permutation(left)[:size])
+        ranking = _Ranking.among(system, hidden, both, some)
+        basis = _basis(_in_order(system, ranking.order), len(some))
+        used = basis.within(system.down[ranking.order], system.up[ranking.order])
+        hidden = hidden | np.isin(np.arange(system.n), ranking.order[used])
+        before = len(left)
+        left = np.setdiff1d(left, ranking.order[used])
+        if 2 * (before - len(left)) < len(some):
+            size = max(size // 2, 1)
+    return hidden
+
+
+@dataclass(frozen=True, eq=False)
+class _Ranking:
+    """The cells in the order of elimination: ``targets`` first; ``free`` is where cells begin that may be published."""
+
+    order: Positions
+    targets: int
+    free: int
+
+    @classmethod
+    def of(cls, system: System, start: BoolArray | None) -> _Ranking:
+        """Rank the cells that may move: with needs, hidden anyway, of an earlier pattern, others by rising cost.
+
+        Of cells that cost the same, those that can move both ways come first.
+        """
+        target = (system.need_up > 0) | (system.need_down > 0)
+        stuck = (system.never | ((system.up < 1) & (system.down < 1))) & ~system.hidden
+        group = np.where(target, 0, np.where(system.hidden, 1, 3))
+        if start is not None:
+            group = np.where((group == 3) & start, 2, group)
+        room = np.minimum(system.up, system.down)
+        order = np.lexsort((-np.minimum(room, 2), system.cost, group))
+        order = order[~stuck[order]]
+        return cls(order, int(target.sum()), int((group[order] < 2).sum()))
+
+    @classmethod
+    def among(cls, system: System, hidden: BoolArray, movable: BoolArray, targets: Positions) -> _Ranking:
+        """Rank some targets, then hidden cells and then others by rising cost; none that is not movable."""
+        group = np.where(hidden, 1, 2)
+        group[targets] = 0
+        order = np.lexsort((system.cost, group))
+        order = order[(movable | (group == 0))[order]]
+        return cls(order, len(targets), int((group[order] < 2).sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class _Basis:
+    """Circuits that cover the targets: in each, the ranked cells ``columns`` move by ``values``, modulo the prime."""
+
+    start: LongArray
+    columns: LongArray
+    values: LongArray
+
+    def publish(self, cells: Positions, targets: int, refresh: float) -> tuple[Positions, int]:
+        """Publish cells in this order while no target loses all its moves; return them, and how many were looked at."""
+        circuit = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+        own, place = np.unique(self.columns, return_inverse=True)
+        order = np.lexsort((circuit, place))
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=len(own)))]).astype(np.int64)
+        absent = np.setdiff1d(cells, own)
+        present = cells[np.isin(cells, own)]
+        published, looked = kernel.publish(
+            indptr, circuit[order].astype(np.int32), self.values[order], len(self.start) - 1, own < targets,
+            np.searchsorted(own, present), int(min(refresh * len(self.columns), 2.0**62)),
+        )  # fmt: skip
+        looked = len(cells) if looked == len(present) else int(np.flatnonzero(cells == present[looked])[0])
+        return np.union1d(own[published], absent), looked
+
+    def within(self, down: FloatArray, up: FloatArray) -> LongArray:
+        """Return the columns of the circuits that, forwards or backwards, are within these bounds."""
+        moves = np.where(self.values > kernel.PRIME // 2, self.values - kernel.PRIME, self.values)
+        circuit = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+        down, up, many = down[self.columns], up[self.columns], len(self.start) - 1
+        ahead = np.bincount(circuit, (moves > up) | (-moves > down), many) == 0
+        back = np.bincount(circuit, (-moves > up) | (moves > down), many) == 0
+        return self.columns[(ahead | back)[circuit]]
+
+
+def _in_order(system: System, order: Positions) -> sp.csr_array:
+    """Return the relations with their columns in this order, all other cells left out."""
+    sparse = sp.csr_array(sp.csc_array(system.matrix)[:, order])
+    sparse.sort_indices()
+    return sparse
+
+
+def _basis(sparse: sp.csr_array, targets: int, columns: Positions | None = None) -> _Basis:
+    """Return circuits that cover all targets that can be, among some columns in rising order, or all."""
+    part = sparse if columns is None else sp.csr_array(sp.csc_array(sparse)[:, columns])
+    part.sort_indices()
+    among = targets if columns is None else int(np.searchsorted(columns, targets))
+    pivot, cover, *rows = kernel.sweep(
+        part.indptr.astype(np.int64), part.indices.astype(np.int32), np.rint(part.data).astype(np.int64),
+        part.shape[1], among,
+    )  # fmt: skip
+    start, found, values = kernel.circuits(np.unique(cover[cover >= 0]), pivot, *rows)
+    return _Basis(start, found.astype(np.int64) if columns is None else columns[found], values)

@@ -1,0 +1,156 @@
+"""Elimination, judged by enumerating all whole tables that a reader of the released cells may think of."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cellguard as cg
+from cellguard.errors import InputError, NotProtected
+from cellguard.protect.suppress.effort import QUICK
+from cellguard.protect.suppress.engines import usual_engine
+from cellguard.protect.suppress.gauss import eliminated
+from cellguard.protect.suppress.suppress import suppress
+from cellguard.protect.suppress.system import build_system
+from cellguard.table.apriori import State
+from cellguard.types import UNWATCHED
+
+
+def counts(inner, zeros, **states):
+    """A frequency table with totals; with zeros known empty cells are not listed."""
+    full = inner
+    for axis in range(inner.ndim):
+        full = np.concatenate([full, full.sum(axis=axis, keepdims=True)], axis=axis)
+    codes = [[*(f"{name}{i}" for i in range(n)), "Total"] for name, n in zip("abc", inner.shape, strict=False)]
+    rows = [
+        (key, int(n))
+        for key, n in zip(itertools.product(*codes), full.ravel(), strict=True)
+        if n or zeros == "possible"
+    ]
+    data = {name: [key[i] for key, _ in rows] for i, name in enumerate("abc"[: inner.ndim])}
+    data["n"] = [n for _, n in rows]
+    table = cg.cells(
+        data, by=list("abc"[: inner.ndim]), value="n", count="n", about=cg.About(is_count=True, zeros=zeros)
+    )
+    state = table.apriori.state.copy()
+    for position, said in states.get("states", {}).items():
+        if said is not State.must_publish or table.value[position % len(table)] != 1:  # which is unsafe: an error
+            state[position % len(table)] = said
+    return replace(table, apriori=replace(table.apriori, state=state))
+
+
+def told_exactly(table, hidden, shape, most):
+    """Return the hidden cells that have one value in all whole tables that agree with what is released."""
+    worlds = np.array(list(itertools.product(range(most + 1), repeat=int(np.prod(shape)))), np.int16)
+    full = worlds.reshape(-1, *shape)
+    for axis in range(1, len(shape) + 1):
+        full = np.concatenate([full, full.sum(axis=axis, keepdims=True, dtype=np.int16)], axis=axis)
+    place = [
+        {c: int(c[1:]) if c != "Total" else n for c in d.codes} for d, n in zip(table.dimensions, shape, strict=True)
+    ]
+    spots = [
+        tuple(p[d.codes[c[i]]] for p, d, c in zip(place, table.dimensions, table.codes, strict=True))
+        for i in range(len(table))
+    ]
+    agree = np.ones(len(full), bool)
+    if table.zeros == "known":
+        for spot in set(itertools.product(*(range(n) for n in shape))) - set(spots):
+            agree &= full[(slice(None), *spot)] == 0
+    for i, spot in enumerate(spots):
+        column = full[(slice(None), *spot)]
+        agree &= (column >= (table.zeros == "known")) if hidden[i] else (column == table.value[i])
+    full = full[agree]
+    assert len(full)
+    return [i for i in np.flatnonzero(hidden) if len(np.unique(full[(slice(None), *spots[i])])) == 1]
+
+
+def judge(inner, zeros, engine, effort=QUICK, **states):
+    """Suppress under min_frequency 2 and return the primaries that a reader works out; None if none can be safe."""
+    table = counts(inner, zeros, **states)
+    findings = cg.assess(table, [cg.MinFrequency(2)])
+    needs = cg.require(findings)
+    if needs.unprotectable.any():
+        return None
+    try:
+        pattern = suppress(needs, engine=engine, effort=effort).pattern
+    except NotProtected:
+        return None
+    assert not (pattern.hidden & table.apriori.has(State.must_publish)).any()
+    told = told_exactly(table, pattern.hidden, inner.shape, 4)
+    return [i for i in told if needs.primary[i]]
+
+
+def draw(seed):
+    rng = np.random.default_rng(seed)
+    shape = [(2, 3), (3, 2), (2, 2), (2, 2, 2)][seed % 4] if seed % 20 == 3 else [(2, 3), (3, 2), (2, 2)][seed % 3]
+    return rng.integers(0, 4, shape), ["known", "possible"][int(rng.integers(2))]
+
+
+@pytest.mark.parametrize("engine", ["gauss", "witness"])
+@pytest.mark.parametrize("first", [0, 20, pytest.param(100, marks=pytest.mark.long)])
+def test_no_whole_table_tells_a_primary_exactly(engine, first):
+    verdicts = [judge(*draw(seed), engine) for seed in range(first, first + (20 if first < 100 else 2_000))]
+    assert not any(verdicts)
+    assert sum(v is not None for v in verdicts) >= len(verdicts) // 2
+
+
+STATES = st.dictionaries(
+    st.integers(0, 11), st.sampled_from([State.must_suppress, State.must_publish, State.secondary]), max_size=3
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(["known", "possible"]), STATES)
+def test_zeros_are_primaries_candidates_or_never_hidden(seed, zeros, states):
+    """States fall on empty cells too: must_suppress makes a 0 primary, must_publish keeps it from being hidden."""
+    inner = np.random.default_rng(seed).integers(0, 3, (2, 3))
+    if inner.any():
+        assert not judge(inner, zeros, "gauss", states=states)
+
+
+def test_zeros_do_not_hide_each_other():
+    """0 = x + x: elimination lets both x move, and no table does; the repair hides a row that can."""
+    table = counts(
+        np.array([[0, 0, 5], [4, 6, 8]]), "possible", states={0: State.must_suppress, 1: State.must_suppress}
+    )
+    needs = cg.require(cg.assess(table, [cg.MinFrequency(1)]))
+    pattern = suppress(needs, engine="gauss", effort=QUICK).pattern
+    assert not told_exactly(table, pattern.hidden, (2, 3), 8)
+
+
+def large(seed, shape, zeros, mean=4.0):
+    inner = np.random.default_rng(seed).poisson(np.random.default_rng(seed + 1).gamma(1.0, mean, shape))
+    return cg.require(cg.assess(counts(inner, zeros), [cg.MinFrequency(3)]))
+
+
+@pytest.mark.parametrize("zeros", ["known", "possible"])
+@pytest.mark.parametrize("shape", [(60, 40), (12, 10, 8)])
+def test_blocks_cost_at_most_two_percent_more_cells(shape, zeros):
+    needs = large(3, shape, zeros, mean=40.0)
+    system = build_system(needs, np.maximum(needs.tables.value, 1.0))
+    whole, blocked = (eliminated(system, run=UNWATCHED, refresh=refresh) for refresh in (np.inf, 0.05))
+    many = [int((hidden & ~system.hidden).sum()) for hidden in (whole, blocked)]
+    assert many[0] > 20 and many[1] <= 1.02 * many[0]
+
+
+@pytest.mark.parametrize("zeros", ["known", "possible"])
+def test_large_counts_are_proven_safe_the_same_way_every_time(zeros):
+    needs = large(5, (70, 40), zeros)
+    one, two = (suppress(needs) for _ in range(2))
+    assert one.engine == "gauss" and (one.pattern.hidden == two.pattern.hidden).all()
+    assert cg.audit(needs, one.pattern).verdict == "safe"
+
+
+def test_the_needs_decide_the_engine():
+    inner = np.array([[1, 5, 7], [4, 6, 8]])
+    table = counts(inner, "possible")
+    assert usual_engine(cg.require(cg.assess(table, [cg.MinFrequency(3)]))) == "gauss"
+    assert usual_engine(cg.require(cg.assess(table, [cg.MinFrequency(3, hide="small")]))) == "witness"
+    sums = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 1, 8]}, by=["r"], value="x", count="n")
+    needs = cg.require(cg.assess(sums, [cg.MinFrequency(3)]))
+    assert usual_engine(needs) == "witness" and suppress(needs, engine="gauss").engine == "gauss"
+    with pytest.raises(InputError, match="unknown engine 'gaus'; did you mean 'gauss'"):
+        suppress(needs, engine="gaus")
