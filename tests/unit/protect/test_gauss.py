@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 import cellguard as cg
 from cellguard.errors import InputError, NotProtected
+from cellguard.job import run
 from cellguard.protect.suppress.effort import QUICK
 from cellguard.protect.suppress.engines import usual_engine
 from cellguard.protect.suppress.gauss import eliminated
 from cellguard.protect.suppress.suppress import suppress
 from cellguard.protect.suppress.system import build_system
+from cellguard.spec.jobfile import Job
 from cellguard.table.apriori import State
 from cellguard.types import UNWATCHED
 
@@ -154,3 +156,26 @@ def test_the_needs_decide_the_engine():
     assert usual_engine(needs) == "witness" and suppress(needs, engine="gauss").engine == "gauss"
     with pytest.raises(InputError, match="unknown engine 'gaus'; did you mean 'gauss'"):
         suppress(needs, engine="gaus")
+
+
+JOB = """\
+version: 1
+dimensions: {r: {}}
+tables:
+  - {name: one, by: [r], value: count, cells: {source: one.csv, count: n}, rules: [{min_frequency: 3}], PROTECT}
+  - {name: two, by: [r], value: x, cells: {source: one.csv, count: n}, rules: [{min_frequency: 3}],
+     protect: {engine: gauss}}
+"""
+
+
+def test_a_job_names_the_engine_and_its_tables_share_it(tmp_path):
+    (tmp_path / "one.csv").write_text("r,n,x\nTotal,21,70\na,1,10\nb,8,20\nc,12,40\n")
+    job = tmp_path / "job.yaml"
+    job.write_text(JOB.replace(", PROTECT", ""))
+    assert run(Job.load(job)).summary["engine"] == "gauss"
+    job.write_text(JOB.replace("PROTECT", "protect: {engine: witness}"))
+    with pytest.raises(InputError, match="share the engine; they ask for one: witness, two: gauss"):
+        run(Job.load(job))
+    job.write_text(JOB.replace("PROTECT", "protect: {engine: simplex}"))
+    with pytest.raises(InputError, match="unknown engine 'simplex'"):
+        Job.load(job)

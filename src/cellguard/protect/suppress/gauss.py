@@ -28,7 +28,8 @@ from cellguard.protection import Requirements
 from cellguard.types import BoolArray, FloatArray, LongArray, Positions, Run
 
 _REFRESH = 50  # times the terms of the circuits that may be written before a fresh basis pays
-_FEW = 200  # needs that cuts repair with fewer cells than circuits would
+_CROWDED = 0.03  # share of open targets up to which cuts repair with fewer cells than circuits would
+_TRIMMED = 60_000  # targets up to which a second proof is worth the few cells that it saves
 _SWEEPS = 12  # that look for circuits within the bounds; each leaves about half of what it tries
 
 
@@ -85,17 +86,18 @@ def _repaired(search: Search, pattern: BoolArray) -> None:
     state.move_to(pattern)
     state.construct(search.guide, run)
     open_ = oracle.unproven(state.hidden, run, patience=1)
-    crowded = len(open_) > _FEW
+    targets = len(search.propagation.goals.cell)
+    crowded = len(open_) > _CROWDED * targets
     if crowded:
         run.tell(f"{len(open_):,} needs to repair")
         state.move_to(with_circuits(search.system, state.hidden, search.propagation.goals.cell[open_], run=run))
         open_ = oracle.unproven(state.hidden, run, among=open_, patience=1)
     if len(open_):
-        open_ = search.repair(open_, POLICY.first_repair)
+        open_ = search.repair(open_, POLICY.first_repair * max(1.0, targets / 10_000))
     search.keep(search.flow(state.hidden, open_) if len(open_) else state.hidden)
     state.move_to(search.pattern())
     # Where propagation left much open, it does not see what a cell is needed for either.
-    if not crowded and state.clean():
+    if not crowded and targets <= _TRIMMED and state.clean():
         run.tell("publishing what is needless")
         search.try_state(POLICY.first_repair)
 
