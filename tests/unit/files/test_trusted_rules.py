@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from cellguard.cli.main import cli
 from cellguard.errors import InputError
+from cellguard.rules.catalogue import rules
 from cellguard.rules.linear import PPercent
 from cellguard.rules.rule import RULES, All
 from cellguard.rules.simple import MinFrequency
@@ -39,7 +40,10 @@ def test_every_rule_of_ours_has_a_twin():
     written = dict.fromkeys(("min_frequency", "p_percent", "max_share", "request"), 3)
     written |= {"dominance": {"n": 1, "k": 75}, "prior_posterior": {"p": 10, "q": 50}, "given": "x"}
     written |= {"linear": {"weights": [1, 0], "rest": -1}}
-    assert set(written) == set(RULES)
+    row = {"by": "offence", "sensitive": ["theft"]}
+    written |= dict.fromkeys(("group_disclosure", "max_fraction", "min_others", "attribute_disclosure"), row)
+    written |= {"lone_other": row, "spread": {"by": "offence"}, "k_disclosure": {"by": "offence", "k": 2}}
+    assert set(written) == set(rules())
     assert taken_on_trust(parse_rule({name: value}) for name, value in written.items()) == []
 
 

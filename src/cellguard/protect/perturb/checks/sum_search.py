@@ -27,6 +27,7 @@ from cellguard.solver.program import Program, Status
 from cellguard.types import BoolArray, FloatArray, LongArray
 
 Signs = dict[int, int]
+_DUST = 1e-9  # coefficients that the solver drops
 _TOLERANCE = 1e-7
 _FEWER = 1e-6  # what an unknown costs besides, so that of equal sums the one with the fewest is found first
 
@@ -127,11 +128,12 @@ class Search:
             cost[at.minus] = (size + own) / self.scale
         cost[at.known] = -rule.prior * np.abs(system.amounts.data[entries]) / self.scale
         cost[at.noise] = 1.0
+        cost, slack = without_dust(cost)
         blocks = [
             (self._given(at), 0.0, 0.0),
             *((rows, -np.inf, 0.0) for rows in at.inside(np.searchsorted(self.unknowns, judge.unknown[entries]))),
             (at.sum_of(at.coalition), -np.inf, rule.n - 1.0),
-            (sp.csr_array(cost[None, :]), -np.inf, _TOLERANCE),
+            (sp.csr_array(cost[None, :]), -np.inf, _TOLERANCE + slack),
         ]
         if self.subsets:
             noise = system.noise[self.unknowns] / self.scale
@@ -249,3 +251,15 @@ class _Columns:
         parts = [np.full(len(row), factor) for row, _, factor in entries]
         place = tuple(np.concatenate([e[i] for e in entries]) for i in (0, 1))
         return sp.csr_array((np.concatenate(parts), place), shape=(len(entries[0][0]), self.many))
+
+
+def without_dust(cost: FloatArray) -> tuple[FloatArray, float]:
+    """Return costs without those that no solver takes for other than 0, and how much lower a sum of them may be.
+
+    Sums that cancel leave such figures; with that slack no sum that needs noise is lost.
+
+    >>> without_dust(np.array([0.5, 1e-17, -1e-12]))
+    (array([0.5, 0. , 0. ]), 1e-12)
+    """
+    dust = np.abs(cost) <= _DUST
+    return np.where(dust, 0.0, cost), float(-np.minimum(cost[dust], 0.0).sum())
