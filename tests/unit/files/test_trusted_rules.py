@@ -42,7 +42,7 @@ def test_every_rule_of_ours_has_a_twin():
     written |= {"linear": {"weights": [1, 0], "rest": -1}}
     row = {"by": "offence", "sensitive": ["theft"]}
     written |= dict.fromkeys(("group_disclosure", "max_fraction", "min_others", "attribute_disclosure"), row)
-    written |= {"lone_other": row, "spread": {"by": "offence"}, "k_disclosure": {"by": "offence", "k": 2}}
+    written |= {"lone_other": row, "spread": row, "k_disclosure": {"by": "offence", "k": 2}}
     assert set(written) == set(rules())
     assert taken_on_trust(parse_rule({name: value}) for name, value in written.items()) == []
 
