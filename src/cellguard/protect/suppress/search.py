@@ -203,12 +203,13 @@ class Search:
         self.run.check()
 
     def _rate(self, cost: float) -> str:
-        """Return in words what the last work saved."""
+        """Return in words what the work so far saved, if there was enough of it to speak of a rate."""
         self._history.append((self.work, cost))
-        if len(self._history) < 2:
+        start, first = self._history[0]
+        seconds = (self.work - start) / SECOND
+        if seconds < 1 or not first:
             return ""
-        (before, old), (now, new) = self._history[-2:]
-        return f", saving {(old - new) / max(old, 1e-9) / max((now - before) / SECOND, 1e-9):.2%} per second of work"
+        return f", {(first - cost) / first / seconds:.2%} saved per second of work"
 
     def is_stale(self, share: float, least: float) -> bool:
         """Tell whether the last share of all work saved less than that part of the cost."""
