@@ -10,6 +10,7 @@ from pathlib import Path
 from cellguard.cli.yaml_words import in_comment, text_of
 from cellguard.errors import InputError
 from cellguard.microdata.sources import Opened, open_records, quoted
+from cellguard.reading.vocabulary import NUMBER
 from cellguard.spec.names import collision_fault, dimension_fault, plain_name
 
 TOTALS = ("Total", "TOTAL", "total", "_T", "All", "all", "Ensemble", "Sum", "T")
@@ -21,7 +22,6 @@ _TIMES_EQUAL = 3  # the same, if all have as many digits
 _WEIGHT = re.compile(r"(?i)^(w|wgt|wt|weight\w*|\w*_weight|poids)$")
 _PERSON = re.compile(r"(?i)^(\w*_?id|firm|person|respondent|unit|enterprise|establishment|record|key)$")
 _GROUP = re.compile(r"(?i)^(group|holding|\w*_?group(_?id)?|\w*holding\w*|parent\w*)$")
-_NUMBER = r"^\s*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?\s*$"
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ def look_at(data: Path) -> tuple[Opened, list[Column]]:
     for i in range(len(opened.columns)):
         text = f"CAST(c{i} AS VARCHAR)"
         word = f"nullif(trim({text}), '')"
-        point = f"regexp_matches({word}, {quoted(_NUMBER)})"
-        comma = f"regexp_matches(replace({word}, ',', '.'), {quoted(_NUMBER)}) AND NOT contains({word}, '.')"
+        point = f"regexp_matches({word}, {quoted(NUMBER)})"
+        comma = f"regexp_matches(replace({word}, ',', '.'), {quoted(NUMBER)}) AND NOT contains({word}, '.')"
         totals = ", ".join(map(quoted, TOTALS))
         parts += [
             f"count({word})",
