@@ -88,13 +88,15 @@ def judge(inner, zeros, engine, effort=QUICK, **states):
 def draw(seed):
     rng = np.random.default_rng(seed)
     shape = [(2, 3), (3, 2), (2, 2), (2, 2, 2)][seed % 4] if seed % 20 == 3 else [(2, 3), (3, 2), (2, 2)][seed % 3]
-    return rng.integers(0, 4, shape), ["known", "possible"][int(rng.integers(2))]
+    inner = rng.integers(0, 4, shape)
+    inner.flat[0] += not inner.any()  # a table without anybody has no cells
+    return inner, ["known", "possible"][int(rng.integers(2))]
 
 
 @pytest.mark.parametrize("engine", ["gauss", "witness"])
 @pytest.mark.parametrize("first", [0, 20, pytest.param(100, marks=pytest.mark.long)])
 def test_no_whole_table_tells_a_primary_exactly(engine, first):
-    verdicts = [judge(*draw(seed), engine) for seed in range(first, first + (20 if first < 100 else 2_000))]
+    verdicts = [judge(*draw(seed), engine) for seed in range(first, first + (20 if first < 100 else 600))]
     assert not any(verdicts)
     assert sum(v is not None for v in verdicts) >= len(verdicts) // 2
 
