@@ -12,7 +12,7 @@ demo: .venv/ready
 test: lint browser
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
-# The same kinds of brute force as in `make test`, in larger numbers: about four minutes on two cores.
+# The same kinds of brute force as in `make test`, in larger numbers: about three minutes on two cores.
 test-long: .venv/ready
 	$(BIN)/python -m pytest -n auto --dist worksteal -m long tests
 
