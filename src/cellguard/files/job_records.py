@@ -105,7 +105,8 @@ def read_records(job: Job) -> JobRecords | None:
     made = [table for table in job.tables if table.cells is None]
     metadata = read_rda(job.path(spec.rda), elsewhere=spec.files_elsewhere) if spec.rda else None
     opened = open_records(
-        job.path(spec.source),
+        job.data(spec.source),
+        name=spec.source,
         query=spec.query,
         layout=metadata.layout if metadata else None,
         dialect=Dialect(spec.delimiter, spec.decimal, spec.encoding),

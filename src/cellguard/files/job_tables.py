@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import pyarrow as pa
+
 from cellguard.errors import InputError, JobError, did_you_mean
 from cellguard.files.identity import check_identity
 from cellguard.files.job_records import JobRecords, column_of, read_records, record_files
@@ -77,13 +79,16 @@ def _build_tables(job: Job) -> Built:
 
 def input_digests(job: Job) -> dict[str, str]:
     """Return the sha-256 of every file that a job reads, by the name that the job gives it."""
-    return {name: _digest(path) for name, path in _input_files(job).items() if path.is_file()}
+    files = {name: _digest(path) for name, path in _input_files(job).items() if path.is_file()}
+    return files | {name: _digest_of_table(data) for name, data in job.held.items() if isinstance(data, pa.Table)}
 
 
 def refuse_changed(job: Job, inputs: Mapping[str, str]) -> None:
     """Refuse to go on if a file of a job is no longer the one whose digest was taken."""
     files = _input_files(job)
     for name, digest in inputs.items():
+        if name in job.held:  # which nobody else can write to
+            continue
         path = files.get(name, job.path(name))
         if not path.is_file() or _digest(path) != digest:
             raise InputError(f"the file {name!r} changed while it was read; run again when nobody writes to it")
@@ -96,7 +101,19 @@ def _input_files(job: Job) -> dict[str, Path]:
         names += [name for name in (spec.levels, spec.parents, spec.hrc, spec.labels) if isinstance(name, str)]
         names += [name for also in spec.also for name in (also.levels, also.parents, also.hrc) if name]
     names += [job.known] if job.known else []
-    return record_files(job) | {name: job.path(name) for name in dict.fromkeys(names)}
+    files = record_files(job) | {name: job.path(name) for name in dict.fromkeys(names)}
+    return {name: path for name, path in files.items() if name not in job.held}
+
+
+def _digest_of_table(table: pa.Table) -> str:
+    """Return the sha-256 of an Arrow table, as a stream of one batch without what its library says of it."""
+    digest = hashlib.sha256()
+    plain = table.replace_schema_metadata(None).combine_chunks()
+    for name, column in zip(plain.column_names, plain.columns, strict=True):
+        digest.update(f"{name}\0{column.type}\0{len(column)}\0".encode())
+        for chunk in column.chunks:
+            digest.update(pa.record_batch([chunk], names=["c"]).serialize())
+    return digest.hexdigest()
 
 
 def _digest(path: Path) -> str:
@@ -189,6 +206,8 @@ def _read_grouping(
 ) -> Hierarchy | None:
     if isinstance(spec.levels, str):
         return read_levels(job.path(spec.levels), total=total or TOTAL, labels=labels)
+    if spec.parents and isinstance(made := job.data(spec.parents), Hierarchy):
+        return made
     if spec.parents:
         return read_parents(job.path(spec.parents), total=total, labels=labels)
     if spec.hrc:
@@ -215,7 +234,7 @@ def _merge(hierarchy: Hierarchy, recode: RecodeSpec) -> Hierarchy:
 
 def _open(job: Job, spec: TableSpec, cells: CellsSpec) -> Source:
     dialect = Dialect(cells.delimiter, cells.decimal, cells.encoding, tuple(cells.columns or ()))
-    source = open_source(job.path(cells.source), dialect)
+    source = open_source(job.data(cells.source), dialect, name=cells.source)
     for name in spec.by:
         source.column(column_of(job, name))
     return source
