@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
     from cellguard.job import assess_job, run
     from cellguard.microdata.records import records
+    from cellguard.onecall.protect import crosstab, protect
     from cellguard.protect.outcome import Outcome
     from cellguard.protect.suppress.suppress import Suppression, suppress
     from cellguard.protection import Requirements, require
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from cellguard.rules.rule import All
     from cellguard.rules.simple import Given, MaxShare, MinFrequency, Request
     from cellguard.spec.jobfile import Job
-    from cellguard.table.facts import contributions
     from cellguard.table.pattern import Pattern, Release
     from cellguard.table.read import About, cells
     from cellguard.table.statements import read_apriori
@@ -68,11 +68,12 @@ _HOME = {
     "assess_job": "job",
     "audit": "attack.audit",
     "cells": "table.read",
-    "contributions": "table.facts",
+    "crosstab": "onecall.protect",
     "heat_map": "report.figures",
     "interval_plot": "report.figures",
     "link": "table.tableset",
     "loss_by_level": "report.figures",
+    "protect": "onecall.protect",
     "read_apriori": "table.statements",
     "records": "microdata.records",
     "require": "protection",
@@ -115,11 +116,12 @@ __all__ = [
     "assess_job",
     "audit",
     "cells",
-    "contributions",
+    "crosstab",
     "heat_map",
     "interval_plot",
     "link",
     "loss_by_level",
+    "protect",
     "read_apriori",
     "records",
     "require",

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
-
 from cellguard.assessment import Assessment, rule_doubts
 from cellguard.attack.audit import audit
-from cellguard.errors import InputError, did_you_mean, listing
+from cellguard.errors import InputError
 from cellguard.files.compare import Again, compare
 from cellguard.files.excel import check_excel
 from cellguard.files.folder import OutputFolder
@@ -20,11 +17,10 @@ from cellguard.methods.hiding import assess_tables, read_known_totals, step
 from cellguard.methods.suppression import Given
 from cellguard.protect.method import Method, Protected
 from cellguard.protect.outcome import Outcome
-from cellguard.protect.suppress.explain import explain_pattern
+from cellguard.results.explained import explain_one
 from cellguard.results.proven import Proven
 from cellguard.spec.jobfile import Job
 from cellguard.spec.registry import find_method
-from cellguard.table.tableset import TableSet
 from cellguard.types import Run
 from cellguard.verify.verify import CHECKS, Check
 
@@ -184,38 +180,7 @@ def diff_folders(first: str | Path, second: str | Path) -> dict[str, list[tuple[
 
 
 def explain_cell(folder: str | Path, name: str, *, table: str | None = None) -> list[str]:
-    """Say in words why a cell of an output folder is hidden: its reasons, what protects it, or what it protects."""
+    """Say in words what a cell of an output folder is, what the rules say of it, and why it is hidden or not."""
     stored = OutputFolder(folder).stored()
-    needs, pattern, tables = stored.needs, stored.pattern, stored.needs.tables
     known = None if stored.known is None else stored.known.sums
-    number = _table_with(tables, name, table)
-    cell = int(tables.cells_of[number][tables.tables[number].find(name)])
-    if needs.primary[cell]:
-        reasons = stored.findings.by_table[number].why(name) or ["unsafe in a linked table"]
-        moved = explain_pattern(needs, pattern, only=cell, known=known).through.values()
-        through = [tables.cell_name(c) for c in sorted(set().union(*moved))]
-        return [f"{name} is primary: {'; '.join(reasons)}.", "It is protected through " + listing(through, 20) + "."]
-    if not pattern.secondary[cell]:
-        return [f"{name} is published."]
-    without = replace(pattern, secondary=pattern.secondary & (np.arange(len(tables)) != cell))
-    lost = np.flatnonzero(audit(needs, without, known=known).failing)
-    if not len(lost):
-        return [f"{name} is secondary. Every unsafe cell would be protected without it too."]
-    names = [tables.cell_name(int(c)) for c in lost]
-    return [f"{name} is secondary. Without it these unsafe cells would not be protected: {listing(names, 20)}."]
-
-
-def _table_with(tables: TableSet, cell: str, wanted: str | None) -> int:
-    """Return the number of the wanted table, or of the one table that has a cell of that name."""
-    names = [table.name for table in tables.tables]
-    if wanted is not None:
-        if wanted not in names:
-            raise InputError(f"no table {wanted!r}{did_you_mean(wanted, names)}")
-        return names.index(wanted)
-    having = [n for n, t in enumerate(tables.tables) if cell in {t.cell_name(i) for i in range(len(t))}]
-    if not having:
-        raise InputError(f"no table has a cell {cell!r}; write it as codes joined by /")
-    if len({int(tables.cells_of[n][tables.tables[n].find(cell)]) for n in having}) > 1:
-        told = listing([names[n] for n in having])
-        raise InputError(f"the tables {told} have a cell {cell!r}; say which with --table")
-    return having[0]
+    return explain_one(stored.findings, stored.needs, stored.pattern, name, table=table, known=known)

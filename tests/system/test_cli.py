@@ -70,7 +70,7 @@ def test_init_writes_a_job_that_assess_accepts(demo):
     (demo / "flat.csv").write_text("region,turnover,firms,top1,top2\nTotal,30,9,9,8\nN,10,4,9,1\nS,20,5,8,8\n")
     done = run("init", "flat.csv", "--out", "flat.yaml", cwd=demo)
     assert done.returncode == 0, done.stderr
-    assert "cellguard assess flat.yaml" in done.stdout
+    assert "cellguard protect flat.yaml" in done.stdout
     job = yaml.safe_load((demo / "flat.yaml").read_text())
     assert job["tables"][0]["cells"] == {"source": "flat.csv", "count": "firms", "top": ["top1", "top2"]}
     found = json.loads(run("assess", "flat.yaml", "--json", cwd=demo).stdout)
@@ -78,12 +78,22 @@ def test_init_writes_a_job_that_assess_accepts(demo):
     assert run("init", "flat.csv", "--out", "flat.yaml", cwd=demo).returncode == 2
 
 
+def test_init_finds_the_hierarchies_beside_a_table(demo):
+    run("init", "industry_region.csv", "--out", "guess.yaml", cwd=demo)
+    found = yaml.safe_load((demo / "guess.yaml").read_text())["dimensions"]
+    assert found["industry"] == {"total": "Total", "levels": "industry_levels.csv"}
+    assert found["region"] == {"total": "Total", "parents": "region_parents.csv"}
+    assert run("assess", "guess.yaml", cwd=demo).returncode == 0
+
+
 def test_init_asks_for_a_hierarchy_where_codes_do_not_add_up(demo):
+    for path in demo.glob("*_*s.csv"):
+        path.unlink()
     run("init", "industry_region.csv", "--out", "guess.yaml", cwd=demo)
     text = (demo / "guess.yaml").read_text()
-    assert "the codes of industry do not add up" in text
+    assert "MISSING: the codes of region do not add up" in text and "digits: [1, 2]" in text
     done = run("assess", "guess.yaml", cwd=demo)
-    assert done.returncode == 2 and "industry_levels.csv" not in done.stdout
+    assert done.returncode == 2 and "is not additive" in done.stderr and "_levels.csv" not in text
 
 
 def test_schema_is_json_and_knows_the_rules(tmp_path):

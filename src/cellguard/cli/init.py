@@ -1,156 +1,87 @@
-"""`cellguard init`: a commented job for a ready-made table (or for records), guessed from its columns."""
+"""`cellguard init`: a commented job for a file. What lies beside it counts too: τ-ARGUS metadata, hierarchies."""
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
 from pathlib import Path
 
-import numpy as np
-
-from cellguard.cli.init_records import TOTALS, column_key, dimension_names, draft_records_job, look_at, looks_like_cells
-from cellguard.cli.yaml_words import in_comment, text_of
+from cellguard.cli.init_cells import Draft, draft_cells_job
+from cellguard.cli.init_columns import COUNT_NAME, Column, look_at
+from cellguard.cli.init_records import draft_records_job
 from cellguard.errors import InputError
-from cellguard.spec.names import plain_name
-from cellguard.table.facts import FloatArray
-from cellguard.table.source import Source, open_source
+from cellguard.files.job_tables import build_tables
+from cellguard.microdata.rda import describes_cells, read_rda, read_rda_of_cells
+from cellguard.microdata.sources import Layout, Opened, open_records
+from cellguard.reading.encodings import check_readable
+from cellguard.spec.jobfile import Job
+from cellguard.table.additivity import allowance
 
-_COUNT = re.compile(r"(?i)^(n|n_?obs|count|freq\w*|firms|respondents|enterprises|units|nb\w*)$")
-_TOP = re.compile(r"(?i)^(max\w*|top\w*|largest\w*|x[1-9])$")
-
-
-@dataclass(frozen=True)
-class _Guess:
-    """What the columns of a file seem to be."""
-
-    dimensions: dict[str, str]
-    layered: list[str]
-    value: str
-    count: str | None
-    top: list[str]
-    others: list[str]
+_ROUNDING = 1e-5
+_TEXTS = (".asc", ".txt", ".csv", ".dat", ".tab")
 
 
-def draft_job(data: Path, folder: Path) -> str:
-    """Return the text of a job for the table or the records in a file; paths in it are relative to the job's folder."""
-    opened, columns = look_at(data)
-    if not looks_like_cells(columns):
-        return draft_records_job(data, folder, opened, columns)
-    source = open_source(data)
-    guess = _guess(source, [c.name for c in columns if c.zeros or c.is_code])
-    lines = [
-        "# A cellguard job. Read it, correct it, then run: cellguard assess JOB",
-        "# `cellguard schema` describes every key.",
-        "version: 1",
-        "",
-        "dimensions:",
-    ]
-    names = dimension_names(list(guess.dimensions))
-    for column, total in guess.dimensions.items():
-        lines += _dimension(column, names[column], total, column in guess.layered)
-    path = os.path.relpath(data.resolve(), folder.resolve())
-    lines += [
-        "",
-        "tables:",
-        f"  - name: {plain_name(data.stem, 'table')}",
-        f"    by: [{', '.join(map(text_of, names.values()))}]",
-    ]
-    lines += [f"    value: {text_of(guess.value)}                # what the cells sum"]
-    known = [f"source: {text_of(path)}"]
-    known += [f"count: {text_of(guess.count)}"] if guess.count else []
-    known += [f"top: [{', '.join(map(text_of, guess.top))}]"] if guess.top else []
-    lines += [f"    cells: {{{', '.join(known)}}}"]
-    if not guess.count:
-        lines += ["    # add `count: COLUMN` (number of respondents) to `cells` for the rule min_frequency"]
-    lines += ["    # a list of rules means: unsafe if any of them says so", "    rules:"]
-    lines += _rules(guess)
-    lines += [
-        "    # apriori: apriori.csv          # single cells: must_publish, must_suppress, waived, ...",
-        "    # publish: {REGION: [0, 1]}     # the levels shown, if not all",
-    ]
-    if guess.others:
-        lines += ["", f"# Columns not used: {in_comment(guess.others)}"]
-    lines += [
-        "",
-        "# What an attacker knows of every cell beforehand.",
-        "attack: {lower: 0, upper: unbounded}",
-        "",
-    ]
-    return "\n".join(lines)
+def draft_job(data: Path, folder: Path) -> Draft:
+    """Return a job for the table or the records in a file; paths in it are relative to the job's folder."""
+    check_readable(data)
+    data, rda = _with_metadata(data)
+    if rda and describes_cells(rda):
+        described = read_rda_of_cells(rda)
+        names = tuple(variable.name for variable in described.variables)
+        opened = open_records(data, layout=Layout(names, delimiter=described.delimiter))
+        return draft_cells_job(data, folder, look_at(opened), metadata=described)
+    metadata = read_rda(rda) if rda else None
+    opened = open_records(data, layout=metadata.layout if metadata else None)
+    columns = look_at(opened)
+    if metadata is None and any(column.has_total for column in columns):
+        return draft_cells_job(data, folder, columns)
+    inner = [] if metadata else _inner_dimensions(opened, columns)
+    if inner:
+        return draft_cells_job(data, folder, columns, inner=inner)
+    return Draft(draft_records_job(data, folder, opened, columns, rda=rda, metadata=metadata))
 
 
-def _dimension(column: str, name: str, total: str, layered: bool) -> list[str]:
-    said = ", ".join(filter(None, [column_key(column, name), f"total: {text_of(total)}"]))
-    if not layered:
-        return [f"  {text_of(name)}: {{{said}}}          # codes side by side under the total"]
-    return [
-        f"  # the codes of {name} do not add up side by side, so they have several levels:",
-        "  # give `levels` (CSV, one column a level), or instead `parents` (code, parent), `digits` or `hrc`",
-        f"  {text_of(name)}: {{{said}, levels: {plain_name(name)}_levels.csv}}",
-    ]
+def _with_metadata(data: Path) -> tuple[Path, Path | None]:
+    """Return the file with the data, and the metadata of the same name beside it, if there are any."""
+    beside = {path.name.lower(): path for path in sorted(data.parent.iterdir()) if path.is_file()}
+    stem = data.stem.lower()
+    if data.suffix.lower() != ".rda":
+        rda = beside.get(f"{stem}.rda") if data.suffix.lower() in _TEXTS else None
+        if rda is None and data.suffix.lower() == ".asc":
+            raise InputError(
+                f"{data.name}: fixed-width text needs its metadata, which say where each column stands; put "
+                f"{data.stem}.rda beside it, or save the records as CSV with a header line"
+            )
+        return data, rda
+    texts = [beside[f"{stem}{ending}"] for ending in _TEXTS if f"{stem}{ending}" in beside]
+    if not texts:
+        wanted = ", ".join(f"{data.stem}{ending}" for ending in _TEXTS)
+        raise InputError(f"{data.name}: its data are not beside it; put one of {wanted} there")
+    return texts[0], data
 
 
-def _rules(guess: _Guess) -> list[str]:
-    rules = ["      - {min_frequency: 3}"] if guess.count else []
-    if len(guess.top) >= 2:
-        rules.append("      - {p_percent: 10}")
-    elif guess.top:
-        rules.append("      - {dominance: {n: 1, k: 85}}")
-    if not rules:
-        rules.append("      []   # no rule fits these columns: name `count`, `top`, or a yes/no column for `given`;")
-        rules.append("      # while no rule is applied, nothing is called safe")
-    return rules
+def _inner_dimensions(opened: Opened, columns: list[Column]) -> list[str]:
+    """Return the dimensions of inner cells without totals: with a column of counts, each combination comes once."""
+    counts = [c for c in columns if COUNT_NAME.match(c.name) and c.is_number and not c.negative]
+    coded = [c for c in columns if c.filled == c.rows and (not c.is_number or c.is_code) and c not in counts]
+    if not counts or not coded or (len(coded) > 1 and any(c.is_unique for c in coded)):
+        return []
+    texts = ", ".join(f"CAST({opened.column(c.name)} AS VARCHAR)" for c in coded)
+    rows, different = opened.connection.sql(
+        f"SELECT count(*), count(DISTINCT ({texts},)) FROM {opened.scan}"  # noqa: S608
+    ).fetchall()[0]
+    return [c.name for c in coded] if rows == different else []
 
 
-def _guess(source: Source, code_like: Sequence[str]) -> _Guess:
-    numbers: dict[str, FloatArray] = {}
-    dimensions: dict[str, str] = {}
-    others: list[str] = []
-    for name in source.names:
-        try:
-            numbers[name] = source.numbers(name)
-        except InputError:
-            codes = set(source.codes(name)[0]) if _is_code_column(source, name) else set()
-            total = next((t for t in TOTALS if t in codes), None)
-            if total:
-                dimensions[name] = total
-            else:
-                others.append(name)
-    if not dimensions:
-        raise InputError(f"{source.place.name}: no column of codes holds a total; a table of cells needs its totals")
-    count = next((n for n in numbers if _COUNT.match(n)), None)
-    top = [n for n in numbers if _TOP.match(n)]
-    values = [n for n in numbers if n != count and n not in top]
-    # What looks like codes, a year say, is the value only if nothing else can be.
-    values.sort(key=lambda name: name in code_like)
-    if not values and count is None:
-        raise InputError(f"{source.place.name}: no column holds numbers; a table needs cell totals")
-    value = values[0] if values else "count"
-    figures = numbers[value] if values else numbers[str(count)]
-    layered = [d for d in dimensions if not _adds_up(source, dimensions, d, figures)]
-    return _Guess(dimensions, layered, value, count, _sorted_tops(top, numbers), others + values[1:])
+def needed_tolerance(job: Job) -> int:
+    """Return how far the sums of a job's ready-made cells are off, if that may be rounding: a whole number, 0 if not.
 
-
-def _is_code_column(source: Source, name: str) -> bool:
+    Values rounded one by one miss their sums by a few units, which is next to nothing of a table's total.
+    """
     try:
-        source.codes(name)
+        tables = build_tables(job).tables
     except InputError:
-        return False
-    return True
-
-
-def _adds_up(source: Source, dimensions: dict[str, str], dimension: str, values: FloatArray) -> bool:
-    """Tell whether, at the totals of all other dimensions, the codes of this one sum to its total."""
-    here = np.ones(len(source), bool)
-    for name, total in dimensions.items():
-        if name != dimension:
-            here &= np.array(source.text(name).to_pylist()) == total
-    is_total = here & (np.array(source.text(dimension).to_pylist()) == dimensions[dimension])
-    whole, parts = values[is_total].sum(), values[here & ~is_total].sum()
-    return bool(abs(whole - parts) <= 1e-6 * max(abs(whole), 1))
-
-
-def _sorted_tops(top: Sequence[str], numbers: dict[str, FloatArray]) -> list[str]:
-    return sorted(top, key=lambda name: -float(numbers[name].sum()))
+        return 0
+    gaps = [abs(table.relations @ table.value) - abs(table.relations) @ allowance(table) for table in tables]
+    gap = max((float(gap.max(initial=0.0)) for gap in gaps), default=0.0)
+    whole = max(float(abs(table.value).max(initial=0.0)) for table in tables)
+    return math.ceil(gap) if 0 < gap <= _ROUNDING * whole else 0

@@ -1,137 +1,114 @@
-"""`cellguard init` for a file of records: a commented job, guessed from the first rows of each column."""
+"""`cellguard init` for records: a commented job, guessed from what the columns are called and what they hold."""
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from cellguard.cli.init_columns import Column
+from cellguard.cli.init_nesting import Nesting, chain_name, find_nesting
 from cellguard.cli.yaml_words import in_comment, text_of
 from cellguard.errors import InputError
-from cellguard.microdata.sources import Opened, open_records, quoted
-from cellguard.reading.vocabulary import NUMBER
+from cellguard.microdata.rda import Metadata
+from cellguard.microdata.sources import Opened
 from cellguard.spec.names import collision_fault, dimension_fault, plain_name
 
-TOTALS = ("Total", "TOTAL", "total", "_T", "All", "all", "Ensemble", "Sum", "T")
-_SAMPLE = 100_000
-_MOST_CODES = 1_000
-_FEW_NUMBERS = 100
-_TIMES = 20  # how often a code that is a number comes on average
-_TIMES_EQUAL = 3  # the same, if all have as many digits
-_WEIGHT = re.compile(r"(?i)^(w|wgt|wt|weight\w*|\w*_weight|poids)$")
-_PERSON = re.compile(r"(?i)^(\w*_?id|firm|person|respondent|unit|enterprise|establishment|record|key)$")
-_GROUP = re.compile(r"(?i)^(group|holding|\w*_?group(_?id)?|\w*holding\w*|parent\w*)$")
-
-
-@dataclass(frozen=True)
-class Column:
-    """What the first rows of a column look like."""
-
-    name: str
-    rows: int
-    filled: int
-    different: int
-    numbers: int
-    commas: int
-    whole: int
-    zeros: int
-    widths: int
-    has_total: bool
-
-    @property
-    def is_number(self) -> bool:
-        """Whether all entries are numbers, with a decimal point or a decimal comma; 01 is a code."""
-        return 0 < self.filled == max(self.numbers, self.commas) and not self.zeros
-
-    @property
-    def is_unique(self) -> bool:
-        """Whether no entry comes twice."""
-        return 0 < self.filled == self.different == self.rows
-
-    @property
-    def is_code(self) -> bool:
-        """Whether the entries look like codes: few different ones, each of which comes several times.
-
-        Numbers do so if they are whole and very few, or not so few but all of one length, as 11 to 95.
-        """
-        if not self.filled or self.different > _MOST_CODES or 2 * self.different > self.filled:
-            return False
-        times = _TIMES_EQUAL if self.widths == 1 else _TIMES
-        few = self.different <= _FEW_NUMBERS and times * self.different <= self.filled
-        return not self.is_number or (self.whole == self.filled and few)
+_WEIGHT = re.compile(r"(?i)^(w|wgt\w*|wt\w*|wei?gh?t\w*|\w*_weight|poids\w*|pond\w*|coef\w*|gewicht\w*|hrf)$")
+_PERSON = re.compile(
+    r"(?i)^(\w*_?id|ident\w*|firm\w*|person\w*|respondent\w*|unit\w*|enterprise\w*|establishment\w*|record\w*|key|siret|"
+    r"siren|lei|bvd\w*)$"
+)
+_GROUP = re.compile(r"(?i)^(\w*_?group\w*|gr(ou)?pe?\w*|\w*holding\w*|parent\w*|konzern\w*|owner\w*)$")
+_VALUE = re.compile(
+    r"(?i)(turnover|sales|revenue|value|amount|income|savings|wage|salar|production|output|chiffre|^ca$|umsatz|montant|^x$)"
+)
+_TIMES_GROUP = 100
 
 
 @dataclass(frozen=True)
 class Guess:
-    """What the columns of a file of records seem to be."""
+    """What the columns of records seem to be; ``why`` says of each role what it was guessed from."""
 
-    respondent: str | None
-    holding: str | None
-    weight: str | None
-    dimensions: list[str]
-    values: list[str]
-    gaps: list[str]
-    others: list[str]
-    decimal: str
-
-
-def looks_like_cells(columns: list[Column]) -> bool:
-    """Tell whether a column holds a total, as in a table of cells."""
-    return any(column.has_total for column in columns)
+    respondent: str | None = None
+    holding: str | None = None
+    weight: str | None = None
+    request: str | None = None
+    dimensions: tuple[tuple[str, ...], ...] = ()
+    more: tuple[tuple[str, ...], ...] = ()
+    values: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    why: dict[str, str] = field(default_factory=dict)
 
 
-def look_at(data: Path) -> tuple[Opened, list[Column]]:
-    """Open a file and look at the first rows of its columns."""
-    opened = open_records(data)
-    parts = []
-    for i in range(len(opened.columns)):
-        text = f"CAST(c{i} AS VARCHAR)"
-        word = f"nullif(trim({text}), '')"
-        point = f"regexp_matches({word}, {quoted(NUMBER)})"
-        comma = f"regexp_matches(replace({word}, ',', '.'), {quoted(NUMBER)}) AND NOT contains({word}, '.')"
-        totals = ", ".join(map(quoted, TOTALS))
-        parts += [
-            f"count({word})",
-            f"count(DISTINCT {word})",
-            f"count_if({point})",
-            f"count_if({comma})",
-            rf"count_if(regexp_matches({word}, '^[+-]?[0-9]+([.]0*)?$'))",
-            f"count_if(regexp_matches({word}, '^0[0-9]+$'))",
-            f"count(DISTINCT length({word}))",
-            f"coalesce(bool_or({text} IN ({totals})), false)",
-        ]
-    sample = f"(SELECT * FROM {opened.noting} LIMIT {_SAMPLE})"  # noqa: S608
-    found = opened.connection.sql(f"SELECT count(*), {', '.join(parts)} FROM {sample}").fetchall()[0]  # noqa: S608
-    opened.refuse_broken_lines()
-    if not found[0]:
-        raise InputError(f"{opened.name}: there are no rows; the data are empty")
-    return opened, [Column(n, found[0], *found[8 * i + 1 : 8 * i + 9]) for i, n in enumerate(opened.columns)]
-
-
-def guess_roles(columns: list[Column]) -> Guess:
-    """Guess the roles of the columns from their names and entries."""
+def guess_roles(columns: Sequence[Column], opened: Opened, metadata: Metadata | None = None) -> Guess:
+    """Guess the roles of the columns from their names and entries, or take those that metadata say."""
     left = {column.name: column for column in columns}
+    why: dict[str, str] = {}
 
-    def take(*found: str | None) -> str | None:
-        name = next((name for name in found if name), None)
-        left.pop(name or "", None)
+    def take(reason: str, names: Sequence[str | None]) -> str | None:
+        name = next((name for name in names if name in left), None)
+        if name is not None:
+            del left[name]
+            why[name] = reason
         return name
 
-    weight = take(*(c.name for c in columns if _WEIGHT.match(c.name) and c.is_number))
-    unique = [c for c in left.values() if c.is_unique and (_PERSON.match(c.name) or not c.is_number)]
-    respondent = take(*(c.name for c in sorted(unique, key=lambda c: not _PERSON.match(c.name))))
-    holding = take(*(c.name for c in left.values() if _GROUP.match(c.name) and 100 * c.different > c.rows))
-    dimensions = [c.name for c in left.values() if c.is_code]
-    values = [c.name for c in left.values() if c.is_number and not c.is_code]
-    commas = any(left[name].commas > left[name].numbers for name in values)
-    gaps = [name for name in (*dimensions[:2], *values[:1]) if left[name].filled < left[name].rows]
-    gaps += [c.name for c in columns if c.name == holding and c.filled < c.rows]
-    others = [name for name in left if name not in dimensions and name not in values]
-    return Guess(respondent, holding, weight, dimensions, values, gaps, others, "," if commas else ".")
+    said = metadata.of_role if metadata else (lambda _: None)
+    weight = take("the metadata say so", [said("weight")]) or take(
+        "by its name, and no entry is below 0", [c.name for c in columns if _is_weight(c)]
+    )
+    request = take("the metadata say so", [said("request")])
+    unique = [c for c in left.values() if c.is_unique and (_PERSON.match(c.name) or not c.is_number) and not metadata]
+    respondent = take(
+        "each entry comes once", [c.name for c in sorted(unique, key=lambda c: not _PERSON.match(c.name))]
+    )
+    holding = take("the metadata say so", [said("holding")])
+    if not metadata:  # which would say who is who
+        respondent = respondent or take("by its name; who comes again counts once", _repeated(left, _PERSON))
+        holding = take("by its name; several records have the same entry", _repeated(left, _GROUP))
+    coded = {v.name for v in metadata.variables if v.is_code} if metadata else set()
+    if metadata:
+        nesting = Nesting(tuple((name,) for name in left if name in coded), {})
+    else:
+        nesting = find_nesting(opened, [c for c in left.values() if c.is_code and c.different > 1])
+    chains = nesting.chains
+    dimensions, more = _crossed(chains, nesting)
+    values = _values(left, coded)
+    used = {name for chain in chains for name in chain} | set(values)
+    others = tuple(name for name in left if name not in used)
+    return Guess(respondent, holding, weight, request, dimensions, more, values, others, why)
 
 
-def dimension_names(columns: list[str]) -> dict[str, str]:
+def _is_weight(column: Column) -> bool:
+    return bool(_WEIGHT.match(column.name)) and column.is_number and not column.negative and not column.has_gaps
+
+
+def _repeated(left: dict[str, Column], name: re.Pattern[str]) -> list[str]:
+    """Return the columns of such a name with many different entries, which come more than once."""
+    return [c.name for c in left.values() if name.match(c.name) and _TIMES_GROUP * c.different > c.rows]
+
+
+def _crossed(
+    chains: Sequence[tuple[str, ...]], nesting: Nesting
+) -> tuple[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], ...]]:
+    """Return the first two chains that say something of their own: none settles the other; and all the others."""
+    chosen: list[tuple[str, ...]] = []
+    for chain in chains:
+        if len(chosen) < 2 and not any(nesting.tied(chain, other) for other in chosen):
+            chosen.append(chain)
+    return tuple(chosen), tuple(chain for chain in chains if chain not in chosen)
+
+
+def _values(left: dict[str, Column], coded: set[str]) -> tuple[str, ...]:
+    """Return the columns of numbers, the likeliest first: called like a value, without entries below 0, first come."""
+    names = [c.name for c in left.values() if c.is_number and not c.is_code and c.name not in coded]
+    names = [name for name in names if name != "count"]
+    return tuple(sorted(names, key=lambda name: (left[name].negative > 0, not _VALUE.search(name))))
+
+
+def dimension_names(columns: Sequence[str]) -> dict[str, str]:
     """Return a name for the dimension of each column: the column's own, or a plain one where that names no file.
 
     >>> dimension_names(["region", "size/class", "size:class"])
@@ -153,68 +130,123 @@ def column_key(column: str, name: str) -> str:
     return "" if column == name else f"column: {text_of(column)}"
 
 
-def draft_records_job(data: Path, folder: Path, opened: Opened, columns: list[Column]) -> str:
+def draft_records_job(
+    data: Path,
+    folder: Path,
+    opened: Opened,
+    columns: Sequence[Column],
+    *,
+    rda: Path | None = None,
+    metadata: Metadata | None = None,
+) -> str:
     """Return the text of a job for the records in a file; paths in it are relative to the job's folder."""
-    guess = guess_roles(columns)
+    guess = guess_roles(columns, opened, metadata)
     if not guess.dimensions:
         raise InputError(
             f"{opened.name}: no column looks like codes (few different entries, each several times) or holds a total "
             "such as 'Total'; a table needs a dimension"
         )
-    by, value = guess.dimensions[:2], guess.values[0] if guess.values else "count"
-    names = dimension_names(by)
-    path = os.path.relpath(data.resolve(), folder.resolve())
+    by_name = {column.name: column for column in columns}
+    names = dimension_names([chain_name(chain) for chain in guess.dimensions])
+    value = guess.values[0] if guess.values else "count"
+    files = [os.path.relpath(path.resolve(), folder.resolve()) for path in (data, rda) if path]
     lines = [
-        "# A cellguard job: tables made from records. Read it, correct it, then run: cellguard assess JOB",
-        "# `cellguard schema` describes every key.",
+        "# A cellguard job: a table made from records. Run: cellguard protect JOB --out OUT",
+        "# What follows a # explains a guess; correct what is wrong. `cellguard schema` describes every key.",
         "version: 1",
         "",
-        *_microdata(guess, path),
+        *_microdata(guess, files, by_name),
         "",
         "dimensions:",
     ]
-    for column, name in names.items():
-        lines += [
-            f"  # codes side by side; if those of {name} have levels, give a hierarchy: `levels: FILE.csv` (one column",
-            "  # a level, coarsest first), `parents: FILE.csv` (columns code and parent), `digits` or `hrc`",
-            f"  {text_of(name)}: {{{column_key(column, name)}}}",
-        ]
+    for chain, name in zip(guess.dimensions, names.values(), strict=True):
+        lines += _dimension(chain, name, by_name, metadata)
     lines += ["", "tables:", f"  - name: {plain_name(data.stem, 'table')}"]
     lines += [f"    by: [{', '.join(map(text_of, names.values()))}]"]
-    lines += [f"    value: {text_of(value)}          # what the cells sum; `count` counts the records"]
+    lines += [f"    value: {text_of(value)}          # {_value_words(guess)}"]
     lines += ["    # a list of rules means: unsafe if any of them says so", "    rules:", "      - {min_frequency: 3}"]
     lines += ["      - {p_percent: 10}"] if guess.values else []
-    more = (
-        [f"# Further columns that look like codes: {in_comment(guess.dimensions[2:])}"] if guess.dimensions[2:] else []
-    )
+    more = [f"# Further dimensions to choose from: {_chains(guess.more)}"] if guess.more else []
     more += [f"# Further columns that look like values: {in_comment(guess.values[1:])}"] if guess.values[1:] else []
     more += [f"# Columns not used: {in_comment(guess.others)}"] if guess.others else []
     lines += ["", *more] if more else []
-    lines += ["", "# What an attacker knows of every cell beforehand.", "attack: {lower: 0, upper: unbounded}", ""]
+    negative = value in by_name and by_name[value].negative
+    lines += ["", *attack_words(value if negative else None), ""]
     return "\n".join(lines)
 
 
-def _microdata(guess: Guess, path: str) -> list[str]:
-    lines = ["microdata:", f"  source: {text_of(path)}"]
-    if guess.decimal != ".":
-        lines.append(f"  decimal: '{guess.decimal}'")
-    if guess.respondent:
-        lines.append(
-            f"  respondent: {text_of(guess.respondent)}          # who gave the record; counts once in each cell"
-        )
-    else:
+def attack_words(negative: str | None) -> list[str]:
+    """Return the lines about the attacker; ``negative`` is a value that has entries below 0."""
+    if negative:
+        return [
+            f"# {in_comment([negative])} has entries below 0, so an attacker cannot take 0 for the least.",
+            "attack: {lower: unbounded, upper: unbounded}",
+        ]
+    return ["# What an attacker knows of every cell beforehand.", "attack: {lower: 0, upper: unbounded}"]
+
+
+def _chains(chains: Sequence[tuple[str, ...]]) -> str:
+    return "; ".join(in_comment([" > ".join(chain)]) for chain in chains)
+
+
+def _value_words(guess: Guess) -> str:
+    if not guess.values:
+        return "no column holds values, so records are counted"
+    return "what the cells sum, " + ("by its name" if _VALUE.search(guess.values[0]) else "the first column of numbers")
+
+
+def _dimension(chain: tuple[str, ...], name: str, by_name: dict[str, Column], metadata: Metadata | None) -> list[str]:
+    different = by_name[chain[-1]].different
+    if len(chain) > 1:
+        return [
+            f"  # every code of {in_comment(chain[-1:])} has one of {in_comment(chain[-2:-1])} in all records: levels",
+            f"  {text_of(name)}: {{levels: [{', '.join(map(text_of, chain))}]}}",
+        ]
+    variable = metadata.variable(chain[0]) if metadata else None
+    if variable and (variable.hrc or variable.digits):
+        return [f"  {text_of(name)}: {{{column_key(chain[0], name)}}}   # its levels are those of the metadata"]
+    return [
+        f"  # {different} codes side by side; if they have levels, give a hierarchy: `levels` (a CSV file with one",
+        "  # column a level, coarsest first, or a list of columns), `parents`, `digits` or `hrc`",
+        f"  {text_of(name)}: {{{column_key(chain[0], name)}}}",
+    ]
+
+
+def _microdata(guess: Guess, files: Sequence[str], by_name: dict[str, Column]) -> list[str]:
+    lines = ["microdata:", f"  source: {text_of(files[0])}"]
+    lines += [f"  rda: {text_of(files[1])}          # names, places and roles of the columns"] if files[1:] else []
+    numbers = [by_name[name] for name in (*guess.values, guess.weight) if name]
+    if any(column.commas > column.numbers for column in numbers):
+        lines.append("  decimal: ','          # numbers have a comma and no point")
+    roles = {
+        "respondent": ("who gave the record; counts once in each cell", guess.respondent),
+        "holding": ("the group it belongs to; groups are counted then", guess.holding),
+        "weight": ("published totals are weighted", guess.weight),
+        "request": ("who asks for protection; see the rule `request`", guess.request),
+    }
+    for role, (words, name) in roles.items():
+        if name:
+            lines.append(f"  {role}: {text_of(name)}          # {words} (guessed: {guess.why[name]})")
+    if not guess.respondent:
         lines.append("  # respondent: COLUMN     # without one, each record is a respondent of its own")
-    if guess.holding:
-        lines.append(f"  holding: {text_of(guess.holding)}          # the group it belongs to; then groups are counted")
-    if guess.weight:
-        lines.append(f"  weight: {text_of(guess.weight)}          # published totals are weighted")
-    if guess.gaps:
-        own = " holding: own" if guess.holding in guess.gaps and guess.respondent else ""
-        rest = [gap for gap in guess.gaps if gap != guess.holding or not own]
-        lines += [f"  missing: {{{own.strip()}}}"] if own else []
-        if rest:
-            lines.append(
-                f"  # {in_comment(rest)} has blanks, which are errors unless `missing` says what to do with them,"
-            )
-            lines.append("  # for instance missing: {value: zero, code: category}")
-    return lines
+    return [*lines, *_gaps(guess, by_name)]
+
+
+def _gaps(guess: Guess, by_name: dict[str, Column]) -> list[str]:
+    """Return what the job says of blanks in the columns that it uses, so that it runs, and what else could be said."""
+    codes = [chain[-1] for chain in guess.dimensions if by_name[chain[-1]].has_gaps]
+    values = [name for name in guess.values[:1] if by_name[name].has_gaps]
+    own = bool(guess.holding and by_name[guess.holding].has_gaps and guess.respondent)
+    said, words = [], []
+    if values:
+        said.append("value: drop")
+        words.append(f"{in_comment(values)} has blanks: such records are left out (or `zero`: they count, with 0)")
+    if codes:
+        said.append("code: category")
+        words.append(f"{in_comment(codes)} has blanks: a category of their own (or `drop`)")
+    if own:
+        said.append("holding: own")
+        words.append(f"{in_comment([str(guess.holding)])} has blanks: such respondents are groups of their own")
+    if not said:
+        return []
+    return [*(f"  # {line}" for line in words), f"  missing: {{{', '.join(said)}}}"]

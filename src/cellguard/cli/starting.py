@@ -19,19 +19,25 @@ from cellguard.cli.show import show_notes, show_screen, show_verification
 @FORCE
 @QUIET
 def init(data: Path, out: Path, force: bool, quiet: bool) -> None:
-    """Write a commented job file for the ready-made table or the records in DATA (CSV or Parquet).
+    """Write a commented job file for the records or the ready-made table in DATA.
 
-    Of a table, columns that hold a code such as Total become dimensions; numbers become the value, the count of
-    respondents and the largest contributions, guessed by their names. A file without such a code holds records: columns
-    with few different entries become dimensions, numbers values, and respondent, group and weight are guessed by name.
-    Read the file and correct it.
+    DATA is CSV, Parquet, Excel, SPSS, Stata, SAS, or the text or .rda file of τ-ARGUS. Of records, columns with few
+    different entries become dimensions, and columns that nest become the levels of one; numbers become values;
+    respondent, group and weight are told by name and content. A file with a code such as Total is a table: its
+    hierarchies are looked for beside it. Each guess is explained in the job: read it and correct it.
     """
-    from cellguard.cli.init import draft_job
+    from cellguard.cli.init import draft_job, needed_tolerance
     from cellguard.files.write import write_text
+    from cellguard.spec.jobfile import Job
 
-    write_text(out, draft_job(data, out.parent), force=force)
+    draft = draft_job(data, out.parent)
+    for name, text in draft.files.items():
+        write_text(out.parent / name, text, force=force)
+    write_text(out, draft.text, force=force)
+    if draft.cells and (off := needed_tolerance(Job.load(out))):
+        write_text(out, draft.with_tolerance(off), force=True)
     if not quiet:
-        click.echo(f"Wrote {out}. Read it, correct it, then run: cellguard assess {out}")
+        click.echo(f"Wrote {out}. Read it, correct its guesses, then run: cellguard protect {out} --out out")
 
 
 @click.command()

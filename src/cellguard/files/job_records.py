@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cellguard.errors import InputError
+from cellguard.hierarchy.build import TOTAL
 from cellguard.hierarchy.code_order import in_code_order
 from cellguard.hierarchy.edges import Edge
 from cellguard.hierarchy.hierarchy import Hierarchy, grow
 from cellguard.microdata.checked import Checked, check_codes, check_records
 from cellguard.microdata.grouped import COUNT
+from cellguard.microdata.nesting import nested_hierarchy
 from cellguard.microdata.rda import Metadata, OutsideFile, read_code_list, read_rda
 from cellguard.microdata.roles import MISSING_CODE, Missing, Roles
 from cellguard.microdata.sources import open_records
@@ -37,7 +39,7 @@ class JobRecords:
         """Return a dimension with what the metadata say, where the job is silent."""
         if self.metadata is None:
             return spec
-        variable = self.metadata.variable(spec.column or name)
+        variable = self.metadata.variable(spec.column_of(name))
         said: dict[str, object] = {}
         if spec.total is None and variable.total:
             said["total"] = variable.total
@@ -47,6 +49,18 @@ class JobRecords:
             elif variable.digits:
                 said["digits"] = list(variable.digits)
         return spec.model_copy(update=said)
+
+    def nested(self, name: str, spec: DimensionSpec, labels: Mapping[str, str], *, hushed: bool) -> Hierarchy:
+        """Return the hierarchy that columns of the records spell."""
+        return nested_hierarchy(
+            self.checked.opened,
+            spec.nested,
+            keep=self.checked.how.keep,
+            absent=self.metadata.absent.get(spec.column_of(name), ()) if self.metadata else (),
+            total=spec.total or TOTAL,
+            labels=labels,
+            hushed=hushed,
+        )
 
     def labels(self, column: str) -> Mapping[str, str]:
         """Return the labels of a code list that the metadata name; a list that is not there is no fault."""
@@ -91,7 +105,8 @@ def read_records(job: Job) -> JobRecords | None:
     made = [table for table in job.tables if table.cells is None]
     metadata = read_rda(job.path(spec.rda), elsewhere=spec.files_elsewhere) if spec.rda else None
     opened = open_records(
-        job.path(spec.source),
+        job.data(spec.source),
+        name=spec.source,
         query=spec.query,
         layout=metadata.layout if metadata else None,
         dialect=Dialect(spec.delimiter, spec.decimal, spec.encoding),
@@ -132,7 +147,7 @@ def record_files(job: Job) -> dict[str, Path]:
 
 def column_of(job: Job, name: str) -> str:
     """Return the column of a dimension: the one that the job names, or the dimension's own name."""
-    return (job.dimensions[name].column if name in job.dimensions else None) or name
+    return job.dimensions[name].column_of(name) if name in job.dimensions else name
 
 
 def _said(metadata: Metadata | None, role: str) -> str | None:

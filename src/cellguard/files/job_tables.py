@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import pyarrow as pa
+
 from cellguard.errors import InputError, JobError, did_you_mean
 from cellguard.files.identity import check_identity
 from cellguard.files.job_records import JobRecords, column_of, read_records, record_files
@@ -77,13 +79,16 @@ def _build_tables(job: Job) -> Built:
 
 def input_digests(job: Job) -> dict[str, str]:
     """Return the sha-256 of every file that a job reads, by the name that the job gives it."""
-    return {name: _digest(path) for name, path in _input_files(job).items() if path.is_file()}
+    files = {name: _digest(path) for name, path in _input_files(job).items() if path.is_file()}
+    return files | {name: _digest_of_table(data) for name, data in job.held.items() if isinstance(data, pa.Table)}
 
 
 def refuse_changed(job: Job, inputs: Mapping[str, str]) -> None:
     """Refuse to go on if a file of a job is no longer the one whose digest was taken."""
     files = _input_files(job)
     for name, digest in inputs.items():
+        if name in job.held:  # which nobody else can write to
+            continue
         path = files.get(name, job.path(name))
         if not path.is_file() or _digest(path) != digest:
             raise InputError(f"the file {name!r} changed while it was read; run again when nobody writes to it")
@@ -93,10 +98,22 @@ def _input_files(job: Job) -> dict[str, Path]:
     names = [t.cells.source for t in job.tables if t.cells]
     names += [name for t in job.tables for name in (t.apriori, t.impossible) if name]
     for spec in job.dimensions.values():
-        names += [name for name in (spec.levels, spec.parents, spec.hrc, spec.labels) if name]
+        names += [name for name in (spec.levels, spec.parents, spec.hrc, spec.labels) if isinstance(name, str)]
         names += [name for also in spec.also for name in (also.levels, also.parents, also.hrc) if name]
     names += [job.known] if job.known else []
-    return record_files(job) | {name: job.path(name) for name in dict.fromkeys(names)}
+    files = record_files(job) | {name: job.path(name) for name in dict.fromkeys(names)}
+    return {name: path for name, path in files.items() if name not in job.held}
+
+
+def _digest_of_table(table: pa.Table) -> str:
+    """Return the sha-256 of an Arrow table, as a stream of one batch without what its library says of it."""
+    digest = hashlib.sha256()
+    plain = table.replace_schema_metadata(None).combine_chunks()
+    for name, column in zip(plain.column_names, plain.columns, strict=True):
+        digest.update(f"{name}\0{column.type}\0{len(column)}\0".encode())
+        for chunk in column.chunks:
+            digest.update(pa.record_batch([chunk], names=["c"]).serialize())
+    return digest.hexdigest()
 
 
 def _digest(path: Path) -> str:
@@ -124,7 +141,7 @@ def build_dimensions(job: Job, sources: Mapping[str, Source], records: JobRecord
 def _build_dimension(
     job: Job, name: str, spec: DimensionSpec, sources: list[Source], records: JobRecords | None
 ) -> Dimension:
-    column = spec.column or name
+    column = spec.column_of(name)
     codes = list(dict.fromkeys(code for source in sources for code in source.codes(column)[0]))
     labels = read_labels(job.path(spec.labels)) if spec.labels else {}
     if records:
@@ -132,9 +149,18 @@ def _build_dimension(
         codes = list(dict.fromkeys([*codes, *records.codes(column)]))
     rows = sum(len(source) for source in sources) + (records.checked.records if records else 0)
     taken = Taken(codes, may_be_values(codes, rows, spec.total or TOTAL))
-    main = _read_grouping(job, name, spec, taken, spec.total, labels)
+    if not spec.nested:
+        main = _read_grouping(job, name, spec, taken, spec.total, labels)
+    elif records:
+        main = records.nested(name, spec, labels, hushed=taken.hushed)
+    else:
+        raise JobError(
+            f"dimension {name!r}: a list of `levels` names columns of records, and its tables have ready-made cells; "
+            "name a file instead"
+        )
     if main is None:
-        main = _flat(name, taken, spec.total or TOTAL, sources, column, labels)
+        inner = all(t.cells is None or t.cells.totals == "compute" for t in job.tables if name in t.by)
+        main = _flat(name, taken, spec.total or TOTAL, [] if inner else sources, column, labels)
     others = [_alternative(job, name, also, main, labels) for also in spec.also]
     if records:
         main, others = records.with_missing(column, main), [records.with_missing(column, o) for o in others]
@@ -178,8 +204,10 @@ def _alternative(job: Job, name: str, also: AlsoSpec, main: Hierarchy, labels: M
 def _read_grouping(
     job: Job, name: str, spec: DimensionSpec | AlsoSpec, taken: Taken, total: str | None, labels: Mapping[str, str]
 ) -> Hierarchy | None:
-    if spec.levels:
+    if isinstance(spec.levels, str):
         return read_levels(job.path(spec.levels), total=total or TOTAL, labels=labels)
+    if spec.parents and isinstance(made := job.data(spec.parents), Hierarchy):
+        return made
     if spec.parents:
         return read_parents(job.path(spec.parents), total=total, labels=labels)
     if spec.hrc:
@@ -205,7 +233,8 @@ def _merge(hierarchy: Hierarchy, recode: RecodeSpec) -> Hierarchy:
 
 
 def _open(job: Job, spec: TableSpec, cells: CellsSpec) -> Source:
-    source = open_source(job.path(cells.source), Dialect(cells.delimiter, cells.decimal, cells.encoding))
+    dialect = Dialect(cells.delimiter, cells.decimal, cells.encoding, tuple(cells.columns or ()))
+    source = open_source(job.data(cells.source), dialect, name=cells.source)
     for name in spec.by:
         source.column(column_of(job, name))
     return source
@@ -222,6 +251,7 @@ def _about(job: Job, spec: TableSpec) -> About:
         tolerance=spec.tolerance,
         publish=spec.publish,
         impossible=open_source(job.path(spec.impossible)) if spec.impossible else None,
+        totals=spec.cells.totals if spec.cells else "given",
     )
 
 

@@ -118,6 +118,22 @@ def read_rda(path: str | Path, *, elsewhere: bool = False) -> Metadata:
     return replace(metadata, folder=Path(path).parent, elsewhere=elsewhere)
 
 
+def describes_cells(path: str | Path) -> bool:
+    """Tell whether metadata describe a table of cells, and not records."""
+    return any(key in _TABULAR for key in re.findall(r"<[^>]*>", read_text(path).upper()))
+
+
+def read_rda_of_cells(path: str | Path) -> Metadata:
+    """Read the metadata of a table of cells: its columns in their order, and which hold counts and largest ones.
+
+    There a variable has no place and no width: behind its name stand only the codes for missing.
+    """
+    metadata = _parse(
+        read_text(path), file_name(path), lambda tokens, _, __: Variable(tokens[0], 0, 0, tuple(tokens[1:]))
+    )
+    return replace(metadata, delimiter=metadata.delimiter or ";", folder=Path(path).parent)
+
+
 def parse_rda(text: str, *, source: str = "the metadata") -> Metadata:
     """Return the metadata in the text of a ``.rda`` file.
 
@@ -126,6 +142,10 @@ def parse_rda(text: str, *, source: str = "the metadata") -> Metadata:
     (((1, 2), (3, 8)), {'Region': ('99',)}, 2)
     """
     _refuse_tables(text, source)
+    return _parse(text, source, _variable)
+
+
+def _parse(text: str, source: str, make: Callable[[Sequence[str], bool, str], Variable]) -> Metadata:
     delimiter: str | None = None
     variables: list[Variable] = []
     for number, line in enumerate(text_lines(text), 1):
@@ -142,7 +162,7 @@ def parse_rda(text: str, *, source: str = "the metadata") -> Metadata:
                 raise InputError(f"{where}: {tokens[0]} stands before the first variable")
             variables[-1] = _with_keywords(variables[-1], tokens, where)
         else:
-            variables.append(_variable(tokens, delimiter is not None, where))
+            variables.append(make(tokens, delimiter is not None, where))
     if not variables:
         raise InputError(f"{source}: no variables; each has a line with its name, position and width")
     twice = {v.name for v in variables if [w.name for w in variables].count(v.name) > 1}
@@ -222,6 +242,13 @@ _READ: Mapping[str, Callable[[Variable, list[str]], Variable]] = {
     "<HIERLEVELS>": _levels,
     "<HIERCODELIST>": lambda v, values: replace(v, hrc=values[0]),
     "<HIERLEADSTRING>": lambda v, values: replace(v, lead=values[0]),
+    "<FREQUENCY>": lambda v, _: replace(v, role="count"),
+    "<MAXSCORE>": lambda v, _: replace(v, role="top"),
+    **{
+        key: lambda v, _: replace(v, role="other")
+        for key in ("<SHADOW>", "<COST>", "<COSTVAR>", "<LOWERPL>", "<UPPERPL>", "<STATUS>")
+    },
+    **{key: lambda v, _: v for key in ("<SAFE>", "<UNSAFE>", "<PROTECT>")},
 }
 _IGNORED = (
     "<HIERARCHICAL>",

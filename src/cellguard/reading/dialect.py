@@ -16,11 +16,12 @@ _SAMPLE = 50
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a file is written; None means: find out."""
+    """How a file is written; None means: find out. ``columns`` name those of a file without a header line."""
 
     delimiter: str | None = None
     decimal: str | None = None
     encoding: str | None = None
+    columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and len(self.delimiter) != 1:
@@ -68,6 +69,19 @@ def read_header(lines: Iterable[str], name: str, delimiter: str | None = None) -
             raise InputError(f"{name}: the first line holds an entry twice, and numbers; does it have a header line?")
         raise InputError(f"{name}: the header names {listing(twice)} twice; give each column a name of its own")
     return header, found
+
+
+def read_first(lines: Iterable[str], name: str, columns: Sequence[str], delimiter: str | None = None) -> str:
+    """Return the delimiter of a file without a header line whose columns have these names, or refuse other rows."""
+    sample = list(islice(lines, _SAMPLE))
+    found = delimiter or find_delimiter(sample, name)
+    fields = len(_fields(sample, found)[0])
+    if fields != len(columns):
+        raise InputError(f"{name} line 1: {fields} fields, but `columns` names {len(columns)}; name each column once")
+    twice = sorted({column for column in columns if list(columns).count(column) > 1})
+    if twice:
+        raise InputError(f"{name}: `columns` names {listing(twice)} twice; give each column a name of its own")
+    return found
 
 
 def _widths(lines: Sequence[str], delimiter: str) -> list[int]:

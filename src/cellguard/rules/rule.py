@@ -166,10 +166,28 @@ def register(name: str, formula: Formula | None = None) -> Callable[[R], R]:
             raise InputError(f"a rule named {name!r} is registered already; choose another name")
         if formula:
             kind.formula = formula
+        _refuse_text(name, kind)
         RULES[name] = kind
         return kind
 
     return declare
+
+
+def _refuse_text(name: str, kind: type[Rule]) -> None:
+    """Let a kind of rule refuse parameters that should be numbers and are none, before it compares them."""
+    check = kind.__dict__.get("__post_init__")
+    numbers = [f.name for f in parameters(kind) if f.type in {"float", "Percent", float}]
+    if check is None or not numbers:
+        return
+
+    def checked(self: Rule) -> None:
+        for parameter in numbers:
+            value = getattr(self, parameter)
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise InputError(f"{name}: {parameter} must be a number, not {value!r}")
+        check(self)
+
+    kind.__post_init__ = checked  # type: ignore[attr-defined]
 
 
 def name_of(rule: Rule) -> str | None:
@@ -211,7 +229,8 @@ class All(Rule):
 
     >>> import cellguard as cg
     >>> both = cg.All((cg.MinFrequency(3), cg.PPercent(10)))
-    >>> both.unsafe(cg.contributions([81, 5], [81, 5, 2, 2, 2])).tolist()
+    >>> from cellguard.table.facts import contributions
+    >>> both.unsafe(contributions([81, 5], [81, 5, 2, 2, 2])).tolist()
     [True, False]
     """
 

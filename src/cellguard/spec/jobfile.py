@@ -45,6 +45,7 @@ class Job(Spec):
     known: str | None = Field(None, min_length=1, description="CSV file of totals that an attacker has from elsewhere")
     output: OutputSpec | None = None
     _folder: Path = PrivateAttr(default=Path())
+    _held: Mapping[str, object] = PrivateAttr(default={})
 
     @model_validator(mode="after")
     def _tables_have_data(self) -> Job:
@@ -138,6 +139,15 @@ class Job(Spec):
         """Return the path of a file that the job names."""
         return self._folder / name
 
+    @property
+    def held(self) -> Mapping[str, object]:
+        """What the job names that is no file but in memory: Arrow tables of data, hierarchies."""
+        return self._held
+
+    def data(self, name: str) -> object:
+        """Return what the job means by a name of data: what is held in memory under it, or a path."""
+        return self._held[name] if name in self._held else self.path(name)
+
     @classmethod
     def load(cls, path: str | Path) -> Job:
         """Read and check a job file; relative paths in it start from its folder."""
@@ -146,9 +156,15 @@ class Job(Spec):
 
     @classmethod
     def parse(
-        cls, data: object, *, folder: str | Path = ".", source: str = "the job", lines: Lines | None = None
+        cls,
+        data: object,
+        *,
+        folder: str | Path = ".",
+        source: str = "the job",
+        lines: Lines | None = None,
+        held: Mapping[str, object] | None = None,
     ) -> Job:
-        """Check a job given as plain data; every fault is told with its place."""
+        """Check a job given as plain data; every fault is told with its place. ``held`` is what is in memory."""
         if not isinstance(data, Mapping):
             raise JobError(f"{source}: a job is a mapping with the keys {', '.join(cls.model_fields)}")
         try:
@@ -156,6 +172,7 @@ class Job(Spec):
         except ValidationError as error:
             raise JobError(_explain(error, source, lines or {})) from None
         job._folder = Path(folder)
+        job._held = held or {}
         return job
 
 

@@ -96,10 +96,31 @@ class DimensionSpec(GroupingSpec):
     """A dimension: a column and its hierarchy; without one, the codes stand side by side under the total."""
 
     column: str | None = Field(None, description="the column's name, if it is not the dimension's")
+    levels: str | Annotated[list[str], Field(min_length=1)] | None = Field(  # type: ignore[assignment]
+        None,
+        description="CSV file with one column a level, coarsest first; or a list of the records' own columns that nest",
+    )
     total: str | None = Field(None, description="the code of the total (default: Total)")
     labels: str | None = Field(None, description="CSV file with columns code and label")
     also: list[AlsoSpec] = []
     recode: RecodeSpec | None = None
+
+    @property
+    def nested(self) -> tuple[str, ...]:
+        """The columns of the records that hold its levels, coarsest first; none if a file or nothing does."""
+        return tuple(self.levels) if isinstance(self.levels, list) else ()
+
+    @model_validator(mode="after")
+    def _own_columns(self) -> DimensionSpec:
+        if self.nested and self.column:
+            raise ValueError("the last of `levels` holds the records' codes; leave out `column`")
+        if len(set(self.nested)) < len(self.nested):
+            raise ValueError("`levels` names a column twice")
+        return self
+
+    def column_of(self, name: str) -> str:
+        """Return the column that holds the codes of the dimension of this name."""
+        return self.nested[-1] if self.nested else self.column or name
 
 
 class CellsSpec(Spec):
@@ -115,6 +136,12 @@ class CellsSpec(Spec):
     need_upper: str | None = None
     lower: str | None = None
     upper: str | None = None
+    totals: Literal["given", "compute"] = Field(
+        "given", description="compute: the file has inner cells only, and their totals are added"
+    )
+    columns: list[str] | None = Field(
+        None, min_length=1, description="the names of the columns, for a text file without a header line"
+    )
     delimiter: str | None = Field(None, description="found out if not given")
     decimal: str | None = Field(None, description="found out if not given: a point, or a comma as in 12,5")
     encoding: str | None = Field(None, description="found out if not given: UTF-8, UTF-16, or else Windows-1252")

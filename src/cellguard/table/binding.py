@@ -16,8 +16,11 @@ _TOTALS = ("total", "all", "sum", "_t", "t", "ensemble", "totaal", "gesamt", "in
 By = Sequence[str | Dimension] | Mapping[str, Dimension | Hierarchy | None]
 
 
-def bind(by: By, source: Source) -> Mapping[str, Dimension]:
-    """Return for each dimension column its dimension; where none is given, a flat one of the codes that occur."""
+def bind(by: By, source: Source, *, inner: bool = False) -> Mapping[str, Dimension]:
+    """Return for each dimension column its dimension; where none is given, a flat one of the codes that occur.
+
+    With ``inner`` the data hold inner cells only, without totals.
+    """
     wanted: dict[str, Dimension | Hierarchy | None] = {}
     if isinstance(by, Mapping):
         wanted.update(by)
@@ -34,7 +37,8 @@ def bind(by: By, source: Source) -> Mapping[str, Dimension]:
             dimensions[column] = Dimension(column, given)
         else:
             codes = source.codes(column)[0]
-            dimensions[column] = flat_dimension(column, codes, place=source.place.name, rows=len(source))
+            place = source.place.name
+            dimensions[column] = flat_dimension(column, codes, place=place, rows=len(source), inner=inner)
     return dimensions
 
 
@@ -47,18 +51,19 @@ def flat_dimension(
     column: str = "",
     rows: int = 0,
     labels: Mapping[str, str] = NOTHING,
+    inner: bool = False,
 ) -> Dimension:
-    """Return the dimension of codes side by side under a total, which must be among them.
+    """Return the dimension of codes side by side under a total, which must be among them but for ``inner`` cells.
 
     The codes are in the order of ``labels`` or else in natural order, whatever the order of the data. They are those
     of a column of so many ``rows``. If the total is a word, it is evidently one of codes.
     """
-    if total not in codes:
+    if total not in codes and not inner:
         likely = [code for code in codes if code.strip().casefold() in {total.casefold(), *_TOTALS}]
         near = f"; did you mean {' or '.join(map(repr, likely))}?" if likely else "; is it the right column?"
         raise InputError(
             f"{place}: no row has the total {total!r} in column {column or name!r}{near} Name its code with `total`, "
-            "or give the dimension a hierarchy"
+            "give the dimension a hierarchy, or, if the file has no totals at all, say `totals: compute`"
         )
     others = flat(in_code_order(set(codes) - {total}, labels), total=total, labels=labels)
     return Dimension(name, replace(others, hushed=may_be_values(codes, rows, total)))

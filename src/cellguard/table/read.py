@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
 from cellguard.errors import InputError, did_you_mean
 from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.table.added_totals import add_totals
 from cellguard.table.apriori import NUMBERS, Apriori, read_statements
 from cellguard.table.binding import By, bind
 from cellguard.table.cell_order import in_hierarchy_order
@@ -73,7 +75,7 @@ class About:
 
     ``response`` (what is summed), ``population`` (over whom), ``is_count``, ``zeros``, ``decimals`` and ``tolerance``
     are those of `Table`. ``publish`` lists the levels shown, by dimension; ``impossible`` are combinations that cannot
-    occur, where zeros are possible.
+    occur, where zeros are possible. With ``totals="compute"`` the data hold inner cells only, and totals are added.
 
     >>> import cellguard as cg
     >>> about = cg.About(name="jobs", response="employees", publish={"r": [1]})
@@ -90,6 +92,7 @@ class About:
     tolerance: float | None = None
     publish: Levels | None = None
     impossible: Source | None = None
+    totals: Literal["given", "compute"] = "given"
 
 
 def cells(
@@ -120,7 +123,7 @@ def cells(
     about = about or About(name=name)
     about = replace(about, is_count=about.is_count or value == count, response=about.response or value)
     source = open_source(data, name=f"table {about.name!r}")
-    dimensions = bind(by, source)
+    dimensions = bind(by, source, inner=about.totals == "compute")
     return read_cells(source, dimensions, CellColumns(value, count, top=tuple(top), marks=tuple(marks)), about)
 
 
@@ -158,7 +161,8 @@ def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns
         levels=about.publish,
         origin=columns.origin,
     )
-    return finish_table(merge_recoded(table), about, by)
+    table = merge_recoded(table)
+    return finish_table(add_totals(table) if about.totals == "compute" else table, about, by)
 
 
 def _refuse_clash(source: Source, by: Mapping[str, Dimension], columns: CellColumns) -> None:

@@ -18,9 +18,10 @@ import pyarrow.parquet as pq
 from cellguard.errors import InputError, Place, file_name
 from cellguard.hierarchy.hush import suggested_column
 from cellguard.microdata.frames import from_mapping
+from cellguard.microdata.office import is_office, read_office
 from cellguard.reading.csvfile import BROKEN_QUOTES, line_numbers, text_lines
 from cellguard.reading.decimals import MAYBE_THOUSANDS, WITH_COMMA, WITH_POINT, Marks, hint
-from cellguard.reading.dialect import Dialect, read_header
+from cellguard.reading.dialect import Dialect, read_first, read_header
 from cellguard.reading.encodings import check_readable, read_text
 from cellguard.reading.vocabulary import HIDDEN, INFINITE, MISSING, NO, NUMBER, YES, YES_OR_NO
 from cellguard.types import BoolArray, FloatArray
@@ -189,7 +190,7 @@ def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def open_source(data: object, dialect: Dialect | None = None, *, name: str = "the data") -> Source:
-    """Open a CSV or Parquet file, a mapping of columns, or anything with the Arrow interface (pandas, polars, ...)."""
+    """Open a file (CSV, Parquet, Excel, SPSS, Stata, SAS), a mapping of columns, or anything that speaks Arrow."""
     dialect = dialect or Dialect()
     if isinstance(data, (str, Path)):
         source = _open_file(Path(data), dialect)
@@ -213,13 +214,21 @@ def _open_file(path: Path, dialect: Dialect) -> Source:
             return Source(pq.read_table(path), Place(file_name(path), unit="row"), dialect.decimal)
         except (pa.ArrowException, OSError):
             raise InputError(f"{file_name(path)}: not a Parquet file, or a damaged one") from None
+    if is_office(path):
+        return Source(read_office(path), Place(file_name(path), unit="row"), dialect.decimal)
     return _open_csv(path, dialect)
 
 
 def _open_csv(path: Path, dialect: Dialect) -> Source:
     name = file_name(path)
     text = read_text(path, dialect.encoding)
-    header, delimiter = read_header(text_lines(text), name, dialect.delimiter)
+    if dialect.columns:
+        header, delimiter = (
+            list(dialect.columns),
+            read_first(text_lines(text), name, dialect.columns, dialect.delimiter),
+        )
+    else:
+        header, delimiter = read_header(text_lines(text), name, dialect.delimiter)
     data = text.encode()
     broken: list[tuple[int | None, int]] = []
 
@@ -232,7 +241,7 @@ def _open_csv(path: Path, dialect: Dialect) -> Source:
         columns = pa_csv.read_csv(
             pa.BufferReader(data),
             # Rows are only numbered when one thread reads them.
-            read_options=pa_csv.ReadOptions(use_threads=False),
+            read_options=pa_csv.ReadOptions(use_threads=False, column_names=list(dialect.columns) or None),
             parse_options=pa_csv.ParseOptions(
                 delimiter=delimiter,
                 newlines_in_values=True,
@@ -252,5 +261,6 @@ def _open_csv(path: Path, dialect: Dialect) -> Source:
             f"{name} line {number}: {fields} fields, but the header has {len(header)}; "
             "give each line one field a column"
         )
-    lines = line_numbers(io.BytesIO(data), delimiter, len(columns))
-    return Source(columns, Place(name, first=2, lines=lines), dialect.decimal)
+    has_header = not dialect.columns
+    lines = line_numbers(io.BytesIO(data), delimiter, len(columns), header=has_header)
+    return Source(columns, Place(name, first=1 + has_header, lines=lines), dialect.decimal)

@@ -1,0 +1,81 @@
+"""Frames of any library at the border: into Arrow, and back to the kind that came in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from cellguard.errors import InputError
+from cellguard.microdata.frames import from_mapping
+
+
+def kind_of(data: object) -> str:
+    """Return the library that a frame is of: pandas, polars, duckdb, or pyarrow for all else."""
+    library = type(data).__module__.split(".")[0].removeprefix("_")
+    return library if library in {"pandas", "polars", "duckdb"} else "pyarrow"
+
+
+def to_arrow(data: object) -> pa.Table:
+    """Return a frame as an Arrow table: pandas, polars, Arrow, a DuckDB relation or a mapping of columns.
+
+    >>> to_arrow({"region": ["N", "S"], "year": [1, 2]}).column_names
+    ['region', 'year']
+    """
+    if isinstance(data, Mapping):
+        return from_mapping(data)
+    if kind_of(data) == "pandas":
+        return _from_pandas(data)
+    if hasattr(data, "to_arrow_table"):  # a DuckDB relation
+        return data.to_arrow_table()
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.table(data)
+    raise InputError(
+        f"cannot read {type(data).__name__}; give a pandas, polars or Arrow frame, a DuckDB relation, a mapping of "
+        "columns, or a path"
+    )
+
+
+def _from_pandas(frame: Any) -> pa.Table:  # noqa: ANN401
+    names = [str(name) for name in frame.columns]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"the frame has the column {twice[0]!r} twice; rename one of them")
+    return from_mapping({name: _column(frame.iloc[:, i]) for i, name in enumerate(names)})
+
+
+def _column(series: Any) -> Any:  # noqa: ANN401
+    """Return a column of a pandas frame; whole numbers that pandas holds as decimals because of gaps are whole."""
+    try:
+        column = pa.array(series, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return [None if _is_missing(value) else str(value) for value in series]
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or value != value
+
+
+def as_kind(table: pa.Table, kind: str) -> Any:  # noqa: ANN401
+    """Return an Arrow table as a frame of a library."""
+    if kind == "pandas":
+        return table.to_pandas()
+    if kind == "polars":
+        import polars
+
+        return polars.from_arrow(table)
+    if kind == "duckdb":
+        import duckdb
+
+        return duckdb.from_arrow(table)
+    return table
+
+
+def is_path(data: object) -> bool:
+    """Tell whether data are named by a path."""
+    return isinstance(data, (str, Path))

@@ -1,0 +1,104 @@
+"""A released table as a grid: rows are the codes of the first dimension, columns those of the second. Safe to show."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from cellguard.errors import InputError, did_you_mean
+from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.table.pattern import ReleasedTable
+
+_MOST_ROWS, _MOST_COLUMNS = 60, 20
+_STYLE = "border:1px solid #ccc;padding:2px 8px;text-align:right;font-variant-numeric:tabular-nums"
+
+
+def wide_table(
+    table: ReleasedTable, dimensions: Mapping[str, Dimension], where: Mapping[str, str]
+) -> tuple[list[str], list[str], list[list[str | None]], list[list[bool]]]:
+    """Return codes of rows and columns, the values as text (None where there is none), and which cells are hidden.
+
+    Dimensions beyond the second stand at their total, or at the code that ``where`` gives them.
+    """
+    others = table.by[2:]
+    for name, code in where.items():
+        if name not in others:
+            raise InputError(f"`where` names {name!r}, which is not a further dimension{did_you_mean(name, others)}")
+        if code not in dimensions[name].position:
+            raise InputError(f"no code {code!r} in dimension {name!r}{did_you_mean(code, dimensions[name].told)}")
+    here = np.ones(len(table), bool)
+    for axis, name in enumerate(table.by):
+        if axis > 1:
+            here &= table.codes[axis] == where.get(name, dimensions[name].total)
+    chosen = np.flatnonzero(here)
+    rows = _ordered(dimensions[table.by[0]], table.codes[0][chosen])
+    columns = _ordered(dimensions[table.by[1]], table.codes[1][chosen]) if len(table.by) > 1 else [table.response]
+    place = {code: i for i, code in enumerate(rows)}
+    across = {code: i for i, code in enumerate(columns)}
+    values: list[list[str | None]] = [[None] * len(columns) for _ in rows]
+    hidden = [[False] * len(columns) for _ in rows]
+    for cell in chosen.tolist():
+        row = place[table.codes[0][cell]]
+        column = across[table.codes[1][cell]] if len(table.by) > 1 else 0
+        values[row][column] = table.value[cell] or None
+        hidden[row][column] = bool(table.suppressed[cell])
+    return rows, columns, values, hidden
+
+
+def _ordered(dimension: Dimension, codes: np.ndarray) -> list[str]:
+    """Return the codes that occur: below each other as in the hierarchy, the total last, as margins stand."""
+    seen = set(codes.tolist())
+    inner = [code for code in dimension.codes if code in seen and code != dimension.total]
+    return inner + ([dimension.total] if dimension.total in seen else [])
+
+
+def wide_arrow(table: ReleasedTable, dimensions: Mapping[str, Dimension], where: Mapping[str, str]) -> pa.Table:
+    """Return a grid as an Arrow table: the first column has the codes of the rows; hidden cells are null."""
+    rows, columns, values, _ = wide_table(table, dimensions, where)
+    names = [table.by[0], *columns]
+    taken = {name: name if names.count(name) == 1 else f"{table.by[-1]}: {name}" for name in columns}
+    numbers = {
+        taken[name]: pa.array([None if row[i] is None else float(row[i] or 0) for row in values], pa.float64())
+        for i, name in enumerate(columns)
+    }
+    return pa.table({table.by[0]: pa.array(rows), **numbers})
+
+
+def grid_html(table: ReleasedTable, dimensions: Mapping[str, Dimension]) -> str:
+    """Return a grid as HTML, with hidden cells marked; only what is released is in it."""
+    rows, columns, values, hidden = wide_table(table, dimensions, {})
+    head = "".join(f"<th style='{_STYLE}'>{html.escape(code)}</th>" for code in columns[:_MOST_COLUMNS])
+    lines = []
+    level = dimensions[table.by[0]]
+    for code, cells, gone in list(zip(rows, values, hidden, strict=True))[:_MOST_ROWS]:
+        depth = max(int(level.level[level.position[code]]) - 1, 0)
+        shown = "".join(_cell(v, g) for v, g in list(zip(cells, gone, strict=True))[:_MOST_COLUMNS])
+        indent = f"text-align:left;padding-left:{8 + 14 * depth}px"
+        lines.append(f"<tr><th style='{_STYLE};{indent}'>{html.escape(code)}</th>{shown}</tr>")
+    more = [f"{len(rows) - _MOST_ROWS} more rows"] if len(rows) > _MOST_ROWS else []
+    more += [f"{len(columns) - _MOST_COLUMNS} more columns"] if len(columns) > _MOST_COLUMNS else []
+    more += [f"{', '.join(table.by[2:])} at the total"] if table.by[2:] else []
+    words = [
+        f"{html.escape(table.response)} by {html.escape(', '.join(table.by))}",
+        f"{table.hidden} of {len(table)} cells hidden (c)",
+    ]
+    caption = "; ".join([*words, *map(html.escape, more)])
+    corner = html.escape(" \\ ".join(table.by[:2]))
+    return (
+        f"<table style='border-collapse:collapse'><caption style='text-align:left'>{caption}</caption>"
+        f"<thead><tr><th style='{_STYLE};text-align:left'>{corner}</th>{head}</tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table>"
+    )
+
+
+def _cell(value: str | None, gone: bool) -> str:
+    if gone:
+        return f"<td style='{_STYLE};background:#eee;color:#666' title='hidden'>c</td>"
+    return f"<td style='{_STYLE}'>{'' if value is None else html.escape(f'{float(value):,.{_decimals(value)}f}')}</td>"
+
+
+def _decimals(value: str) -> int:
+    return len(value.partition(".")[2])

@@ -1,0 +1,75 @@
+"""Excel, SPSS, Stata and SAS files: read as what they are, and errors without a value of theirs."""
+
+from __future__ import annotations
+
+import builtins
+
+import pytest
+
+from cellguard.errors import InputError, MissingExtra
+from cellguard.microdata.records import records
+from cellguard.table.read import cells
+
+
+def workbook(path, rows):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.save(path)
+    return path
+
+
+def test_an_excel_sheet_is_read_with_whole_numbers_as_codes(tmp_path):
+    path = workbook(
+        tmp_path / "d.xlsx", [("region", "year", "x"), ("01", 2024.0, 1.5), ("02", 2024.0, 2), (None, None)]
+    )
+    grouped = records(path, by=["region", "year"], values=["x"])
+    assert grouped.labels == (("01", "02"), ("2024",)) and grouped.total["x"].tolist() == [1.5, 2.0]
+
+
+def test_cells_are_read_from_an_excel_sheet(tmp_path):
+    path = workbook(tmp_path / "d.xlsx", [("region", "x"), ("Total", 3), ("N", 1), ("S", 2)])
+    assert cells(path, by=["region"], value="x").value.tolist() == [3, 1, 2]
+
+
+def test_a_sheet_with_a_title_above_its_columns_is_refused(tmp_path):
+    path = workbook(tmp_path / "d.xlsx", [("Turnover 2024", None), ("region", "x"), ("N", 1)])
+    with pytest.raises(InputError, match=r"d\.xlsx: the first row of the first sheet must name each column"):
+        records(path, by=["region"])
+
+
+@pytest.mark.parametrize(("name", "extra"), [("d.xlsx", "excel"), ("d.sav", "statfiles")])
+def test_without_the_extra_the_message_says_how_to_get_it(tmp_path, monkeypatch, name, extra):
+    (tmp_path / name).write_bytes(b"PK")
+    real = builtins.__import__
+
+    def refuse(wanted, *args, **kwargs):
+        if wanted in {"openpyxl", "pyreadstat"}:
+            raise ImportError(wanted)
+        return real(wanted, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(MissingExtra, match=rf"pip install 'cellguard\[{extra}\]'; or save it as CSV"):
+        records(tmp_path / name, by=["region"])
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("d.xls", "save it as .xlsx or CSV"), ("d.xlsx", "is it a whole .xlsx file?")]
+)
+def test_what_is_no_such_file_is_refused(tmp_path, name, words):
+    pytest.importorskip("openpyxl")
+    (tmp_path / name).write_text("region;x\nN;1\n")
+    with pytest.raises(InputError) as caught:
+        records(tmp_path / name, by=["region"])
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["sav", "dta", "xport"])
+def test_files_of_statistical_programs_are_read(tmp_path, kind):
+    pyreadstat, pandas = pytest.importorskip("pyreadstat"), pytest.importorskip("pandas")
+    path = tmp_path / f"d.{'xpt' if kind == 'xport' else kind}"
+    frame = pandas.DataFrame({"region": ["N", "S", "N"], "size": [1.0, 2.0, 2.0], "x": [1.5, 2.0, 3.0]})
+    getattr(pyreadstat, f"write_{kind}")(frame, str(path))
+    grouped = records(path, by=["region", "size"], values=["x"])
+    assert grouped.labels == (("N", "S"), ("1", "2")) and grouped.total["x"].tolist() == [1.5, 2.0, 3.0]
