@@ -11,10 +11,10 @@ from cellguard.protect.perturb.cells.calibration import calibration_table
 from cellguard.protect.perturb.cells.noise_rule import NoiseRule
 from cellguard.protect.perturb.cells.respondents import respondents
 from cellguard.protect.perturb.cells.sensitivity import desired_totals, dominated, needs_of, s_n, still_unsafe
-from cellguard.protect.perturb.draw.directions import directions
 from cellguard.protect.perturb.draw.distribution import exceedance
 from cellguard.protect.perturb.draw.mu import MuOptions, smallest_mu
 from cellguard.protect.perturb.draw.zes import Zes, draw_multipliers, perturbed
+from cellguard.protect.perturb.fit.directions import directions
 
 from perturb_data import study
 

@@ -18,7 +18,9 @@ from cellguard.protect.perturb.cells.calibration import calibration_table
 from cellguard.protect.perturb.cells.noise_rule import NoiseRule
 from cellguard.protect.perturb.cells.respondents import respondents
 from cellguard.protect.perturb.draw.attributes import define
-from cellguard.protect.perturb.draw.multipliers import make_multipliers
+from cellguard.protect.perturb.draw.multipliers import Settings, make_multipliers
+from cellguard.protect.perturb.fit.marg import Marg
+from cellguard.protect.perturb.fit.opt import Opt
 from cellguard.protect.perturb.workflow import check_tables
 from cellguard.spec.jobfile import Job
 
@@ -185,7 +187,7 @@ def contributions(rng, n, k, kind):
     return np.round(np.maximum([largest, *largest * rng.uniform(0.1, 0.9, n - 1), *rest], 1))
 
 
-def crossed(seed):
+def crossed(seed, settings=None):
     """Groups of firms in two to four classifications, one table of each, and now and then one of two together."""
     rng = np.random.default_rng(seed)
     n, k = int(rng.integers(1, 4)), float(rng.choice([60, 70, 80, 92]))
@@ -215,19 +217,50 @@ def crossed(seed):
         tables.append(
             calibration_table(records, dimensions, "x", name=f"by-{name}", rule=NoiseRule(n, k), levels=levels)
         )
-    return tables, make_multipliers(records, tables, seed=seed)
+    return tables, make_multipliers(records, tables, settings, seed=seed)
+
+
+def attacker_of(tables, drawn):
+    people, added = drawn.records, drawn.contributions("x").tolist()
+    weight = np.ones(len(people)) if people.weight is None else people.weight
+    columns = people.keys[people.unit].tolist(), people.plain("x").tolist(), weight.tolist(), added
+    records = [Record(*row) for row in zip(*columns, strict=True)]
+    cells = [set(np.flatnonzero(row).tolist()) for table in tables for row in table.membership.matrix.toarray()]
+    return Attacker(records, cells)
+
+
+FITTED = [
+    Settings(method="marg", marg=Marg(spread=0.6)),
+    Settings(method="marg", marg=Marg(variant="unbiased", order="top_down", spread=0.6)),
+    Settings(method="marg_zes"),
+    Settings(method="opt", opt=Opt(cap=0.45)),
+    Settings(method="opt", opt=Opt(norm="l2", cap=0.45)),
+    Settings(method="least_loss", opt=Opt(cap=0.45)),
+    Settings(method="least_loss", opt=Opt(norm="l2", margins=0.01, cap=0.45)),
+]
+
+
+def test_whatever_the_method_a_safe_set_determines_no_unsafe_sum():
+    """Fitted multipliers are judged as drawn ones are: what the published cells determine is safe, all of it."""
+    seen, served = Counter(), Counter()
+    for seed in range(70):
+        settings = FITTED[seed % len(FITTED)]
+        tables, drawn = crossed(seed, settings)
+        attacker = attacker_of(tables, drawn)
+        if len(attacker.groups) > 7:
+            continue
+        check = check_tables(tables, drawn)
+        agree(check, attacker, tables[0].rule, seen)
+        served[settings.method, check.verdict] += any(t.needs.sensitive.any() for t in check.tables)
+    assert seen["safe"] >= 25 and seen["unsafe"] >= 10, seen
+    assert served["opt", "safe"] + served["least_loss", "safe"] >= 5, served
 
 
 def test_sums_and_differences_are_those_that_brute_force_finds():
     seen = Counter()
     for seed in range(120):
         tables, drawn = crossed(seed)
-        people, added = drawn.records, drawn.contributions("x").tolist()
-        weight = np.ones(len(people)) if people.weight is None else people.weight
-        columns = people.keys[people.unit].tolist(), people.plain("x").tolist(), weight.tolist(), added
-        records = [Record(*row) for row in zip(*columns, strict=True)]
-        cells = [set(np.flatnonzero(row).tolist()) for table in tables for row in table.membership.matrix.toarray()]
-        attacker = Attacker(records, cells)
+        attacker = attacker_of(tables, drawn)
         if len(attacker.groups) <= 8:
             agree(check_tables(tables, drawn), attacker, tables[0].rule, seen)
     assert seen["safe"] >= 60 and seen["unsafe"] >= 20 and seen["difference"] >= 4 and seen["implied only"] >= 5, seen

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+import yaml
 
 from cellguard.cli.show import show_screen
 from cellguard.cli.table_view import read_view
@@ -72,6 +73,20 @@ def plain(value):
             [table("a", ["size"])],
             {"perturb": {"method": "zes_mu", "strata": "need", "least": 0.3}},
             "must not be above `cap`",
+        ),
+        ([table("a", ["size"])], {"perturb": {"opt": {"norm": "l2"}}}, "`opt` is for the methods opt and least_loss"),
+        ([table("a", ["size"])], {"perturb": {"method": "marg", "attributes": {}}}, "leave `attributes` out"),
+        ([table("a", ["size"])], {"perturb": {"assign": "equal"}}, "`assign` is for marg, opt and least_loss"),
+        ([table("a", ["size"])], {"perturb": {"method": "opt", "assign": "strata"}}, "`assign: strata` needs"),
+        (
+            [table("a", ["size"])],
+            {"perturb": {"method": "least_loss", "opt": {"norm": "linf"}}},
+            "least_loss goes with",
+        ),
+        (
+            [table("a", ["size"])],
+            {"perturb": {"method": "marg", "marg": {"keep": ["b: s"]}}},
+            "`keep` names the table 'b'",
         ),
         ([table("a", ["size"]) | {"rules": [{"max_share": 50}]}], {}, "does not say how much noise"),
         ([table("a", ["size"]) | {"rules": [{"min_frequency": 3}]}], {}, "no rule says how much noise a cell needs"),
@@ -170,6 +185,48 @@ def test_an_existing_folder_is_kept_unless_forced(folder, tmp_path):
         OutputFolder(tmp_path / "out").write(done)
     OutputFolder(tmp_path / "out").write(done, force=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["firms.csv", "out"]
+
+
+@pytest.mark.parametrize(
+    "perturb",
+    [
+        {"method": "marg", "marg": {"most": 20, "keep": ["t: N/s"]}},
+        {"method": "marg", "marg": {"variant": "unbiased", "order": "top_down"}},
+        {"method": "marg_zes"},
+        {"method": "opt", "cap": 0.3, "opt": {"norm": "l2"}},
+        {"method": "opt", "opt": {"norm": "linf", "keep_sum": True}},
+        {"method": "least_loss", "opt": {"margins": 0.001}, "assign": "size"},
+        {"method": "opt", "strata": {"column": "size", "mu": {"l": 0.2}}, "assign": "strata"},
+    ],
+    ids=str,
+)
+def test_fitted_methods_go_from_records_to_later_tables(folder, tmp_path, perturb):
+    tables = [table("t", ["region", "size"]), table("home", ["size"], "home")]
+    done = run(job(folder, *tables, perturb={"seed": 7, **perturb}))
+    summary = done.protected.summary()
+    assert summary["verdict"] == "safe" and set(summary["fit"]) == {"Fit of turnover", "Fit of home"}
+    OutputFolder(tmp_path / "out").write(done)
+    page = (tmp_path / "out/internal/report.html").read_text()
+    assert "Fit of turnover" in page and "every response was fitted by itself" in page
+    kept = yaml.safe_load((tmp_path / "out/internal/job.yaml").read_text())
+    again = run(Job.parse(kept, folder=folder))
+    assert [t.total.tolist() for t in again.protected.check.tables] == [
+        t.total.tolist() for t in done.protected.check.tables
+    ]
+    later = run(job(folder, *tables), multipliers=tmp_path / "out/internal/multipliers.parquet")
+    assert later.protected.check.verdict == "safe"
+    assert later.release is not None and later.release.tables[0].value == done.release.tables[0].value
+    if perturb["method"] == "marg" and "keep" in perturb["marg"]:
+        here = done.protected.check.tables[0]
+        assert here.noise[here.table.table.find("N/s")] == 0
+        assert any("always in that direction" in text for text in summary["warnings"])
+
+
+def test_fitted_methods_can_be_repeated(folder):
+    said = {"seed": 7, "method": "marg", "marg": {"most": 1000, "variant": "unbiased"}, "replications": 40}
+    done = run(job(folder, table("t", ["region", "size"]), perturb=said))
+    study = done.protected.study
+    assert study is not None and np.abs(study.mean_ratio - 1).max() < 0.05 and study.cv.max() > 0
 
 
 def cells_of(path):

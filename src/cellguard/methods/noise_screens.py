@@ -64,7 +64,9 @@ def _written(summary: Mapping[str, Any], folder: Path | None, released: bool) ->
 
 
 def _mu(summary: Mapping[str, Any]) -> str:
-    """Say which mu the multipliers were drawn with, that of each class if there are strata."""
+    """Say which mu the multipliers were drawn with, that of each class if there are strata; or how the fit ended."""
+    if "fit" in summary:
+        return "; ".join(summary["fit"].values()) or "nothing to fit"
     if "strata" not in summary:
         return f"mu = {summary['mu']:.3g}"
     return ", ".join(f"mu = {mu:.3g} of {label}" for label, mu in summary["strata"]["mu"].items())

@@ -25,6 +25,8 @@ from cellguard.protect.perturb.draw.multipliers import Multipliers, Settings, lo
 from cellguard.protect.perturb.draw.replicate import Replication, replicate_as_drawn
 from cellguard.protect.perturb.draw.saved import Saved, read_saved
 from cellguard.protect.perturb.draw.zes import Zes
+from cellguard.protect.perturb.fit.marg import Marg
+from cellguard.protect.perturb.fit.opt import Opt
 from cellguard.protect.perturb.spec import PerturbSpec
 from cellguard.protect.perturb.workflow import check_tables
 from cellguard.randomness import fresh_seed
@@ -80,7 +82,7 @@ class Perturb(Method[Calibration, Noisy]):
         """Draw or load multipliers, perturb the tables and check them. The records are never changed."""
         spec = PerturbSpec.of(self.job)
         with step("making multipliers", run, seconds):
-            drawn, saved = _draw(self.job, spec, assessed) if self.multipliers is None else self._load(assessed)
+            drawn, saved = _draw(self.job, spec, assessed, run) if self.multipliers is None else self._load(assessed)
         unseen = _missing(assessed, drawn, saved)
         with step("checking", run, seconds):
             check = check_tables(
@@ -184,10 +186,17 @@ def read_published(folder: Path) -> list[TableMethod]:
         raise InputError(f"`published`: {error}") from None
 
 
-def _draw(job: Job, spec: PerturbSpec, data: Calibration) -> tuple[Multipliers, Saved]:
+def _draw(job: Job, spec: PerturbSpec, data: Calibration, run: Run) -> tuple[Multipliers, Saved]:
     seed = fresh_seed() if spec.seed is None else spec.seed
-    settings, definitions, strata = _settings(job, spec), data.definitions, data.strata
-    drawn = make_multipliers(data.records, data.tables, settings, seed=seed, definitions=definitions, strata=strata)
+    drawn = make_multipliers(
+        data.records,
+        data.tables,
+        _settings(job, spec),
+        seed=seed,
+        definitions=data.definitions,
+        strata=data.strata,
+        run=run,
+    )
     return drawn, drawn.save(data.tables, data.inputs)
 
 
@@ -200,7 +209,20 @@ def _settings(job: Job, spec: PerturbSpec) -> Settings:
         MuOptions(spec.sigma, spec.probability, spec.cap, spec.way),
         Attributes() if said is None else Attributes(said.variant, said.sd, said.limit),
         max([*grid, *(t.decimals for t in job.tables if t.decimals is not None)]),
+        _marg(job, spec),
+        Opt(cap=spec.cap, **spec.opt.model_dump()),
+        spec.assign,
     )
+
+
+def _marg(job: Job, spec: PerturbSpec) -> Marg:
+    """Return the parameters of MARG; cells that stay must be cells of the job's tables."""
+    for cell in map(_cell, spec.marg.keep):
+        if cell.table not in {t.name for t in job.tables}:
+            raise JobError(
+                f"`keep` names the table {cell.table!r}, but there are {listing([t.name for t in job.tables])}"
+            )
+    return Marg(**{**spec.marg.model_dump(), "keep": tuple(spec.marg.keep)})
 
 
 def _few(job: Job, spec: PerturbSpec) -> int:
@@ -211,7 +233,7 @@ def _few(job: Job, spec: PerturbSpec) -> int:
 def _cell(text: str) -> Cell:
     table, colon, cell = text.partition(":")
     if not (colon and table.strip() and cell.strip()):
-        raise JobError(f"`accept`: {text!r} is not of the form 'table: cell', as 'turnover: North/B'")
+        raise JobError(f"`accept` and `keep`: {text!r} is not of the form 'table: cell', as 'turnover: North/B'")
     return Cell(table.strip(), cell.strip())
 
 

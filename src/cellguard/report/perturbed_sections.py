@@ -17,6 +17,13 @@ from cellguard.results.noisy import Noisy
 from cellguard.rules.rule import percent
 
 _MOST_CELLS, _MOST_MU = 10, 20
+_METHODS = {
+    "zes": "ZES: a random multiplier for each respondent, about mu away from 1, up or down",
+    "marg": "MARG: margins move a little, and raking to them gives every cell a factor for all its contributors",
+    "marg_zes": "MARG after ZES: random multipliers, then raking to the true margins",
+    "opt": "OPT: multipliers that bring the cells closest to what sensitive ones need and others are",
+    "least_loss": "Least loss: the least noise over all cells with which every sensitive cell is safe",
+}
 
 
 def perturbed(outcome: Outcome[Noisy]) -> Section:
@@ -51,18 +58,28 @@ def _rule(rule: NoiseRule) -> str:
 
 def _settings(outcome: Outcome[Noisy]) -> list[tuple[str, str]]:
     made = outcome.protected.check.multipliers
-    plan, how, records = made.plan, made.settings.attributes, made.records
+    plan, how = made.plan, made.settings.attributes
     rows = [("Method", _method(outcome)), ("Multipliers", _distribution(outcome))]
     if plan.strata:
         by = "what their cells need" if plan.strata == "need" else plan.strata
         rows.append(
             ("Strata", f"by {by}: " + ", ".join(f"{label} mu = {mu:.3g}" for label, mu in plan.classes.items()))
         )
+    rows += list(made.fit.facts) if made.fit is not None else []
+    if made.settings.fitted is not None:
+        rows.append(("Attribute multipliers", "every response was fitted by itself and has multipliers of its own"))
+        return [*rows, *_about_records(outcome)]
     own = "none, so the ratio of two responses of one contributor is kept"
     if how.variant != "none":
         spread = "N(0, sd) added" if how.variant == "delta" else "multiplied by N(1, sd)"
         own = f"every response has its own: the respondent's, {spread}, sd = {how.sd:g}"
     rows.append(("Attribute multipliers", own))
+    return [*rows, *_about_records(outcome)]
+
+
+def _about_records(outcome: Outcome[Noisy]) -> list[tuple[str, str]]:
+    made = outcome.protected.check.multipliers
+    records, rows = made.records, list[tuple[str, str]]()
     if made.definitions.parts:
         sums = [f"{total} = {_signed(parts)}" for total, parts in made.definitions.parts.items()]
         rows.append(("Kept sums", "; ".join(sums)))
@@ -78,8 +95,8 @@ def _signed(parts: Mapping[str, int]) -> str:
 
 def _method(outcome: Outcome[Noisy]) -> str:
     made = outcome.protected.check.multipliers
-    if made.settings.method == "zes":
-        return "ZES: a random multiplier for each respondent, about mu away from 1, up or down"
+    if made.settings.method in _METHODS:
+        return _METHODS[made.settings.method]
     d, cap = made.settings.mu.d, made.settings.mu.cap
     text = f"ZES(mu): the smallest mu up to {cap:g} with which a sensitive cell is safe with probability {d:g}"
     if made.choice is None or made.choice.asked:
@@ -88,9 +105,14 @@ def _method(outcome: Outcome[Noisy]) -> str:
 
 
 def _distribution(outcome: Outcome[Noisy]) -> str:
-    zes, plan = outcome.protected.check.multipliers.plan.zes, outcome.protected.check.multipliers.plan
+    made = outcome.protected.check.multipliers
+    zes, plan = made.plan.zes, made.plan
     centre = "mu of the stratum" if plan.strata else f"mu = {zes.mu:.3g}"
     signs = "as many up as down" if zes.directions == "balanced" else "up or down at random"
+    dealt = made.settings.fitted.dealt if made.settings.fitted is not None else ""
+    if dealt and made.settings.method != "marg_zes":
+        words = {"equal": "the same for all", "size": "larger ones move more", "strata": "the same for all of a class"}
+        return f"inside a group of units that no cell tells apart: {words.get(dealt, 'random, with the total kept')}"
     return f"1 ± r, r {zes.shape} with {centre} and sigma = {zes.deviation:.3g}, {signs}"
 
 

@@ -156,6 +156,7 @@ class Noisy(Protected):
             "mu": plan.zes.mu,
             "sigma": plan.zes.sigma,
             **({"strata": {"by": plan.strata, "mu": dict(plan.classes)}} if plan.strata else {}),
+            **({} if check.multipliers.fit is None else {"fit": dict(check.multipliers.fit.facts)}),
             "noise": check.statistics.plain(),
             **({} if self.study is None else {"replications": _studied(self.study)}),
             "findings": dict(sorted(Counter(f.kind for f in check.findings).items())),

@@ -25,6 +25,33 @@ class StrataSpec(Spec):
     mu: dict[str, Annotated[float, Field(gt=0, lt=1)]] = Field({}, description="zes: the mu of each class")
 
 
+class MargSpec(Spec):
+    """MARG: margins that hardly move, and noise inside them by raking."""
+
+    margin: float = Field(0.01, ge=0, lt=1, description="how far a margin moves, times the share of its n largest")
+    low: float = Field(0.85, gt=0, description="z = low + spread S, S being the share of a cell's n largest")
+    spread: float = Field(0.3, ge=0, lt=1, description="see low")
+    most: int = Field(1000, ge=0, description="cells with more contributors stay as they are, unless sensitive")
+    variant: Literal["document", "unbiased"] = Field("document", description="unbiased: z = 1 +- spread (S - mean S)")
+    order: Literal["margins", "top_down"] = Field("margins", description="top_down: level by level from the total")
+    keep: list[str] = Field([], description="cells that stay as they are, as `table: cell`")
+
+
+class OptSpec(Spec):
+    """OPT: multipliers by optimisation, not farther from 1 than `cap`."""
+
+    norm: Literal["l1", "l2", "linf"] = Field(
+        "l1", description="what is made small: sum, squares or largest difference"
+    )
+    excess: float = Field(0.25, ge=0, le=2, description="needs and caps carry a random excess, so that none is guessed")
+    pattern: Literal["random", "checkerboard", "blocks", "balanced"] = Field(
+        "balanced", description="which sensitive cells go up and which down"
+    )
+    margins: float | None = Field(None, ge=0, lt=1, description="the share by which margins may move; default: any")
+    inside: float = Field(0.05, ge=0, lt=1, description="with margins: the share by which safe interior cells may move")
+    keep_sum: bool = Field(False, description="keep the sum of the multipliers at their number")
+
+
 _MU = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
 _STRATA = {
     "anyOf": [
@@ -50,19 +77,26 @@ def _spelled_out(data: object) -> object:
 class PerturbSpec(Spec):
     """How tables with `method: perturb` are perturbed: one multiplier a respondent, shared by all tables."""
 
-    method: Literal["zes", "zes_mu"] = Field("zes", description="zes uses mu; zes_mu finds the smallest that protects")
+    method: Literal["zes", "zes_mu", "marg", "marg_zes", "opt", "least_loss"] = Field(
+        "zes", description="zes uses mu; zes_mu finds the smallest that protects; the others fit to the tables"
+    )
     mu: float = Field(0.10, gt=0, lt=1, description="how far multipliers are from 1 on average")
     sigma: float = Field(0.02, ge=0, lt=1, description="the standard deviation of that distance")
     shape: Literal["normal", "beta", "uniform", "triangular"] = "normal"
     directions: Literal["random", "balanced"] = "random"
     probability: float = Field(0.95, ge=0.5, lt=1, description="zes_mu: how sure an unsafe cell must become safe")
-    cap: float = Field(0.20, gt=0, lt=1, description="zes_mu: the largest mu to use")
+    cap: float = Field(0.20, gt=0, lt=1, description="zes_mu: the largest mu to use; opt: how far from 1 at most")
     strata: Annotated[StrataSpec | None, BeforeValidator(_spelled_out), WithJsonSchema(_STRATA)] = Field(
         None, description="a mu for each class: a column, `need`, or for zes {column: ..., mu: {class: mu}}"
     )
     least: float = Field(0.05, gt=0, lt=1, description="zes_mu with strata: the mu of a class that needs none")
     way: Literal["exact", "formula"] = Field("exact", description="zes_mu: the whole noise, or the largest one's only")
     seed: int | None = Field(None, ge=0, lt=2**63, description="default: one that nobody can guess")
+    marg: MargSpec = MargSpec()
+    opt: OptSpec = OptSpec()
+    assign: Literal["equal", "size", "strata", "spread"] | None = Field(
+        None, description="fitted methods: how the factor of a group goes to its members"
+    )
     attributes: AttributesSpec | None = None
     accept: list[str] = Field([], description="unsafe cells that may be released all the same, as `table: cell`")
     unproven: Literal["refuse", "accept"] = Field(
@@ -84,9 +118,24 @@ class PerturbSpec(Spec):
     def _sensible(self) -> PerturbSpec:
         if self.replications == 1:
             raise ValueError("`replications`: a study needs at least 2 of them; 0 means none")
+        fitted = self.method not in {"zes", "zes_mu"}
+        if fitted and self.attributes is not None:
+            raise ValueError(f"{self.method} gives each response multipliers of its own; leave `attributes` out")
+        for name, said, methods in (
+            ("marg", self.marg != MargSpec(), ("marg", "marg_zes")),
+            ("opt", self.opt != OptSpec(), ("opt", "least_loss")),
+        ):
+            if said and self.method not in methods:
+                raise ValueError(f"`{name}` is for the methods {' and '.join(methods)}, not for {self.method}")
+        if self.assign and (not fitted or self.method == "marg_zes"):
+            raise ValueError(f"`assign` is for marg, opt and least_loss, not for {self.method}")
+        if self.assign == "strata" and self.strata is None:
+            raise ValueError("`assign: strata` needs `strata`, as {column: size, mu: {large: 0.15}}")
+        if self.method == "least_loss" and self.opt.norm == "linf":
+            raise ValueError("least_loss goes with `opt: {norm: l1}` or `opt: {norm: l2}`")
         if self.strata is None:
             return self
-        if self.method == "zes" and not (self.strata.column and self.strata.mu):
+        if self.method != "zes_mu" and not (self.strata.column and self.strata.mu):
             raise ValueError(
                 "`strata` with zes need the mu of each class, as {column: size, mu: {large: 0.15}}; zes_mu finds them"
             )

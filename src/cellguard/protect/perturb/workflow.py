@@ -15,6 +15,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from cellguard.errors import InputError, listing
+from cellguard.protect.perturb.cells.alike import families
 from cellguard.protect.perturb.cells.calibration import CalibrationTable
 from cellguard.protect.perturb.cells.sensitivity import Needs, needs_of, s_n, still_unsafe, supersensitive
 from cellguard.protect.perturb.checks.conflicts import TableMethod, conflicts
@@ -22,7 +23,7 @@ from cellguard.protect.perturb.checks.disclosed import disclosed
 from cellguard.protect.perturb.checks.finding import Cell, Finding
 from cellguard.protect.perturb.checks.ratios import ratios
 from cellguard.protect.perturb.checks.redesign import redesign
-from cellguard.protect.perturb.checks.unknowns import families, unknowns_of
+from cellguard.protect.perturb.checks.unknowns import unknowns_of
 from cellguard.protect.perturb.checks.watch import Watch
 from cellguard.protect.perturb.draw.mu import choose_mu
 from cellguard.protect.perturb.draw.multipliers import Multipliers

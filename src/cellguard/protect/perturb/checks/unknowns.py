@@ -18,14 +18,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from cellguard.protect.perturb.cells.alike import Parts, alike
 from cellguard.protect.perturb.cells.calibration import CalibrationTable
 from cellguard.protect.perturb.cells.respondents import Respondents
 from cellguard.protect.perturb.checks.finding import Cell
 from cellguard.protect.perturb.checks.pieces import Pieces, pieces_of
-from cellguard.table.keys import combine
 from cellguard.types import BoolArray, FloatArray, LongArray
-
-Parts = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,22 +78,6 @@ class Unknowns:
     def whose(self, unknowns: npt.ArrayLike) -> tuple[str, ...]:
         """Return the keys of the units behind some unknowns."""
         return tuple(self.keys[self.units_of(unknowns)].tolist())
-
-
-def families(tables: Sequence[CalibrationTable], definitions: Parts) -> list[tuple[CalibrationTable, ...]]:
-    """Return the tables in groups that share a response, directly or through definitions.
-
-    A definition ties its parts even if no table shows their sum: whoever knows the parts knows the sum.
-    """
-    links = [(set(definitions.get(table.response, {table.response: 1})), [table]) for table in tables]
-    shown = {leaf for leaves, _ in links for leaf in leaves}
-    links += [(set(part), []) for part in definitions.values() if shown.issuperset(part)]
-    groups: list[tuple[set[str], list[CalibrationTable]]] = []
-    for mine, here in links:
-        touching = [g for g in groups if g[0] & mine]
-        merged = (mine.union(*(g[0] for g in touching)), [t for g in touching for t in g[1]] + here)
-        groups = [g for g in groups if g not in touching] + [merged]
-    return [tuple(sorted(members, key=list(tables).index)) for _, members in groups]
 
 
 def unknowns_of(
@@ -181,7 +163,7 @@ def _block(
     """
     piece = pieces.pieces[number]
     showing = [t for t, sign in zip(tables, piece.signs, strict=True) if sign or pieces.ties]
-    group, groups = _alike([_classes(t)[t.membership.leaf] for t in showing])
+    group, groups = alike(showing)
     plain, weighted, added = (
         np.sum([sign * of(leaf) for leaf, sign in piece.leaves.items()], axis=0)
         for of in (records.plain, records.weighted, contributions.__getitem__)
@@ -225,22 +207,6 @@ def _ties(pieces: Pieces, blocks: Sequence[_Block]) -> sp.csr_array:
         sign = np.concatenate([np.full(len(blocks[at].group), s) for at, s in tie.items()])
         ties.append(sp.csr_array((sign, (row, column)), shape=(groups, int(starts[-1]))))
     return sp.csr_array(sp.vstack(ties, format="csr")).astype(np.int64)
-
-
-def _classes(table: CalibrationTable) -> LongArray:
-    """Return for each combination of finest codes its class: those of one class are in the same published cells."""
-    shown = sp.csc_array(table.membership.below[np.flatnonzero(~table.table.unpublished)])
-    shown.sort_indices()
-    known: dict[bytes, int] = {}
-    ends = zip(shown.indptr[:-1].tolist(), shown.indptr[1:].tolist(), strict=True)
-    return np.array([known.setdefault(shown.indices[a:b].tobytes(), len(known)) for a, b in ends], np.int64)
-
-
-def _alike(leaves: Sequence[npt.NDArray[np.integer]]) -> tuple[LongArray, int]:
-    """Return the group of each record: records of the same class in all tables; and the number of groups."""
-    key = combine([leaf.astype(np.int64) for leaf in leaves], [int(leaf.max(initial=0)) + 1 for leaf in leaves])
-    different, group = np.unique(key, return_inverse=True)
-    return group.astype(np.int64), len(different)
 
 
 def _totals(table: CalibrationTable, part: Mapping[str, int], contributions: Mapping[str, FloatArray]) -> FloatArray:

@@ -26,17 +26,22 @@ from cellguard.protect.perturb.draw.mu import MuChoice, MuOptions
 from cellguard.protect.perturb.draw.saved import Saved, aligned, check_inputs, fingerprints
 from cellguard.protect.perturb.draw.strata import Plan, Strata, plan_mu, plan_zes
 from cellguard.protect.perturb.draw.zes import Zes, draw_multipliers, weight_warnings
+from cellguard.protect.perturb.fit.fitting import FITTED, Fit, FitSettings, Way, fit_multipliers
+from cellguard.protect.perturb.fit.marg import Marg
+from cellguard.protect.perturb.fit.opt import Opt
 from cellguard.randomness import checked_seed
-from cellguard.types import FloatArray
+from cellguard.types import UNWATCHED, FloatArray, Run
 
-Method = Literal["zes", "zes_mu"]
+Method = Literal["zes", "zes_mu", "marg", "marg_zes", "opt", "least_loss"]
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How tables are perturbed: ``zes`` draws with the mu of ``zes``, ``zes_mu`` finds mu as ``mu`` says.
 
-    Contributions are rounded to ``decimals``, so that all sums of them have no more and tables add up as published.
+    The fitted methods draw with ``zes`` too, and then fit as ``marg`` or ``opt`` say, dealing out in the way ``assign``
+    (None: the method's own). Contributions are rounded to ``decimals``, so that all sums of them have no more and
+    tables add up as published.
     """
 
     method: Method = "zes"
@@ -44,12 +49,25 @@ class Settings:
     mu: MuOptions = field(default_factory=MuOptions)
     attributes: Attributes = field(default_factory=Attributes)
     decimals: int = 2
+    marg: Marg = field(default_factory=Marg)
+    opt: Opt = field(default_factory=Opt)
+    assign: Way | None = None
 
     def __post_init__(self) -> None:
         if self.method not in get_args(Method):
             raise InputError(f"no method {self.method!r}{did_you_mean(self.method, get_args(Method))}")
         if not 0 <= self.decimals <= 9:
             raise InputError(f"decimals must be from 0 to 9, not {self.decimals}")
+        if self.fitted and self.attributes.variant != "none":
+            raise InputError(f"{self.method} gives each response multipliers of its own; leave `attributes` out")
+
+    @property
+    def fitted(self) -> FitSettings | None:
+        """What a fitted method needs to know; None for one that draws only."""
+        for method in FITTED:
+            if method == self.method:
+                return FitSettings(method, self.marg, self.opt, self.assign)
+        return None
 
     def plain(self) -> dict[str, Any]:
         """Return the settings as plain data."""
@@ -62,7 +80,7 @@ class Settings:
 class Multipliers:
     """One multiplier per unit (``base``) and, around it, one for each leaf response. Confidential.
 
-    ``plan`` says how they were drawn, and ``choice`` how ZES(mu) came to its mu.
+    ``plan`` says how they were drawn, ``choice`` how ZES(mu) came to its mu, and ``fit`` how a fitted method ended.
     """
 
     records: Respondents
@@ -74,6 +92,7 @@ class Multipliers:
     seed: int
     choice: MuChoice | None = None
     notes: tuple[str, ...] = ()
+    fit: Fit | None = None
 
     def of(self, leaf: str) -> FloatArray:
         """Return the multipliers of a leaf response; of one that is new, drawn from a stream of its own."""
@@ -122,7 +141,8 @@ class Multipliers:
     def save(self, calibration: Sequence[CalibrationTable], inputs: Mapping[str, str] | None = None) -> Saved:
         """Return what is to be kept; ``inputs`` are digests of files, besides the fingerprints of the records."""
         order = self.records.order
-        drawn = {} if self.settings.attributes.variant == "none" else self._drawn
+        plain = self.settings.attributes.variant == "none" and self.settings.fitted is None
+        drawn = {} if plain else self._drawn
         tables = [{"name": t.name, "response": t.response, "cells": self.mark(t)} for t in calibration]
         parameters = {
             "settings": self.settings.plain(),
@@ -148,6 +168,7 @@ def make_multipliers(
     seed: int,
     definitions: Definitions | None = None,
     strata: Strata | None = None,
+    run: Run = UNWATCHED,
 ) -> Multipliers:
     """Draw multipliers for a calibration set of tables; with ``strata`` each class of units has a mu of its own."""
     settings, definitions, seed = settings or Settings(), definitions or Definitions(), checked_seed(seed)
@@ -161,6 +182,9 @@ def make_multipliers(
         notes.append("sigma is 0: whoever learns one multiplier knows how far from 1 all of them are")
     base = draw_multipliers(records, plan.zes, seed, mu=plan.by_unit)
     made = Multipliers(records, base, {}, settings, plan, definitions, seed, choice, tuple(notes))
+    if settings.fitted is not None:
+        leaves, fit = fitted_leaves(made, tables, run=run)
+        return replace(made, attributes=leaves, notes=(*notes, *fit.notes), fit=fit)
     leaves = made.by_leaf([t.response for t in tables])
     far = far_derived(records, base, leaves, _used(definitions, leaves), settings.attributes.limit)
     for response, keys in far.items():
@@ -169,6 +193,19 @@ def make_multipliers(
             f"{settings.attributes.limit:g} away from their own; the total is small beside its parts"
         )
     return replace(made, attributes=leaves, notes=tuple(notes))
+
+
+def fitted_leaves(
+    made: Multipliers, tables: Sequence[CalibrationTable], *purpose: str | int, run: Run = UNWATCHED
+) -> tuple[dict[str, FloatArray], Fit]:
+    """Return the multipliers of each leaf response by a fitted method, from the units' own as they were drawn."""
+    how = made.settings.fitted
+    if how is None:
+        raise InputError(f"{made.settings.method} draws multipliers and fits nothing")
+    definitions, classes = made.definitions.leaves, made.plan.by_unit
+    return fit_multipliers(
+        tables, made.base, how, made.seed, *purpose, definitions=definitions, strata=classes, run=run
+    )
 
 
 def _used(definitions: Definitions, leaves: Mapping[str, FloatArray]) -> Definitions:
@@ -192,6 +229,9 @@ def load_multipliers(
         MuOptions(**about["mu"]),
         Attributes(**about["attributes"]),
         about["decimals"],
+        Marg(**{**about["marg"], "keep": tuple(about["marg"]["keep"])}) if "marg" in about else Marg(),
+        Opt(**about.get("opt", {})),
+        about.get("assign"),
     )
     definitions = Definitions(saved.parameters["definitions"])
     plan = Plan.read(saved.parameters["plan"])

@@ -11,7 +11,7 @@ from cellguard.errors import InputError
 from cellguard.protect.perturb.cells.calibration import CalibrationTable
 from cellguard.protect.perturb.cells.sensitivity import needs_of, still_unsafe
 from cellguard.protect.perturb.draw.attributes import draw_attributes
-from cellguard.protect.perturb.draw.multipliers import Multipliers
+from cellguard.protect.perturb.draw.multipliers import Multipliers, fitted_leaves
 from cellguard.protect.perturb.draw.noise import CellNoise, NoiseStatistics, groups_of, noise_statistics
 from cellguard.protect.perturb.draw.zes import draw_multipliers
 from cellguard.types import FloatArray, Run
@@ -51,15 +51,20 @@ def replicate_as_drawn(
     plan, how = made.plan, made.settings.attributes
     if not plan.repeatable:
         raise InputError("multipliers from a file do not tell who is in which stratum; study them when they are drawn")
-    leaves = list(made.by_leaf(_responses(tables)))
+    leaves, run = list(made.by_leaf(_responses(tables))), run or Run()
 
     def draw(number: int) -> dict[str, FloatArray]:
         base = draw_multipliers(made.records, plan.zes, made.seed, mu=plan.by_unit, purpose=number)
-        attributes = draw_attributes(made.records, base, leaves, how, made.seed, purpose=("replication", number))
-        again = replace(made, base=base, attributes=attributes)
+        again = replace(made, base=base)
+        if made.settings.fitted is not None:
+            again = replace(again, attributes=fitted_leaves(again, tables, number, run=run)[0])
+        else:
+            purpose = ("replication", number)
+            attributes = draw_attributes(made.records, base, leaves, how, made.seed, purpose=purpose)
+            again = replace(again, attributes=attributes)
         return {response: again.contributions(response) for response in _responses(tables)}
 
-    return _study(tables, draw, replications, run or Run())
+    return _study(tables, draw, replications, run)
 
 
 def _responses(tables: Sequence[CalibrationTable]) -> list[str]:

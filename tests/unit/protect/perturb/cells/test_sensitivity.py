@@ -19,7 +19,7 @@ from cellguard.protect.perturb.cells.sensitivity import (
     supersensitive,
 )
 from cellguard.protect.perturb.checks.redesign import redesign
-from cellguard.protect.perturb.draw.directions import directions
+from cellguard.protect.perturb.fit.directions import directions
 from cellguard.rules.linear import Dominance
 
 from perturb_data import brute_need, grid_table, one_cell

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from cellguard.errors import InputError
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.protect.perturb.cells.alike import families
 from cellguard.protect.perturb.cells.calibration import calibration_table
 from cellguard.protect.perturb.cells.noise_rule import NoiseRule
 from cellguard.protect.perturb.cells.respondents import respondents
 from cellguard.protect.perturb.checks.disclosed import disclosed
 from cellguard.protect.perturb.checks.listed import few_contributors, together
-from cellguard.protect.perturb.checks.unknowns import families, unknowns_of
+from cellguard.protect.perturb.checks.unknowns import unknowns_of
 from cellguard.protect.perturb.checks.watch import Watch
 
 from .linear_oracle import rank

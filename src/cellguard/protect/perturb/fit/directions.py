@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from cellguard.errors import InputError, did_you_mean
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.perturb.cells.sensitivity import Needs
-from cellguard.protect.perturb.draw.directions_kernel import against_sums
+from cellguard.protect.perturb.fit.directions_kernel import against_sums
 from cellguard.randomness import stream
 from cellguard.types import FloatArray
 
@@ -22,7 +22,7 @@ Pattern = Literal["random", "checkerboard", "blocks", "balanced"]
 _PASSES = 100
 
 
-def directions(needs: Needs, pattern: Pattern, seed: int) -> FloatArray:
+def directions(needs: Needs, pattern: Pattern, seed: int, *purpose: str | int) -> FloatArray:
     """Return +1 or -1 for every cell.
 
     ``random``: each by itself. ``checkerboard``: + - + - over - + - +. ``blocks``: + + - - over - - + + over - - + +
@@ -31,7 +31,7 @@ def directions(needs: Needs, pattern: Pattern, seed: int) -> FloatArray:
     """
     if pattern not in get_args(Pattern):
         raise InputError(f"no pattern {pattern!r}{did_you_mean(pattern, get_args(Pattern))}")
-    source = stream(seed, "directions", needs.table.name)
+    source = stream(seed, "directions", needs.table.name, *purpose)
     if pattern == "random":
         return source.signs(len(needs.table))
     turn = source.signs(1)
