@@ -59,7 +59,7 @@ def internal_page(outcome: Outcome[Proven]) -> str:
     grids = [_internal_grid(outcome, at) for at in range(len(outcome.protected.findings.by_table))]
     legend = [entry for entry in _LEGEND if entry[0] != "u" or any("u" in grid["status"] for grid in grids)]
     tables = Section("tables", "The tables", {"grids": [_about(g) for g in grids], "legend": legend})
-    return _render(
+    return render(
         "internal.html",
         title="Disclosure control of " + _listed([here.table.name for here in outcome.protected.findings.by_table]),
         verdict=verdict(outcome),
@@ -86,7 +86,7 @@ def perturbed_page(outcome: Outcome[Noisy]) -> str:
         extreme(outcome),
         looked_at(outcome),
     )
-    return _render(
+    return render(
         "internal.html",
         title="Perturbation of " + _listed([here.table.name for here in outcome.protected.check.tables]),
         verdict=perturbed_verdict(outcome),
@@ -121,7 +121,13 @@ def public_perturbed_page(
 
 
 def _public(
-    template: str, release: Release, dimensions: Mapping[str, Dimension], *, title: str, marks: bool, **more: bool
+    template: str,
+    release: Release,
+    dimensions: Mapping[str, Dimension],
+    *,
+    title: str,
+    marks: bool,
+    **more: Any,  # noqa: ANN401
 ) -> str:
     legend = _PUBLIC_LEGEND if marks else ()
     grids = [public_grid(table, [dimensions[name] for name in table.by]) for table in release.tables]
@@ -142,7 +148,7 @@ def _public(
     tables = Section("tables", "The tables", {"grids": [_about(g) for g in grids], "legend": legend})
     heading = title or ("Table " if len(about) == 1 else "Tables ") + ", ".join(t.name for t in release.tables)
     data = {"kinds": _kinds(_PUBLIC_LEGEND), "tables": grids}
-    return _render(template, title=heading, tables=about, sections=[tables], data=data, marks=marks, **more)
+    return render(template, title=heading, tables=about, sections=[tables], data=data, marks=marks, **more)
 
 
 _AFTER_TABLES = (levels, largest, counts, edge, reasons, checked, run)
@@ -216,8 +222,9 @@ def _why(outcome: Outcome[Proven], cell: int, rules: str) -> str:
     return rules or "unsafe in a linked table"
 
 
-def _render(template: str, *, data: Mapping[str, Any], **parts: Any) -> str:  # noqa: ANN401
-    style, script = _asset("page.css"), _asset("page.js")
+def render(template: str, *, data: Mapping[str, Any], script: str = "page.js", **parts: Any) -> str:  # noqa: ANN401
+    """Return a page with its style, a script and the script's data inside, and a policy that forbids the rest."""
+    style, script = _asset("page.css"), _asset(script)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
     environment = _environment()

@@ -106,11 +106,7 @@ def test_company_of_small_contributors_does_not_hide_a_large_one():
     printed = redistribute_values(space, values, [], Plan(outliers="keep"), keep_away=0)
     assert printed.after.total[0] == 105 and printed.close.tolist() == [True, False, False]
     cured = redistribute_values(space, values, [], Plan(outliers="keep"))
-    assert (
-        cured.after.total[0] == pytest.approx(90, abs=0.01)
-        and not cured.close.any()
-        and cured.after.total.sum() == values.total.sum()
-    )
+    assert 80 < cured.after.total[0] < 90 and not cured.close.any() and cured.after.total.sum() == values.total.sum()
     again = redistribute_values(space, values, [], Plan(outliers="keep"), seed=1)
     assert again.after.total[0] != cured.after.total[0], "a fixed share of the true value would give it away"
     assert estimates(values, values, 10).tolist() == [False, False, False], "unchanged cells are the rules' business"
