@@ -121,6 +121,9 @@ def assess_job(job: Job, *, within: Run = Run()) -> Assessment:  # noqa: B008
     >>> found.headline
     '1 unsafe cell of 4; nothing is protected yet'
     """
+    method = cast("type[Method[Any, Any]]", find_method(job.method))
+    if not method.tabular:
+        raise InputError(f"what is {method.participle} has no table to assess; `cellguard map JOB --dry-run` does it")
     return assess_tables(job, within, {})
 
 

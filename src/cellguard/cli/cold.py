@@ -9,7 +9,7 @@ import click
 
 MESSAGE = "Compiling, once after installation; this takes some seconds. Later runs start at once."
 _PACKAGE = Path(__file__).parent.parent
-_MODULES = {"perturb": "peeling_kernel"}  # by command, a module whose kernels it always runs
+_MODULES = {"perturb": "peeling_kernel", "map": "fill_kernel"}  # by command, a module whose kernels it always runs
 
 
 def is_cold() -> bool:

@@ -136,6 +136,31 @@ def perturb(
     _run(spec, asked, out=out, force=force, as_json=as_json, quiet=quiet)
 
 
+@click.command("map")
+@click.argument("job", type=PATH)
+@OUT
+@click.option("--dry-run", is_flag=True, help="Only assess: how many hexagons have too few records.")
+@FORCE
+@AS_JSON
+@QUIET
+def map_(job: Path, out: Path | None, dry_run: bool, force: bool, as_json: bool, quiet: bool) -> None:
+    """Make a confidential map of the points in JOB: hexagons with too few records are filled up from hexagons nearby.
+
+    DIR/release may be published: the map after (CSV, GeoJSON, report.html). DIR/internal is confidential: the map
+    before and after with a slider (report.html), what was moved, and measures of risk and utility. If rules still find
+    sensitive hexagons there is no release, and the exit status is 1.
+    """
+    from cellguard.errors import JobError
+    from cellguard.spec.jobfile import Job
+
+    spec = Job.load(job)
+    if spec.method != "redistribute":
+        raise JobError("`cellguard map` is for tables with `protect: {method: redistribute}`; use `cellguard protect`")
+    if dry_run:
+        _run_dry(spec, {"accept_no_rules": False}, as_json=as_json, quiet=quiet)
+    _run(spec, {}, out=out, force=force, as_json=as_json, quiet=quiet)
+
+
 def _run(
     job: Job,
     asked: Mapping[str, Any],

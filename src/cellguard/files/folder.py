@@ -79,6 +79,7 @@ class OutputFolder:
                 more = {table.name: method.about(outcome, table.name) for table in outcome.release.tables}
                 write_release(made / "release", outcome.release, more, raw_codes=outcome.job.raw_codes)
                 write_formats(made / "release", outcome.release, outcome.job.formats)
+                method.write_release(outcome, made / "release")
             _write_inside(made / "internal", outcome)
             for name, page in pages.items():
                 (made / name).write_text(page, encoding="utf-8")
@@ -123,7 +124,7 @@ class OutputFolder:
             done = find_method(self.method).participle
             raise InputError(
                 f"the tables in {str(self.path)!r} were {done}, not suppressed: there is no pattern and no "
-                "certificate; what the checks found is in internal/findings.json, and `cellguard show` shows the tables"
+                "certificate; internal/report.html says what was found, and `cellguard show` shows the tables"
             )
 
     def stored(self) -> Stored:

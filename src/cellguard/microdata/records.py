@@ -46,6 +46,8 @@ def records(
     for option, names in (("by", by), ("values", values)):
         if isinstance(names, str):
             raise InputError(f"`{option}` must be a list of columns; give [{names!r}]")
+    if not by:
+        raise InputError("records need at least one dimension column")
     opened = open_records(data, name=name, query=query, dialect=Dialect(delimiter, decimal, encoding))
     roles = Roles(tuple(by), tuple(values), weight, respondent, holding, waiver, request, missing or Missing())
     return replace(group_records(check_records(opened, roles)), name=opened.name)

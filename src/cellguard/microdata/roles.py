@@ -54,8 +54,6 @@ class Roles:
     request_codes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.dimensions:
-            raise InputError("records need at least one dimension column")
         if COUNT in self.responses:
             raise InputError(f"a response cannot be named {COUNT!r}, which means the number of respondents; rename it")
         single = [c for c in (self.weight, self.respondent, self.holding, self.waiver, self.request) if c]

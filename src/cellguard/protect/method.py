@@ -103,7 +103,7 @@ class Method(ABC, Generic[A, P]):
 
     ``participle`` says what is done to a table. ``options`` is what a table may say in `protect`, ``settings`` what the
     job may say under the method's name. ``in_any_case`` says that internal files are written even if nothing may be
-    released, ``ends_early`` that a run may be stopped with a result.
+    released, ``ends_early`` that a run may be stopped with a result. What is not ``tabular`` has no cells that add up.
     """
 
     job: Job
@@ -113,6 +113,7 @@ class Method(ABC, Generic[A, P]):
     settings: ClassVar[type[Spec] | None] = None
     in_any_case: ClassVar[bool] = False
     ends_early: ClassVar[bool] = False
+    tabular: ClassVar[bool] = True
 
     def __init_subclass__(cls, **more: Any) -> None:  # noqa: ANN401
         super().__init_subclass__(**more)
@@ -156,6 +157,9 @@ class Method(ABC, Generic[A, P]):
     @abstractmethod
     def write_internal(self, outcome: Outcome[P], inside: Path) -> None:
         """Write the method's own files into the internal half of an output folder."""
+
+    def write_release(self, outcome: Outcome[P], outside: Path) -> None:
+        """Write what the method publishes beside its tables, made of nothing else; most methods have none."""
 
     @abstractmethod
     def pages(self, outcome: Outcome[P]) -> Mapping[str, str]:

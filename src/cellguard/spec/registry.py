@@ -11,7 +11,11 @@ from cellguard.errors import InputError, did_you_mean
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-_BUILT_IN = {"suppress": "cellguard.methods.suppression", "perturb": "cellguard.methods.perturbation"}
+_BUILT_IN = {
+    "suppress": "cellguard.methods.suppression",
+    "perturb": "cellguard.methods.perturbation",
+    "redistribute": "cellguard.methods.redistribution",
+}
 _METHODS: dict[str, type[Registered]] = {}
 
 

@@ -1,0 +1,1 @@
+"""Places: hexagonal grids, neighbours, distances and clusters."""

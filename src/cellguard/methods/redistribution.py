@@ -1,0 +1,206 @@
+"""Confidential maps as jobs know them: points, hexagons, redistribution, release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from cellguard.errors import NotProtected
+from cellguard.files.job_points import Located, read_map
+from cellguard.files.map_files import write_moved, write_shown
+from cellguard.methods.hiding import step
+from cellguard.methods.map_screens import assessed_words, map_words
+from cellguard.protect.method import Method, Screen
+from cellguard.protect.outcome import Outcome
+from cellguard.protect.redistribute.algorithms import ALGORITHMS
+from cellguard.protect.redistribute.capping import Cap
+from cellguard.protect.redistribute.contributors import Contributors
+from cellguard.protect.redistribute.magnitudes import Values, redistribute_values, without_unresolved
+from cellguard.protect.redistribute.mapping import Plan, Redistribution, can_be_filled, redistribute
+from cellguard.protect.redistribute.outlying import find_outliers
+from cellguard.protect.redistribute.places import Hexagons, large_enough
+from cellguard.protect.redistribute.spec import RedistributeSpec
+from cellguard.randomness import fresh_seed
+from cellguard.results.mapped import Mapped
+from cellguard.rules.simple import MinFrequency
+from cellguard.spec.jobfile import Job
+from cellguard.spec.specs import AttackSpec, Spec
+from cellguard.types import Run
+
+_NOT_READ = ("apriori", "survey", "impossible", "zeros", "tolerance", "publish")
+_COUNTS = "count"
+
+
+@dataclass(frozen=True, eq=False)
+class Redistribute(Method[Located, Mapped]):
+    """Fill up hexagons with too few records from hexagons nearby, and pass on what dominates a hexagon."""
+
+    name: ClassVar[str] = "redistribute"
+    participle: ClassVar[str] = "redistributed"
+    settings: ClassVar[type[Spec] | None] = RedistributeSpec
+    in_any_case: ClassVar[bool] = True
+    tabular: ClassVar[bool] = False
+
+    @classmethod
+    def fault(cls, job: Job) -> str | None:
+        """Say what a map cannot have, or what the job says in vain."""
+        if len(job.tables) > 1:
+            return "a job makes one map; put further tables into jobs of their own"
+        table = job.tables[0]
+        for key, given in (
+            ("known", job.known),
+            ("attack", job.attack != AttackSpec()),
+            ("equations", job.equations),
+            ("dimensions", job.dimensions),
+        ):
+            if given:
+                return f"`{key}` is not looked at when a map is redistributed; leave it out"
+        for name in _NOT_READ:
+            if getattr(table, name) is not None:
+                return f"table {table.name!r}: `{name}` does not go with a map; leave it out"
+        if len(table.by) > 1:
+            return f"table {table.name!r}: a map has one dimension, as `by: [hexagon]`"
+        return _rule_fault(job)
+
+    def assess(self, run: Run, seconds: dict[str, float]) -> Located:
+        """Read the points, and sort them into hexagons."""
+        with step("reading the points", run, seconds):
+            return read_map(self.job)
+
+    def protect(self, assessed: Located, run: Run, seconds: dict[str, float]) -> Mapped:
+        """Choose hexagons that are large enough, and redistribute."""
+        plan, table = self._plan(), self.job.tables[0]
+        with step("choosing hexagons", run, seconds):
+            hexagons = self._large_enough(assessed, plan)
+        counts: Redistribution | None = None
+        values: Values | None = None
+        others: dict[str, Redistribution] = {}
+        if table.value == _COUNTS and plan is not None:
+            with step("redistributing", run, seconds):
+                counts = redistribute(hexagons.space, hexagons.count, plan)
+            with step("comparing algorithms", run, seconds):
+                others = {name: _with(hexagons, plan, name, counts) for name in ALGORITHMS}
+        else:
+            with step("redistributing", run, seconds):
+                values = self._values(assessed, hexagons, plan)
+        decimals = assessed.decimals if table.decimals is None else table.decimals
+        notes = (*assessed.notes, *_notes(assessed.hexagons, hexagons, counts, plan))
+        return Mapped(
+            self.job, hexagons, assessed.hexagons.grid, counts, values, others, decimals, notes, assessed.inputs
+        )
+
+    def _plan(self) -> Plan | None:
+        """Return how counts are raised, if a rule asks for a number of records."""
+        said = RedistributeSpec.of(self.job)
+        enough = [rule.enough for rule in self.job.tables[0].rules if isinstance(rule, MinFrequency)]
+        if not enough or max(enough) < 2:
+            return None
+        return Plan(max(enough), said.algorithm, said.outliers, said.outlier_distance, said.outlier_cells, said.order)
+
+    def _large_enough(self, assessed: Located, plan: Plan | None) -> Hexagons:
+        here = assessed.hexagons
+        if plan is None or can_be_filled(here.space, here.count, plan):
+            return here
+        if assessed.points is None or not RedistributeSpec.of(self.job).coarsen:
+            cure = "" if assessed.points is None else ", say `coarsen: true`"
+            raise NotProtected(
+                f"the map has too few records for {plan.threshold} in every hexagon that has any; choose larger "
+                f"hexagons{cure}, or a lower min_frequency"
+            )
+        return large_enough(assessed.points, here, plan)
+
+    def _values(self, assessed: Located, hexagons: Hexagons, plan: Plan | None) -> Values:
+        said, points = RedistributeSpec.of(self.job), assessed.points
+        caps = [Cap.of(rule) for rule in self.job.tables[0].rules if not isinstance(rule, MinFrequency)]
+        value = np.zeros(0) if points is None or points.value is None else points.value
+        contributors = Contributors.of(hexagons.of_point, value, len(hexagons.count))
+        seed = fresh_seed() if said.seed is None else said.seed
+        done = redistribute_values(hexagons.space, contributors, caps, plan, keep_away=said.keep_away, seed=seed)
+        return without_unresolved(done) if said.unresolved == "remove" else done
+
+    def assessed_summary(self, assessed: Located) -> dict[str, Any]:
+        """Return how many hexagons have too few records."""
+        here, plan = assessed.hexagons, self._plan()
+        few = outlying = 0
+        if plan is not None:
+            few = int(((here.count > 0) & (here.count < plan.threshold)).sum())
+            outlying = int(find_outliers(here.space, here.count, plan.threshold, plan.distance, plan.largest).sum())
+        about = {"records": int(here.count.sum()), "hexagons": len(here.count), "sensitive": few, "outliers": outlying}
+        tables = {self.job.tables[0].name: about}
+        return {"step": "assess", "method": self.name, "tables": tables, "warnings": list(assessed.notes)}
+
+    def assessed_screen(self, assessed: Located) -> Screen:
+        """Return how many hexagons have too few records."""
+        return assessed_words(self.assessed_summary(assessed))
+
+    def screen(self, outcome: Outcome[Mapped], folder: Path | None) -> Screen:
+        """Return the verdict, the map in figures, and what to know of it."""
+        return map_words(outcome.summary, folder)
+
+    def write_internal(self, outcome: Outcome[Mapped], inside: Path) -> None:
+        """Write hexagons before and after, transfers, measures, and pictures if they can be made."""
+        write_moved(inside, outcome.protected)
+
+    def write_release(self, outcome: Outcome[Mapped], outside: Path) -> None:
+        """Write the shown hexagons with their places."""
+        write_shown(outside, outcome.protected.shown, outcome.job.formats)
+
+    def pages(self, outcome: Outcome[Mapped]) -> Mapping[str, str]:
+        """Return the officer's page with the map before and after and, if there is a release, the public one."""
+        from cellguard.report import maps, render
+
+        render.require_extra()
+        pages = {"internal/report.html": maps.internal_map(outcome)}
+        if outcome.release is not None:
+            pages["release/report.html"] = maps.public_map(outcome.protected.shown)
+        return pages
+
+
+def _rule_fault(job: Job) -> str | None:
+    table = job.tables[0]
+    few = [rule for rule in table.rules if isinstance(rule, MinFrequency)]
+    others = [rule for rule in table.rules if not isinstance(rule, MinFrequency)]
+    if any(rule.hide == "small" for rule in few):
+        return f"table {table.name!r}: `hide: small` is for suppressed tables of counts; leave it out"
+    if table.value == _COUNTS and (others or not few or max(rule.enough for rule in few) < 2):
+        return (
+            f"table {table.name!r}: a map of counts has the one rule `min_frequency` of 2 or more, as "
+            "`rules: [{min_frequency: 3}]`"
+        )
+    if not table.rules:
+        return f"table {table.name!r}: a map needs `rules`, as [{{min_frequency: 3}}, {{p_percent: 10}}]"
+    for rule in others:
+        try:
+            Cap.of(rule)
+        except ValueError as error:
+            return f"table {table.name!r}: {error}"
+    return None
+
+
+def _with(hexagons: Hexagons, plan: Plan, algorithm: str, done: Redistribution) -> Redistribution:
+    """Return what another algorithm would do."""
+    if algorithm == plan.algorithm:
+        return done
+    return redistribute(hexagons.space, hexagons.count, replace(plan, algorithm=algorithm))
+
+
+def _notes(asked: Hexagons, used: Hexagons, counts: Redistribution | None, plan: Plan | None) -> list[str]:
+    """Return what an officer should know beyond the verdict."""
+    notes = []
+    if asked.grid != used.grid:
+        notes.append(
+            f"the hexagons were made larger, from {asked.grid.dx:g} to {used.grid.dx:g} wide: smaller ones had too few "
+            "records; that they had is a thing the public can conclude, if it knows the size that was asked for"
+        )
+    if plan is not None and plan.threshold == 2:
+        notes.append("with min_frequency 2, whoever learns that a hexagon was raised knows that it had 1 record")
+    if counts is not None and counts.lost:
+        notes.append(
+            f"outliers were removed, and {counts.lost:,} records with them: whoever knows the true total can tell how "
+            "many, but not where"
+        )
+    return notes
