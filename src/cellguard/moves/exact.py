@@ -51,6 +51,13 @@ class Move:
         return np.sign(self.n) * (np.abs(self.n) // self.denominator)
 
 
+def spread(reduction: Reduction, move: Move) -> Move:
+    """Return a move of variables as one of the cells behind them."""
+    n = np.zeros(reduction.n, np.int64)
+    n[move.variables] = move.n
+    return Move.of(reduction.sign * n[reduction.variable], move.denominator)
+
+
 def exact_move(reduction: Reduction, form: Echelon, moves: FloatArray) -> Move | None:
     """Return an exact move within the bounds next to a floating-point one, or None if there is none that near.
 
