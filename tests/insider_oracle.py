@@ -8,8 +8,9 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-import oracle
 from scipy.optimize import linprog
+
+import oracle
 
 SLACK = 1e-6
 

@@ -16,8 +16,8 @@ from cellguard.attack.verdict import Verdict, decide
 from cellguard.errors import InputError
 from cellguard.moves.problem import Grains, Problem, grains_of, pose
 from cellguard.protection import Requirements
-from cellguard.table.contributions import Contributions
 from cellguard.table.arrow import Streams, of_all, of_table
+from cellguard.table.contributions import Contributions
 from cellguard.table.pattern import Pattern, Release, release
 from cellguard.types import UNWATCHED, BoolArray, FloatArray, LongArray, Run
 from cellguard.world.complete import MANY_CROSSING
@@ -112,8 +112,8 @@ def audit(
     """Attack a pattern as an outsider would who has all published cells and knows how the tables hang together.
 
     ``known`` are sums of cells that the attacker has from elsewhere, one row each. With ``intervals`` the exact
-    interval of every unknown cell is worked out, not only what the verdict needs. ``insiders`` are the respondents behind
-    the cells: with them the pattern is attacked as each of them would, too. ``threads`` work at the same time;
+    interval of every unknown cell is worked out, not only what the verdict needs. ``insiders`` are the respondents
+    behind the cells: with them the pattern is attacked as each of them would, too. ``threads`` work at the same time;
     ``tell`` hears of progress. What is not proven safe is unsafe or undecided; nothing raises for being so.
 
     >>> from cellguard.rules.assess import assess

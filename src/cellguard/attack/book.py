@@ -1,7 +1,8 @@
 """Who is proven against which insider by which move: what is still open, and the search for what is missing.
 
-A move that touches few cells is noticed by few insiders, so that it proves a cell against all others. One more move, that
-none of those few notices, completes the proof. What neither a joint move nor one for each of them gives is left open.
+A move that touches few cells is noticed by few insiders, so that it proves a cell against all others. One more move,
+that none of those few notices, completes the proof. What neither a joint move nor one for each of them gives is left
+open.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cellguard.attack.standing import ANYBODY, Asked, Standing
+from cellguard.attack.standing import ANYBODY, OUTSIDER, Asked, Standing
 from cellguard.moves.exact import Move, fits, room_of
 from cellguard.moves.local import Goal, Neighbours, Rooms
 from cellguard.types import BoolArray, LongArray, Run
@@ -43,11 +44,15 @@ class Pair(NamedTuple):
 
 @dataclass(eq=False)
 class Book:
-    """Moves and whom they prove against whom. Cells are positions among the unknown ones of a problem."""
+    """Moves and whom they prove against whom. Cells are positions among the unknown ones of a problem.
+
+    With ``outsider`` cells are proven against outsiders too, and not only against respondents.
+    """
 
     standing: Standing
     neighbours: Neighbours
     run: Run
+    outsider: bool = False
     moves: list[Move] = field(default_factory=list)
     served: dict[int, list[tuple[int, LongArray, int]]] = field(default_factory=dict)
     target: BoolArray = field(init=False)
@@ -67,9 +72,10 @@ class Book:
     def open(self, cell: int) -> Open:
         """Return the insiders against whom a cell is not proven."""
         standing, entries = self.standing, self.served.get(cell, [])
-        some = [standing.contributors(cell), np.array([ANYBODY]), *(notices for _, notices, _ in entries)]
+        others = np.array([ANYBODY, OUTSIDER] if self.outsider else [ANYBODY])
+        some = [standing.contributors(cell), others, *(notices for _, notices, _ in entries)]
         who = np.unique(np.concatenate(some))
-        who = who[(who != standing.owner[cell]) | (who == ANYBODY)]
+        who = who[(who != standing.owner[cell]) | (who < 0)]
         asked = standing.asked(cell, who)
         up, down = np.zeros(len(who), np.int64), np.zeros(len(who), np.int64)
         for reach, notices, _ in entries:
@@ -81,8 +87,10 @@ class Book:
 
     def credit(self, move: Move) -> bool:
         """Enter a move, and its reverse, for every unsafe cell that it moves; return whether it is one at all."""
-        entered = [self._enter(one) for one in (move, move.reversed()) if self._holds(one)]
-        return bool(entered)
+        holding = [one for one in (move, move.reversed()) if self._holds(one)]
+        for one in holding:
+            self._enter(one)
+        return bool(holding)
 
     def _enter(self, move: Move) -> None:
         notices, number = self.standing.notices(move), len(self.moves)
@@ -184,7 +192,7 @@ class Book:
     def rooms(self, cell: int, insiders: LongArray) -> Rooms:
         """Return rooms in which none of some insiders notices a move, and prices for being noticed by others."""
         standing = self.standing
-        down, up = standing.limits(insiders[insiders != ANYBODY])
+        down, up = standing.limits(insiders[insiders >= 0])
         calm, alone = self._calm.copy(), standing.owner >= 0
         if standing.owner[cell] >= 0:
             own, _ = standing.known_to(int(standing.owner[cell]))

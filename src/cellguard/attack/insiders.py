@@ -1,8 +1,8 @@
 """`attack_inside`: can a respondent who subtracts what it knows of itself come too near to another one?
 
-Short moves prove most unsafe cells against every insider at once (`Book`). What they leave open is decided pair by pair:
-relations near the cell refute most of it, with all their cells in the room that the insider leaves them; the rest goes to
-the same programs as an outsider's attack, within the insider's bounds.
+Short moves prove most unsafe cells against every insider at once (`Book`). What they leave open is decided pair by
+pair: relations near the cell refute most of it, with all their cells in the room that the insider leaves them; the rest
+goes to the same programs as an outsider's attack, within the insider's bounds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from cellguard import solver
 from cellguard.attack.book import LADDER, Book, Pair, find_near
-from cellguard.attack.standing import ANYBODY, Standing, stand
+from cellguard.attack.standing import Standing, stand
 from cellguard.attack.verdict import decide
 from cellguard.moves.exact import Move, spread
 from cellguard.moves.local import Neighbours
@@ -31,13 +31,15 @@ _WIDE = 1e5  # times the amount that matters: bounds beyond that are cut off whe
 class Inside:
     """What insiders can work out. ``failing`` and ``undecided`` are pairs of an insider and an unsafe cell.
 
-    Cells are positions among the unknown ones of the problem. ``moves`` prove all other pairs.
+    Cells are positions among the unknown ones of the problem. ``moves`` prove all other pairs. ``linked`` says that an
+    insider who is in several cells is known to be one.
     """
 
     standing: Standing
     moves: list[Move]
     failing: list[Pair]
     undecided: list[Pair]
+    linked: bool
 
     @property
     def safe(self) -> bool:
@@ -64,7 +66,7 @@ def attack_inside(
     failing, undecided = _decide(book, stuck)
     if not complete:
         failing, undecided = [], failing + undecided
-    return Inside(standing, book.used(), failing, undecided)
+    return Inside(standing, book.used(), failing, undecided, known.linked)
 
 
 def _decide(book: Book, stuck: list[Pair]) -> tuple[list[Pair], list[Pair]]:
@@ -107,7 +109,7 @@ def _refuted(book: Book, pair: Pair) -> bool:
     """Tell whether the relations near a cell alone keep it from moving as far as it must against an insider."""
     insiders = np.array([pair.insider])
     down, up, sliding = (int(need[0]) for need in book.standing.asked(pair.cell, insiders))
-    limits = book.standing.limits(insiders[insiders != ANYBODY])
+    limits = book.standing.limits(insiders[insiders >= 0])
     everything = np.ones(book.neighbours.n, bool)
     cells = book.neighbours.near((pair.cell,), LADDER[0], everything, ~everything)
     scale = float(max(down, up, sliding, 1))
@@ -126,4 +128,3 @@ def _refuted(book: Book, pair: Pair) -> bool:
         reach = abs(float(solution.x[place])) * scale
         ends.append(int(np.floor(reach + hair(reach))))
     return ends[0] < up or ends[1] < down or ends[0] + ends[1] < sliding
-

@@ -10,6 +10,7 @@ have no amounts to protect: what an outsider must not find out about them, no re
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
@@ -22,7 +23,8 @@ from cellguard.protection import Requirements
 from cellguard.table.contributions import NOBODY, Contributions
 from cellguard.types import BoolArray, FloatArray, LongArray, Positions
 
-ANYBODY = NOBODY  # a respondent who is in none of the cells that matter: an outsider but for `rest`
+ANYBODY = NOBODY  # a respondent who is in none of the cells that matter
+OUTSIDER = -2  # and somebody who is no respondent
 
 
 class Asked(NamedTuple):
@@ -37,8 +39,8 @@ class Asked(NamedTuple):
 class Standing:
     """Contributions to the unknown cells of a problem, in whole grains (rounded up: who knows more attacks better).
 
-    ``start``, ``who`` and ``amount`` list them by cell, the largest first; ``by_start``, ``by_cell`` and ``by_amount`` by
-    insider. ``rest`` is the most that anybody contributes who is not listed, ``owner`` the only respondent, or -1.
+    ``start``, ``who`` and ``amount`` list them by cell, the largest first; ``by_start``, ``by_cell`` and ``by_amount``
+    by insider. ``rest`` is the most that anybody contributes who is not listed, ``owner`` the only respondent, or -1.
     ``signed`` says that values may be negative: then a contribution bounds nothing, unless its cell has no other.
     """
 
@@ -125,12 +127,18 @@ class Standing:
         own, other = self._parties(cell, insiders)
         room = np.maximum(self.value[cell] - own, 0)
         if problem.whole[cell]:
-            return outside._replace(down=np.minimum(outside.down, room))
-        share = np.ceil(other * (self.accuracy[cell] / 100) * (1 - 1e-12)).astype(np.int64)
-        level = np.maximum(own + other + share - self.value[cell], 0)
+            return outside._replace(down=np.where(insiders == OUTSIDER, outside.down, np.minimum(outside.down, room)))
+        level = np.maximum(own + other + self._shares(cell, other) - self.value[cell], 0)
         down = np.minimum(level, np.minimum(room, problem.down[cell]))
         up = np.minimum(level, problem.up[cell])
-        return Asked(down, up, np.where(np.maximum(down, up) < self.unit[cell], self.unit[cell], 0))
+        asked = Asked(down, up, np.where(np.maximum(down, up) < self.unit[cell], self.unit[cell], 0))
+        return Asked(*(np.where(insiders == OUTSIDER, out, need) for out, need in zip(outside, asked, strict=True)))
+
+    def _shares(self, cell: int, amounts: LongArray) -> LongArray:
+        """Return the accuracy's share of each amount, rounded up to whole grains."""
+        share = Fraction(repr(float(self.accuracy[cell]))) / 100
+        exact = {amount: -(-amount * share.numerator // share.denominator) for amount in set(amounts.tolist())}
+        return np.array([exact[amount] for amount in amounts.tolist()], np.int64)
 
     def _parties(self, cell: int, insiders: LongArray) -> tuple[LongArray, LongArray]:
         """Return what each insider contributes to a cell (at most), and what the largest other one does."""
@@ -151,7 +159,7 @@ def stand(problem: Problem, grains: Grains, needs: Requirements, known: Contribu
     cells, n = problem.cells, len(needs.tables)
     listed = np.flatnonzero(cells < n)
     at = cells[listed]
-    scale = 10.0 ** grains.decimals[cells]
+    scale = 10.0 ** grains.decimals[cells].astype(float)
     rest, owner, told = np.zeros(len(cells), np.int64), np.full(len(cells), NOBODY), np.zeros(len(cells), bool)
     rest[listed] = _grains(np.abs(known.rest[at]), scale[listed])
     owner[listed], told[listed] = known.owner[at], known.told[at]

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.moves.echelon import Echelon, echelon
+from cellguard.moves.problem import Problem
 from cellguard.moves.reduction import Reduction
 from cellguard.moves.scale import UNLIMITED, hair
 from cellguard.types import FloatArray, LongArray, Positions
@@ -146,7 +147,7 @@ def excess(move: Move, reduction: Reduction) -> float:
     return max(float((size / (room * float(move.denominator))).max()), 1 + 1e-12)
 
 
-def room_of(move: Move, reduction: Reduction) -> LongArray:
+def room_of(move: Move, reduction: Reduction | Problem) -> LongArray:
     """Return how far each listed variable may go the way it moves."""
     return np.where(move.n > 0, reduction.up[move.variables], reduction.down[move.variables])
 

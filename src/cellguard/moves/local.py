@@ -1,9 +1,10 @@
 """Short moves: the cheapest one that moves a goal by an amount, through the cells near it, and exact.
 
-    minimise  the sum of price_c |d_c|   with M d = 0, d within the rooms, and the goal, a sum of cells, moved by an amount
+    minimise  the sum of price_c |d_c|   with M d = 0, d within the rooms, and the goal, a sum of cells, moved by an
+    amount
 
-Moves are looked for in neighbourhoods that grow, since a short move mostly is a near one. Going down a cell has a second
-price, beyond the depth that is ``calm``: what costs nothing to most may be dear to some.
+Moves are looked for in neighbourhoods that grow, since a short move mostly is a near one. Going down a cell has a
+second price, beyond the depth that is ``calm``: what costs nothing to most may be dear to some.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from cellguard.moves.echelon import echelon
 from cellguard.moves.exact import Move, exact_move, tight_move
 from cellguard.moves.neighbourhood_kernel import neighbourhood
 from cellguard.moves.reduction import Reduction
-from cellguard.moves.scale import UNLIMITED
 from cellguard.solver.program import Program, Status
 from cellguard.types import BoolArray, FloatArray, LongArray, Positions, Run
 
@@ -153,9 +153,7 @@ def _joined(x: FloatArray, n: int) -> FloatArray:
 
 def _reduction(matrix: sp.csr_array, down: LongArray, up: LongArray, whole: BoolArray) -> Reduction:
     n, none = matrix.shape[1], np.zeros(matrix.shape[1], np.int64)
-    return Reduction(
-        matrix.astype(np.int64), np.arange(n), np.ones(n, np.int64), down, up, none, none, none, whole
-    )
+    return Reduction(matrix.astype(np.int64), np.arange(n), np.ones(n, np.int64), down, up, none, none, none, whole)
 
 
 def _exact(local: Reduction, moves: FloatArray, place: Positions, amount: int) -> Move | None:
@@ -196,5 +194,3 @@ def _whole(local: Reduction, program: Program, place: Positions, amount: int, ru
     x = np.rint(solution.x).astype(np.int64)
     move = Move.of(x[:n] - x[n : 2 * n] - x[2 * n : 3 * n], 1)
     return move if _reaches(Goal(tuple(place.tolist()), amount), move, local) else None
-
-

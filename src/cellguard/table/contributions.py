@@ -21,12 +21,12 @@ NOBODY = -1
 class Contributions:
     """Who contributes what to each distinct cell, in published units. Confidential.
 
-    Contributor i of cell c is ``insider[k]`` and contributes ``amount[k]``, for k from ``start[c]`` to ``start[c + 1]``,
-    the largest first. Nobody who is not listed there contributes more than ``rest[c]``. ``owner`` is the one respondent
-    of a cell that has only one, -1 elsewhere. ``told`` marks the cells whose contributors are known at all. Insiders
-    are numbers: those of the holdings in the records, and then one for each cell of a ready-made table with a single
-    respondent (two, where there are two and the larger contribution is known), since such tables do not tell who has
-    more than one cell.
+    Contributor i of cell c is ``insider[k]`` and contributes ``amount[k]``, for k from ``start[c]`` to ``start[c +
+    1]``, the largest first. Nobody who is not listed there contributes more than ``rest[c]``. ``owner`` is the one
+    respondent of a cell that has only one, -1 elsewhere. ``told`` marks the cells whose contributors are known at all.
+    Insiders are numbers: those of the holdings in the records, and then one for each cell of a ready-made table with a
+    single respondent (two, where there are two and the larger contribution is known), since such tables do not tell who
+    has more than one cell. ``linked`` says that there are none of these: whoever is in several cells has one number.
     """
 
     start: LongArray
@@ -35,6 +35,7 @@ class Contributions:
     rest: FloatArray
     owner: LongArray
     told: BoolArray
+    linked: bool
 
     @property
     def cell(self) -> Positions:
@@ -68,7 +69,8 @@ def contributions_of(tables: TableSet) -> Contributions:
         alone = part[3]
         told[part[0]] = True
         owner[part[0][alone]] = part[1][alone]
-    return _sorted(cells, insiders, amounts, rest, owner, told)
+    linked = all(Contributors() in table.facts for table in tables.tables)
+    return _sorted(cells, insiders, amounts, rest, owner, told, linked)
 
 
 def _sorted(
@@ -78,13 +80,14 @@ def _sorted(
     rest: FloatArray,
     owner: LongArray,
     told: BoolArray,
+    linked: bool,
 ) -> Contributions:
     cell = np.concatenate([*cells, np.zeros(0, np.intp)]).astype(np.intp)
     insider = np.concatenate([*insiders, np.zeros(0, np.int64)]).astype(np.int64)
     amount = np.concatenate([*amounts, np.zeros(0)]).astype(float)
     order = np.lexsort((insider, -amount, cell))
     start = np.searchsorted(cell[order], np.arange(len(owner) + 1)).astype(np.int64)
-    return Contributions(start, insider[order], amount[order], rest, owner, told)
+    return Contributions(start, insider[order], amount[order], rest, owner, told, linked)
 
 
 def _of_single_cells(
