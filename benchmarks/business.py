@@ -13,6 +13,9 @@ import numpy as np
 
 import cellguard as cg
 from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.table.fact import Contributors, Count, Top
+from cellguard.table.read import About
+from cellguard.table.tabulate import Wanted, make_tables
 
 _TREES = 20240101
 TABLES = {
@@ -109,6 +112,17 @@ def table(name: str, firms: int) -> cg.Table:
         parts.append(_roll_up(data, chosen))
     columns = {key: [x for part in parts for x in part[key]] for key in parts[0]}
     return cg.cells(columns, by=dimensions, value="total", count="count", top=["top1", "top2"], name=name)
+
+
+def with_contributors(name: str, firms: int) -> cg.Table:
+    """Return the same table made from the records, with who contributes what to each cell."""
+    data, levels = records(firms), TABLES[name]
+    by = {names[-1]: cg.Hierarchy.from_levels(_paths(data, names)) for names in levels}
+    columns: dict[str, list] = {key: _codes(key, data[key]) for key in by}
+    columns |= {"turnover": data["turnover"].tolist(), "holding": data["holding"].tolist()}
+    grouped = cg.records(columns, by=list(by), values=["turnover"], holding="holding")
+    facts = (Count(), Top(2), Contributors())
+    return make_tables(grouped, [Wanted(by, "turnover", About(name), facts)])[0]
 
 
 def _paths(data: dict[str, np.ndarray], names: tuple[str, ...]) -> list[tuple[str, ...]]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from cellguard.assessment import no_rule
 from cellguard.attack.audit import Audit
+from cellguard.attack.book import Pair
 from cellguard.errors import listing
 from cellguard.protect.method import NotChecked, Verdict
 from cellguard.rules.assess import Findings
@@ -81,14 +82,21 @@ def headline(findings: Findings, audit: Audit) -> Headline:
     singles = single_respondent_cells(audit)
     ties = _open_ties(audit.needs.world)
     kind, text = _verdict(findings, audit, ties, singles)
-    return Headline(kind, text, (*ties, *_open_attacks(singles)), singles)
+    inside = _open_insiders(audit, singles)
+    return Headline(kind, text, (*ties, *inside, *_open_attacks()), singles)
 
 
 def _verdict(findings: Findings, audit: Audit, ties: Sequence[NotChecked], singles: Singles) -> tuple[Kind, str]:
     unruled = no_rule(findings.without_rules, len(findings.by_table))
     more = f". {unruled}" if unruled else ""
     if audit.verdict == "unsafe":
-        return "unsafe", f"UNSAFE: an outsider comes too near to {_cells(audit.failing)}; do not publish{more}"
+        near = f"an outsider comes too near to {_cells(audit.failing)}"
+        if not audit.failing.any() and audit.inside is not None:
+            near = f"{_insiders(audit.inside.failing)} can come too near to others"
+        return "unsafe", f"UNSAFE: {near}; do not publish{more}"
+    if audit.verdict == "undecided" and audit.inside is not None and audit.inside.undecided:
+        who = _insiders(audit.inside.undecided)
+        return "undecided", f"NOT PROVEN: what {who} can work out could not be decided; do not publish{more}"
     if audit.verdict == "undecided":
         why = f"{_cells(audit.undecided)} could not be decided"
         if audit.needs.world.open:
@@ -97,7 +105,11 @@ def _verdict(findings: Findings, audit: Audit, ties: Sequence[NotChecked], singl
         return "undecided", f"NOT PROVEN: {why}; do not publish{more}"
     if unruled:
         return "no rule", f"{unruled}, so nothing is known to be safe"
-    only = "outsiders only" + (f", {' and '.join(tie.name for tie in ties)} not checked" if ties else "")
+    open_ties = f", {' and '.join(tie.name for tie in ties)} not checked" if ties else ""
+    if audit.inside is not None:
+        whom = "every single respondent" if audit.inside.linked else "the respondents of single cells"
+        return "safe", f"Safe against outsiders and {whom}{open_ties}"
+    only = f"outsiders only{open_ties}"
     return "safe", f"Safe against {only}; insiders not checked: {singles}"
 
 
@@ -115,14 +127,27 @@ def _open_ties(world: World) -> tuple[NotChecked, ...]:
     return tuple(open_ties)
 
 
-def _open_attacks(singles: Singles) -> tuple[NotChecked, ...]:
+def _open_insiders(audit: Audit, singles: Singles) -> tuple[NotChecked, ...]:
+    """Return what was not looked at of what respondents can work out."""
+    if audit.inside is None:
+        who = f"A respondent who subtracts its own contribution, alone or with others: {singles}."
+        return (NotChecked("insiders", "insiders", who),)
+    open_attacks = [NotChecked("coalitions", "respondents together", "Several respondents who tell each other.")]
+    if not audit.inside.linked:
+        who = (
+            "Ready-made tables do not tell who is in several cells: only those were looked at who are alone in a cell, "
+            "or one of two where the larger contribution is given, each with that cell alone."
+        )
+        open_attacks.append(NotChecked("owners", "one respondent in several cells", who))
+    if audit.needs.world.between:
+        who = "Respondents who also use where in combinations that no table lists they are."
+        open_attacks.append(NotChecked("insiders_between", "what respondents know beyond listed cells", who))
+    return tuple(open_attacks)
+
+
+def _open_attacks() -> tuple[NotChecked, ...]:
     """Return the attacks that no audit looks at yet; a new entry shows in every face."""
     return (
-        NotChecked(
-            "insiders",
-            "insiders",
-            f"A respondent who subtracts its own contribution, alone or with others: {singles}.",
-        ),
         NotChecked(
             "unions",
             "sums of suppressed cells (unions)",
@@ -172,6 +197,11 @@ def single_respondent_cells(audit: Audit) -> Singles:
     silent = hidden & ~told
     names = [t.name for t, cells in zip(tables.tables, tables.cells_of, strict=True) if silent[cells].any()]
     return Singles(int((single & hidden & beside).sum()), tuple(names))
+
+
+def _insiders(pairs: Sequence[Pair]) -> str:
+    many = len({pair.insider for pair in pairs})
+    return "1 respondent" if many == 1 else f"{many:,} respondents"
 
 
 def _cells(which: np.ndarray[Any, np.dtype[np.bool_]]) -> str:

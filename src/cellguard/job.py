@@ -150,7 +150,14 @@ def audit_folder(folder: str | Path, *, intervals: bool = False, within: Run = R
         stored = OutputFolder(folder).stored()
     sums = None if stored.known is None else stored.known.sums
     with step("auditing", within, seconds):
-        judged = audit(stored.needs, stored.pattern, known=sums, intervals=intervals, run=within.endless())
+        judged = audit(
+            stored.needs,
+            stored.pattern,
+            known=sums,
+            intervals=intervals,
+            insiders=stored.insiders,
+            run=within.endless(),
+        )
     proven = Proven(stored.findings, judged, stored.known, notes=tuple(rule_doubts(stored.findings)))
     return _outcome(Given(Job.load(OutputFolder(folder).inside / "job.yaml")), proven, seconds)
 

@@ -23,6 +23,7 @@ class Requirements:
     An attacker's interval of a primary must reach ``lower`` below and ``upper`` above its value and be ``sliding``
     wide. ``world`` is what the attacker knows to lie behind the tables, with the bounds that ``knowledge`` implies.
     ``unprotectable`` cells cannot get what they need even if every cell were hidden; a set with any is not released.
+    ``accuracy`` is how near, in percent of it, no respondent may come to a contribution of another.
 
     >>> import cellguard as cg
     >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
@@ -37,6 +38,7 @@ class Requirements:
     sliding: FloatArray
     unprotectable: BoolArray
     knowledge: Knowledge = field(default_factory=Knowledge)
+    accuracy: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     @property
     def tables(self) -> TableSet:
@@ -71,8 +73,9 @@ def require(findings: Findings, knowledge: Knowledge | None = None, *, run: Run 
     world = see_world(tables, knowledge, run=run)
     known_lower, known_upper = (bound[: len(tables)] for bound in (world.lower, world.upper))
     lower, upper, sliding = (np.zeros(len(tables)) for _ in range(3))
-    hopeless = np.zeros(len(tables), bool)
+    hopeless, accuracy = np.zeros(len(tables), bool), np.zeros(len(tables))
     for here, cells in zip(findings.by_table, tables.cells_of, strict=True):
+        accuracy[cells] = np.maximum(accuracy[cells], _accuracy(here))
         *parts_of, beyond = _needs(here, findings.primary[cells])
         for whole, part in zip((lower, upper, sliding), parts_of, strict=True):
             whole[cells] = np.maximum(whole[cells], part)
@@ -86,7 +89,7 @@ def require(findings: Findings, knowledge: Knowledge | None = None, *, run: Run 
     slack = 1e-9 * np.maximum(np.abs(value), 1)
     too_much = (lower > value - least + slack) | (upper > most - value + slack) | (sliding > most - least + slack)
     bad = primary & (too_much | hopeless)
-    return Requirements(world, primary, lower, upper, sliding, bad, knowledge)
+    return Requirements(world, primary, lower, upper, sliding, bad, knowledge, accuracy)
 
 
 def _needs(findings: TableFindings, primary: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray]:
@@ -113,6 +116,15 @@ def _needs(findings: TableFindings, primary: BoolArray) -> tuple[FloatArray, Flo
     lower = np.where(np.isnan(said.need_lower), lower, said.need_lower)
     sliding = np.full(len(table), 1.0 if table.is_count else 0.0)
     return *(np.where(primary, need, 0.0) for need in (lower, upper, sliding)), hopeless & findings.primary  # type: ignore[return-value]
+
+
+def _accuracy(findings: TableFindings) -> FloatArray:
+    """Return how near nobody may come to a contribution: what the rules say that make a cell unsafe."""
+    accuracy = np.where(findings.primary, PROTECTION_PERCENT, 0.0)
+    ruled = np.zeros(len(accuracy))
+    for rule, unsafe in zip(findings.rules, findings.unsafe, strict=True):
+        ruled = np.where(unsafe, np.maximum(ruled, max(part.accuracy for part in parts(rule))), ruled)
+    return np.where(findings.primary & (ruled > 0), ruled, accuracy)
 
 
 def _level(rule: Rule, judged: Judgement, table: Table) -> FloatArray:

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import scipy.sparse as sp
 
+from cellguard.attack.insiders import Inside, attack_inside
 from cellguard.attack.intervals import exact_moves
 from cellguard.attack.verdict import Verdict, decide
 from cellguard.errors import InputError
 from cellguard.moves.problem import Grains, Problem, grains_of, pose
 from cellguard.protection import Requirements
 from cellguard.table.arrow import Streams, of_all, of_table
+from cellguard.table.contributions import Contributions
 from cellguard.table.pattern import Pattern, Release, release
 from cellguard.types import UNWATCHED, BoolArray, FloatArray, LongArray, Run
 from cellguard.world.complete import MANY_CROSSING
@@ -29,7 +31,8 @@ class Audit(Streams):
     """What an attacker who knows every published cell, all relations and the bounds can work out.
 
     ``lower`` and ``upper`` hold, one entry per distinct cell, bounds of the attacker's interval; ``exact`` tells for
-    which cells both are its true ends. Published cells have their value at both ends.
+    which cells both are its true ends. Published cells have their value at both ends. ``inside`` is what respondents
+    can work out, if that was looked at.
 
     It speaks Arrow, as a whole (with a column ``table``; all tables must have the same dimensions) or, by `rows`, table
     by table: dimension columns, ``value``, ``status``, ``failing``, ``undecided``, ``lower``, ``upper``. Confidential.
@@ -52,6 +55,7 @@ class Audit(Streams):
     lower: FloatArray
     upper: FloatArray
     exact: BoolArray
+    inside: Inside | None = None
 
     def __repr__(self) -> str:
         failing, undecided = int(self.failing.sum()), int(self.undecided.sum())
@@ -60,9 +64,11 @@ class Audit(Streams):
     @property
     def verdict(self) -> Literal["safe", "unsafe", "undecided"]:
         """Safe only if every need is proven, and nothing that cannot be protected is in the set."""
-        if self.failing.any():
+        if self.failing.any() or (self.inside is not None and self.inside.failing):
             return "unsafe"
-        return "undecided" if self.undecided.any() else "safe"
+        if self.undecided.any() or (self.inside is not None and self.inside.undecided):
+            return "undecided"
+        return "safe"
 
     @cached_property
     def values(self) -> list[Decimal]:
@@ -100,12 +106,14 @@ def audit(
     *,
     known: sp.csr_array | None = None,
     intervals: bool = False,
+    insiders: Contributions | None = None,
     run: Run = UNWATCHED,
 ) -> Audit:
     """Attack a pattern as an outsider would who has all published cells and knows how the tables hang together.
 
     ``known`` are sums of cells that the attacker has from elsewhere, one row each. With ``intervals`` the exact
-    interval of every unknown cell is worked out, not only what the verdict needs. ``threads`` work at the same time;
+    interval of every unknown cell is worked out, not only what the verdict needs. ``insiders`` are the respondents
+    behind the cells: with them the pattern is attacked as each of them would, too. ``threads`` work at the same time;
     ``tell`` hears of progress. What is not proven safe is unsafe or undecided; nothing raises for being so.
 
     >>> from cellguard.rules.assess import assess
@@ -150,7 +158,10 @@ def audit(
         undecided |= needs.primary & ~failing
     # An unsafe cell that an attacker sees, or knows to be empty, is disclosed.
     failing |= needs.primary & ~unknown
-    return Audit(needs, pattern, grains, problem, decided, failing, undecided, lower, upper, sharp)
+    judged = Audit(needs, pattern, grains, problem, decided, failing, undecided, lower, upper, sharp)
+    if insiders is None or judged.verdict != "safe":
+        return judged
+    return replace(judged, inside=attack_inside(problem, grains, needs, insiders, complete=bounds is problem, run=run))
 
 
 def _open(problem: Problem, decided: Verdict, n: int) -> BoolArray:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cellguard.attack.audit import Audit
+from cellguard.types import LongArray, Positions
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,23 +27,32 @@ class Witnesses:
 
 
 def witnesses(audit: Audit) -> Witnesses:
-    """Return the moves that prove an audit's verdict, cell by cell."""
+    """Return the moves that prove an audit's verdict, cell by cell: first against outsiders, then against insiders."""
     reduction, problem = audit.decided.reduction, audit.problem
-    numbers, cells, moves, denominators = [], [], [], []
+    numbers: list[npt.NDArray[np.int32]] = []
+    cells: list[Positions] = []
+    moves: list[LongArray] = []
+    denominators: list[LongArray] = []
     order = np.argsort(reduction.variable, kind="stable")
     start = np.searchsorted(reduction.variable[order], np.arange(reduction.n + 1))
-    for number, move in enumerate(audit.decided.moves):
+
+    def enter(behind: Positions, n: LongArray, denominator: int) -> None:
+        numbers.append(np.full(len(n), len(numbers), np.int32))
+        cells.append(problem.cells[behind])
+        moves.append(n)
+        denominators.append(np.full(len(n), denominator, np.int64))
+
+    for move in audit.decided.moves:
         size = start[move.variables + 1] - start[move.variables]  # how many cells lie behind each variable
         first = np.repeat(start[move.variables] - np.cumsum(size) + size, size) + np.arange(size.sum())
         behind = order[first]
         n = reduction.sign[behind] * np.repeat(move.n, size)
-        behind, n = behind[n != 0], n[n != 0]
-        numbers.append(np.full(len(n), number, np.int32))
-        cells.append(problem.cells[behind])
-        moves.append(n)
-        denominators.append(np.full(len(n), move.denominator, np.int64))
+        enter(behind[n != 0], n[n != 0], move.denominator)
+    for move in [] if audit.inside is None else audit.inside.moves:
+        enter(move.variables, move.n, move.denominator)
     if not numbers:
         none = np.zeros(0, np.int64)
         return Witnesses(none.astype(np.int32), none.astype(np.intp), none, none)
-    joined = (np.concatenate(parts) for parts in (numbers, cells, moves, denominators))
-    return Witnesses(*joined)
+    return Witnesses(
+        np.concatenate(numbers), np.concatenate(cells), np.concatenate(moves), np.concatenate(denominators)
+    )

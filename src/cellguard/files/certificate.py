@@ -17,6 +17,8 @@ import scipy.sparse as sp
 
 from cellguard.attack.audit import Audit
 from cellguard.attack.witnesses import Witnesses, witnesses
+from cellguard.files.inside import NAME as INSIDERS
+from cellguard.files.inside import write_insiders
 from cellguard.files.stored_world import stated_between, write_world
 from cellguard.files.write import plain_number, write_json
 from cellguard.moves.problem import Grains
@@ -34,6 +36,8 @@ def write_certificate(folder: Path, outcome: Outcome[Proven]) -> None:
     audit = proven.audit
     proof = witnesses(audit)
     _write_witnesses(folder / "internal" / "certificate.parquet", proof, audit)
+    if audit.inside is not None:
+        write_insiders(folder / "internal" / INSIDERS, audit.inside.standing, audit.needs.tables)
     world = write_world(folder / "internal", audit)
     head = proven.verdict
     document: dict[str, Any] = {
@@ -44,7 +48,7 @@ def write_certificate(folder: Path, outcome: Outcome[Proven]) -> None:
         **about_inputs(job, proven.findings, audit.grains, None if proven.known is None else proven.known.sums),
         "world": world,
         "witnesses": proof.n,
-        "insiders": [],
+        "insiders": _insiders(audit),
         "trusted": taken_on_trust(rule for spec in job.tables for rule in spec.rules),
         "files": {
             path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
@@ -85,6 +89,13 @@ def _known(tables: TableSet, known: sp.csr_array) -> list[list[list[int]]]:
     return [
         np.column_stack([table[cells], row[cells]]).tolist() for cells in np.split(known.indices, known.indptr[1:-1])
     ]
+
+
+def _insiders(audit: Audit) -> dict[str, Any] | list[Any]:
+    """Return the claim about insiders: the first witness that proves it, and where respondents are known from."""
+    if audit.inside is None:
+        return []
+    return {"witness": len(audit.decided.moves), "respondents": "records" if audit.inside.linked else "cells"}
 
 
 def _write_witnesses(path: Path, proof: Witnesses, audit: Audit) -> None:

@@ -25,7 +25,7 @@ from cellguard.reading.dialect import Dialect
 from cellguard.spec.jobfile import Job
 from cellguard.spec.specs import AlsoSpec, CellsSpec, DimensionSpec, RecodeSpec, TableSpec
 from cellguard.table.binding import flat_dimension
-from cellguard.table.fact import Count, Mark
+from cellguard.table.fact import Contributors, Count, Mark
 from cellguard.table.read import About, CellColumns, read_cells
 from cellguard.table.source import Source, open_source
 from cellguard.table.statements import read_apriori
@@ -274,11 +274,12 @@ def _build_table(
 
 def _wanted(job: Job, spec: TableSpec, records: JobRecords, dimensions: Mapping[str, Dimension]) -> Wanted:
     """Say which table to make from the records, with the facts that its rules need."""
+    insiders = [Contributors()] if job.attack.insiders else []
     return Wanted(
         by={column_of(job, name): dimensions[name] for name in spec.by},
         value=spec.value,
         about=replace(_about(job, spec), decimals=records.decimals(spec)),
-        facts=tuple(dict.fromkeys([Count(), *(fact for rule in spec.rules for fact in rule.facts)])),
+        facts=tuple(dict.fromkeys([Count(), *(fact for rule in spec.rules for fact in rule.facts), *insiders])),
         survey=spec.survey,
     )
 

@@ -12,6 +12,8 @@ import scipy.sparse as sp
 from cellguard.attack.totals import Known
 from cellguard.errors import InputError
 from cellguard.files import layout
+from cellguard.files.inside import NAME as INSIDERS
+from cellguard.files.inside import read_insiders
 from cellguard.hierarchy.build import from_parents
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protection import Requirements, require
@@ -19,6 +21,7 @@ from cellguard.rules.assess import Findings, assess
 from cellguard.spec.names import check_stored_names
 from cellguard.spec.rulespec import parse_rule
 from cellguard.table.apriori import NUMBERS
+from cellguard.table.contributions import Contributions
 from cellguard.table.fact_columns import stored_facts
 from cellguard.table.facts import BoolArray
 from cellguard.table.pattern import Pattern
@@ -37,6 +40,7 @@ class Stored:
     needs: Requirements
     pattern: Pattern
     known: Known | None
+    insiders: Contributions | None = None
 
 
 def rebuild(inside: Path, about: dict[str, Any]) -> Stored:
@@ -63,7 +67,9 @@ def rebuild(inside: Path, about: dict[str, Any]) -> Stored:
         seen[cells[shown[_shown(inside.parent / "release" / f"{spec['name']}.csv", len(shown))]]] = True
     hidden &= ~seen
     pattern = Pattern(linked, needs.primary & hidden, hidden & ~needs.primary)
-    return Stored(findings, needs, pattern, _known(about.get("known") or [], linked))
+    said = about.get("insiders")
+    insiders = read_insiders(inside / INSIDERS, linked, linked=said["respondents"] == "records") if said else None
+    return Stored(findings, needs, pattern, _known(about.get("known") or [], linked), insiders)
 
 
 def _shown(path: Path, rows: int) -> BoolArray:

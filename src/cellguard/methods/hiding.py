@@ -24,6 +24,7 @@ from cellguard.protection import require
 from cellguard.results.proven import Proven
 from cellguard.rules.assess import assess
 from cellguard.spec.jobfile import Job
+from cellguard.table.contributions import Contributions, contributions_of
 from cellguard.table.pattern import Pattern
 from cellguard.table.tableset import link
 from cellguard.types import Run
@@ -107,12 +108,19 @@ def prove(
     run: Run,
     seconds: dict[str, float],
 ) -> Proven:
-    """Attack a pattern as an outsider would."""
+    """Attack a pattern as an outsider would, and as each respondent would if the job says so."""
     suppression = chosen if isinstance(chosen, Suppression) else None
     pattern = chosen.pattern if isinstance(chosen, Suppression) else chosen
     sums = None if known is None else known.sums
     with step("auditing", run, seconds):
-        judged = audit(assessed.needs, pattern, known=sums, intervals=method.intervals, run=run.endless())
+        judged = audit(
+            assessed.needs,
+            pattern,
+            known=sums,
+            intervals=method.intervals,
+            insiders=insiders_of(assessed),
+            run=run.endless(),
+        )
     return Proven(
         assessed.findings,
         judged,
@@ -139,6 +147,11 @@ def assess_tables(job: Job, run: Run, seconds: dict[str, float]) -> Assessment:
         knowledge = Knowledge(attack.lower, attack.upper, attack.percent, attack.crossing == "checked")
         needs = require(findings, knowledge, run=run.endless())
     return Assessment(job, findings, needs, seconds, built.notes, built.counts, built.inputs)
+
+
+def insiders_of(assessment: Assessment) -> Contributions | None:
+    """Return who contributes to the cells, if respondents are to be looked at as attackers."""
+    return contributions_of(assessment.tables) if assessment.job.attack.insiders else None
 
 
 def read_known_totals(assessment: Assessment) -> Known | None:

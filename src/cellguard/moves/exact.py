@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.moves.echelon import Echelon, echelon
+from cellguard.moves.problem import Problem
 from cellguard.moves.reduction import Reduction
 from cellguard.moves.scale import UNLIMITED, hair
 from cellguard.types import FloatArray, LongArray, Positions
@@ -49,6 +50,13 @@ class Move:
     def reach(self) -> LongArray:
         """Return how far each listed variable moves at least, in whole grains, with its sign."""
         return np.sign(self.n) * (np.abs(self.n) // self.denominator)
+
+
+def spread(reduction: Reduction, move: Move) -> Move:
+    """Return a move of variables as one of the cells behind them."""
+    n = np.zeros(reduction.n, np.int64)
+    n[move.variables] = move.n
+    return Move.of(reduction.sign * n[reduction.variable], move.denominator)
 
 
 def exact_move(reduction: Reduction, form: Echelon, moves: FloatArray) -> Move | None:
@@ -139,7 +147,7 @@ def excess(move: Move, reduction: Reduction) -> float:
     return max(float((size / (room * float(move.denominator))).max()), 1 + 1e-12)
 
 
-def room_of(move: Move, reduction: Reduction) -> LongArray:
+def room_of(move: Move, reduction: Reduction | Problem) -> LongArray:
     """Return how far each listed variable may go the way it moves."""
     return np.where(move.n > 0, reduction.up[move.variables], reduction.down[move.variables])
 

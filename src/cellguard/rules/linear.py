@@ -138,6 +138,11 @@ class _Estimate(_Linear):
         victim, rest = self._estimate(cells)
         return np.where(np.isnan(victim), -np.inf, self.prefix[0] * np.nan_to_num(victim) + self.tail * rest)
 
+    @property
+    def accuracy(self) -> float:
+        """100 p/q, or p."""
+        return 100 * self.prefix[0] / -self.tail
+
     def scale(self, cells: Facts) -> FloatArray:
         """Return the largest contribution, which others estimate."""
         return cells.top(1)

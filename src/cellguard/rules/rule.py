@@ -117,6 +117,16 @@ class Rule(ABC):
         return np.full(len(cells.total), np.nan)
 
     @property
+    def accuracy(self) -> float:
+        """How near, in percent of it, nobody may come to a contribution; ``protection_percent`` unless the rule says.
+
+        >>> from cellguard.rules.linear import PriorPosterior
+        >>> PriorPosterior(10, 50).accuracy
+        20.0
+        """
+        return self.protection_percent
+
+    @property
     def hides_below(self) -> int | None:
         """The count that an attacker's interval of an unsafe count must reach, if he may not tell that it is small."""
         return None

@@ -294,6 +294,4 @@ class AttackSpec(Spec):
     def _sensible(self) -> AttackSpec:
         if not self.lower < self.upper:
             raise ValueError("lower must be below upper")
-        if self.insiders:
-            raise ValueError("insiders: true is not there yet in this version; say false, and reports will say so")
         return self

@@ -327,6 +327,22 @@ class Signs(Fact):
         return work.signs
 
 
+@dataclass(frozen=True, slots=True)
+class Contributors(Fact):
+    """Who contributes what to the published total: the largest contributors of each cell.
+
+    A row per cell and in it one per contributor, the largest first: the holding's number plus 1 (0 where there is none)
+    and what it contributes, weights included. The last row has 0 and the most that anybody contributes who is not
+    listed: 0 if all are.
+    """
+
+    contributed = True
+
+    def gather(self, work: Gathering) -> Column:
+        """Return as many as there is room for."""
+        return work.contributors
+
+
 # The kinds of fact that are stored, in the order of their columns in the file of facts (docs/certificate.md).
 STORED: tuple[type[Fact], ...] = (Total, Count, Top, Base, Excess, Unwaived, Requested, Mark)
 

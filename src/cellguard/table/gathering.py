@@ -19,6 +19,8 @@ from cellguard.types import BoolArray, FloatArray
 T = TypeVar("T", bound=np.generic)
 Kept = npt.NDArray[np.intp] | None
 _NO_EXTRA: Wholes = np.zeros(0, np.int64)
+_CONTRIBUTORS = 50  # per cell that are told by name, at most
+_ROOM = 20_000_000  # and of all cells together
 
 
 def keep(column: npt.NDArray[T], kept: Kept) -> npt.NDArray[T]:
@@ -91,6 +93,19 @@ class Gathering:
         """The largest contributions of those without a waiver, NaN where there are no more."""
         nobody = self.contributions.unwaived_holder < 0
         return np.where(nobody, np.nan, self._grid.floats(self.contributions.unwaived))
+
+    @property
+    def contributors(self) -> FloatArray:
+        """Who contributes what to the published totals, see `Contributors`."""
+        most = max(2, min(_CONTRIBUTORS, _ROOM // max(len(self.lattice), 1)))
+        published = keep(self.seen.published, self.kept)
+        grid = grid_of(published)
+        listed = gather(self.lattice, self._rows._replace(value=grid.wholes(published)), top=most, by_size=True)
+        column = np.zeros((len(self.lattice), most + 1, 2))
+        column[:, :most, 0] = listed.holder + 1
+        column[:, :most, 1] = np.where(listed.holder >= 0, grid.floats(listed.value), 0.0)
+        column[:, most, 1] = np.where(listed.count > most, np.abs(column[:, most - 1, 1]), 0.0)
+        return column
 
     @property
     def signs(self) -> FloatArray:

@@ -42,6 +42,7 @@ def check_names(spec: Spec, document: Mapping[str, Any]) -> None:
     for table in spec.tables:
         needed |= {table.internal, table.release, table.facts}
     needed |= {f"internal/hierarchies/{name}.csv" for name in spec.dimensions}
+    needed |= set() if spec.inside is None else {"internal/insiders.parquet"}
     named = set(document["files"])
     typed = {table.parquet for table in spec.tables}
     if named & typed and not typed <= named:

@@ -138,8 +138,8 @@ def _check_attack(entry: Mapping[str, Any], spec: Spec) -> None:
     for key in ("lower", "upper", "percent"):
         if _number(entry[key]) != getattr(spec.attack, key):
             raise Refused(f"{NAME} does not have the certificate's attack.{key}")
-    if entry["insiders"] is not False:
-        raise Refused(f"{NAME} speaks of insiders, but the certificate does not")
+    if entry["insiders"] is not (spec.inside is not None):
+        raise Refused(f"{NAME} and the certificate do not agree on whether there is a claim about insiders")
 
 
 def _number(entry: object) -> Fraction | None:

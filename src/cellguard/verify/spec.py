@@ -103,6 +103,8 @@ class Spec:
     crossing: bool
     grains: Mapping[Group, int]
     witnesses: int
+    inside: int | None
+    linked: bool
     trusted: tuple[str, ...]
 
     @property
@@ -138,6 +140,8 @@ def read_spec(document: Mapping[str, Any]) -> Spec:
         crossing=document["crossing"] == "checked",
         grains=_grains(document["grains"], tables),
         witnesses=_whole(document["witnesses"], "witnesses", 2**31),
+        inside=_inside(document["insiders"]),
+        linked=document["insiders"] != [] and document["insiders"]["respondents"] == "records",
         trusted=_words(document["trusted"], "trusted"),
     )
 
@@ -188,6 +192,16 @@ def _attack(given: object) -> Attack:
     if percent is not None and percent <= 0:
         raise Refused(f"{CERTIFICATE}: attack.percent is not above 0")
     return Attack(bound("lower"), bound("upper"), percent)
+
+
+def _inside(given: object) -> int | None:
+    """Return the first witness of the claim about insiders, None if there is no such claim."""
+    if given == []:
+        return None
+    claim = _same_keys(given, frozenset({"witness", "respondents"}), "insiders")
+    if claim["respondents"] not in ("records", "cells"):
+        raise Refused(f"{CERTIFICATE}: insiders.respondents is neither 'records' nor 'cells'")
+    return _whole(claim["witness"], "insiders.witness", 2**31)
 
 
 def _sum(given: object, position: int) -> Sum:

@@ -30,7 +30,7 @@ def check_summary(folder: Folder, job: Job, cells: Cells, rows: Rows) -> None:
         _same(summary, key, expected)
     if _get(summary, "step") not in STEPS:
         raise Refused(f"{NAME}: step is none of {', '.join(STEPS)}")
-    if not str(_get(summary, "insiders")).startswith("not checked"):
+    if (_get(summary, "insiders") != "checked") != (cells.spec.inside is None):
         raise Refused(f"{NAME} says of insiders what the certificate does not")
     _check_inputs(_get(summary, "inputs"))
     _check_set(_mapping(summary, "set"), cells, rows)

@@ -16,6 +16,7 @@ from cellguard.verify.digests import check_digests, check_names
 from cellguard.verify.facts import read_facts
 from cellguard.verify.formats import check_formats
 from cellguard.verify.hierarchies import read_dimensions
+from cellguard.verify.insiders import check_contributors, check_inside, read_contributors
 from cellguard.verify.job import check_decimals, check_job, check_origins, not_shown, read_job
 from cellguard.verify.needs import Capacities, capacities, needs
 from cellguard.verify.page import check_page
@@ -208,10 +209,16 @@ class _Work:
         return f"the needs of {count} cells"
 
     def _check_insiders(self) -> str:
-        if self.document.get().get("insiders") != []:
-            raise Refused("the certificate claims something about insiders without witnesses of their own")
-        check_words(self._folder, self.document.get())
-        return "no claim about insiders is made"
+        spec = self.spec.get()
+        check_words(self._folder, self.document.get(), inside=spec.inside is not None)
+        if spec.inside is None:
+            return "no claim about insiders is made"
+        cells, rows, facts = self.cells.get(), self.rows.get(), self.facts.get()
+        known = read_contributors(self._folder, cells)
+        check_contributors(known, cells, rows, facts, self.job.get())
+        proof = self.witnesses.get().since(spec.inside)
+        pairs = check_inside(known, cells, rows, facts, self.limits.get(), proof)
+        return f"{pairs} pairs of a respondent and an unsafe cell, by {proof.starts.size - 1} witnesses"
 
     def _check_digests(self) -> str:
         document = self.document.get()

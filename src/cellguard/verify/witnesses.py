@@ -48,6 +48,14 @@ class Witnesses:
         starts = np.concatenate([[0], np.cumsum(here)])[self.starts]
         return Witnesses(self.witness[here], self.cell[here], self.move[here], self.denominator[here], starts)
 
+    def since(self, first: int) -> Witnesses:
+        """Return the witnesses from one on, numbered anew."""
+        if first > self.starts.size - 1:
+            raise Refused(f"{NAME} does not have the witnesses for insiders that certificate.json counts")
+        here = slice(int(self.starts[first]), None)
+        starts = self.starts[first:] - self.starts[first]
+        return Witnesses(self.witness[here] - first, self.cell[here], self.move[here], self.denominator[here], starts)
+
 
 @dataclass(frozen=True)
 class Reach:

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard import solver
+from cellguard.moves.neighbourhood_kernel import neighbourhood
 from cellguard.protect.suppress.cuts import Target
 from cellguard.protect.suppress.policy import POLICY
-from cellguard.protect.suppress.repair_kernel import neighbourhood
 from cellguard.protect.suppress.system import System
 from cellguard.solver.program import Program, Status
 from cellguard.types import BoolArray, FloatArray, Positions, Run

@@ -13,10 +13,12 @@ from cellguard.protect.suppress.advice import advice
 from cellguard.protect.suppress.costs import Cost, costs_by
 from cellguard.protect.suppress.effort import NORMAL, Effort, effort_named
 from cellguard.protect.suppress.engines import ENGINES, Engine, engine_named, usual_engine
+from cellguard.protect.suppress.inside import mend_inside
 from cellguard.protect.suppress.master import Impossible
 from cellguard.protect.suppress.system import build_system, manageable
 from cellguard.protect.suppress.witness import Unprotectable, mend
 from cellguard.protection import Requirements
+from cellguard.table.contributions import Contributions
 from cellguard.table.pattern import Pattern
 from cellguard.types import UNWATCHED, BoolArray, FloatArray, Run
 
@@ -59,6 +61,7 @@ def suppress(
     engine: str | Engine | None = None,
     start: BoolArray | None = None,
     known: sp.csr_array | None = None,
+    insiders: Contributions | None = None,
     effort: Effort | str = NORMAL,
     run: Run = UNWATCHED,
 ) -> Suppression:
@@ -67,7 +70,8 @@ def suppress(
     ``cost`` is what hiding a cell costs: by name (``value``: its size, ``count``: its respondents, ``constant``,
     ``log``, ``distance``), as a function of a table and its unsafe cells, or as one number per distinct cell.
     ``start`` marks distinct cells to begin with, say the secondaries of an earlier run. ``known`` are sums of cells
-    that an attacker has from elsewhere, one row each. ``effort`` says how long to look for a cheaper pattern: quick,
+    that an attacker has from elsewhere, one row each. With ``insiders``, the respondents behind the cells, as much more
+    is hidden as none of them comes too near to another. ``effort`` says how long to look for a cheaper pattern: quick,
     normal or best. ``engine`` is one by name (``witness`` or ``gauss``) or a function like them; by default the set's
     needs decide.
 
@@ -94,6 +98,9 @@ def suppress(
             # The bound of the smaller world holds in the whole one too; its pattern may need some cells more.
             system = build_system(thin, costs, known)
             pattern = system.pattern(mend(system, system.merge(pattern.hidden), run=run))
+        if insiders is not None:
+            run.tell("looking at what respondents know")
+            pattern = mend_inside(system, pattern, costs, insiders, known, run=run.endless())
     except Stopped as stop:
         raise Stopped(f"{stop}, and no safe pattern was found yet") from None
     except (Unprotectable, Impossible):

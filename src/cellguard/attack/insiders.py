@@ -1,0 +1,130 @@
+"""`attack_inside`: can a respondent who subtracts what it knows of itself come too near to another one?
+
+Short moves prove most unsafe cells against every insider at once (`Book`). What they leave open is decided pair by
+pair: relations near the cell refute most of it, with all their cells in the room that the insider leaves them; the rest
+goes to the same programs as an outsider's attack, within the insider's bounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cellguard import solver
+from cellguard.attack.book import LADDER, Book, Pair, find_near
+from cellguard.attack.standing import Standing, stand
+from cellguard.attack.verdict import decide
+from cellguard.moves.exact import Move, spread
+from cellguard.moves.local import Neighbours
+from cellguard.moves.problem import Grains, Problem
+from cellguard.moves.scale import as_floats, hair
+from cellguard.protection import Requirements
+from cellguard.solver.program import Program, Status
+from cellguard.table.contributions import Contributions
+from cellguard.types import Run
+
+_WIDE = 1e5  # times the amount that matters: bounds beyond that are cut off where only refuting counts
+
+
+@dataclass(frozen=True, eq=False)
+class Inside:
+    """What insiders can work out. ``failing`` and ``undecided`` are pairs of an insider and an unsafe cell.
+
+    Cells are positions among the unknown ones of the problem. ``moves`` prove all other pairs. ``linked`` says that an
+    insider who is in several cells is known to be one.
+    """
+
+    standing: Standing
+    moves: list[Move]
+    failing: list[Pair]
+    undecided: list[Pair]
+    linked: bool
+
+    @property
+    def safe(self) -> bool:
+        """Whether no insider comes too near to anybody."""
+        return not self.failing and not self.undecided
+
+
+def attack_inside(
+    problem: Problem,
+    grains: Grains,
+    needs: Requirements,
+    known: Contributions,
+    *,
+    complete: bool = True,
+    run: Run,
+) -> Inside:
+    """Decide for every insider and every unsafe cell whether the insider's interval reaches what it must.
+
+    If the problem is not ``complete``, since some cells between stand still, nothing is refuted.
+    """
+    standing = stand(problem, grains, needs, known)
+    book = Book(standing, Neighbours(problem.matrix, problem.whole), run)
+    stuck = book.settle(find_near)
+    failing, undecided = _decide(book, stuck)
+    if not complete:
+        failing, undecided = [], failing + undecided
+    return Inside(standing, book.used(), failing, undecided, known.linked)
+
+
+def _decide(book: Book, stuck: list[Pair]) -> tuple[list[Pair], list[Pair]]:
+    """Decide pairs that short moves left open; what is proven after all is entered in the book."""
+    failing, undecided = [], []
+    by_insider: dict[int, list[Pair]] = {}
+    for number, pair in enumerate(stuck):
+        if _refuted(book, pair):
+            failing.append(pair)
+        else:
+            by_insider.setdefault(pair.insider, []).append(pair)
+        if number % 500 == 0:
+            book.run.tell(f"{len(stuck) - number:,} pairs of insiders and cells to decide")
+            book.run.check()
+    for insider, pairs in by_insider.items():
+        cells = [pair.cell for pair in pairs]
+        judged = decide(_in_the_eyes_of(book.standing, insider, cells), run=book.run)
+        for move in judged.moves:
+            book.credit(spread(judged.reduction, move))
+        for pair in pairs:
+            if judged.failing[pair.cell]:
+                failing.append(pair)
+            elif insider in book.open(pair.cell).who:
+                undecided.append(pair)
+    return failing, undecided
+
+
+def _in_the_eyes_of(standing: Standing, insider: int, cells: list[int]) -> Problem:
+    """Return the problem of one insider, with the needs of some cells."""
+    problem = standing.problem
+    down, up = standing.limits(np.array([insider]))
+    needs = [np.zeros(len(down), np.int64) for _ in range(3)]
+    for cell in cells:
+        for need, asked in zip(needs, standing.asked(cell, np.array([insider])), strict=True):
+            need[cell] = asked[0]
+    return replace(problem, down=down, up=up, lower=needs[0], upper=needs[1], sliding=needs[2])
+
+
+def _refuted(book: Book, pair: Pair) -> bool:
+    """Tell whether the relations near a cell alone keep it from moving as far as it must against an insider."""
+    insiders = np.array([pair.insider])
+    down, up, sliding = (int(need[0]) for need in book.standing.asked(pair.cell, insiders))
+    limits = book.standing.limits(insiders[insiders >= 0])
+    everything = np.ones(book.neighbours.n, bool)
+    cells = book.neighbours.near((pair.cell,), LADDER[0], everything, ~everything)
+    scale = float(max(down, up, sliding, 1))
+    matrix, terms = book.neighbours.touching(cells)
+    low, high = (np.minimum(as_floats(limit[terms]) / scale, _WIDE) for limit in limits)
+    place = int(np.searchsorted(terms, pair.cell))
+    zero = np.zeros(matrix.shape[0])
+    program = Program(matrix.astype(float), zero, zero, -low, high, np.zeros(len(terms)))
+    session = solver.open(program, run=book.run)
+    ends = []
+    for sign in (1.0, -1.0):
+        session.set_cost(np.array([place]), np.array([-sign]))
+        solution = session.solve()
+        if solution.status is not Status.optimal or (np.abs(solution.x) > _WIDE / 2).any():
+            return False
+        reach = abs(float(solution.x[place])) * scale
+        ends.append(int(np.floor(reach + hair(reach))))
+    return ends[0] < up or ends[1] < down or ends[0] + ends[1] < sliding

@@ -1,0 +1,202 @@
+"""What each respondent knows by itself of the unknown cells, and how far from them its estimates must stay.
+
+Respondent h contributes y to cell c. So it knows that c is y or more, and c itself if nobody else is in it. The largest
+other contributor s, with x, is protected from h if h cannot tell that x is less than (1 + p/100) x: the cell must be
+able to move up by y + (1 + p/100) x - v, where v is its value, and down by as much, as far as h's own bound lets it.
+Nobody but its only respondent may work out an unsafe cell exactly, so that each can at least move by one unit. Counts
+have no amounts to protect: what an outsider must not find out about them, no respondent may.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cellguard.moves.exact import Move
+from cellguard.moves.problem import Grains, Problem
+from cellguard.protection import Requirements
+from cellguard.table.contributions import NOBODY, Contributions
+from cellguard.types import BoolArray, FloatArray, LongArray, Positions
+
+ANYBODY = NOBODY  # a respondent who is in none of the cells that matter
+OUTSIDER = -2  # and somebody who is no respondent
+
+
+class Asked(NamedTuple):
+    """How far a cell must move down and up for each of some insiders, and both together, in grains."""
+
+    down: LongArray
+    up: LongArray
+    sliding: LongArray
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """Contributions to the unknown cells of a problem, in whole grains (rounded up: who knows more attacks better).
+
+    ``start``, ``who`` and ``amount`` list them by cell, the largest first; ``by_start``, ``by_cell`` and ``by_amount``
+    by insider. ``rest`` is the most that anybody contributes who is not listed, ``owner`` the only respondent, or -1.
+    ``signed`` says that values may be negative: then a contribution bounds nothing, unless its cell has no other.
+    """
+
+    problem: Problem
+    value: LongArray
+    start: LongArray
+    who: LongArray
+    amount: LongArray
+    rest: LongArray
+    owner: LongArray
+    told: BoolArray
+    by_start: LongArray
+    by_cell: Positions
+    by_amount: LongArray
+    accuracy: FloatArray
+    unit: LongArray
+    signed: bool
+
+    def contributors(self, cell: int) -> LongArray:
+        """Return the listed contributors of a cell."""
+        return self.who[self.start[cell] : self.start[cell + 1]]
+
+    def known_to(self, insider: int) -> tuple[Positions, LongArray]:
+        """Return the cells to which an insider is listed as a contributor, and its amounts."""
+        if not 0 <= insider < len(self.by_start) - 1:
+            return np.zeros(0, np.intp), np.zeros(0, np.int64)
+        part = slice(self.by_start[insider], self.by_start[insider + 1])
+        return self.by_cell[part], self.by_amount[part]
+
+    def limits(self, insiders: LongArray) -> tuple[LongArray, LongArray]:
+        """Return how far cells may go down and up in the eyes of each of some insiders: of all the narrowest."""
+        down, up = self.floor.copy(), self.problem.up.copy()
+        for insider in insiders.tolist():
+            cells, amounts = self.known_to(insider)
+            if not self.signed:
+                down[cells] = np.minimum(down[cells], np.maximum(self.value[cells] - amounts, 0))
+            alone = cells[self.owner[cells] == insider]
+            down[alone] = up[alone] = 0
+        return down, up
+
+    @cached_property
+    def floor(self) -> LongArray:
+        """How far down cells may go in everybody's eyes."""
+        if self.signed:
+            return self.problem.down
+        return np.minimum(self.problem.down, np.maximum(self.value - self.rest, 0))
+
+    @cached_property
+    def calm(self) -> LongArray:
+        """How far down cells may go without anybody noticing: to the largest contribution."""
+        calm = self.floor.copy()
+        some = np.flatnonzero(np.diff(self.start))
+        if not self.signed:
+            largest = self.amount[self.start[some]]
+            calm[some] = np.minimum(calm[some], np.maximum(self.value[some] - largest, 0))
+        calm[self.owner >= 0] = 0
+        return calm
+
+    def notices(self, move: Move) -> LongArray:
+        """Return the insiders for whom a move is none: alone in a cell that moves, or with more than is left of it."""
+        cells = move.variables
+        owners = self.owner[cells]
+        listed = [owners[owners >= 0]]
+        falling = cells[move.n < 0]
+        if len(falling) and not self.signed:
+            size = np.diff(self.start)[falling]
+            entry = np.repeat(self.start[falling] - np.cumsum(size) + size, size) + np.arange(size.sum())
+            left = self.value[falling] - _up(-move.n[move.n < 0], move.denominator)
+            listed.append(self.who[entry][self.amount[entry] > np.repeat(left, size)])
+        return np.unique(np.concatenate(listed))
+
+    def fits_all(self, move: Move) -> bool:
+        """Tell whether a move keeps everybody's floor, of those who are not listed too."""
+        falling = move.n < 0
+        return bool((_up(-move.n[falling], move.denominator) <= self.floor[move.variables[falling]]).all())
+
+    def asked(self, cell: int, insiders: LongArray) -> Asked:
+        """Return what a cell needs against each of some insiders, none of whom is alone in it."""
+        problem = self.problem
+        ones = np.ones(len(insiders), np.int64)
+        outside = Asked(problem.lower[cell] * ones, problem.upper[cell] * ones, problem.sliding[cell] * ones)
+        if self.signed or not self.told[cell]:
+            return outside
+        own, other = self._parties(cell, insiders)
+        room = np.maximum(self.value[cell] - own, 0)
+        if problem.whole[cell]:
+            return outside._replace(down=np.where(insiders == OUTSIDER, outside.down, np.minimum(outside.down, room)))
+        level = np.maximum(own + other + self._shares(cell, other) - self.value[cell], 0)
+        down = np.minimum(level, np.minimum(room, problem.down[cell]))
+        up = np.minimum(level, problem.up[cell])
+        asked = Asked(down, up, np.where(np.maximum(down, up) < self.unit[cell], self.unit[cell], 0))
+        return Asked(*(np.where(insiders == OUTSIDER, out, need) for out, need in zip(outside, asked, strict=True)))
+
+    def _shares(self, cell: int, amounts: LongArray) -> LongArray:
+        """Return the accuracy's share of each amount, rounded up to whole grains."""
+        share = Fraction(repr(float(self.accuracy[cell]))) / 100
+        exact = {amount: -(-amount * share.numerator // share.denominator) for amount in set(amounts.tolist())}
+        return np.array([exact[amount] for amount in amounts.tolist()], np.int64)
+
+    def _parties(self, cell: int, insiders: LongArray) -> tuple[LongArray, LongArray]:
+        """Return what each insider contributes to a cell (at most), and what the largest other one does."""
+        part = slice(self.start[cell], self.start[cell + 1])
+        who, amount = self.who[part], self.amount[part]
+        order = np.argsort(who, kind="stable")
+        place = np.minimum(np.searchsorted(who[order], insiders), max(len(who) - 1, 0))
+        listed = who[order][place] == insiders if len(who) else np.zeros(len(insiders), bool)
+        own = np.where(listed, amount[order][place] if len(who) else 0, self.rest[cell])
+        first = int(amount[0]) if len(who) else int(self.rest[cell])
+        second = int(amount[1]) if len(who) > 1 else int(self.rest[cell])
+        largest = int(who[0]) if len(who) else ANYBODY
+        return own, np.where((insiders == largest) & (insiders >= 0), second, first)
+
+
+def stand(problem: Problem, grains: Grains, needs: Requirements, known: Contributions) -> Standing:
+    """Return what respondents know of the unknown cells of a problem."""
+    cells, n = problem.cells, len(needs.tables)
+    listed = np.flatnonzero(cells < n)
+    at = cells[listed]
+    scale = 10.0 ** grains.decimals[cells].astype(float)
+    rest, owner, told = np.zeros(len(cells), np.int64), np.full(len(cells), NOBODY), np.zeros(len(cells), bool)
+    rest[listed] = _grains(np.abs(known.rest[at]), scale[listed])
+    owner[listed], told[listed] = known.owner[at], known.told[at]
+    size = np.zeros(len(cells), np.int64)
+    size[listed] = np.diff(known.start)[at]
+    start = np.concatenate([[0], np.cumsum(size)])
+    entry = np.repeat(known.start[at] - start[listed], size[listed]) + np.arange(start[-1])
+    behind = np.repeat(np.arange(len(cells)), size)
+    who = known.insider[entry]
+    amount = np.maximum(_grains(known.amount[entry], scale[behind]), 0)
+    order = np.lexsort((behind, who))
+    accuracy = np.zeros(len(cells))
+    accuracy[listed] = needs.accuracy[at]
+    return Standing(
+        problem,
+        grains.value[cells],
+        start,
+        who,
+        amount,
+        rest,
+        owner,
+        told,
+        np.searchsorted(who[order], np.arange(int(who.max(initial=-1)) + 2)),
+        behind[order],
+        amount[order],
+        accuracy,
+        np.rint(needs.world.unit[cells] * scale).astype(np.int64),
+        needs.knowledge.lower < 0,
+    )
+
+
+def _grains(amount: FloatArray, scale: FloatArray) -> LongArray:
+    """Return amounts in whole grains, rounded up but for what floating-point arithmetic added."""
+    exact = amount * scale
+    return np.ceil(exact - 1e-9 - 2.0**-52 * np.abs(exact)).astype(np.int64)
+
+
+def _up(n: npt.NDArray[np.int64], denominator: int) -> LongArray:
+    """Return n / denominator rounded up."""
+    return -(-n // denominator)

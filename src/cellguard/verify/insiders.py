@@ -1,0 +1,259 @@
+"""What respondents know of themselves: whether witnesses that each of them must accept reach every need against it.
+
+Insider h contributes y to a cell of value v. It accepts another world only if the cell stays at y or more there, and
+the same where h is the only respondent. Let x be the largest contribution of another: against h the cell must move up
+by y + (1 + a/100) x - v, where a is the accuracy of the rules that make it unsafe, and down by as much (but not below
+y); and at least by one unit in all. Frequencies need what they need against outsiders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cellguard.verify.cells import Cells
+from cellguard.verify.facts import Facts
+from cellguard.verify.job import Job
+from cellguard.verify.needs import Capacities, axes_of, units
+from cellguard.verify.numbers import Bools, Floats, Int64
+from cellguard.verify.rows import Rows
+from cellguard.verify.rules import DEFAULT_PERCENT, parse_rule, unknown_names
+from cellguard.verify.spec import TableSpec
+from cellguard.verify.stages import Refused
+from cellguard.verify.stored import Folder, read_parquet
+from cellguard.verify.witnesses import Witnesses
+
+NAME = "internal/insiders.parquet"
+KINDS = {"table": pa.int32(), "row": pa.int64(), "insider": pa.int64(), "amount": pa.int64()}
+NOBODY = -1
+
+
+@dataclass(frozen=True)
+class Contributors:
+    """Who contributes how many grains to which cell, by cell and the largest first; -1 where nobody is alone.
+
+    ``rest`` is the most that anybody contributes who is not listed, ``told`` says of which cells anything is.
+    """
+
+    starts: Int64
+    insider: Int64
+    amount: Int64
+    rest: Int64
+    owner: Int64
+    told: Bools
+
+
+def read_contributors(folder: Folder, cells: Cells) -> Contributors:
+    """Read the contributions; refuse rows that do not exist, and a contributor that a cell names twice."""
+    listed = read_parquet(folder, NAME)
+    if {name: listed.schema.field(name).type for name in listed.schema.names} != KINDS:
+        raise Refused(f"{NAME} does not have exactly the columns and types {', '.join(KINDS)}")
+    if any(listed.column(name).null_count for name in KINDS):
+        raise Refused(f"{NAME} has gaps")
+    table, row, insider, amount = (listed.column(name).to_numpy().astype(np.int64) for name in KINDS)
+    if ((table < 0) | (table >= len(cells.spec.tables))).any():
+        raise Refused(f"{NAME} names a table that does not exist")
+    if ((row < 0) | (row >= np.diff(cells.offsets)[table])).any():
+        raise Refused(f"{NAME} names a row that does not exist")
+    if ((insider < NOBODY) | (np.abs(amount) > 2**60)).any():
+        raise Refused(f"{NAME} has an insider below -1, or an amount that is too large")
+    cell = cells.cell[cells.offsets[table] + row]
+    order = np.lexsort((insider, cell))
+    twice = (np.diff(cell[order]) == 0) & (np.diff(insider[order]) == 0)
+    if twice.any():
+        raise Refused(f"{NAME} names a contributor of {cells.cell_name(int(cell[order][np.argmax(twice)]))} twice")
+    rest, told = np.zeros(cells.count, dtype=np.int64), np.zeros(cells.count, dtype=bool)
+    others = insider == NOBODY
+    rest[cell[others]], told[cell[others]] = amount[others], True
+    if (rest < 0).any() or not told[cell].all():
+        raise Refused(f"{NAME} does not say of each of its cells what those who are not listed contribute at most")
+    cell, insider, amount = cell[~others], insider[~others], amount[~others]
+    order = np.lexsort((insider, -amount, cell))
+    starts = np.searchsorted(cell[order], np.arange(cells.count + 1))
+    single = np.flatnonzero((np.diff(starts) == 1) & (rest == 0))
+    owner = np.full(cells.count, NOBODY, dtype=np.int64)
+    owner[single] = insider[order][starts[single]]
+    return Contributors(starts, insider[order], amount[order], rest, owner, told)
+
+
+def check_contributors(known: Contributors, cells: Cells, rows: Rows, facts: Sequence[Facts], job: Job) -> None:
+    """Refuse contributions that are not those of the facts: too many or few, too little in all, another largest one."""
+    if cells.spec.linked and any(said["cells"] for said in job.tables):
+        raise Refused("certificate.json says that respondents are known from records, but some tables have none")
+    many = np.diff(known.starts)
+    sums = np.concatenate([[0], np.cumsum(known.amount)])[known.starts]
+    sums = np.diff(sums)
+    for i, (table, said) in enumerate(zip(cells.spec.tables, job.tables, strict=True)):
+        cell, here = cells.cell[cells.rows(i)], facts[i]
+        hidden, count = rows.status[cells.rows(i)] != 0, here.count
+        listed, told = many[cell], known.told[cell]
+        must = hidden & (count > 0) if not said["cells"] else hidden & (count == 1)
+        _refuse(must & ~told, cells, i, "is hidden, but not who contributes to it is told")
+        told = told & hidden
+        _refuse(told & (listed > count), cells, i, "has fewer respondents than are listed")
+        some = told & (listed < count)
+        _refuse(some & (listed < 2), cells, i, "has more respondents than are listed, and none is told apart")
+        slack = 2.0 * np.maximum(count, 1) + 1e-9 * np.abs(rows.value[i].astype(float))
+        left = rows.value[i].astype(float) - sums[cell]
+        _refuse(told & (listed == count) & (np.abs(left) > slack), cells, i, "is not the sum of its contributions")
+        least = left / np.maximum(count - listed, 1)
+        _refuse(some & (known.rest[cell] < least - slack), cells, i, "has larger contributions than are told")
+        _check_largest(known, cells, i, told & (listed > 0), here, table)
+
+
+def _check_largest(known: Contributors, cells: Cells, number: int, told: Bools, facts: Facts, table: TableSpec) -> None:
+    """Refuse a largest contribution that is not that of the facts; with weights these are not comparable."""
+    if facts.base is not None or facts.excess or not facts.tops:
+        return
+    cell = cells.cell[cells.rows(number)]
+    where = np.minimum(known.starts[cell], max(known.amount.size - 1, 0))
+    largest = known.amount[where].astype(float) if known.amount.size else np.zeros(cell.size)
+    top = np.nan_to_num(facts.tops[0]) * 10.0 ** cells.spec.grains[table.group]
+    off = np.abs(largest - top) > 2 + 1e-9 * np.abs(top)
+    _refuse(told & (facts.total >= 0) & off, cells, number, "does not have the largest contribution of the facts")
+
+
+def check_inside(
+    known: Contributors, cells: Cells, rows: Rows, facts: Sequence[Facts], limits: Capacities, proof: Witnesses
+) -> int:
+    """Refuse a need that the witnesses do not reach against some insider; return how many pairs were looked at."""
+    signed = cells.spec.attack.lower is None or cells.spec.attack.lower < 0
+    value = _on_cells(cells, rows)
+    notices = _notices(known, cells, value, proof, signed)
+    needs = [_largest(cells, need) for need in (rows.lower, rows.upper, rows.sliding)]
+    order = np.argsort(proof.cell, kind="stable")
+    starts = np.searchsorted(proof.cell[order], np.arange(cells.count + 1))
+    accuracy, unit, frequency = _accuracy(cells, facts), units(cells), _frequencies(cells)
+    looked = 0
+    for cell in np.flatnonzero(np.maximum(np.maximum(*needs[:2]), needs[2]) > 0).tolist():
+        moves = order[starts[cell] : starts[cell + 1]]
+        step = proof.move[moves]
+        reach = np.sign(step) * (np.abs(step) // proof.denominator[moves])
+        seen = [notices[1][notices[0][w] : notices[0][w + 1]] for w in proof.witness[moves].tolist()]
+        own = known.insider[known.starts[cell] : known.starts[cell + 1]]
+        who = np.unique(np.concatenate([own, np.array([NOBODY]), *seen]))
+        who = who[(who == NOBODY) | (who != known.owner[cell])]
+        up, down = np.zeros(who.size, dtype=np.int64), np.zeros(who.size, dtype=np.int64)
+        for far, noticing in zip(reach.tolist(), seen, strict=True):
+            blind = ~np.isin(who, noticing)
+            up, down = np.where(blind, np.maximum(up, far), up), np.where(blind, np.maximum(down, -far), down)
+        outside = [np.full(who.size, need[cell]) for need in needs]
+        if not signed and known.told[cell]:
+            parts = _parties(known, cell, who)
+            asked = _asked(
+                parts, int(value[cell]), float(accuracy[cell]), outside, int(unit[cell]), bool(frequency[cell])
+            )
+            asked[0], asked[1] = np.minimum(asked[0], limits.down[cell]), np.minimum(asked[1], limits.up[cell])
+        else:
+            asked = outside
+        short = (down < asked[0]) | (up < asked[1]) | (up + down < asked[2])
+        if short.any():
+            whom = int(who[np.argmax(short)])
+            name = "a respondent from elsewhere" if whom == NOBODY else f"insider {whom}"
+            raise Refused(f"no witness that {name} must accept moves {cells.cell_name(cell)} as far as it needs")
+        looked += who.size
+    return looked
+
+
+def _notices(known: Contributors, cells: Cells, value: Int64, proof: Witnesses, signed: bool) -> tuple[Int64, Int64]:
+    """Return the insiders who do not accept each witness: starts, and numbers."""
+    owner = known.owner[proof.cell]
+    pairs = [np.stack([proof.witness[owner >= 0], owner[owner >= 0]])]
+    if not signed:
+        falling = np.flatnonzero(proof.move < 0)
+        cell = proof.cell[falling]
+        left = value[cell] + proof.move[falling] // proof.denominator[falling]
+        low = known.told[cell] & (left < known.rest[cell])
+        if low.any():
+            raise Refused(f"a witness for insiders leaves too little of {cells.cell_name(int(cell[np.argmax(low)]))}")
+        size = np.diff(known.starts)[cell]
+        entry = np.repeat(known.starts[cell] - np.cumsum(size) + size, size) + np.arange(size.sum())
+        more = known.amount[entry] > np.repeat(left, size)
+        pairs.append(np.stack([np.repeat(proof.witness[falling], size)[more], known.insider[entry][more]]))
+    both = np.unique(np.concatenate(pairs, axis=1), axis=1)
+    return np.searchsorted(both[0], np.arange(proof.starts.size)), both[1]
+
+
+def _parties(known: Contributors, cell: int, who: Int64) -> tuple[Int64, Int64]:
+    """Return what each insider contributes to a cell, at most, and what the largest other one does."""
+    part = slice(known.starts[cell], known.starts[cell + 1])
+    insider, amount = known.insider[part], np.maximum(known.amount[part], 0)
+    mine = dict(zip(insider.tolist(), amount.tolist(), strict=True))
+    rest = int(known.rest[cell])
+    ranked = [*amount.tolist(), rest, rest]
+    first = int(insider[0]) if insider.size else None
+    own = np.array([mine.get(h, rest) for h in who.tolist()], dtype=np.int64)
+    return own, np.array([ranked[1] if h == first else ranked[0] for h in who.tolist()], dtype=np.int64)
+
+
+def _asked(
+    parts: tuple[Int64, Int64], value: int, accuracy: float, outside: list[Int64], unit: int, frequency: bool
+) -> list[Int64]:
+    """Return how far a cell must go down, up and in all against each insider."""
+    own, other = parts
+    room = np.maximum(value - own, 0)
+    if frequency:
+        return [np.minimum(outside[0], room), outside[1], outside[2]]
+    share = Fraction(repr(accuracy)) / 100
+    more = np.array([int(x) * share.numerator // share.denominator for x in other.tolist()], dtype=np.int64)
+    # A grain is less than a thousandth of what is published: the last one is left to rounding.
+    level = np.maximum(own + other + more - value - 1, 0)
+    down = np.minimum(level, room)
+    return [down, level, np.where(np.maximum(down, level) < unit - 1, unit - 1, 0)]
+
+
+def _accuracy(cells: Cells, facts: Sequence[Facts]) -> Floats:
+    """Return for each cell the largest accuracy of the rules that make it unsafe, or the usual one."""
+    accuracy = np.zeros(cells.count)
+    for i, table in enumerate(cells.spec.tables):
+        cell = cells.cell[cells.rows(i)]
+        here = replace(facts[i], axes=axes_of(cells, i))
+        if table.count:
+            here = replace(here, count=np.where(np.isnan(here.count), here.total, here.count))
+        for given in table.rules:
+            rule = parse_rule(given)
+            unsafe = np.ones(cell.size, dtype=bool) if unknown_names([rule]) else rule.judge(here).unsafe
+            np.maximum.at(accuracy, cell[unsafe], 0.0 if unknown_names([rule]) else accuracy_of(given))
+    return np.where(accuracy > 0, accuracy, DEFAULT_PERCENT)
+
+
+def accuracy_of(rule: Mapping[str, Any]) -> float:
+    """Return how near nobody may come to a contribution, in percent of it."""
+    name, words = next(iter(rule.items()))
+    if name == "all":
+        return max(accuracy_of(part) for part in words)
+    if not isinstance(words, Mapping):
+        return float(words) if name == "p_percent" else DEFAULT_PERCENT
+    if name == "p_percent":
+        return float(words["p"])
+    if name == "prior_posterior":
+        return 100 * float(words["p"]) / float(words["q"])
+    return float(words.get("protection_percent", DEFAULT_PERCENT))
+
+
+def _on_cells(cells: Cells, rows: Rows) -> Int64:
+    return np.concatenate(rows.value).astype(np.int64)[cells.first_row()]
+
+
+def _largest(cells: Cells, need: Int64) -> Int64:
+    largest = np.zeros(cells.count, dtype=np.int64)
+    np.maximum.at(largest, cells.cell, need)
+    return largest
+
+
+def _frequencies(cells: Cells) -> Bools:
+    frequency = np.zeros(cells.count, dtype=bool)
+    for i, table in enumerate(cells.spec.tables):
+        if table.count:
+            frequency[cells.cell[cells.rows(i)]] = True
+    return frequency
+
+
+def _refuse(wrong: Bools, cells: Cells, number: int, what: str) -> None:
+    if wrong.any():
+        raise Refused(f"{NAME}: {cells.row_name(int(cells.offsets[number]) + int(np.argmax(wrong)))} {what}")
