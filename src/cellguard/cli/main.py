@@ -12,6 +12,7 @@ from typing import NoReturn
 import click
 
 from cellguard.cli.checking import audit, diff, explain, show, verify
+from cellguard.cli.comparing import compare, compare_rules
 from cellguard.cli.protecting import assess, perturb, protect
 from cellguard.cli.starting import demo, init, schema
 from cellguard.errors import CellguardError, NotProtected, Stopped
@@ -38,7 +39,21 @@ def cli() -> None:
     """
 
 
-for _command in (assess, protect, perturb, explain, show, diff, audit, verify, init, schema, demo):
+for _command in (
+    assess,
+    protect,
+    perturb,
+    explain,
+    show,
+    diff,
+    audit,
+    verify,
+    compare_rules,
+    compare,
+    init,
+    schema,
+    demo,
+):
     cli.add_command(_command)
 
 
