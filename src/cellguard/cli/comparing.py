@@ -198,3 +198,28 @@ def compare(
     click.echo(compared.words())
     for path in filter(None, (out, listed)):
         click.echo(f"Written: {path} (confidential)")
+
+
+@click.command()
+@click.argument("job", type=PATH)
+@click.option("--samples", default=50, show_default=True, type=click.IntRange(1, 10_000), help="How many samples.")
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Draws the same samples again.")
+@click.option("--out", type=PATH, required=True, help="Write one row per cell to this CSV file. Confidential.")
+@FORCE
+def stability(job: Path, samples: int, seed: int, out: Path, force: bool) -> None:
+    """Protect the tables in JOB again and again, on bootstrap samples of its records.
+
+    Respondents are drawn with replacement. For each cell the file has the share of samples in which it was unsafe, and
+    in which it was hidden: what is near one half will flicker from year to year.
+    """
+    from cellguard.evaluate.stability import study_stability
+    from cellguard.files.write import check_file, csv_text, write_text
+    from cellguard.spec.jobfile import Job
+    from cellguard.types import Run
+
+    check_file(out, force=force)
+    with progress(False) as tell:
+        study = study_stability(Job.load(job), samples, seed=seed, within=Run(tell))
+    write_text(out, csv_text(*study.rows()), force=force, confidential=True)
+    failed = f"; {study.failed:,} of them could not be protected" if study.failed else ""
+    click.echo(f"{samples:,} samples{failed}. Wrote {out} (confidential)")

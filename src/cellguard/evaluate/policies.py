@@ -66,7 +66,7 @@ def parse_policies(methods: str, rules: Sequence[str]) -> list[Policy]:
     """
     names = [name.strip() for name in methods.split(",") if name.strip()]
     sets: list[tuple[Rule, ...] | None] = [
-        tuple(parse_written(text) for text in one.split(";") if text.strip()) for one in rules
+        tuple(map(parse_written, filter(str.strip, one.split(";")))) for one in rules
     ]
     sets = sets or [None]
     return [Policy(name, chosen) for name in names for chosen in sets]

@@ -23,16 +23,19 @@ def risk_utility_figure(compared: RiskUtility) -> Figure:
     axes.plot([p.utility for p in frontier], [p.risk for p in frontier], "--", color=LINE, linewidth=1.2)
     axes.axhline(compared.tolerated, color=INK, linewidth=0.8)
     best = compared.recommended
-    for point in (p for p in compared.points if not p.fault):
+    for number, point in enumerate(compared.points, 1):
+        if point.fault:
+            continue
         end = point.name in {EVERYTHING, NOTHING}
         colour = INK if end else PRIMARY if point is best else SECONDARY
         axes.plot([point.utility], [point.risk], "s" if end else "o", color=colour, markersize=6)
-        axes.annotate(point.name, (point.utility, point.risk), (4, 4), textcoords="offset points", fontsize=7)
-    axes.set_xlim(-0.03, 1.18)
+        above = (4, 5 + 9 * (number % 3))  # policies without risk lie side by side
+        axes.annotate(str(number), (point.utility, point.risk), above, textcoords="offset points", fontsize=8)
+    axes.set_xlim(-0.03, 1.08)
     axes.set_ylim(-0.05, 1.08)
     axes.set_xlabel("utility: share of the cells' information that is published", fontsize=9)
     axes.set_ylabel("risk: mean share of the needs that is missing", fontsize=9)
-    entitle(axes, "Risk against utility", "the line is the largest tolerated risk; dashed the frontier")
+    entitle(axes, "Risk against utility", "numbers as in the table; line: the tolerated risk; dashed: the frontier")
     return figure
 
 
@@ -55,16 +58,16 @@ def policy_page(compared: RiskUtility, title: str) -> str:
     """Return the comparison of policies as a page. Confidential."""
     rows = [
         (
-            point.name,
+            f"{number}. {point.name}",
             "nothing released" if point.fault else f"{100 * point.utility:.1f} %",
             "" if point.fault else f"{100 * point.risk:.1f} %",
             "" if point.fault else f"{point.too_near:,}",
             f"{point.seconds:.1f}",
             "recommended" if point is compared.recommended else point.fault,
         )
-        for point in compared.points
+        for number, point in enumerate(compared.points, 1)
     ]
-    heads = ("Policy", "Utility", "Risk", "Cells that are come too near", "CPU s", "")
+    heads = ("Policy", "Utility", "Risk", "Cells too near", "CPU s", "")
     losses = [
         (f"{point.name}: {name}", *map(_figure, _losses(utility)))
         for point in compared.points
