@@ -45,6 +45,6 @@ def _svg(figure: Figure, salt: str) -> str:
 
     written = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": hashlib.sha256(salt.encode()).hexdigest()[:8], "svg.fonttype": "none"}):
-        figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(written, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     text = written.getvalue()
     return Markup(text[text.index("<svg") :])  # noqa: S704 - written by matplotlib from our own words
