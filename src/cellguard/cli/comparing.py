@@ -12,7 +12,7 @@ from cellguard.cli.options import AS_JSON, FORCE, PATH, THREADS
 from cellguard.cli.progress import progress
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 @click.command("compare-rules")
@@ -24,8 +24,15 @@ if TYPE_CHECKING:
     help="A rule, as 'dominance n=2' or, with its strictness, 'p_percent p=10'; say it for each rule. "
     "Default: dominance n=2, p_percent, statisticon.",
 )
-@click.option("--distribution", default="exponential(1)", show_default=True, help="What contributions are drawn from.")
-@click.option("--n", default=4, show_default=True, type=click.IntRange(3), help="Contributions per cell.")
+@click.option(
+    "--distribution",
+    "distributions",
+    multiple=True,
+    help="What is drawn from, repeatable. [default: exponential(1)]",
+)
+@click.option(
+    "--n", "sizes", multiple=True, type=click.IntRange(3), help="Contributions per cell; may be repeated. [default: 4]"
+)
 @click.option("--cells", default=1000, show_default=True, type=click.IntRange(10), help="How many cells are drawn.")
 @click.option("--target", type=float, help="The share of cells that each rule shall call unsafe. [default: 0.2]")
 @click.option(
@@ -44,8 +51,8 @@ if TYPE_CHECKING:
 def compare_rules(
     job: Path | None,
     rules: tuple[str, ...],
-    distribution: str,
-    n: int,
+    distributions: tuple[str, ...],
+    sizes: tuple[int, ...],
     cells: int,
     target: float | None,
     negatives: str,
@@ -62,6 +69,7 @@ def compare_rules(
 
     \b
     cellguard compare-rules --out rules.html
+    cellguard compare-rules --n 4 --n 6 --n 10 --distribution 'exponential(1)' --distribution 'normal(100, 50)'
     cellguard compare-rules --rule 'dominance n=1' --rule 'p_percent p=10' --distribution 'lognormal(0, 2)' --n 6
     cellguard compare-rules job.yaml --rule 'p_percent p=10' --rule 'dominance n=2'
     """
@@ -73,8 +81,9 @@ def compare_rules(
         if job is not None:
             data, page = _own(job, rules, target, out is not None, tell)
         else:
-            settings = {"distribution": distribution, "n": n, "cells": cells, "target": target or 0.2}
-            data, page = _drawn(rules, {**settings, "negatives": negatives, "seed": seed}, out is not None)
+            common = {"cells": cells, "target": target or 0.2, "negatives": negatives, "seed": seed}
+            drawn = [{"distribution": d, "n": n} for d in distributions or ("exponential(1)",) for n in sizes or (4,)]
+            data, page = _drawn(rules, [{**one, **common} for one in drawn], out is not None)
     if out:
         write_text(out, page, force=force, confidential=job is not None)
     if as_json:
@@ -86,17 +95,16 @@ def compare_rules(
             click.echo(f"The whole comparison: {out}" + (" (confidential)" if job is not None else ""))
 
 
-def _drawn(rules: tuple[str, ...], settings: Mapping[str, Any], page: bool) -> tuple[dict[str, Any], str]:
-    from cellguard.evaluate.rule_page import rule_study_data, rule_study_page
-    from cellguard.evaluate.rule_study import contours, parse_families, study_rules
+def _drawn(rules: tuple[str, ...], drawn: Sequence[Mapping[str, Any]], page: bool) -> tuple[dict[str, Any], str]:
+    from cellguard.evaluate.rule_page import rule_study_data, rule_study_page, study_setting
+    from cellguard.evaluate.rule_study import parse_families, study_rules
 
     families, fixed = parse_families(rules) if rules else (None, {})
-    study = study_rules(families, fixed=fixed, **settings)
-    data = {settings["distribution"]: rule_study_data(study)}
+    studies = {f"{one['distribution']}, n = {one['n']}": study_rules(families, fixed=fixed, **one) for one in drawn}
+    data = {name: rule_study_data(study) for name, study in studies.items()}
     if not page:
         return data, ""
-    drawing = {key: settings[key] for key in ("distribution", "cells", "negatives", "seed")}
-    return data, rule_study_page(study, contours(families, **drawing), drawn=settings["distribution"])
+    return data, rule_study_page([study_setting(families, fixed=fixed, **one) for one in drawn])
 
 
 def _own(

@@ -88,6 +88,21 @@ def contour_figure(counts: Mapping[str, FloatArray], sizes: Sequence[int], grid:
     return figure
 
 
+def agreement_figure(kappas: Mapping[tuple[str, str], FloatArray], sizes: Sequence[int]) -> Figure:
+    """Draw how far each pair of rules agrees, over the number of contributions."""
+    figure, axes = single(6.5, 3.6)
+    for number, ((first, second), values) in enumerate(kappas.items()):
+        line, colour = _LINES[number % len(_LINES)], _COLOURS[number % len(_COLOURS)]
+        axes.plot(list(sizes), values, line, color=colour, label=f"{first} and {second}")
+    axes.axhline(0.0, color=INK, linewidth=0.6)
+    axes.set_xlabel("contributions per cell", fontsize=9)
+    axes.set_ylabel("Cohen's kappa", fontsize=9)
+    axes.set_ylim(-0.1, 1.05)
+    axes.legend(frameon=False, fontsize=8)
+    entitle(axes, "How far rules agree", "each calibrated anew for every number of contributions")
+    return figure
+
+
 def typical_figure(study: RuleStudy, first: str, second: str) -> Figure:
     """Draw the typical cell of either disagreement: the median share of each position (figure 6)."""
     figure, axes = single(5.5, 3.6)

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from cellguard.evaluate.rule_figures import (
+    agreement_figure,
     contour_figure,
     group_figure,
     safe_map_figure,
     sensitivity_figure,
     typical_figure,
 )
-from cellguard.evaluate.rule_study import GRID, SIZES, RuleStudy
+from cellguard.evaluate.rule_study import (
+    GRID,
+    SIZES,
+    Family,
+    RuleStudy,
+    agreement_over_sizes,
+    contours,
+    study_rules,
+)
 from cellguard.report.evaluation import evaluation_page, part, table
 from cellguard.report.section import Section
 from cellguard.types import FloatArray
@@ -45,32 +56,68 @@ def rule_study_data(study: RuleStudy) -> dict[str, Any]:
     return {"cells": len(study), "rules": rules, "pairs": pairs}
 
 
-def rule_study_page(study: RuleStudy, counts: Mapping[str, FloatArray], *, drawn: str) -> str:
-    """Return the whole comparison on random cells as a page; ``counts`` are the contours, ``drawn`` says of what."""
-    cells = f"{len(study):,} cells with {study.largest.shape[1]} contributions each, drawn from {drawn}"
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A comparison on random cells of one distribution and size, and how it goes on for other sizes."""
+
+    drawn: str
+    study: RuleStudy
+    counts: Mapping[str, FloatArray]
+    kappas: Mapping[tuple[str, str], FloatArray]
+
+
+def study_setting(families: Mapping[str, Family] | None = None, **settings: Any) -> Setting:  # noqa: ANN401
+    """Make the whole comparison on random cells; ``settings`` are those of `study_rules`."""
+    study = study_rules(families, **settings)
+    every = {key: value for key, value in settings.items() if key in ("distribution", "cells", "negatives", "seed")}
+    wanted = {key: settings[key] for key in ("target",) if key in settings}
+    kappas = agreement_over_sizes(families, **every, **wanted)
+    drawn = f"{settings.get('distribution', 'exponential(1)')}, n = {study.largest.shape[1]}"
+    return Setting(drawn, study, contours(families, **every), kappas)
+
+
+def rule_study_page(settings: Sequence[Setting]) -> str:
+    """Return the whole comparison on random cells as a page, setting by setting."""
+    first = settings[0].study
+    sections = [section for one in settings for section in _setting(one, len(settings) > 1)]
+    names = ", ".join(str(family) for family in first.families.values())
+    intro = f"On {len(first):,} cells each, drawn from {'; '.join(one.drawn for one in settings)}."
+    return evaluation_page(f"Rules compared: {names}", "Comparison of rules", intro, sections, confidential=False)
+
+
+def _setting(one: Setting, several: bool) -> list[Section]:
+    study, of = one.study, one.drawn if several else ""
     maps = safe_map_figure(list(study.rules.values()), study.largest.shape[1])
-    contour = contour_figure(counts, SIZES, GRID, len(study))
-    sections = [
-        *_calibration(study),
-        part("maps", "Safe and unsafe cells", figures=[("Which shares are safe under each rule", maps)]),
-        part("contours", "More contributions", figures=[("Unsafe cells by strictness and size", contour)]),
-        *agreement_sections(study),
+    contour = contour_figure(one.counts, SIZES, GRID, len(study))
+    more = [
+        ("Unsafe cells by strictness and size", contour),
+        ("Agreement by size", agreement_figure(one.kappas, SIZES)),
     ]
-    names = ", ".join(str(family) for family in study.families.values())
-    return evaluation_page(
-        f"Rules compared: {names}", "Comparison of rules", f"On {cells}.", sections, confidential=False
-    )
+    return [
+        _calibration(study, of),
+        part(_anchor("maps", of), _title("Safe and unsafe cells", of), figures=[("Which shares are safe", maps)]),
+        part(_anchor("sizes", of), _title("More contributions", of), figures=more),
+        *agreement_sections(study, of),
+    ]
+
+
+def _anchor(name: str, of: str) -> str:
+    return "-".join(filter(None, (name, *re.findall(r"\w+", of))))
+
+
+def _title(title: str, of: str) -> str:
+    return f"{of}: {title}" if of else title
 
 
 def agreement_sections(study: RuleStudy, of: str = "") -> list[Section]:
     """Return for each pair of rules how far they agree, and what the cells look like on which they do not.
 
-    ``of`` names the table whose cells they are.
+    ``of`` names the cells: a table, or what they are drawn from.
     """
     return [_pair(study, *pair, of) for pair in study.agreements]
 
 
-def _calibration(study: RuleStudy) -> list[Section]:
+def _calibration(study: RuleStudy, of: str) -> Section:
     data = rule_study_data(study)["rules"]
     rows = [
         (name, said["rule"], f"{said['unsafe']:,}", "yes" if said["reached"] else "no") for name, said in data.items()
@@ -78,7 +125,8 @@ def _calibration(study: RuleStudy) -> list[Section]:
     heads = ("Letter", "Rule", "Unsafe cells", "Target reached")
     words = ("The strictness of each rule is chosen so that it calls nearest to the wanted number of cells unsafe.",)
     curve = ("Unsafe cells by strictness", sensitivity_figure(study))
-    return [part("strictness", "Equal strictness", words=words, tables=[table(heads, rows)], figures=[curve])]
+    name, title = _anchor("strictness", of), _title("Equal strictness", of)
+    return part(name, title, words=words, tables=[table(heads, rows)], figures=[curve])
 
 
 def _pair(study: RuleStudy, first: str, second: str, of: str) -> Section:
@@ -103,7 +151,7 @@ def _pair(study: RuleStudy, first: str, second: str, of: str) -> Section:
     ]
     kappa = "not defined" if math.isnan(seen.kappa) else f"{seen.kappa:.2f}, {seen.label} agreement"
     words = (f"Cohen's kappa: {kappa}.",)
-    name, title = f"pair-{first}-{second}-{of}".replace(" ", "-"), f"{of}: {first} and {second}".removeprefix(": ")
+    name, title = _anchor(f"pair-{first}-{second}", of), _title(f"{first} and {second}", of)
     return part(name, title, words=words, tables=[cross, typical], figures=figures)
 
 

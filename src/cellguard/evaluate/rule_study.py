@@ -241,6 +241,20 @@ def contours(
     return {name: np.array([_counts(family, facts, marks) for facts in drawn]) for name, family in families.items()}
 
 
+def agreement_over_sizes(
+    families: Mapping[str, Family] | None = None,
+    *,
+    sizes: Sequence[int] = SIZES,
+    **settings: Any,  # noqa: ANN401
+) -> Mapping[tuple[str, str], FloatArray]:
+    """Return for each pair of rules Cohen's kappa for each number of contributions, calibrated anew for each.
+
+    ``settings`` are those of `study_rules`. NaN where the rules cannot be told apart.
+    """
+    studies = [study_rules(families, n=n, **settings) for n in sizes]
+    return {pair: np.array([s.agreements[pair].kappa for s in studies]) for pair in studies[0].agreements}
+
+
 def _counts(family: Family, facts: Facts, grid: Sequence[int]) -> FloatArray:
     unsafe, allowed = _unsafe(family, facts, grid)
     return np.where(allowed, unsafe.sum(axis=0), np.nan)

@@ -11,8 +11,15 @@ from cellguard.cli.main import cli
 from cellguard.errors import InputError
 from cellguard.evaluate.own_tables import own_tables_page, study_job
 from cellguard.evaluate.rule_figures import safe_map
-from cellguard.evaluate.rule_page import rule_study_data, rule_study_page
-from cellguard.evaluate.rule_study import Family, contours, parse_families, study_cells, study_rules
+from cellguard.evaluate.rule_page import rule_study_data, rule_study_page, study_setting
+from cellguard.evaluate.rule_study import (
+    Family,
+    agreement_over_sizes,
+    contours,
+    parse_families,
+    study_cells,
+    study_rules,
+)
 from cellguard.spec.jobfile import Job
 
 TWO = {"D": Family.of("dominance", n=2), "P": Family.of("p_percent")}
@@ -92,20 +99,31 @@ def test_own_tables_give_a_confidential_page(job):
 
 def test_the_page_of_drawn_cells_has_all_pictures_and_the_figures():
     study = study_rules(TWO, cells=100)
-    page = rule_study_page(study, contours(TWO, cells=100), drawn="exponential(1)")
-    assert page.count("<svg") == 5
+    page = rule_study_page([study_setting(TWO, cells=100)])
+    assert page.count("<svg") == 6
     assert "Confidential" not in page
     assert str(rule_study_data(study)["pairs"]["D-P"]["both"]) in page
-    assert page == rule_study_page(study, contours(TWO, cells=100), drawn="exponential(1)")
+    assert page == rule_study_page([study_setting(TWO, cells=100)])
 
 
 def test_the_command_compares_drawn_cells_and_own_tables(job, tmp_path):
     asked = ["compare-rules", "--rule", "dominance n=2", "--rule", "p_percent", "--cells", "100"]
     result = CliRunner().invoke(cli, [*asked, "--json"])
     assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)["exponential(1)"]["cells"] == 100
+    assert json.loads(result.stdout)["exponential(1), n = 4"]["cells"] == 100
     out = tmp_path / "own.html"
     result = CliRunner().invoke(cli, [*asked[:-2], str(job.folder / "job.yaml"), "--out", str(out)])
     assert result.exit_code == 0, result.output
     assert "kappa" in result.stdout
     assert out.stat().st_mode & 0o077 == 0
+
+
+def test_a_page_has_every_setting_once():
+    page = rule_study_page([study_setting(TWO, cells=50, n=n) for n in (4, 6)])
+    anchors = [part.split('"')[0] for part in page.split('<section id="')[1:]]
+    assert len(anchors) == len(set(anchors)) == 8
+
+
+def test_agreement_over_sizes_is_that_of_each_size():
+    kappas = agreement_over_sizes(TWO, sizes=[4, 6], cells=200)
+    assert kappas["D", "P"].tolist() == [study_rules(TWO, n=n, cells=200).agreements["D", "P"].kappa for n in (4, 6)]
