@@ -7,6 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from bench_compare import BENCHMARKS as COMPARE
 from bench_counts import BENCHMARKS as COUNTS
 
 from bench_audit import BENCHMARKS as AUDIT
@@ -17,7 +18,7 @@ from bench_report import BENCHMARKS as REPORT
 from bench_tables import BENCHMARKS as TABLES
 from bench_tabulate import BENCHMARKS as TABULATE
 
-BENCHMARKS = {**TABLES, **AUDIT, **PROTECT, **COUNTS, **LINKED, **PERTURB, **REPORT, **TABULATE}
+BENCHMARKS = {**TABLES, **AUDIT, **PROTECT, **COUNTS, **LINKED, **PERTURB, **REPORT, **TABULATE, **COMPARE}
 
 
 def main(names: list[str]) -> None:

@@ -12,6 +12,7 @@ from typing import NoReturn
 import click
 
 from cellguard.cli.checking import audit, diff, explain, show, verify
+from cellguard.cli.comparing import compare, compare_rules, stability
 from cellguard.cli.protecting import assess, map_, perturb, protect
 from cellguard.cli.starting import demo, init, schema
 from cellguard.errors import CellguardError, NotProtected, Stopped
@@ -38,7 +39,8 @@ def cli() -> None:
     """
 
 
-for _command in (assess, protect, perturb, map_, explain, show, diff, audit, verify, init, schema, demo):
+_PROTECTING = (assess, protect, perturb, map_, explain, show, diff, audit, verify)
+for _command in (*_PROTECTING, compare, compare_rules, stability, init, schema, demo):
     cli.add_command(_command)
 
 

@@ -69,6 +69,10 @@ class Opened:
             raise InputError(f"{self.name}: no column {name!r}{suggested_column(name, self.columns)}")
         return f"c{self.columns.index(name)}"
 
+    def to_arrow(self) -> pa.Table:
+        """Return all records under their own column names, entries as they are."""
+        return self.connection.sql(f"SELECT * FROM {self.scan}").to_arrow_table().rename_columns(list(self.columns))
+
     def place(self) -> Place:
         """Return how to name a row: by its line in a text file. Reads the file, so it is for faults only."""
         if self.text is None:

@@ -1,0 +1,112 @@
+"""Rules compared on the user's own tables: on which cells do they disagree, and what do these look like?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cellguard.errors import InputError
+from cellguard.evaluate.rule_page import agreement_sections, rule_study_data
+from cellguard.evaluate.rule_study import GRID, Family, RuleStudy, study_cells, thesis
+from cellguard.job import assess_job
+from cellguard.report.evaluation import evaluation_page, part, table
+from cellguard.rules.rule import Rule
+from cellguard.spec.jobfile import Job
+from cellguard.table.table import Table
+from cellguard.types import Positions, Run
+
+_MOST_SHOWN = 200
+
+
+@dataclass(frozen=True, eq=False)
+class TableStudy:
+    """Rules compared on the cells of a table that have a value above 0. Confidential.
+
+    ``cells`` are the positions of these cells in the table.
+    """
+
+    table: Table
+    cells: Positions
+    study: RuleStudy
+
+    def disagreements(self) -> list[dict[str, Any]]:
+        """Return every cell on which not all rules agree: which ones call it unsafe, their figures and shares."""
+        verdicts = np.stack([self.study.verdicts(name) for name in self.study.families])
+        split = np.flatnonzero(verdicts.any(axis=0) & ~verdicts.all(axis=0))
+        facts = self.table.facts.take(self.cells[split])
+        measures = {name: rule.measure(facts) for name, rule in self.study.rules.items()}
+        shares = 100 * self.study.largest[split] / self.study.total[split, None]
+        return [
+            {
+                "cell": self.table.cell_name(int(self.cells[cell])),
+                "unsafe by": [name for name, said in zip(self.study.families, verdicts[:, cell], strict=True) if said],
+                "figures": {name: round(float(values[row]), 2) for name, values in measures.items()},
+                "shares": [round(share, 2) for share in shares[row].tolist()],
+            }
+            for row, cell in enumerate(split.tolist())
+        ]
+
+
+def study_job(
+    job: Job,
+    families: Mapping[str, Family] | None = None,
+    *,
+    target: float | None = None,
+    grid: Sequence[int] = GRID,
+    fixed: Mapping[str, int] | None = None,
+    run: Run = Run(),  # noqa: B008
+) -> list[TableStudy]:
+    """Compare rules on each table of a job, whatever rules the job has.
+
+    Each rule is calibrated to call the share ``target`` of a table's cells unsafe; by default as many as the first
+    rule with the strictness that ``fixed`` gives it does, or a fifth of them.
+    """
+    families, fixed = families or thesis(), fixed or {}
+    asked: list[Rule] = [family.rule(fixed.get(name, 50)) for name, family in families.items()]
+    tables = [table.model_copy(update={"rules": asked}) for table in job.tables]
+    findings = assess_job(job.model_copy(update={"tables": tables}), within=run).findings
+    return [_study(here.table, families, target, grid, fixed) for here in findings.by_table]
+
+
+def _study(
+    table: Table, families: Mapping[str, Family], target: float | None, grid: Sequence[int], fixed: Mapping[str, int]
+) -> TableStudy:
+    cells = np.flatnonzero(table.facts.total > 0)
+    if not len(cells):
+        raise InputError(f"table {table.name!r} has no cell with a value above 0, so there is nothing to compare")
+    facts = table.facts.take(cells)
+    if target is None:
+        first = next((name for name in families if name in fixed), None)
+        share = 0.2 if first is None else float(families[first].rule(fixed[first]).unsafe(facts).mean())
+        target = min(max(share, 1 / (2 * len(cells))), 1 - 1 / (2 * len(cells)))
+    return TableStudy(table, cells, study_cells(facts, families, target=target, grid=grid, fixed=fixed))
+
+
+def own_tables_data(studies: Sequence[TableStudy]) -> dict[str, Any]:
+    """Return the comparison on each table as plain data. Confidential."""
+    return {here.table.name: {**rule_study_data(here.study), "disagreements": here.disagreements()} for here in studies}
+
+
+def own_tables_page(studies: Sequence[TableStudy]) -> str:
+    """Return the comparison on each table as a page. Confidential."""
+    sections = []
+    for number, here in enumerate(studies):
+        split = here.disagreements()
+        places = [f"x{place} %" for place in range(1, here.study.largest.shape[1] + 1)]
+        rows = [
+            (cell["cell"], ", ".join(cell["unsafe by"]), *cell["figures"].values(), *cell["shares"])
+            for cell in split[:_MOST_SHOWN]
+        ]
+        heads = ("Cell", "unsafe by", *(f"figure of {name}" for name in here.study.families), *places)
+        more = f"The first {_MOST_SHOWN} of {len(split):,} cells." if len(split) > _MOST_SHOWN else ""
+        rules = "; ".join(f"{name}: {rule}" for name, rule in here.study.rules.items())
+        words = (f"{len(here.study):,} cells; {rules}. The rules disagree on {len(split):,} cells.",)
+        shown = [table(heads, rows, note=more)] if rows else []
+        sections.append(part(f"table-{number}", here.table.name, words=words, tables=shown))
+        sections += agreement_sections(here.study, of=here.table.name)
+    names = ", ".join(here.table.name for here in studies)
+    intro = "On which cells of your own tables the rules disagree, when all of them call about equally many unsafe."
+    return evaluation_page(f"Rules compared on {names}", "Comparison of rules", intro, sections, confidential=True)

@@ -1,0 +1,129 @@
+"""Rules at equal strictness: calibration, own tables, pages and the command."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cellguard as cg
+from cellguard.cli.main import cli
+from cellguard.errors import InputError
+from cellguard.evaluate.own_tables import own_tables_page, study_job
+from cellguard.evaluate.rule_figures import safe_map
+from cellguard.evaluate.rule_page import rule_study_data, rule_study_page, study_setting
+from cellguard.evaluate.rule_study import (
+    Family,
+    agreement_over_sizes,
+    contours,
+    parse_families,
+    study_cells,
+    study_rules,
+)
+from cellguard.spec.jobfile import Job
+
+TWO = {"D": Family.of("dominance", n=2), "P": Family.of("p_percent")}
+
+
+def test_calibration_takes_the_nearest_number_and_the_smallest_strictness_on_ties():
+    facts = cg.contributions([6, 3, 1], [5, 4, 1], [4, 3, 3], [8, 1, 1])
+    study = study_cells(facts, TWO, target=0.5)
+    for name in TWO:
+        counts = study.counts(name)
+        distance = np.where(study.allowed[name], np.abs(counts - 2), 99)
+        assert study.chosen[name].strictness == study.grid[int(np.argmin(distance))]
+        assert study.chosen[name].unsafe == counts[study.grid.index(study.chosen[name].strictness)]
+
+
+def test_a_strictness_that_a_rule_refuses_is_not_used():
+    study = study_rules(TWO, cells=100)
+    assert not study.allowed["D"][study.grid.index(100)]
+    assert np.isnan(contours({"D": TWO["D"]}, sizes=[4], cells=100)["D"][0, -1])
+
+
+def test_a_given_strictness_is_kept():
+    study = study_rules(TWO, cells=100, fixed={"P": 33})
+    assert study.chosen["P"].strictness == 33
+
+
+def test_the_safe_map_follows_the_rule():
+    axis, cells, unsafe = safe_map(cg.PPercent(10), 4, steps=50)
+    row, column = np.argwhere(unsafe)[0]
+    first, second = axis[row], axis[column]
+    assert 1 - first - second < 0.1 * first
+    row, column = np.argwhere(cells & ~unsafe)[0]
+    assert 1 - axis[row] - axis[column] >= 0.1 * axis[row] - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (["dominance n=2"], "at least two"),
+        (["dominace n=2", "p_percent"], "did you mean 'dominance'"),
+        (["dominance", "p_percent"], "all its parameters must be given but one"),
+        (["dominance n=two", "p_percent"], "written as a name and numbers"),
+    ],
+)
+def test_rules_that_cannot_be_compared_are_refused_in_words(texts, words):
+    with pytest.raises(InputError, match=words):
+        parse_families(texts)
+
+
+@pytest.fixture
+def job(tmp_path):
+    rng = np.random.default_rng(2)
+    rows = [f"{rng.choice(list('ABCD'))},{rng.choice(list('xyz'))},{int(rng.lognormal(4, 2)) + 1}" for _ in range(90)]
+    (tmp_path / "r.csv").write_text("a,b,x\n" + "\n".join(rows) + "\n")
+    table = "{name: t, by: [a, b], value: x, rules: [{min_frequency: 3}]}"
+    (tmp_path / "job.yaml").write_text(f"version: 1\nmicrodata: {{source: r.csv}}\ntables: [{table}]\n")
+    return Job.load(tmp_path / "job.yaml")
+
+
+def test_on_own_tables_each_cell_of_disagreement_is_told_with_its_figures(job):
+    (study,) = study_job(job, TWO, fixed={"P": 20, "D": 75})
+    split = study.disagreements()
+    assert split
+    for cell in split:
+        by = cell["unsafe by"]
+        assert ("D" in by) == (cell["figures"]["D"] > 75)
+        assert ("P" in by) == (cell["figures"]["P"] < 20)
+        assert len(by) == 1
+        assert cell["shares"] == sorted(cell["shares"], reverse=True)
+
+
+def test_own_tables_give_a_confidential_page(job):
+    page = own_tables_page(study_job(job, TWO))
+    assert "Confidential" in page
+    assert "//" not in page.split("</style>")[1].replace("http://www.w3.org", "").split("<script")[0]
+
+
+def test_the_page_of_drawn_cells_has_all_pictures_and_the_figures():
+    study = study_rules(TWO, cells=100)
+    page = rule_study_page([study_setting(TWO, cells=100)])
+    assert page.count("<svg") == 6
+    assert "Confidential" not in page
+    assert str(rule_study_data(study)["pairs"]["D-P"]["both"]) in page
+    assert page == rule_study_page([study_setting(TWO, cells=100)])
+
+
+def test_the_command_compares_drawn_cells_and_own_tables(job, tmp_path):
+    asked = ["compare-rules", "--rule", "dominance n=2", "--rule", "p_percent", "--cells", "100"]
+    result = CliRunner().invoke(cli, [*asked, "--json"])
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["exponential(1), n = 4"]["cells"] == 100
+    out = tmp_path / "own.html"
+    result = CliRunner().invoke(cli, [*asked[:-2], str(job.folder / "job.yaml"), "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    assert "kappa" in result.stdout
+    assert out.stat().st_mode & 0o077 == 0
+
+
+def test_a_page_has_every_setting_once():
+    page = rule_study_page([study_setting(TWO, cells=50, n=n) for n in (4, 6)])
+    anchors = [part.split('"')[0] for part in page.split('<section id="')[1:]]
+    assert len(anchors) == len(set(anchors)) == 8
+
+
+def test_agreement_over_sizes_is_that_of_each_size():
+    kappas = agreement_over_sizes(TWO, sizes=[4, 6], cells=200)
+    assert kappas["D", "P"].tolist() == [study_rules(TWO, n=n, cells=200).agreements["D", "P"].kappa for n in (4, 6)]
