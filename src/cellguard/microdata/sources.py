@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from cellguard.errors import InputError, Place, file_name
 from cellguard.hierarchy.hush import suggested_column
+from cellguard.microdata.features import GEOGRAPHIC, GEOJSON, read_features
 from cellguard.microdata.frames import from_mapping
 from cellguard.reading.csvfile import BROKEN_QUOTES, line_numbers
 from cellguard.reading.dialect import Dialect, read_header
@@ -173,6 +174,8 @@ def _open_path(
         raise InputError(f'{file_name(path)}: a database needs a `query`, for instance query: "select * from firms"')
     if suffix in _PARQUET:
         return _open_parquet(connection, path, dialect)
+    if suffix in GEOJSON | GEOGRAPHIC:
+        return _open_frame(connection, read_features(path), file_name(path), dialect)
     return _open_text(connection, path, scratch, layout, dialect)
 
 
