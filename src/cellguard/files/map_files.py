@@ -76,9 +76,9 @@ def write_moved(inside: Path, done: Mapped) -> None:
     moved = done.transfers
     ends = [[codes[i] for i in column.tolist()] for column in (moved.source, moved.target)]
     rows = zip(*ends, moved.units.tolist(), moved.steps.tolist(), strict=True)
-    (inside / "transfers.csv").write_text(csv_text(("from", "to", "units", "steps"), rows), encoding="utf-8")
+    (inside / f"{name}_transfers.csv").write_text(csv_text(("from", "to", "units", "steps"), rows), encoding="utf-8")
     for algorithm, other in done.others.items():
-        (inside / f"measures_{algorithm}.csv").write_text(measures_text(other.measures), encoding="utf-8")
+        (inside / f"{name}_measures_{algorithm}.csv").write_text(measures_text(other.measures), encoding="utf-8")
 
 
 def change_words(done: Mapped) -> np.ndarray[tuple[int], np.dtype[np.str_]]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from cellguard.methods.screens import counted
 from cellguard.protect.method import Board, Screen
 
 
@@ -14,7 +15,7 @@ def map_words(summary: Mapping[str, Any], folder: Path | None) -> Screen:
     (name, about), *_ = summary["tables"].items()
     lost = about["lost_records"]
     kept = (
-        f"The total is not kept: {lost:,} records ({about['lost_share']:.2%} of the total) are no longer on the map."
+        f"The total is not kept: {counted(lost, 'record')} ({about['lost_share']:.2%} of the total) left the map."
         if lost
         else "The total is kept: no record was removed."
     )

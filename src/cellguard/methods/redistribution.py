@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from cellguard.files.job_points import Located, read_map
 from cellguard.files.map_files import write_moved, write_shown
 from cellguard.methods.hiding import step
 from cellguard.methods.map_screens import assessed_words, map_words
+from cellguard.methods.screens import counted
 from cellguard.protect.method import Method, Screen
 from cellguard.protect.outcome import Outcome
 from cellguard.protect.redistribute.algorithms import ALGORITHMS
@@ -31,8 +33,12 @@ from cellguard.spec.jobfile import Job
 from cellguard.spec.specs import AttackSpec, Spec
 from cellguard.types import Run
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 _NOT_READ = ("apriori", "survey", "impossible", "zeros", "tolerance", "publish")
 _COUNTS = "count"
+_MOST_DRAWN = 5_000  # hexagons in an SVG file
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,12 +148,31 @@ class Redistribute(Method[Located, Mapped]):
         return map_words(outcome.summary, folder)
 
     def write_internal(self, outcome: Outcome[Mapped], inside: Path) -> None:
-        """Write hexagons before and after, transfers, measures, and pictures if they can be made."""
-        write_moved(inside, outcome.protected)
+        """Write hexagons before and after, transfers, measures, and pictures if pages are wanted."""
+        done = outcome.protected
+        write_moved(inside, done)
+        if not _pictured(outcome):
+            return
+        from cellguard.report.map_figures import map_figure, risk_utility_figure
+
+        name, hexagons = self.job.tables[0].name, done.hexagons
+        most = float(max(done.before.max(initial=1.0), done.after.max(initial=1.0)))
+        for word, value, here in (("before", done.before, done.before >= 0), ("after", done.after, done.is_shown)):
+            figure = map_figure(hexagons.q[here], hexagons.r[here], value[here], title=word, most=most)
+            _draw(inside / f"{name}_{word}", figure, int(here.sum()))
+        if done.others:
+            figure = risk_utility_figure({key: other.measures for key, other in done.others.items()})
+            _draw(inside / f"{name}_risk_utility", figure, 0)
 
     def write_release(self, outcome: Outcome[Mapped], outside: Path) -> None:
-        """Write the shown hexagons with their places."""
-        write_shown(outside, outcome.protected.shown, outcome.job.formats)
+        """Write the shown hexagons with their places, and pictures if pages are wanted."""
+        shown = outcome.protected.shown
+        write_shown(outside, shown, outcome.job.formats)
+        if _pictured(outcome):
+            from cellguard.report.map_figures import map_figure
+
+            figure = map_figure(shown.q, shown.r, np.array(shown.value, float), title=shown.name)
+            _draw(outside / shown.name, figure, len(shown))
 
     def pages(self, outcome: Outcome[Mapped]) -> Mapping[str, str]:
         """Return the officer's page with the map before and after and, if there is a release, the public one."""
@@ -158,6 +183,19 @@ class Redistribute(Method[Located, Mapped]):
         if outcome.release is not None:
             pages["release/report.html"] = maps.public_map(outcome.protected.shown)
         return pages
+
+
+def _pictured(outcome: Outcome[Mapped]) -> bool:
+    """Tell whether pictures are wanted and can be drawn."""
+    return "html" in outcome.job.formats and find_spec("matplotlib") is not None
+
+
+def _draw(path: Path, figure: Figure, hexagons: int) -> None:
+    """Write a picture as PNG, and as SVG unless it has too many hexagons for that."""
+    from cellguard.report.map_figures import picture
+
+    for kind in ("png", *(["svg"] if hexagons <= _MOST_DRAWN else [])):
+        path.with_name(f"{path.name}.{kind}").write_bytes(picture(figure, kind))
 
 
 def _rule_fault(job: Job) -> str | None:
@@ -194,13 +232,13 @@ def _notes(asked: Hexagons, used: Hexagons, counts: Redistribution | None, plan:
     if asked.grid != used.grid:
         notes.append(
             f"the hexagons were made larger, from {asked.grid.dx:g} to {used.grid.dx:g} wide: smaller ones had too few "
-            "records; that they had is a thing the public can conclude, if it knows the size that was asked for"
+            "records"
         )
     if plan is not None and plan.threshold == 2:
         notes.append("with min_frequency 2, whoever learns that a hexagon was raised knows that it had 1 record")
     if counts is not None and counts.lost:
         notes.append(
-            f"outliers were removed, and {counts.lost:,} records with them: whoever knows the true total can tell how "
-            "many, but not where"
+            f"outliers were removed, and {counted(counts.lost, 'record')} with them: whoever knows the true total can "
+            "tell how many, but not where"
         )
     return notes

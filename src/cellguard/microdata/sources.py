@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from cellguard.errors import InputError, Place, file_name
 from cellguard.hierarchy.hush import suggested_column
+from cellguard.microdata.features import GEOGRAPHIC, GEOJSON, read_features
 from cellguard.microdata.frames import from_mapping
 from cellguard.microdata.office import is_office, read_office
 from cellguard.reading.csvfile import BROKEN_QUOTES, line_numbers
@@ -180,6 +181,8 @@ def _open_path(
         return _open_parquet(connection, path, dialect)
     if is_office(path):
         return _open_frame(connection, read_office(path), file_name(path), dialect)
+    if suffix in GEOJSON | GEOGRAPHIC:
+        return _open_frame(connection, read_features(path), file_name(path), dialect)
     return _open_text(connection, path, scratch, layout, dialect)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from cellguard.protect.redistribute.measures import Measures
-from cellguard.report.words import short
 from cellguard.types import FloatArray
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 50, 330, 10, 210
@@ -65,7 +64,7 @@ class _axis:  # noqa: N801 - a function that remembers its ticks
         self._top = float(np.ceil(top / size) * size) if top > 0 else 1.0
         self._start, self._end = start, end
         steps = np.linspace(0, self._top, 5)
-        self.ticks = list(zip(self(steps), map(short, steps.tolist()), strict=True))
+        self.ticks = list(zip(self(steps), (f"{step:g}" for step in steps.tolist()), strict=True))
 
     def __call__(self, values: FloatArray) -> list[float]:
         """Return the places of figures."""

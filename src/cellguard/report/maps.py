@@ -103,7 +103,7 @@ def _moved(outcome: Outcome[Mapped]) -> Section:
     about = next(iter(outcome.summary["tables"].values()))
     lost = about["lost_records"]
     kept = (
-        f"no: {many(lost, 'record')} ({about['lost_share']:.2%} of the total) are no longer on the map"
+        f"no: {many(lost, 'record')} ({about['lost_share']:.2%} of the total) left the map"
         if lost
         else "yes: no record was removed"
     )
