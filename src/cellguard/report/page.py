@@ -6,18 +6,11 @@ forbids the rest. They need the extra `report` (jinja2).
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
-from importlib.resources import files
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from cellguard.errors import MissingExtra
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.outcome import Outcome
 from cellguard.report.assurance import checked, run, verdict
@@ -29,6 +22,7 @@ from cellguard.report.perturbed_checks import extreme, findings, looked_at
 from cellguard.report.perturbed_checks import run as perturbed_run
 from cellguard.report.perturbed_checks import verdict as perturbed_verdict
 from cellguard.report.perturbed_sections import chosen_mu, noise, perturbed
+from cellguard.report.render import render
 from cellguard.report.section import Section
 from cellguard.report.sections import edge, largest, levels, protected, protects, reasons
 from cellguard.report.words import many, number, told_count
@@ -37,29 +31,13 @@ from cellguard.results.proven import Proven
 from cellguard.table.pattern import Release
 from cellguard.table.table import Table
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
-GET_IT = "pip install 'cellguard[report]'"
-
-
-def available() -> bool:
-    """Tell whether pages can be made: whether jinja2 is installed."""
-    return find_spec("jinja2") is not None
-
-
-def require_extra() -> None:
-    """Refuse to make pages if they cannot be."""
-    if not available():
-        raise MissingExtra(f"No report was made, since it needs an extra. Get it with: {GET_IT}")
-
 
 def internal_page(outcome: Outcome[Proven]) -> str:
     """Return the page from which a disclosure officer decides. Confidential: it holds hidden values."""
     grids = [_internal_grid(outcome, at) for at in range(len(outcome.protected.findings.by_table))]
     legend = [entry for entry in _LEGEND if entry[0] != "u" or any("u" in grid["status"] for grid in grids)]
     tables = Section("tables", "The tables", {"grids": [_about(g) for g in grids], "legend": legend})
-    return _render(
+    return render(
         "internal.html",
         title="Disclosure control of " + _listed([here.table.name for here in outcome.protected.findings.by_table]),
         verdict=verdict(outcome),
@@ -86,7 +64,7 @@ def perturbed_page(outcome: Outcome[Noisy]) -> str:
         extreme(outcome),
         looked_at(outcome),
     )
-    return _render(
+    return render(
         "internal.html",
         title="Perturbation of " + _listed([here.table.name for here in outcome.protected.check.tables]),
         verdict=perturbed_verdict(outcome),
@@ -142,7 +120,7 @@ def _public(
     tables = Section("tables", "The tables", {"grids": [_about(g) for g in grids], "legend": legend})
     heading = title or ("Table " if len(about) == 1 else "Tables ") + ", ".join(t.name for t in release.tables)
     data = {"kinds": _kinds(_PUBLIC_LEGEND), "tables": grids}
-    return _render(template, title=heading, tables=about, sections=[tables], data=data, marks=marks, **more)
+    return render(template, title=heading, tables=about, sections=[tables], data=data, marks=marks, **more)
 
 
 _AFTER_TABLES = (levels, largest, counts, edge, reasons, checked, run)
@@ -214,28 +192,3 @@ def _why(outcome: Outcome[Proven], cell: int, rules: str) -> str:
     if not outcome.protected.audit.pattern.primary[cell]:
         return protects(outcome, cell, 8)
     return rules or "unsafe in a linked table"
-
-
-def _render(template: str, *, data: Mapping[str, Any], **parts: Any) -> str:  # noqa: ANN401
-    style, script = _asset("page.css"), _asset("page.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
-    environment = _environment()
-    safe = environment.filters["safe"]
-    # A "<" inside the data could end the script element that holds it.
-    compact = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    inline = {"style": safe(style), "script": safe(script), "policy": safe(policy), "data": safe(compact)}
-    return environment.get_template(template).render(version=version("cellguard"), **inline, **parts)
-
-
-def _environment() -> Environment:
-    import jinja2
-
-    loader = jinja2.PackageLoader("cellguard.report")
-    return jinja2.Environment(
-        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-
-
-def _asset(name: str) -> str:
-    return files("cellguard.report").joinpath("templates", name).read_text(encoding="utf-8")
