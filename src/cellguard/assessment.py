@@ -13,8 +13,9 @@ from cellguard.errors import listing
 from cellguard.hierarchy.twins import twin_note
 from cellguard.protection import Requirements
 from cellguard.rules.assess import Findings
-from cellguard.rules.doubts import doubts, small_percent
+from cellguard.rules.doubts import small_percent
 from cellguard.spec.jobfile import Job
+from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
 
 
@@ -70,12 +71,16 @@ class Assessment:
             if not self.counts and int(dimension.level.max()) <= 1:
                 rows = max(len(t) for t in self.tables.tables if dimension in t.dimensions)
                 warnings += twin_note(dimension.name, dimension.codes, rows)
-        for spec, table in zip(self.job.tables, self.tables.tables, strict=True):
-            if spec.decimals is None and (np.isnan(table.rounding) or 0 < table.rounding < 0.49 * table.unit):
-                warnings.append(
-                    f"table {table.name!r}: the values have more than the {table.decimals} decimals that will be "
-                    "published; say `decimals` if more of them matter"
-                )
+        fine = [
+            table
+            for spec, table in zip(self.job.tables, self.tables.tables, strict=True)
+            if spec.decimals is None and (np.isnan(table.rounding) or 0 < table.rounding < 0.49 * table.unit)
+        ]
+        if fine:
+            warnings.append(
+                f"{_tables(fine)}: the values have more than the {fine[0].decimals} decimals that will be published; "
+                "say `decimals` if more of them matter"
+            )
         bad = np.flatnonzero(self.needs.unprotectable)
         if len(bad):
             names = [self.tables.told_name(int(cell)) for cell in bad[:5]]
@@ -147,7 +152,17 @@ class Assessment:
 
 def rule_doubts(findings: Findings) -> list[str]:
     """Return the questions about the parameters of all rules."""
-    return [text for here in findings.by_table for text in doubts(here.table.name, here.rules)]
+    asked: dict[str, list[Table]] = {}
+    for here in findings.by_table:
+        for rule in here.rules:
+            for doubt in rule.doubts():
+                asked.setdefault(doubt, []).append(here.table)
+    return [f"{_tables(tables)}: {doubt}" for doubt, tables in asked.items()]
+
+
+def _tables(tables: Sequence[Table]) -> str:
+    """Name tables at the start of a warning, which is told once for all of them."""
+    return f"table{'s' if len(tables) > 1 else ''} {listing([table.name for table in tables])}"
 
 
 def no_rule(without: Sequence[str], tables: int) -> str:

@@ -189,6 +189,17 @@ def diff_folders(first: str | Path, second: str | Path) -> dict[str, list[tuple[
     return changed
 
 
+def compare_folders(first: str | Path, second: str | Path) -> dict[str, list[Any]]:
+    """Return the figures of two output folders side by side: cells by status, cost, how far from the least, verdict."""
+    summaries = [OutputFolder(folder).summary() for folder in (first, second)]
+    figures: dict[str, list[Any]] = {}
+    for word in ("cells", "primary", "secondary"):
+        figures[word] = [summary.get("set", {}).get(word) for summary in summaries]
+    for word in ("cost", "gap", "verdict"):
+        figures[word] = [summary.get(word) for summary in summaries]
+    return {word: pair for word, pair in figures.items() if pair != [None, None]}
+
+
 def explain_cell(folder: str | Path, name: str, *, table: str | None = None) -> list[str]:
     """Say in words what a cell of an output folder is, what the rules say of it, and why it is hidden or not."""
     stored = OutputFolder(folder).stored()

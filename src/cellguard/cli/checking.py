@@ -11,7 +11,7 @@ import click
 
 from cellguard.cli.options import ACCEPT, AS_JSON, FILE, FORCE, PATH, QUIET, THREADS
 from cellguard.cli.progress import progress
-from cellguard.cli.show import nothing_shared, show_screen, show_verification
+from cellguard.cli.show import figure_words, nothing_shared, refuse_no_certificate, show_screen, show_verification
 
 
 @click.command()
@@ -48,8 +48,8 @@ def show(folder: Path, table: str | None, internal: bool, where: tuple[str, ...]
 @click.argument("second", type=PATH)
 @AS_JSON
 def diff(first: Path, second: Path, as_json: bool) -> None:
-    """Compare the patterns of two output folders: which cells changed their status."""
-    from cellguard.job import diff_folders
+    """Compare two output folders: which cells changed their status, and the totals and costs of both."""
+    from cellguard.job import compare_folders, diff_folders
     from cellguard.methods.screens import counted
     from cellguard.protect.method import Board
 
@@ -63,6 +63,8 @@ def diff(first: Path, second: Path, as_json: bool) -> None:
         click.echo("The folders have no table in common: every cell is absent from one of them.")
     if rows:
         show_screen([Board(["table", "cell", "first", "second"], rows)])
+    figures = [[word, *map(figure_words, pair)] for word, pair in compare_folders(first, second).items()]
+    show_screen([Board(["in all", "first", "second"], figures, numbers=[1, 2])])
 
 
 @click.command()
@@ -145,6 +147,7 @@ def verify(
     from cellguard.types import Run
     from cellguard.verify.verify import verify as check
 
+    refuse_no_certificate(certificate)
     path = certificate / "internal" / "certificate.json" if certificate.is_dir() else certificate
     if not path.is_file():
         from cellguard.files.folder import OutputFolder

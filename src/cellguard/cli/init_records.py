@@ -165,13 +165,14 @@ def draft_records_job(
     lines += [f"    by: [{', '.join(map(text_of, names.values()))}]"]
     lines += [f"    value: {text_of(value)}          # {_value_words(guess)}"]
     lines += ["    # a list of rules means: unsafe if any of them says so", "    rules:", "      - {min_frequency: 3}"]
-    lines += ["      - {p_percent: 10}"] if guess.values else []
+    below = bool(guess.values) and by_name[value].negative > 0
+    lines += ["      - {p_percent: 10}"] if guess.values and not below else []
+    lines += ["      # rules of shares, as p_percent, are for values that are not below 0"] if below else []
     more = [f"# Further dimensions to choose from: {_chains(guess.more)}"] if guess.more else []
     more += [f"# Further columns that look like values: {in_comment(guess.values[1:])}"] if guess.values[1:] else []
     more += [f"# Columns not used: {in_comment(guess.others)}"] if guess.others else []
     lines += ["", *more] if more else []
-    negative = value in by_name and by_name[value].negative
-    lines += ["", *attack_words(value if negative else None), ""]
+    lines += ["", *attack_words(value if below else None), ""]
     return "\n".join(lines)
 
 

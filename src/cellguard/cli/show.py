@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cellguard.errors import InputError
+
 if TYPE_CHECKING:
     from cellguard.protect.method import Screen
     from cellguard.verify.verify import Verification
@@ -42,6 +44,17 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers:
         click.echo("  ".join(cells).rstrip())
 
 
+def refuse_no_certificate(path: Path) -> None:
+    """Refuse a job or data where a certificate is wanted."""
+    if path.is_file() and path.suffix.lower() in {".yaml", ".yml"}:
+        raise InputError(
+            f"{path.name} is a job, and a certificate is checked: name the output folder, as `cellguard verify out`; "
+            f"`--job {path.name}` compares it with the job's inputs"
+        )
+    if path.is_file() and path.suffix.lower() != ".json":
+        raise InputError(f"{path.name} is no certificate; name an output folder, or its internal/certificate.json")
+
+
 def nothing_shared(found: Mapping[str, Sequence[tuple[str, str, str]]]) -> bool:
     """Tell whether no table is in both of two compared folders: all its cells are absent from the one or the other.
 
@@ -49,6 +62,17 @@ def nothing_shared(found: Mapping[str, Sequence[tuple[str, str, str]]]) -> bool:
     True
     """
     return all(cells and any({c[side] for c in cells} == {"absent"} for side in (1, 2)) for cells in found.values())
+
+
+def figure_words(figure: object) -> str:
+    """Write a figure of a summary as people do.
+
+    >>> figure_words(12345.5), figure_words(0.081), figure_words("safe"), figure_words(None)
+    ('12,345.5', '0.081', 'safe', '-')
+    """
+    if isinstance(figure, (int, float)):
+        return f"{figure:,.4g}" if abs(figure) < 1 else f"{round(figure, 2):,}"
+    return "-" if figure is None else str(figure)
 
 
 def show_notes(notes: Sequence[str], folder: Path) -> None:

@@ -95,6 +95,13 @@ class OutputFolder:
             raise InputError(f"{str(self.path)!r} is no output folder: release/metadata.json cannot be read")
         return document
 
+    def summary(self) -> dict[str, Any]:
+        """Return the summary that the run wrote; confidential, as all of the internal half."""
+        document = _read_json(self.inside / "summary.json")
+        if not isinstance(document, dict):
+            raise InputError(f"{str(self.path)!r} is no output folder: internal/summary.json cannot be read")
+        return document
+
     @property
     def method(self) -> str:
         """The method, as its release or its internal half says; all that hide cells are `suppress` to a reader."""

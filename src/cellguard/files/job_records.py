@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cellguard.errors import InputError
+from cellguard.errors import InputError, Place
 from cellguard.hierarchy.build import TOTAL
 from cellguard.hierarchy.code_order import in_code_order
 from cellguard.hierarchy.edges import Edge
 from cellguard.hierarchy.hierarchy import Hierarchy, grow
-from cellguard.microdata.checked import Checked, check_codes, check_records
+from cellguard.microdata.checked import Checked, check_codes, check_records, first_negative
 from cellguard.microdata.grouped import COUNT
 from cellguard.microdata.nesting import nested_hierarchy
 from cellguard.microdata.rda import Metadata, OutsideFile, read_code_list, read_rda
@@ -20,6 +20,7 @@ from cellguard.microdata.sources import open_records
 from cellguard.reading.dialect import Dialect
 from cellguard.spec.jobfile import Job
 from cellguard.spec.specs import DimensionSpec, MicrodataSpec, TableSpec
+from cellguard.table.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +80,15 @@ class JobRecords:
         if table.decimals is None and self.metadata and table.value != COUNT:
             return self.metadata.variable(table.value).decimals
         return table.decimals
+
+    def placed(self, spec: TableSpec, table: Table) -> Table:
+        """Return a table whose place is that of the first record below 0, if its rules cannot do with such values."""
+        tops = table.facts.tops
+        below = (table.value < 0).any() or (tops is not None and (tops < 0).any())
+        if spec.value == COUNT or not below or not any(rule.nonnegative for rule in spec.rules):
+            return table
+        row = first_negative(self.checked, spec.value)
+        return table if row is None else replace(table, place=Place(row))
 
     def accept(self, column: str, dimension: str, hierarchy: Hierarchy) -> None:
         """Refuse codes of the records that are not leaves of a dimension's hierarchy."""

@@ -72,7 +72,7 @@ def _build_tables(job: Job) -> Built:
     made = [spec for spec in job.tables if spec.cells is None]
     tables = make_tables(grouped, [_wanted(job, spec, records, dimensions) for spec in made])
     for spec, table in zip(made, tables, strict=True):
-        by_name[spec.name] = _with_apriori(job, spec, table)
+        by_name[spec.name] = records.placed(spec, _with_apriori(job, spec, table))
     counts = {"records": int(grouped.records.sum()), "respondents": grouped.holdings}
     return Built([by_name[spec.name] for spec in job.tables], grouped.notes + _light(grouped, made), counts)
 

@@ -14,13 +14,21 @@ from cellguard.reading.csvfile import Listed, read_list
 
 def read_levels(path: str | Path, *, total: str = TOTAL, labels: Mapping[str, str] = NOTHING) -> Hierarchy:
     """Read a CSV file with one column a level, coarsest first, and a header line."""
+    _refuse_hrc(path, "levels")
     listed = read_list(path)
+    if {name.strip().casefold() for name in listed.header} == {"code", "parent"}:
+        raise HierarchyError(f"{listed.place.name}: has the columns code and parent; say `parents`, not `levels`")
     return from_levels(listed.rows, total=total, source=listed.place.name, lines=listed.place.lines, labels=labels)
 
 
 def read_parents(path: str | Path, *, total: str | None = None, labels: Mapping[str, str] = NOTHING) -> Hierarchy:
     """Read a CSV file with columns ``code`` and ``parent``; the total is the code with a blank parent."""
+    _refuse_hrc(path, "parents")
     listed = read_list(path)
+    if not {"code", "parent"} & {name.strip().casefold() for name in listed.header} and len(listed.header) > 1:
+        raise HierarchyError(
+            f"{listed.place.name}: has no columns code and parent; a file with one column a level goes into `levels`"
+        )
     code, parent = (_column(listed, name) for name in ("code", "parent"))
     pairs = ((row[code], row[parent]) for row in listed.rows)
     hierarchy = from_parents(pairs, source=listed.place.name, lines=listed.place.lines, labels=labels)
@@ -38,6 +46,12 @@ def read_labels(path: str | Path) -> Mapping[str, str]:
     listed = read_list(path)
     code, label = (_column(listed, name) for name in ("code", "label"))
     return {row[code]: row[label] for row in listed.rows}
+
+
+def _refuse_hrc(path: str | Path, key: str) -> None:
+    """Refuse a file of τ-ARGUS where a CSV file is wanted."""
+    if str(path).lower().endswith(".hrc"):
+        raise HierarchyError(f"{file_name(path)}: a .hrc file goes into `hrc`, not into `{key}`")
 
 
 def _column(listed: Listed, name: str) -> int:

@@ -21,6 +21,11 @@ def read_hrc(
 
     Blanks in front of a code belong to it, since fixed-width codes have them; blanks behind it do not.
     """
+    if str(path).lower().endswith(".csv"):
+        raise HierarchyError(
+            f"{file_name(path)}: `hrc` is for files of τ-ARGUS, one code a line; a CSV file goes into `levels` or "
+            "`parents`"
+        )
     return parse_hrc(read_text(path), lead=lead, total=total, source=file_name(path), labels=labels)
 
 

@@ -1,4 +1,4 @@
-"""Codes that look alike: they differ only in blanks at their ends, or in capital letters."""
+"""Codes that look alike: they differ only in blanks at their ends, in capital letters, or in zeros in front."""
 
 from __future__ import annotations
 
@@ -15,10 +15,18 @@ def twins(codes: Iterable[str]) -> list[tuple[str, str]]:
 
     >>> twins(["S", "N", " S ", "n"])
     [('S', ' S '), ('N', 'n')]
+    >>> twins(["08", "8", "80"])
+    [('08', '8')]
     """
     first: dict[str, str] = {}
-    pairs = [(first.setdefault(code.strip().casefold(), code), code) for code in codes]
+    pairs = [(first.setdefault(_likeness(code), code), code) for code in codes]
     return [(old, new) for old, new in pairs if old != new]
+
+
+def _likeness(code: str) -> str:
+    """Return what a code has in common with those that look like it."""
+    plain = code.strip().casefold()
+    return plain.lstrip("0") or "0" if plain.isdecimal() else plain
 
 
 def twin_note(column: str, codes: Collection[str], rows: int) -> list[str]:
@@ -32,8 +40,8 @@ def twin_note(column: str, codes: Collection[str], rows: int) -> list[str]:
         return []
     if may_be_values(codes, rows) or any(map(is_number, (code for pair in pairs for code in pair))):
         return [
-            f"column {column!r}: {len(pairs)} pairs of codes differ only in blanks at their ends or in capital "
-            "letters; if they mean the same, correct the data"
+            f"column {column!r}: {len(pairs)} pairs of codes differ only in blanks at their ends, in capital letters "
+            "or in zeros in front (8 and 08); if they mean the same, correct the data"
         ]
     shown = ", ".join(f"{old!r} and {new!r}" for old, new in pairs[:_SHOWN])
     more = f" and {len(pairs) - _SHOWN} more pairs" if len(pairs) > _SHOWN else ""

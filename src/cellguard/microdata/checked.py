@@ -173,6 +173,14 @@ def check_codes(checked: Checked, column: str, dimension: str, hierarchy: Hierar
     raise UnknownCode("\n".join(parts))
 
 
+def first_negative(checked: Checked, response: str) -> str | None:
+    """Return the place of the first record with a value below 0, None if there is none."""
+    number = checked.how.values[checked.roles.responses.index(response)]
+    sql = f"SELECT min(row) FROM {checked.opened.numbered} WHERE {checked.how.keep} AND {number} < 0"
+    row = _run(checked.opened, sql)[0][0]
+    return None if row is None else checked.opened.place().row(row)
+
+
 def _strange(dimension: str, hierarchy: Hierarchy, shown: Sequence[object]) -> str:
     """Say what is wrong with an entry that may be a value, without showing it."""
     known = "" if hierarchy.hushed else did_you_mean("", hierarchy.leaves)

@@ -219,8 +219,10 @@ def _fault(error: Mapping[str, Any], source: str, lines: Lines) -> str:
 
 _CURES = {
     "rules": "; every table needs rules, as `rules: [{min_frequency: 3}, {p_percent: 10}]`. `rules: []` applies none "
-    "on purpose, and then nothing is called safe"
+    "on purpose, and then nothing is called safe",
+    "source": "; name the file that holds the data, as `source: firms.csv` (relative to the job file)",
 }
+_LISTS = {"rules": "`rules: [{min_frequency: 3}, {p_percent: 10}]`", "by": "`by: [industry, region]`"}
 
 
 def _words(error: Mapping[str, Any]) -> str:
@@ -229,6 +231,9 @@ def _words(error: Mapping[str, Any]) -> str:
         return str(error["msg"])
     if kind == "missing":
         return "this key is missing" + _CURES.get(error["loc"][-1], "")
+    if kind == "list_type":
+        example = _LISTS.get(error["loc"][-1] if error["loc"] else "")
+        return "must be a list" + (f", as {example}" if example else ", as [a, b]")
     if kind == "value_error":
         return str(context["error"])
     if kind == "string_type":

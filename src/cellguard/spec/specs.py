@@ -23,7 +23,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from cellguard.errors import did_you_mean
 from cellguard.rules.rule import Rule
-from cellguard.spec.names import LONGEST, TABLE, dimension_fault, table_fault
+from cellguard.spec.names import LONGEST, TABLE, dimension_fault, plain_name, table_fault
 from cellguard.spec.registry import find_method, method_names
 from cellguard.spec.rulespec import dump_rule, parse_rule
 from cellguard.table.survey import Survey
@@ -256,7 +256,7 @@ class TableSpec(Spec):
     @classmethod
     def _names_a_file(cls, name: str) -> str:
         if fault := table_fault(name):
-            raise ValueError(f"files are named after a table, and {fault}")
+            raise ValueError(f"files are named after a table, and {fault}; {plain_name(name, 'table')!r} would do")
         return name
 
     @field_validator("by")

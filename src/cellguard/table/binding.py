@@ -65,5 +65,11 @@ def flat_dimension(
             f"{place}: no row has the total {total!r} in column {column or name!r}{near} Name its code with `total`, "
             "give the dimension a hierarchy, or, if the file has no totals at all, say `totals: compute`"
         )
+    second = [code for code in codes if code != total and code.strip().casefold() == total.casefold()]
+    if second:
+        raise InputError(
+            f"{place}: column {column or name!r} holds two totals, {total!r} and {second[0]!r}; keep the rows of one "
+            "of them, spelled in one way"
+        )
     others = flat(in_code_order(set(codes) - {total}, labels), total=total, labels=labels)
     return Dimension(name, replace(others, hushed=may_be_values(codes, rows, total)))
