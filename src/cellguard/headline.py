@@ -17,6 +17,8 @@ from cellguard.attack.audit import Audit
 from cellguard.errors import listing
 from cellguard.protect.method import NotChecked, Verdict
 from cellguard.rules.assess import Findings
+from cellguard.table.populations import unjudged
+from cellguard.table.tableset import TableSet
 from cellguard.world.world import World
 
 Kind = Literal["safe", "unsafe", "undecided", "no rule"]
@@ -79,7 +81,7 @@ def headline(findings: Findings, audit: Audit) -> Headline:
     'Safe against outsiders only; insiders not checked: 1 single-respondent cell is hidden in the same sums as others'
     """
     singles = single_respondent_cells(audit)
-    ties = _open_ties(audit.needs.world)
+    ties = (*_open_ties(audit.needs.world), *_open_differences(audit.needs.tables))
     kind, text = _verdict(findings, audit, ties, singles)
     return Headline(kind, text, (*ties, *_open_attacks(singles)), singles)
 
@@ -113,6 +115,16 @@ def _open_ties(world: World) -> tuple[NotChecked, ...]:
         who = "Somebody who uses that the counts and the values of several tables come from the same respondents."
         open_ties.append(NotChecked("counts_and_values", "counts and values of several tables together", who))
     return tuple(open_ties)
+
+
+def _open_differences(tables: TableSet) -> tuple[NotChecked, ...]:
+    """Return the differences of overlapping populations that no table of the set has, so that no rule judged them."""
+    open_ = [f"{d.larger} without {d.smaller}" for d in unjudged(tables.tables)]
+    if not open_:
+        return ()
+    cure = "give it as a table with `publish: nothing`"
+    who = f"Somebody who subtracts a table from one about more respondents: {listing(open_, 5)} ({cure})."
+    return (NotChecked("differences", "differences of populations", who),)
 
 
 def _open_attacks(singles: Singles) -> tuple[NotChecked, ...]:
