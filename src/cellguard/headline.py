@@ -18,6 +18,8 @@ from cellguard.attack.book import Pair
 from cellguard.errors import listing
 from cellguard.protect.method import NotChecked, Verdict
 from cellguard.rules.assess import Findings
+from cellguard.table.populations import unjudged
+from cellguard.table.tableset import TableSet
 from cellguard.world.world import World
 
 Kind = Literal["safe", "unsafe", "undecided", "no rule"]
@@ -80,7 +82,7 @@ def headline(findings: Findings, audit: Audit) -> Headline:
     'Safe against outsiders only; insiders not checked: 1 single-respondent cell is hidden in the same sums as others'
     """
     singles = single_respondent_cells(audit)
-    ties = _open_ties(audit.needs.world)
+    ties = (*_open_ties(audit.needs.world), *_open_differences(audit.needs.tables))
     kind, text = _verdict(findings, audit, ties, singles)
     inside = _open_insiders(audit, singles)
     return Headline(kind, text, (*ties, *inside, *_open_attacks()), singles)
@@ -143,6 +145,16 @@ def _open_insiders(audit: Audit, singles: Singles) -> tuple[NotChecked, ...]:
         who = "Respondents who also use where in combinations that no table lists they are."
         open_attacks.append(NotChecked("insiders_between", "what respondents know beyond listed cells", who))
     return tuple(open_attacks)
+
+
+def _open_differences(tables: TableSet) -> tuple[NotChecked, ...]:
+    """Return the differences of overlapping populations that no table of the set has, so that no rule judged them."""
+    open_ = [f"{d.larger} without {d.smaller}" for d in unjudged(tables.tables)]
+    if not open_:
+        return ()
+    cure = "give it as a table with `publish: nothing`"
+    who = f"Somebody who subtracts a table from one about more respondents: {listing(open_, 5)} ({cure})."
+    return (NotChecked("differences", "differences of populations", who),)
 
 
 def _open_attacks() -> tuple[NotChecked, ...]:

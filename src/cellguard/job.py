@@ -170,7 +170,7 @@ def verify_inputs(inside: str | Path, job: Job, *, within: Run = Run()) -> tuple
     refuse_other(job, "suppress")
     assessment = assess_job(job, within=within)
     known = read_known_totals(assessment)
-    again = Again(job, assessment.inputs, assessment.findings, None if known is None else known.sums)
+    again = Again(assessment.job, assessment.inputs, assessment.findings, None if known is None else known.sums)
     differences = compare(Path(inside), again)
     return tuple(
         Check(number, f"{name} again", wrong is None, wrong or "as stored")

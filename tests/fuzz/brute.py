@@ -115,7 +115,9 @@ class Brute:
         """All that has a code which a table made from records lists."""
         for i, axis in enumerate(table.axes):
             for code in table.codes(i):
-                yield {z for z in self.all if self.inside([axis], (code,), z)}
+                people = [(a, c) for j, a in enumerate(table.axes) for c in table.codes(j) if a.level[c] < 0]
+                own = [axis, *(a for a, _ in people)], (code, *(c for _, c in people))
+                yield {z for z in self.all if self.inside(*own, z)}
 
     def counts(self) -> Iterator[dict[Combination, int]]:
         """All whole numbers of records that fit."""

@@ -10,7 +10,7 @@ from typing import Any
 from fuzz.cases import RECORDS, Case, Records, csv_text
 from fuzz.judge import amounts, cells_of, contributions, members, unsafe_cells
 from fuzz.plans import COLUMNS, Plan, TablePlan, draw_plan
-from fuzz.public import Axis, read_axes
+from fuzz.public import Axis, columns, read_axes, selects
 from fuzz.trees import Dim
 
 TRIES = 4
@@ -40,7 +40,7 @@ def draw_twin(case: Case) -> Case:
 
 
 def _build(plan: Plan, records: Records, rng: Random, *, said: bool) -> Case:
-    used = {name for table in plan.tables for name in table.spec["by"]}
+    used = {name for table in plan.tables for name in columns(table.spec)}
     dims = [dim for dim in plan.dims.values() if dim.name in used]
     job: dict[str, Any] = {"version": 1}
     if any("cells" not in table.spec for table in plan.tables):
@@ -55,7 +55,7 @@ def _build(plan: Plan, records: Records, rng: Random, *, said: bool) -> Case:
     case = Case(job, files, records, plan.features, plan.seed, plan.attempt)
     axes = read_axes(case)
     for table, spec in zip(plan.tables, job["tables"], strict=True):
-        own = [axes[name] for name in spec["by"]]
+        own = [axes[name] for name in columns(spec)]
         if table.codes is not None:
             files[f"{spec['name']}.csv"] = _ready_made(table, own, case, rng)
         if table.said and said:
@@ -86,7 +86,9 @@ def _ready_made(table: TablePlan, axes: Sequence[Axis], case: Case, rng: Random)
         table.zero_rows and (spec.get("zeros") or ("possible" if spec["value"] == "count" else "")) == "possible"
     )
     rows = []
-    for codes in product(*(table.codes[axis.name] for axis in axes)):
+    by = axes[: len(spec["by"])]
+    for each in product(*(table.codes[axis.name] for axis in by)):
+        codes = (*each, *selects(spec))
         inside = members(case.records, axes, codes)
         if not inside and not empty_too:
             continue
@@ -94,10 +96,10 @@ def _ready_made(table: TablePlan, axes: Sequence[Axis], case: Case, rng: Random)
         worth = amounts(case.records, value)
         x = contributions(spec, case, inside, worth)
         top = [*x, 0, 0][:2]
-        rows.append([*codes, sum(worth[i] for i in inside), len(inside), len(x), *top])
+        rows.append([*each, sum(worth[i] for i in inside), len(inside), len(x), *top])
     rng.shuffle(rows)
     value = "x" if spec["value"] == "count" else spec["value"]
-    return csv_text([*(axis.column for axis in axes), value, "n", "m", "x1", "x2"], rows)
+    return csv_text([*(axis.column for axis in by), value, "n", "m", "x1", "x2"], rows)
 
 
 def _statements(spec: dict[str, Any], axes: Sequence[Axis], case: Case, rng: Random) -> str:
@@ -112,5 +114,5 @@ def _statements(spec: dict[str, Any], axes: Sequence[Axis], case: Case, rng: Ran
         if bounds[0] != "":
             bounds[0] = max(0, bounds[0])
         needs = [rng.randint(0, 3), rng.randint(1, 5)] if rng.random() < 0.2 and spec["value"] != "count" else ["", ""]
-        rows.append([*codes, status, rng.choice(["", 1, 100]), *bounds, *needs])
+        rows.append([*codes[: len(spec["by"])], status, rng.choice(["", 1, 100]), *bounds, *needs])
     return csv_text([*spec["by"], "status", "cost", "lower", "upper", "need_lower", "need_upper"], rows)

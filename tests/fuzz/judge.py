@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
 from fuzz.attack import Attack, Disclosure, Goal
 from fuzz.cases import Case, Records, read_csv
-from fuzz.public import Axis, Codes, Shown, read_axes, read_bounds, read_said, read_shown, read_topic
+from fuzz.public import (
+    Axis,
+    Codes,
+    Shown,
+    columns,
+    read_axes,
+    read_bounds,
+    read_said,
+    read_shown,
+    read_topic,
+    selected,
+    selects,
+    with_code,
+)
 from fuzz.worlds import ALL, Knowledge, gather, make_space, response
 
 PERCENT = 10.0
@@ -69,14 +82,55 @@ def unsafe_cells(case: Case) -> list[Unsafe]:
     bounds = _bounds(case, axes)
     found = []
     for spec in case.job["tables"]:
-        own = [axes[name] for name in spec["by"]]
+        own = [axes[name] for name in columns(spec)]
         said = read_said(spec, case)
         for codes in cells_of(spec, own, case):
             known = bounds.get(_cell(spec, own, codes), {})
             cell = _judge_cell(spec, own, codes, {**said.get(codes, {}), **known}, case)
             if cell is not None:
                 found.append(cell)
-    return found
+    return found + [cell for pair in permutations(case.job["tables"], 2) for cell in _differences(*pair, axes, case)]
+
+
+def _differences(
+    larger: Mapping[str, Any], smaller: Mapping[str, Any], axes: Mapping[str, Axis], case: Case
+) -> list[Unsafe]:
+    """The unsafe cells of those who are in the population of one table only, by what both tables have.
+
+    Populations that differ in several columns are left out, and so are those of ready-made tables: nobody claims them.
+    """
+    people = [
+        {name: selected(axes[name], said) for name, said in s.get("where", {}).items()} for s in (larger, smaller)
+    ]
+    every = {name: axes[name].below["Total"] for own in people for name in own}
+    narrower = [n for n in every if people[1].get(n, every[n]) < people[0].get(n, every[n])]
+    nested = all(people[1].get(n, every[n]) <= people[0].get(n, every[n]) for n in every)
+    apart = any(name in s["by"] for name in every for s in (larger, smaller))
+    if read_topic(larger) != read_topic(smaller) or len(narrower) != 1 or not nested or apart:
+        return []
+    if "cells" in larger or "cells" in smaller:
+        return []
+    by = [name for name in smaller["by"] if name in larger["by"]]
+    own = [axes[name] for name in by]
+    codes = [[code for code in axis.below if axis.level[code] >= 0] for axis in own]
+    for name in every:
+        rest = people[1].get(name, every[name])
+        rest = people[0].get(name, every[name]) - rest if name in narrower else rest
+        own.append(with_code(axes[name], "rest", rest))
+        codes.append(["rest"])
+    people = {axis.name: axis.below["rest"] for axis in own if "rest" in axis.below}
+    if any(_shows(spec, smaller, by, people, axes) for spec in case.job["tables"]):
+        return []  # a table with rules of its own
+    spec = {**smaller, "name": f"{larger['name']} without {smaller['name']}"}
+    spec["rules"] = [*smaller["rules"], *larger["rules"]]
+    judged = [_judge_cell(spec, own, each, {}, case) for each in product(*codes)]
+    return [cell for cell in judged if cell is not None and members(case.records, own, cell.codes)]
+
+
+def _shows(spec: Mapping[str, Any], like: Mapping[str, Any], by: Sequence[str], people: Any, axes: Any) -> bool:
+    """Whether a table is about certain people, by at least some dimensions."""
+    own = {name: selected(axes[name], said) for name, said in spec.get("where", {}).items()}
+    return read_topic(spec) == read_topic(like) and own == people and set(by) <= set(spec["by"])
 
 
 def _cell(spec: Mapping[str, Any], axes: Sequence[Axis], codes: Codes) -> Any:
@@ -89,7 +143,7 @@ def _bounds(case: Case, axes: Mapping[str, Axis]) -> dict[Any, dict[str, str]]:
     """The narrowest bounds that the attacker is said to have of a cell, in whatever table they are said."""
     found: dict[Any, dict[str, str]] = {}
     for spec in case.job["tables"]:
-        own = [axes[name] for name in spec["by"]]
+        own = [axes[name] for name in columns(spec)]
         for codes, said in read_said(spec, case).items():
             known = found.setdefault(_cell(spec, own, codes), {})
             for word, narrower in (("lower", max), ("upper", min)):
@@ -102,12 +156,14 @@ def cells_of(spec: Mapping[str, Any], axes: Sequence[Axis], case: Case) -> list[
     """The cells that a table has: the rows of its file, or every combination of shown codes that has records."""
     if "cells" in spec:
         header, rows = read_csv(case.files[spec["cells"]["source"]])
-        at = [header.index(axis.column) for axis in axes]
-        return [tuple(row[i] for i in at) for row in rows]
-    publish = spec.get("publish", {})
+        at = [header.index(axis.column) for axis in axes[: len(spec["by"])]]
+        return [(*(row[i] for i in at), *selects(spec)) for row in rows]
+    publish = {**spec.get("publish", {}), **{name: [] for name in spec.get("where", {})}}
     above = []
     for axis in axes:
         shown = [c for c in axis.below if axis.name not in publish or axis.level[c] in publish[axis.name]]
+        shown = [c for c in shown if axis.level[c] >= 0]
+        shown += [c for n, c in zip(spec.get("where", {}), selects(spec), strict=True) if n == axis.name]
         above.append({leaf: [c for c in shown if leaf in axis.below[c]] for leaf in axis.below["Total"]})
     found: dict[Codes, None] = {}
     for leaves in dict.fromkeys(zip(*(case.records.codes[axis.column] for axis in axes), strict=True)):

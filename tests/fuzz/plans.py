@@ -22,8 +22,9 @@ MOTIFS = [
     "value twice",  # one value column under two names
     *["cyclic"] * 2,  # tables by ab, ac and bc
     *["beside"] * 2,  # counts beside values, or the same table twice
+    *["where"] * 2,  # tables about some of the respondents only
 ]
-READY_MADE = {"levels": 1.0, "no total": 1.0, "groupings": 1.0, "column twice": 0.0, "value twice": 0.0}
+READY_MADE = {"where": 0.2, "levels": 1.0, "no total": 1.0, "groupings": 1.0, "column twice": 0.0, "value twice": 0.0}
 
 
 @dataclass(frozen=True)
@@ -69,14 +70,14 @@ def draw_plan(seed: int, attempt: int = 0) -> Plan:
 def _how_many_columns(rng: Random, motif: str) -> int:
     if motif == "cyclic":
         return rng.choice([3, 3, 4])
-    if motif == "no total":
+    if motif in {"no total", "where"}:
         return rng.choice([2, 2, 3])
     return rng.choice([1, 2, 2, 2, 3, 3, 4])
 
 
 def _draw_leaves(rng: Random, columns: str, motif: str) -> dict[str, list[str]]:
     most = {1: 7, 2: 6, 3: 4, 4: 3}[len(columns)] if motif != "cyclic" else rng.choice([2, 3])
-    least = 2 if motif in {"levels", "groupings", "cyclic", "no total"} else 1
+    least = 2 if motif in {"levels", "groupings", "cyclic", "no total", "where"} else 1
     sizes = [rng.randint(least, most) for _ in columns]
     while _product(sizes) > LARGEST:
         sizes[sizes.index(max(sizes))] -= 1
@@ -169,11 +170,28 @@ class _Tables:
             by = rng.sample(names, 2)
             value = self._value()
             return [(by[:1], {"value": value}), (self._sorted(by), {"value": value, "way": "no total"})]
+        if self.motif == "where":
+            return self._populations(names)
         if self.motif == "beside":
             by = some[0]
             other = by if rng.random() < 0.7 else self._some(names)
             return [(by, {"value": "x"}), (other, {"value": rng.choice(["count", "count", "count", "x", "y"])})]
         return [(by, {}) for by in some]
+
+    def _populations(self, names: Sequence[str]) -> list[tuple[list[str], dict[str, Any]]]:
+        """A table about all, and one or two about some, mostly by the same dimensions."""
+        rng = self.rng
+        column, *others = rng.sample(list(names), len(names))
+        value, by = self._value(), self._some(others)
+        plans: list[tuple[list[str], dict[str, Any]]] = [(by, {"value": value})]
+        plans += [(by, {"value": self._value()})] * (rng.random() < 0.2)
+        for _ in range(rng.choice([1, 1, 2])):
+            codes = sorted(self.occupied[column])
+            some = rng.sample(codes, rng.randint(1, max(1, len(codes) - 1)))
+            where = {column: {"all_but": some} if rng.random() < 0.3 and len(some) < len(codes) else some}
+            same = by if rng.random() < 0.7 else self._some(others)
+            plans.append((same, {"value": value if rng.random() < 0.9 else self._value(), "where": where}))
+        return plans
 
     def _ring(self, names: Sequence[str]) -> list[list[str]]:
         """Pairs of dimensions that form a ring of three or four."""
@@ -198,7 +216,7 @@ class _Tables:
             return "count"
         return "y" if self.second and self.rng.random() < 0.3 else "x"
 
-    def _table(self, name: str, by: list[str], *, value=None, way=None, made=None, **more: str) -> TablePlan:
+    def _table(self, name: str, by: list[str], *, value=None, way=None, made=None, **more: Any) -> TablePlan:
         rng = self.rng
         value = value or self._value()
         made = (self.made and not (self.mixed and rng.random() < 0.5)) if made is None else made

@@ -6,7 +6,7 @@ Nothing here looks at records or at internal files, and nothing is shared with t
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,13 +62,45 @@ class Shown:
 
     def shows(self, axis: Axis, code: str) -> bool:
         """Whether the table shows the level of a code."""
+        if axis.level[code] < 0:
+            return code in self.codes(next(i for i, own in enumerate(self.axes) if own.name == axis.name))
         return axis.name not in self.levels or axis.level[code] in self.levels[axis.name]
 
 
 def read_axes(case: Case) -> dict[str, Axis]:
     """The dimensions of all tables; one without a file has the codes of its column side by side."""
-    names = dict.fromkeys(name for table in case.job["tables"] for name in table["by"])
-    return {name: _axis(name, case.job.get("dimensions", {}).get(name, {}), case) for name in names}
+    names = dict.fromkeys(name for table in case.job["tables"] for name in columns(table))
+    axes = {name: _axis(name, case.job.get("dimensions", {}).get(name, {}), case) for name in names}
+    for table in case.job["tables"]:
+        for name, said in table.get("where", {}).items():
+            axes[name] = with_code(axes[name], _selects(said), selected(axes[name], said))
+    return axes
+
+
+def columns(spec: Mapping[str, Any]) -> list[str]:
+    """The dimensions of a table: those that it is by, and those that say whom it is about."""
+    return [*spec["by"], *spec.get("where", {})]
+
+
+def selected(axis: Axis, said: Any) -> frozenset[str]:
+    """The leaves that a `where` selects: those of the listed codes, or all others."""
+    listed = said["all_but"] if isinstance(said, dict) else said
+    named = frozenset().union(*(axis.below[code] for code in listed))
+    return axis.below[TOTAL] - named if isinstance(said, dict) else named
+
+
+def selects(spec: Mapping[str, Any]) -> Codes:
+    """The code that all rows of a table have in each column of its `where`, as the oracle calls it."""
+    return tuple(_selects(said) for said in spec.get("where", {}).values())
+
+
+def _selects(said: Any) -> str:
+    return f"#{said}"
+
+
+def with_code(axis: Axis, code: str, leaves: frozenset[str]) -> Axis:
+    """A dimension with a further code, of no level that a table shows by itself."""
+    return replace(axis, below={**axis.below, code: leaves}, level={**axis.level, code: -1})
 
 
 def _axis(name: str, spec: Mapping[str, Any], case: Case) -> Axis:
@@ -115,7 +147,8 @@ def read_said(spec: Mapping[str, Any], case: Case) -> dict[Codes, dict[str, str]
     header, rows = read_csv(case.files[spec["apriori"]])
     many = len(spec["by"])
     return {
-        tuple(row[:many]): {n: text for n, text in zip(header[many:], row[many:], strict=True) if text} for row in rows
+        (*row[:many], *selects(spec)): {n: text for n, text in zip(header[many:], row[many:], strict=True) if text}
+        for row in rows
     }
 
 
@@ -131,22 +164,24 @@ class BadRelease(Exception):
 
 def _shown(spec: Mapping[str, Any], case: Case, axes: Mapping[str, Axis], file: Path) -> Shown:
     header, rows = read_csv(file.read_text(encoding="utf-8"))
-    many = len(spec["by"])
-    if header[: many + 2] != [*spec["by"], "value", "flag"]:
+    many, by = len(columns(spec)), len(spec["by"])
+    if header[: many + 2] != [*columns(spec), "value", "flag"]:
         raise BadRelease(f"{file.name}: the columns are {header}")
     if any((row[many] == "") != (row[many + 1] == "c") for row in rows):
         raise BadRelease(f"{file.name}: a suppressed row has a value, or one without a value is not suppressed")
-    values = {tuple(row[:many]): int(row[many]) if row[many] else None for row in rows}
+    if any(len({row[i] for row in rows}) > 1 for i in range(by, many)):
+        raise BadRelease(f"{file.name}: rows are about different people")
+    values = {(*row[:by], *selects(spec)): int(row[many]) if row[many] else None for row in rows}
     if len(values) < len(rows):
         raise BadRelease(f"{file.name}: a row stands twice")
     said = read_said(spec, case)
     return Shown(
         spec["name"],
-        tuple(axes[name] for name in spec["by"]),
+        tuple(axes[name] for name in columns(spec)),
         read_topic(spec),
         read_zeros(spec),
         "cells" not in spec,
-        spec.get("publish", {}),
+        {**spec.get("publish", {}), **{name: [-1] for name in spec.get("where", {})}},
         values,
         {codes: read_bounds(words) for codes, words in said.items() if {"lower", "upper"} & set(words)},
     )

@@ -22,7 +22,7 @@ from fuzz.cases import Case, read_csv
 from fuzz.generator import draw_case, draw_twin
 from fuzz.judge import find_disclosures
 from fuzz.programs import Undecided
-from fuzz.public import BadRelease, Codes
+from fuzz.public import BadRelease, Codes, columns
 from fuzz.worlds import ALL, Knowledge, TooLarge
 
 UNCLAIMED = {"insiders", "unions"}  # what no run claims yet
@@ -168,7 +168,7 @@ def run_twin(case: Case, scratch: Path, twin: Case) -> Result | None:
         return Result(0, Kind.crash, f"the twin:\n{traceback.format_exc()}")
     for spec in case.job["tables"]:
         files = [scratch / name / "out" / "release" / f"{spec['name']}.csv" for name in ("case", "twin")]
-        one, two = ([tuple(row[: len(spec["by"])]) for row in read_csv(file.read_text())[1]] for file in files)
+        one, two = ([tuple(row[: len(columns(spec))]) for row in read_csv(file.read_text())[1]] for file in files)
         if not same_order(one, two):
             return Result(0, Kind.order, f"{spec['name']}: the order of rows depends on more than their codes")
     return None

@@ -9,7 +9,7 @@ from fuzz.brute import FAR, Brute, TooMany
 from fuzz.cases import csv_text
 from fuzz.generator import draw_case
 from fuzz.judge import Unsafe, amounts, cells_of, make_attack, members
-from fuzz.public import read_axes, read_shown, read_zeros
+from fuzz.public import columns, read_axes, read_shown, read_zeros
 
 CHUNK, LEAST = 90, 8  # so many of the draws must be tiny, so that the test does not pass by looking at nothing
 
@@ -19,7 +19,7 @@ def publish(case, folder, rng):
     axes = read_axes(case)
     chance = rng.choice([0.2, 0.5, 0.8])
     for spec in case.job["tables"]:
-        own = [axes[name] for name in spec["by"]]
+        own = [axes[name] for name in columns(spec)]
         publish = spec.get("publish", {})
         rows = [c for c in cells_of(spec, own, case) if _is_shown(own, c, publish)]
         if read_zeros(spec) == "possible":
@@ -29,7 +29,7 @@ def publish(case, folder, rng):
         for codes in rows:
             value = sum(worth[i] for i in members(case.records, own, codes))
             lines.append([*codes, "", "c"] if rng.random() < chance else [*codes, value, ""])
-        (folder / f"{spec['name']}.csv").write_text(csv_text([*spec["by"], "value", "flag"], lines))
+        (folder / f"{spec['name']}.csv").write_text(csv_text([*columns(spec), "value", "flag"], lines))
 
 
 def _is_shown(axes, codes, publish):

@@ -269,6 +269,12 @@ def _visible(table: Shown, axis: Axis) -> frozenset[str]:
     return frozenset().union(*(axis.below[code] for code in axis.below if table.shows(axis, code)))
 
 
+def _people(table: Shown, j: int) -> frozenset[str]:
+    """The leaves of a dimension that the table is about: all, unless it says whom it is about."""
+    axis = table.axes[j]
+    return next((axis.below[code] for code in table.codes(j) if axis.level[code] < 0), axis.below["Total"])
+
+
 def _seen(table: Shown, j: int, occurs: Collection[str]) -> frozenset[str]:
     """The leaves of a dimension whose records are in some row of the table."""
     if table.made:
@@ -279,7 +285,7 @@ def _seen(table: Shown, j: int, occurs: Collection[str]) -> frozenset[str]:
 def _with_codes(space: Space, table: Shown) -> list[Vector]:
     found = []
     for i, axis in enumerate(table.axes):
-        everything = [other.below["Total"] for other in table.axes]
+        everything = [_people(table, j) for j in range(len(table.axes))]
         for code in table.codes(i):
             everything[i] = axis.below[code]
             found.append(space.cell(table.axes, everything))

@@ -130,6 +130,7 @@ def _table_spec(here: TableFindings, rules: tuple[Any, ...]) -> dict[str, Any]:
         "zeros": table.zeros,
         "tolerance": table.tolerance,
         "rules": [dump_rule(rule) for rule in rules],
+        "release": table.release,
     }
 
 

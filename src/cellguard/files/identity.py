@@ -24,7 +24,7 @@ def check_identity(job: Job) -> None:
 
 def _check_dimensions(job: Job) -> None:
     owner: dict[str, str] = {}
-    for name in dict.fromkeys(name for table in job.tables for name in table.by):
+    for name in dict.fromkeys(name for table in job.tables for name in table.dimensions):
         column = column_of(job, name)
         first = owner.setdefault(column, name)
         if first != name:
@@ -74,15 +74,15 @@ def _check_records(tables: list[TableSpec]) -> None:
         if table.population != tables[0].population:
             raise JobError(
                 f"tables {tables[0].name!r} and {table.name!r} are made from the same records, but are said to be of "
-                f"the populations {tables[0].population!r} and {table.population!r}; tables cannot select records "
-                "yet, so leave `population` out, or give all of them the same"
+                f"the populations {tables[0].population!r} and {table.population!r}; leave `population` out, or give "
+                "all of them the same; `where` says which records a table is about"
             )
 
 
 def _check_cells(job: Job, tables: list[tuple[TableSpec, CellsSpec]]) -> None:
     """Check ready-made tables of one file: a column has one meaning, and no two columns have the same one."""
     meant: dict[tuple[Path, str], TableSpec] = {}
-    held: dict[tuple[Path, str, str], tuple[TableSpec, str]] = {}
+    held: dict[tuple[Path, str, str, str], tuple[TableSpec, str]] = {}
     for table, cells in tables:
         path, column = job.path(cells.source).resolve(), _column(table, cells)
         other = meant.setdefault((path, column), table)
@@ -93,13 +93,22 @@ def _check_cells(job: Job, tables: list[tuple[TableSpec, CellsSpec]]) -> None:
                 f"tables {other.name!r} and {table.name!r} show the same column {column!r} of {cells.source}, but are "
                 f"said to be of the populations {other.population!r} and {table.population!r}; give them the same"
             )
-        other, before = held.setdefault((path, _response(table), table.population), (table, column))
+        if other.where != table.where:
+            raise JobError(
+                f"tables {other.name!r} and {table.name!r} show the same column {column!r} of {cells.source}, but "
+                "`where` says that they are about different respondents; give each a column or a file of its own"
+            )
+        other, before = held.setdefault((path, _response(table), table.population, _where(table)), (table, column))
         if before != column:
             raise JobError(_two_columns(other, table))
 
 
 def _response(table: TableSpec) -> str:
     return table.response or table.value
+
+
+def _where(table: TableSpec) -> str:
+    return str(sorted((table.where or {}).items()))
 
 
 def _column(table: TableSpec, cells: CellsSpec) -> str:

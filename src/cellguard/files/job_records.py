@@ -123,7 +123,7 @@ def read_records(job: Job) -> JobRecords | None:
     )
     request = spec.request or _said(metadata, "request")
     roles = Roles(
-        dimensions=tuple(dict.fromkeys(column_of(job, name) for table in made for name in table.by)),
+        dimensions=tuple(dict.fromkeys(column_of(job, name) for table in made for name in table.dimensions)),
         responses=tuple(dict.fromkeys(table.value for table in made if table.value != COUNT)),
         weight=spec.weight or _said(metadata, "weight"),
         respondent=spec.respondent,

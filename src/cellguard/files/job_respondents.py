@@ -176,7 +176,7 @@ def _table(job: Job, spec: TableSpec, records: Respondents, dimensions: Mapping[
         _response(spec),
         name=spec.name,
         rule=noise_rule(spec),
-        levels=spec.publish,
+        levels=None if spec.publish == "nothing" else spec.publish,
         decimals=spec.decimals or 0,
     )
     about = replace(calibrated.table, population=spec.population, is_count=spec.value == COUNT)

@@ -11,6 +11,14 @@ import pyarrow as pa
 
 from cellguard.errors import InputError, JobError, did_you_mean
 from cellguard.files.identity import check_identity
+from cellguard.files.job_populations import (
+    REST,
+    listed_codes,
+    selected,
+    with_differences,
+    with_population,
+    with_populations,
+)
 from cellguard.files.job_records import JobRecords, column_of, read_records, record_files
 from cellguard.hierarchy.build import TOTAL, by_digits, flat
 from cellguard.hierarchy.code_order import in_code_order
@@ -26,6 +34,7 @@ from cellguard.spec.jobfile import Job
 from cellguard.spec.specs import AlsoSpec, CellsSpec, DimensionSpec, RecodeSpec, TableSpec
 from cellguard.table.binding import flat_dimension
 from cellguard.table.fact import Contributors, Count, Mark
+from cellguard.table.lattice import leaf_positions
 from cellguard.table.read import About, CellColumns, read_cells
 from cellguard.table.source import Source, open_source
 from cellguard.table.statements import read_apriori
@@ -38,9 +47,12 @@ from cellguard.table.tabulate import Wanted, make_tables
 class Built:
     """The tables of a job; what was noticed on the way; how many records, if any, they were made from.
 
+    ``job`` is the job with all tables, those included that are only there to be protected.
+
     ``inputs`` are the digests of the files that were read, by the name that the job gives them.
     """
 
+    job: Job
     tables: list[Table]
     notes: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -65,16 +77,31 @@ def _build_tables(job: Job) -> Built:
     sources = {spec.name: _open(job, spec, spec.cells) for spec in job.tables if spec.cells}
     records = read_records(job)
     dimensions = build_dimensions(job, sources, records)
+    job = with_differences(job, dimensions, _present(job, dimensions, records))
+    dimensions = with_populations(job, dimensions)
     by_name = {spec.name: _build_table(job, spec, spec.cells, sources, dimensions) for spec in job.tables if spec.cells}
     if records is None:
-        return Built([by_name[spec.name] for spec in job.tables])
+        return Built(job, [by_name[spec.name] for spec in job.tables])
     grouped = group_records(records.checked)
     made = [spec for spec in job.tables if spec.cells is None]
     tables = make_tables(grouped, [_wanted(job, spec, records, dimensions) for spec in made])
     for spec, table in zip(made, tables, strict=True):
-        by_name[spec.name] = records.placed(spec, _with_apriori(job, spec, table))
+        placed = records.placed(spec, _with_apriori(job, spec, table))
+        by_name[spec.name] = with_population(placed, spec, dimensions)
     counts = {"records": int(grouped.records.sum()), "respondents": grouped.holdings}
-    return Built([by_name[spec.name] for spec in job.tables], grouped.notes + _light(grouped, made), counts)
+    return Built(job, [by_name[spec.name] for spec in job.tables], grouped.notes + _light(grouped, made), counts)
+
+
+def _present(job: Job, dimensions: Mapping[str, Dimension], records: JobRecords | None) -> dict[str, frozenset[str]]:
+    """Return the leaves that records have in the columns by which tables select some of them."""
+    if records is None:
+        return {}
+    present = {}
+    for name in dict.fromkeys(name for spec in job.tables if spec.cells is None for name in spec.where or ()):
+        column = column_of(job, name)
+        places = leaf_positions(dimensions[name], records.codes(column), column)
+        present[name] = frozenset(dimensions[name].codes[place] for place in places.tolist())
+    return present
 
 
 def input_digests(job: Job) -> dict[str, str]:
@@ -128,12 +155,12 @@ def build_dimensions(job: Job, sources: Mapping[str, Source], records: JobRecord
     """Build every dimension that a table uses; one without a hierarchy gets the codes that the data have."""
     dimensions: dict[str, Dimension] = {}
     known = {n for s in sources.values() for n in s.names} | set(records.checked.opened.columns if records else ())
-    for name in dict.fromkeys(name for spec in job.tables for name in spec.by):
-        if name not in job.dimensions and name not in known:
+    for name in dict.fromkeys(name for spec in job.tables for name in spec.dimensions):
+        users = [sources[t.name] for t in job.tables if name in t.by and t.cells]
+        made = any(name in t.dimensions and t.cells is None for t in job.tables)
+        if (users or made) and name not in job.dimensions and name not in known:
             raise JobError(f"no dimension or column {name!r}{did_you_mean(name, job.dimensions)}")
         spec = job.dimensions.get(name, DimensionSpec())
-        users = [sources[t.name] for t in job.tables if name in t.by and t.cells]
-        made = any(name in t.by and t.cells is None for t in job.tables)
         dimensions[name] = _build_dimension(job, name, spec, users, records if made else None)
     return dimensions
 
@@ -143,6 +170,9 @@ def _build_dimension(
 ) -> Dimension:
     column = spec.column_of(name)
     codes = list(dict.fromkeys(code for source in sources for code in source.codes(column)[0]))
+    if not sources and not records:  # a column that no data have: some codes are named, and nobody knows the others
+        codes = listed_codes(job, name)
+        codes.append(next(rest for i in range(len(codes) + 1) if (rest := REST + "'" * i) not in codes))
     labels = read_labels(job.path(spec.labels)) if spec.labels else {}
     if records:
         spec, labels = records.complete(name, spec), labels or records.labels(column)
@@ -249,7 +279,7 @@ def _about(job: Job, spec: TableSpec) -> About:
         decimals=spec.decimals,
         zeros="possible" if spec.impossible else spec.zeros,
         tolerance=spec.tolerance,
-        publish=spec.publish,
+        publish=None if spec.publish == "nothing" else spec.publish,
         impossible=open_source(job.path(spec.impossible)) if spec.impossible else None,
         totals=spec.cells.totals if spec.cells else "given",
     )
@@ -269,7 +299,8 @@ def _build_table(
         **{name: getattr(cells, name) for name in ("status", "cost", "lower", "upper", "need_lower", "need_upper")},
     )
     by = {column_of(job, name): dimensions[name] for name in spec.by}
-    return _with_apriori(job, spec, read_cells(sources[spec.name], by, columns, _about(job, spec)))
+    table = _with_apriori(job, spec, read_cells(sources[spec.name], by, columns, _about(job, spec)))
+    return with_population(table, spec, dimensions)
 
 
 def _wanted(job: Job, spec: TableSpec, records: JobRecords, dimensions: Mapping[str, Dimension]) -> Wanted:
@@ -281,6 +312,7 @@ def _wanted(job: Job, spec: TableSpec, records: JobRecords, dimensions: Mapping[
         about=replace(_about(job, spec), decimals=records.decimals(spec)),
         facts=tuple(dict.fromkeys([Count(), *(fact for rule in spec.rules for fact in rule.facts), *insiders])),
         survey=spec.survey,
+        where={column_of(job, n): (dimensions[n], held) for n, held in selected(spec, dimensions).items()},
     )
 
 

@@ -64,6 +64,8 @@ def rebuild(inside: Path, about: dict[str, Any]) -> Stored:
     for spec, status, cells in zip(specs, statuses, linked.cells_of, strict=True):
         hidden[cells] |= np.isin(status, ["primary", "secondary"])
         shown = np.flatnonzero(np.array(status) != "unpublished")
+        if spec["release"] != "here":
+            continue
         seen[cells[shown[_shown(inside.parent / "release" / f"{spec['name']}.csv", len(shown))]]] = True
     hidden &= ~seen
     pattern = Pattern(linked, needs.primary & hidden, hidden & ~needs.primary)
@@ -117,7 +119,7 @@ def _read_table(inside: Path, spec: dict[str, Any], dimensions: dict[str, Dimens
     # A cell is unpublished by its state, which is in the facts, or by a level of which no cell is shown.
     shown = {d.name: set(d.level[c[~unpublished]].tolist()) for d, c in zip(table.dimensions, table.codes, strict=True)}
     levels = {name: sorted(numbers) for name, numbers in shown.items()}
-    return replace(table, zeros=spec["zeros"], levels=levels)
+    return replace(table, zeros=spec["zeros"], levels=levels, release=spec["release"])
 
 
 def _knowledge(attack: dict[str, Any]) -> Knowledge:

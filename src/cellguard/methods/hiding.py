@@ -125,7 +125,7 @@ def prove(
         assessed.findings,
         judged,
         known,
-        method.job,
+        assessed.job,
         suppression,
         method.accept_no_rules,
         tuple(assessed.warnings()),
@@ -138,6 +138,7 @@ def assess_tables(job: Job, run: Run, seconds: dict[str, float]) -> Assessment:
     """Build a job's tables, link them, apply the rules and say what protection must achieve."""
     with step("reading the tables", run, seconds):
         built = build_tables(job)
+    job = built.job
     with step("linking the tables", run, seconds):
         linked = link(built.tables, job.equations)
     with step("applying the rules", run, seconds):

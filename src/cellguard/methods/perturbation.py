@@ -38,7 +38,7 @@ from cellguard.spec.specs import AttackSpec, Spec
 from cellguard.types import Run
 
 _COUNT_DECIMALS, _DECIMALS = 3, 2
-_NOT_READ = ("cells", "apriori", "survey", "impossible", "zeros", "tolerance")
+_NOT_READ = ("cells", "apriori", "survey", "impossible", "zeros", "tolerance", "where")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +70,8 @@ class Perturb(Method[Calibration, Noisy]):
             for name in _NOT_READ:
                 if getattr(table, name) is not None:
                     return f"table {table.name!r}: `{name}` does not go with perturbation; leave it out"
+            if table.publish == "nothing":
+                return f"table {table.name!r}: `publish: nothing` does not go with perturbation; leave the table out"
         return None
 
     def assess(self, run: Run, seconds: dict[str, float]) -> Calibration:

@@ -43,7 +43,7 @@ class Suppress(PatternMethod):
         """Return the cheapest pattern that the engine finds."""
         if assessment.needs.unprotectable.any():
             raise NotProtected(assessment.warnings()[-1])
-        wanted = {spec.name: parse_cost(_options(spec.protect).cost) for spec in self.job.tables}
+        wanted = {spec.name: parse_cost(_options(spec.protect).cost) for spec in assessment.job.tables}
         costs = set_costs(assessment.tables, assessment.needs.primary, wanted)
         start = None if self.warm is None else _earlier(self.warm, assessment.tables)
         sums = None if known is None else known.sums

@@ -65,8 +65,11 @@ Screen = Sequence[str | Board]
 class Protected(ABC):
     """What a method gives. Confidential, all but the release; frozen.
 
-    ``release`` is what may be published, None if nothing may; ``notes`` is what a person should know beforehand.
+    ``release`` is what may be published, None if nothing may; ``notes`` is what a person should know beforehand;
+    ``job`` is the job with all tables that the method looked at, if there is one.
     """
+
+    job: Job | None
 
     @property
     @abstractmethod

@@ -55,8 +55,8 @@ class Outcome(Generic[P]):
 
     @property
     def job(self) -> Job:
-        """The job that was run."""
-        return self.method.job
+        """The job that was run, with all tables that the method looked at."""
+        return self.protected.job or self.method.job
 
     @property
     def verdict(self) -> Verdict:

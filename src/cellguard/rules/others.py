@@ -15,8 +15,8 @@ from functools import cached_property
 import numpy as np
 
 from cellguard.errors import InputError, did_you_mean
-from cellguard.hierarchy.build import from_parents
-from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
+from cellguard.hierarchy.groups import Leaves, with_groups
+from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.rules.rule import Group, Rule
 from cellguard.table.apriori import State
 from cellguard.table.cell_order import in_hierarchy_order
@@ -25,32 +25,6 @@ from cellguard.table.keys import combine, find
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet, link
 from cellguard.types import BoolArray, FloatArray, IntArray, Positions
-
-
-class Leaves:
-    """The leaves that the codes of a dimension hold."""
-
-    def __init__(self, dimension: Dimension) -> None:
-        self.total = dimension.total
-        self.held = dimension.main.leaf_sets()
-        self.codes: dict[frozenset[str], list[str]] = {}
-        for number, hierarchy in enumerate(dimension.hierarchies):
-            # Of further groupings only their own codes are new.
-            for code, held in self.held.items() if number == 0 else _own(hierarchy, self.held):
-                self.codes.setdefault(held, []).append(code)
-
-    def others(self, codes: Sequence[str]) -> frozenset[str]:
-        """Return the leaves that some codes do not hold."""
-        return self.held[self.total].difference(*(self.held[code] for code in codes))
-
-
-def _own(hierarchy: Hierarchy, known: Mapping[str, frozenset[str]]) -> list[tuple[str, frozenset[str]]]:
-    """Return the codes that are not known, with the leaves that they hold."""
-    new = [code for code in hierarchy.codes if code not in known]
-    if not new:
-        return []
-    held = hierarchy.leaf_sets()
-    return [(code, held[code]) for code in new]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,32 +124,10 @@ def with_others(tables: TableSet, rules: Mapping[str, Sequence[Rule]]) -> TableS
 
 def _with_groupings(dimension: Dimension, asked: Sequence[tuple[str, ...]]) -> Dimension:
     """Return the dimension with a further grouping for each set of codes whose others have no code."""
-    leaves, taken, more = Leaves(dimension), set(dimension.codes), []
+    leaves, names = Leaves(dimension), dict[frozenset[str], str]()
     for codes in asked:
-        others = leaves.others(codes)
-        if others in leaves.codes:
-            continue
-        name = f"not {', '.join(codes)}"
-        while name in taken:
-            name = f"not {name}"
-        taken.add(name)
-        leaves.codes[others] = [name]
-        more.append(_grouping(dimension.main, leaves.held, name, others))
-    return Dimension(dimension.name, *dimension.hierarchies, *more) if more else dimension
-
-
-def _grouping(main: Hierarchy, held_by: Mapping[str, frozenset[str]], name: str, leaves: frozenset[str]) -> Hierarchy:
-    """Return the tree with all others under one code; of the old codes those that hold no leaf of both kinds."""
-    edges, kept = [(main.total, ""), (name, main.total)], {main.total}
-    for code, held in held_by.items():
-        inside = held <= leaves
-        if code == main.total or not (inside or held.isdisjoint(leaves)):
-            continue
-        above = main.parent_of(code)
-        edges.append((code, above if above in kept and above != main.total else (name if inside else main.total)))
-        kept.add(code)
-    labels = {**main.labels, name: name}
-    return replace(from_parents(edges, labels=labels), hushed=main.hushed)
+        names.setdefault(leaves.others(codes), f"not {', '.join(codes)}")
+    return with_groups(dimension, names)
 
 
 def _with_dimensions(table: Table, changed: Mapping[str, Dimension]) -> Table:

@@ -60,7 +60,7 @@ class Job(Spec):
 
     @model_validator(mode="after")
     def _names_are_files(self) -> Job:
-        dimensions = dict.fromkeys([*self.dimensions, *(name for table in self.tables for name in table.by)])
+        dimensions = dict.fromkeys([*self.dimensions, *(name for table in self.tables for name in table.dimensions)])
         faults = [
             *map(dimension_fault, self.dimensions),
             collision_fault("dimensions", dimensions),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 import numpy as np
 from pydantic import (
@@ -226,6 +226,12 @@ class OutputSpec(Spec):
         return self
 
 
+class AllBut(Spec):
+    """All codes but some."""
+
+    all_but: list[str] = Field(min_length=1)
+
+
 class TableSpec(Spec):
     """One table to publish. All tables of a job are protected as one linked set."""
 
@@ -237,10 +243,18 @@ class TableSpec(Spec):
     value: str = Field(description="the column of cell totals, or `count` for a frequency table")
     response: str | None = Field(None, description="what is summed (default: the value's name)")
     population: str = "all"
+    where: dict[str, list[str] | AllBut] | None = Field(
+        None,
+        min_length=1,
+        description="the respondents that the table is about: codes by dimension, as {status: [active]}, or all but "
+        "some, as {branch: {all_but: [C]}}; default: all of the population",
+    )
     decimals: int | None = Field(None, ge=0, le=9)
     zeros: Literal["known", "possible"] | None = None
     impossible: str | None = Field(None, description="with zeros possible: a file of impossible combinations")
-    publish: dict[str, list[int]] | None = Field(None, description="levels shown, by dimension")
+    publish: dict[str, list[int]] | Literal["nothing"] | None = Field(
+        None, description="levels shown, by dimension; `nothing`: not released, but protected like a released table"
+    )
     tolerance: float | None = Field(
         None, ge=0, allow_inf_nan=False, description="how far a sum may be off, for values rounded one by one"
     )
@@ -259,12 +273,12 @@ class TableSpec(Spec):
             raise ValueError(f"files are named after a table, and {fault}; {plain_name(name, 'table')!r} would do")
         return name
 
-    @field_validator("by")
+    @field_validator("by", "where")
     @classmethod
-    def _name_files(cls, by: list[str]) -> list[str]:
-        if fault := next(filter(None, map(dimension_fault, by)), None):
+    def _name_files(cls, names: Any) -> Any:  # noqa: ANN401
+        if fault := next(filter(None, map(dimension_fault, names or ())), None):
             raise ValueError(fault)
-        return by
+        return names
 
     @model_validator(mode="after")
     def _whole(self) -> TableSpec:
@@ -276,7 +290,20 @@ class TableSpec(Spec):
             raise ValueError("`impossible` goes with zeros: possible")
         if len(set(self.by)) < len(self.by):
             raise ValueError("`by` names a dimension twice")
+        for name, codes in (self.where or {}).items():
+            if name in self.by:
+                raise ValueError(
+                    f"{name!r} is in `by` and in `where`; a table by {name!r} has these codes as cells of its own"
+                )
+            listed = codes.all_but if isinstance(codes, AllBut) else codes
+            if not listed or len(set(listed)) < len(listed):
+                raise ValueError(f"`where` names no code of {name!r}, or one twice")
         return self
+
+    @property
+    def dimensions(self) -> list[str]:
+        """The table's dimensions: those that it is by, and those that say whom it is about."""
+        return [*self.by, *(self.where or {})]
 
 
 class AttackSpec(Spec):

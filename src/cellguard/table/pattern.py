@@ -139,6 +139,8 @@ def release(pattern: Pattern, values: list[Decimal]) -> Release:
     linked = pattern.tables
     released = []
     for table, cells in zip(linked.tables, linked.cells_of, strict=True):
+        if table.release != "here":
+            continue
         rows = np.flatnonzero(~table.unpublished)
         hidden = pattern.hidden[cells[rows]]
         place = Decimal(1).scaleb(-table.decimals)

@@ -21,6 +21,7 @@ from cellguard.types import BoolArray, FloatArray
 Zeros = Literal["known", "possible"]
 Levels = Mapping[str, Sequence[int]]
 Origin = Literal["cells", "merged", "stored", "records"]
+Released = Literal["here", "nowhere", "earlier"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,8 @@ class Table:
     ``response`` and ``population`` say what is summed over whom; cells of two tables are one cell if these and all
     codes that are not totals agree. ``is_count`` marks a frequency table. ``rows`` are the cells' rows in the input,
     -1 for cells that are in no row. ``levels`` are the levels shown of some dimensions, if not all. ``origin`` tells
-    where the facts are from: ready-made cells, such cells merged by a recoding, an output folder, or records.
+    where the facts are from: ready-made cells, such cells merged by a recoding, an output folder, or records;
+    ``release``, where the table is published: in the release of its set, nowhere, or in an earlier release.
 
     `cells` reads one, `tabulate` makes one from records.
 
@@ -55,6 +57,7 @@ class Table:
     rows: npt.NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))
     levels: Levels | None = None
     origin: Origin = "cells"
+    release: Released = "here"
 
     def __len__(self) -> int:
         return len(self.facts.total)
@@ -75,6 +78,8 @@ class Table:
     @cached_property
     def unpublished(self) -> BoolArray:
         """The cells that are not in the release: of a level that is not shown, or said to be so."""
+        if self.release == "nowhere":
+            return np.ones(len(self), bool)
         hidden = self.apriori.has(State.unpublished)
         for dimension, column in zip(self.dimensions, self.codes, strict=True):
             if self.levels and dimension.name in self.levels:

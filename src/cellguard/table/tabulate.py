@@ -40,7 +40,8 @@ class Wanted:
 
     ``by`` gives the dimension or hierarchy of each record column and ``value`` the response to sum (``count``: the
     number of records, or with weights the sum of the weights). ``about`` says what the table is about and how it is
-    published. ``facts`` are those that its rules need; only these are gathered.
+    published. ``facts`` are those that its rules need; only these are gathered. ``where`` says which records the table
+    is about: of some columns a dimension, and which of its leaves a record must have.
 
     With weights the published total is the weighted one, and ``survey`` says what the rules see:
 
@@ -57,6 +58,7 @@ class Wanted:
     about: About = field(default_factory=About)
     facts: tuple[Fact, ...] = (Count(),)
     survey: Survey | None = None
+    where: Mapping[str, tuple[Dimension, frozenset[str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.by, Mapping):
@@ -128,14 +130,29 @@ def make_tables(grouped: Grouped, wanted: Sequence[Wanted]) -> list[Table]:
     kept = np.flatnonzero(grouped.weighted[COUNT] > 0) if grouped.has_weights else None
     if kept is not None and len(kept) == len(grouped):
         kept = None
-    lattices: dict[tuple[object, ...], Lattice] = {}
+    lattices: dict[tuple[object, ...], tuple[Lattice, Kept]] = {}
     tables = []
     for table in wanted:
-        key = tuple((column, id(given)) for column, given in table.by.items())
+        key = (*((column, id(given)) for column, given in table.by.items()), *sorted(table.where.items(), key=str))
         if key not in lattices:
-            lattices[key] = _lattice(grouped, table.dimensions, kept)
-        tables.append(_table(grouped, table, lattices[key], kept))
+            some = _selected(grouped, table, kept)
+            lattices[key] = _lattice(grouped, table.dimensions, some), some
+        tables.append(_table(grouped, table, *lattices[key]))
     return tables
+
+
+def _selected(grouped: Grouped, wanted: Wanted, kept: Kept) -> Kept:
+    """Return the rows that a table is about."""
+    if not wanted.where:
+        return kept
+    chosen = np.ones(len(grouped), bool) if kept is None else np.isin(np.arange(len(grouped)), kept)
+    for name, (dimension, leaves) in wanted.where.items():
+        number = grouped.column(name)
+        positions = leaf_positions(dimension, grouped.labels[number], name)
+        chosen &= np.isin(positions, [dimension.position[leaf] for leaf in leaves])[grouped.codes[number]]
+    if not chosen.any():
+        raise InputError(f"table {wanted.about.name!r}: no record is of those that `where` selects; see its codes")
+    return np.flatnonzero(chosen)
 
 
 def _flat(records: Grouped, column: str) -> Hierarchy:

@@ -100,13 +100,15 @@ def check_published(cells: Cells, rows: Rows, release: Sequence[Published]) -> N
 def check_metadata(folder: Folder, cells: Cells, release: Sequence[Published]) -> None:
     """Refuse published metadata that is wrong or says more than it may."""
     metadata: Any = read_json(read_bytes(folder, METADATA), METADATA)
-    if set(metadata) == {"tables"} and "tables" not in {t.name for t in cells.spec.tables}:
+    if set(metadata) == {"tables"} and "tables" not in {t.name for t in cells.spec.released}:
         metadata = metadata["tables"]
     if isinstance(metadata, list):
         metadata = {t.pop("name", None): t for t in metadata if isinstance(t, dict)}
-    if not isinstance(metadata, dict) or set(metadata) != {t.name for t in cells.spec.tables}:
-        raise Refused(f"{METADATA} does not have exactly the tables of the certificate")
+    if not isinstance(metadata, dict) or set(metadata) != {t.name for t in cells.spec.released}:
+        raise Refused(f"{METADATA} does not have exactly the released tables of the certificate")
     for table, published in zip(cells.spec.tables, release, strict=True):
+        if not table.released:
+            continue
         expected = {
             "by": list(table.by),
             "response": table.response,

@@ -40,11 +40,12 @@ def check_names(spec: Spec, document: Mapping[str, Any]) -> None:
     needed = {"release/metadata.json", "internal/job.yaml", "internal/summary.json", "internal/certificate.parquet"}
     needed |= {"internal/world.parquet", *(f"internal/parts/{name}.csv" for name in spec.dimensions)}
     for table in spec.tables:
-        needed |= {table.internal, table.release, table.facts}
+        needed |= {table.internal, table.facts}
+    needed |= {table.release for table in spec.released}
     needed |= {f"internal/hierarchies/{name}.csv" for name in spec.dimensions}
     needed |= set() if spec.inside is None else {"internal/insiders.parquet"}
     named = set(document["files"])
-    typed = {table.parquet for table in spec.tables}
+    typed = {table.parquet for table in spec.released}
     if named & typed and not typed <= named:
         raise Refused("the release has Parquet files of some tables only")
     may = typed | REPORTS | {WORKBOOK}

@@ -47,7 +47,7 @@ def check_formats(folder: Folder, spec: Spec, document: Mapping[str, Any]) -> No
     """Refuse a Parquet file or a workbook that does not show, cell by cell, what the CSV files show."""
     named = document.get("files")
     files = set(named) if isinstance(named, dict) else set()
-    for table in spec.tables:
+    for table in spec.released:
         if table.parquet in files:
             check_parquet(folder, table)
     if WORKBOOK in files:
@@ -82,14 +82,14 @@ def check_workbook(folder: Folder, spec: Spec) -> None:
     """Compare each sheet of the workbook with the CSV file of its table, and the first with the facts about them."""
     data = read_bytes(folder, WORKBOOK)
     with attempt(WORKBOOK, lambda: zipfile.ZipFile(io.BytesIO(data))) as book:
-        sheets = [_SHEET.format(number) for number in range(1, len(spec.tables) + 2)]
+        sheets = [_SHEET.format(number) for number in range(1, len(spec.released) + 2)]
         names = book.namelist()
         if len(set(names)) != len(names) or set(names) != _FIXED_PARTS | set(sheets):
             raise Refused(f"{WORKBOOK} does not have exactly one sheet a table and one of notes")
         attempt(WORKBOOK, lambda: _check_surroundings(book))
         notes = attempt(WORKBOOK, lambda: _read_sheet(book.read(sheets[0])))
         _check_notes(folder, spec, notes)
-        for table, sheet in zip(spec.tables, sheets[1:], strict=True):
+        for table, sheet in zip(spec.released, sheets[1:], strict=True):
             cells = attempt(WORKBOOK, lambda sheet=sheet: _read_sheet(book.read(sheet)))  # type: ignore[misc]
             _check_sheet(folder, table, cells)
 
@@ -151,7 +151,7 @@ def _check_sheet(folder: Folder, table: TableSpec, cells: Cells) -> None:
 
 def _check_notes(folder: Folder, spec: Spec, cells: Cells) -> None:
     """Refuse notes that say more of a table than what it is about, and a number anywhere else."""
-    for row, table in enumerate(spec.tables, start=FIRST_NOTE):
+    for row, table in enumerate(spec.released, start=FIRST_NOTE):
         value = read_released(folder, table)[-2].to_pylist()
         words = (table.name, ", ".join(table.by), table.response, table.population)
         counts = (table.decimals, len(value), value.count(""))

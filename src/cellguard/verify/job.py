@@ -18,7 +18,7 @@ from cellguard.verify.numbers import Bools
 from cellguard.verify.relations import parse_equation
 from cellguard.verify.rows import Rows
 from cellguard.verify.rules import InRows, parse_rule
-from cellguard.verify.spec import Spec, TableSpec
+from cellguard.verify.spec import HERE, NOWHERE, Spec, TableSpec
 from cellguard.verify.stages import Refused, attempt
 from cellguard.verify.stored import Folder, read_bytes
 
@@ -26,8 +26,8 @@ NAME = "internal/job.yaml"
 KEYS = ("version", "microdata", "dimensions", "equations", "tables", "attack", "known")
 ATTACK_KEYS = ("lower", "upper", "percent", "insiders")
 TABLE_KEYS = (
-    "name", "by", "value", "response", "population", "decimals", "zeros", "impossible", "publish", "tolerance", "cells",
-    "survey", "apriori", "rules",
+    "name", "by", "value", "response", "population", "where", "decimals", "zeros", "impossible", "publish", "tolerance",
+    "cells", "survey", "apriori", "rules",
 )  # fmt: skip
 SAID = ("status", "cost", "lower", "upper", "need_lower", "need_upper")
 CELLS_KEYS = ("source", "count", "holdings", "top", *SAID)
@@ -101,7 +101,8 @@ def _check_table(entry: Mapping[str, Any], table: TableSpec, records: Mapping[st
     zeros = "possible" if entry["impossible"] else entry["zeros"] or ("possible" if table.count else "known")
     decimals = table.decimals if entry["decimals"] is None else entry["decimals"]
     said = {
-        "by": (entry["by"], list(table.by)),
+        "by": ([*entry["by"], *(entry["where"] or {})], list(table.by)),
+        "release": (NOWHERE if entry["publish"] == "nothing" else HERE, table.where),
         "response": (entry["response"] or entry["value"], table.response),
         "population": (entry["population"], table.population),
         "decimals": (decimals, table.decimals),
@@ -199,6 +200,9 @@ def not_shown(job: Job, cells: Cells, facts: Sequence[Facts]) -> Bools:
     """Return the rows that are not to be published: said to be so, or of a level that the job does not show."""
     hidden = [here.state == UNPUBLISHED for here in facts]
     for number, (said, table) in enumerate(zip(job.tables, cells.spec.tables, strict=True)):
+        if said["publish"] == "nothing":
+            hidden[number] = np.ones(hidden[number].size, dtype=bool)
+            continue
         for name, levels in (said["publish"] or {}).items():
             if name not in table.by:
                 raise Refused(f"{NAME} speaks of levels of a dimension that {table.name} does not have")

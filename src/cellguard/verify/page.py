@@ -48,10 +48,11 @@ def check_page(folder: Folder, cells: Cells, release: Sequence[Published], files
     data = read_json(_only_data(page).encode("utf-8"), NAME)
     if set(data) != {"kinds", "tables"} or data["kinds"] != KINDS or not isinstance(data["tables"], list):
         raise Refused(f"{NAME} does not have exactly the data that a public page has")
-    if len(data["tables"]) != len(cells.spec.tables):
+    released = [number for number, table in enumerate(cells.spec.tables) if table.released]
+    if len(data["tables"]) != len(released):
         raise Refused(f"{NAME} does not have the tables of the certificate")
-    for number, (drawn, shown) in enumerate(zip(data["tables"], release, strict=True)):
-        name = cells.spec.tables[number].name
+    for number, drawn in zip(released, data["tables"], strict=True):
+        name, shown = cells.spec.tables[number].name, release[number]
         if attempt(NAME, lambda drawn=drawn, n=number, shown=shown: _grid(drawn, cells, n, shown)) != drawn:  # type: ignore[misc]
             raise Refused(f"{NAME} does not show of {name} what its CSV file shows, and nothing else")
     numbers = {count for grid in data["tables"] for count in (len(grid["status"]), grid["left_out"])}
@@ -168,7 +169,8 @@ def _check_numbers(page: _Page, cells: Cells, release: Sequence[Published], numb
     """Refuse a number outside the data that is neither one of these nor a public fact about the tables."""
     words: set[str] = set()
     usual = set(_ATTRIBUTES)
-    for at, (table, shown) in enumerate(zip(cells.spec.tables, release, strict=True)):
+    tables = [(table, shown) for table, shown in zip(cells.spec.tables, release, strict=True) if table.released]
+    for at, (table, shown) in enumerate(tables):
         usual |= {("article aria-labelledby", f"grid-{at}"), ("h3 id", f"grid-{at}"), ("div data-grid", f"{at}")}
         counts = (table.decimals, shown.shown.size, int(blank(shown.value).sum()))
         numbers = numbers | {f"{count:,}" for count in counts}

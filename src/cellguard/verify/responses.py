@@ -140,7 +140,9 @@ def listed_counts(cells: Cells, rows: Rows, made: Collection[int] = ()) -> Bools
     for i, table in enumerate(cells.spec.tables):
         part = cells.rows(i)
         told = _somebody(cells, rows, i)
-        alone = (cells.row_codes[part] != 0).sum(axis=1) == 1 if i in made else np.zeros_like(told)
+        codes = cells.row_codes[part]
+        own = (codes != codes[:1]).any(axis=0)  # a code that all rows have says whom the table is about
+        alone = (codes[:, own] != 0).sum(axis=1) <= 1 if i in made else np.zeros_like(told)
         for g, group in enumerate(cells.spec.groups):
             if group[1] == table.population and counts(cells.spec, group):
                 own = group == table.group and table.zeros != "known"

@@ -104,6 +104,9 @@ def _statuses(column: pa.Array, table: TableSpec) -> Int64:
 def read_release(folder: Folder, cells: Cells, internal: dict[str, pa.Array], index: int) -> Published:
     """Read a release file and match it with the internal rows that are not unpublished, in the same order."""
     table = cells.spec.tables[index]
+    if not table.released:
+        nothing = pa.array([], pa.string())
+        return Published(np.zeros(0, dtype=np.int64), nothing, nothing)
     columns = read_released(folder, table)
     shown = np.flatnonzero(_statuses(internal["status"], table) != UNPUBLISHED)
     if len(columns[0]) != shown.size:

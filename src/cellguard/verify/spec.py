@@ -19,7 +19,10 @@ KEYS = frozenset(
 )
 # Words for people, which prove nothing.
 WORDS = frozenset({"headline", "not_checked"})
-TABLE_KEYS = frozenset({"name", "by", "response", "population", "decimals", "count", "zeros", "tolerance", "rules"})
+TABLE_KEYS = frozenset(
+    {"name", "by", "response", "population", "decimals", "count", "zeros", "tolerance", "rules", "release"}
+)
+HERE, NOWHERE = "here", "nowhere"
 MOST_DECIMALS = 30
 
 Group = tuple[str, str]
@@ -39,6 +42,12 @@ class TableSpec:
     zeros: str
     tolerance: Fraction
     rules: tuple[Mapping[str, Any], ...]
+    where: str
+
+    @property
+    def released(self) -> bool:
+        """Whether the release of the folder has the table."""
+        return self.where == HERE
 
     @property
     def group(self) -> Group:
@@ -108,6 +117,11 @@ class Spec:
     trusted: tuple[str, ...]
 
     @property
+    def released(self) -> tuple[TableSpec, ...]:
+        """The tables that the release has."""
+        return tuple(t for t in self.tables if t.released)
+
+    @property
     def dimensions(self) -> tuple[str, ...]:
         """All dimensions, in the order in which the tables name them."""
         return tuple(dict.fromkeys(d for t in self.tables for d in t.by))
@@ -157,6 +171,8 @@ def _table(given: object, position: int) -> TableSpec:
         raise Refused(f"{CERTIFICATE}: {where}.by is empty or names a dimension twice")
     if not isinstance(table["count"], bool) or table["zeros"] not in ("known", "possible"):
         raise Refused(f"{CERTIFICATE}: {where} has a wrong count or zeros")
+    if table["release"] not in (HERE, NOWHERE):
+        raise Refused(f"{CERTIFICATE}: {where}.release is neither {HERE!r} nor {NOWHERE!r}")
     rules = _list(table["rules"], f"{where}.rules")
     if not all(isinstance(rule, dict) and len(rule) == 1 for rule in rules):
         raise Refused(f"{CERTIFICATE}: {where}.rules is not a list of rules")
@@ -170,6 +186,7 @@ def _table(given: object, position: int) -> TableSpec:
         zeros=table["zeros"],
         tolerance=_tolerance(table["tolerance"], f"{where}.tolerance"),
         rules=tuple(rules),
+        where=table["release"],
     )
 
 

@@ -20,6 +20,7 @@ from cellguard.verify.insiders import check_contributors, check_inside, read_con
 from cellguard.verify.job import check_decimals, check_job, check_origins, not_shown, read_job
 from cellguard.verify.needs import Capacities, capacities, needs
 from cellguard.verify.page import check_page
+from cellguard.verify.populations import check_differences, check_selected
 from cellguard.verify.relations import build, with_known
 from cellguard.verify.rows import read_internal, read_release, read_rows
 from cellguard.verify.rules import parse_rule, unknown_names
@@ -142,7 +143,8 @@ class _Work:
 
     def _limits(self) -> Capacities:
         cells, rows = self.cells.get(), self.rows.get()
-        made = [i for i, table in enumerate(self.job.get().tables) if not table["cells"]]
+        told = [not table["cells"] and table["publish"] != "nothing" for table in self.job.get().tables]
+        made = [i for i, tells in enumerate(told) if tells]
         return with_listed(capacities(cells, rows, self.facts.get()), cells, rows, made)
 
     def _read_moves(self) -> Witnesses:
@@ -157,6 +159,7 @@ class _Work:
         cells = self.cells.get()
         relations = self.relations.get()
         check_job(self.job.get(), self.spec.get())
+        check_selected(self.job.get(), cells)
         return f"{cells.count} distinct cells and {relations.shape[0]} relations"
 
     def _check_rows(self) -> str:
@@ -190,6 +193,7 @@ class _Work:
         check_origins(self.job.get(), cells, self.facts.get())
         asked = needs(cells, self.facts.get(), rules, self.limits.get())
         checks.check_needs(cells, self.rows.get(), asked)
+        check_differences(cells, self.rows.get(), self.document.get().get("not_checked") or ())
         trusted = ", ".join(cells.spec.trusted)
         return f"{int(asked.unsafe.sum())} unsafe cells" + (f"; taken on trust: {trusted}" if trusted else "")
 

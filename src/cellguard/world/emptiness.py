@@ -92,17 +92,21 @@ def mark_occupied(
         rows = np.flatnonzero(some)
         cell = tables.locate(topic, i, rows)
         # A code by itself is told by any row that has it.
-        told = ~table.unpublished[rows] | (table.zeros == "possible")
+        told = (~table.unpublished[rows] | (table.zeros == "possible")) & (table.release != "nowhere")
         builder.occupied[cell[(cell >= 0) & told]] = True
         if i in others:
             _occupy_between(builder, number, i, rows[cell < 0], rooms)
 
 
 def _single_codes(table: Table) -> BoolArray:
-    """Tell which rows show one code by itself: a table made from records lists a code only if a record has it."""
+    """Tell which rows show one code by itself: a table made from records lists a code only if a record has it.
+
+    A code that all rows have says whom the table is about, and is not counted.
+    """
     if table.origin != "records":
         return np.zeros(len(table), bool)
-    return np.asarray(sum((column != 0).astype(int) for column in table.codes) == 1, bool)
+    own = [(column != 0).astype(int) for column in table.codes if len(column) and (column != column[0]).any()]
+    return np.asarray(sum(own, np.zeros(len(table), int)) <= 1, bool)
 
 
 def _occupy_between(builder: Builder, number: int, other: int, rows: Positions, rooms: Sequence[Room]) -> None:

@@ -24,7 +24,7 @@ FEWER = {"min_frequency": {"n": 3, "inclusive": False, "protection_percent": 10}
 
 def spec(name, by, **more):
     usual = {"response": "turnover", "population": "all", "decimals": 0, "count": False, "zeros": "known"}
-    return {"name": name, "by": by, **usual, "tolerance": None, "rules": [P_PERCENT], **more}
+    return {"name": name, "by": by, **usual, "tolerance": None, "rules": [P_PERCENT], "release": "here", **more}
 
 
 def row(codes, value, status="published", needs=("", "", ""), count="9", **facts):
@@ -85,7 +85,7 @@ def write(folder, content):
 
 
 CELLS = dict.fromkeys(["count", "holdings", "status", "cost", "need_lower", "need_upper", "lower", "upper"])
-TABLE = dict.fromkeys(["impossible", "publish", "survey", "cells"])
+TABLE = dict.fromkeys(["impossible", "publish", "survey", "cells", "where"])
 
 
 def job(content):
@@ -94,7 +94,7 @@ def job(content):
     tables = []
     for about, rows in content["tables"]:
         said = any(r["facts"].get(key) is not None for r in rows for key in SAID)
-        table = {k: v for k, v in about.items() if k not in ("count",)} | TABLE
+        table = {k: v for k, v in about.items() if k not in ("count", "release")} | TABLE
         table |= {"value": "count" if about["count"] else "x", "apriori": "said.csv" if said else None}
         tables.append(table | {"cells": {"source": "t.csv", "top": ["x1"], **CELLS}})
     found = {"version": 1, "microdata": None, "dimensions": {}, "equations": content["equations"], "tables": tables}

@@ -163,7 +163,8 @@ def test_emptiness_is_asked_of_what_a_full_table_leaves_out(tmp_path):
         between=[(0, 1, {"sector": 0, "region": 1}, 40), (0, 1, {"sector": 1, "region": 1}, 0)],
     )
     certificate = write(tmp_path / "out", content)
-    assert failed(certificate) == [6] and "persons" in details(certificate)
+    assert failed(certificate) == [5, 6] and "persons" in details(certificate)
+    assert "nobody judged the difference of the populations of whole and north" in details(certificate)
 
 
 @pytest.mark.parametrize("name", ["crossing", "counts"])

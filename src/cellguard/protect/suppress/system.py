@@ -75,8 +75,11 @@ def build_system(needs: Requirements, cost: FloatArray, known: sp.csr_array | No
     merged = merge_equal(sp.csr_array(world.relations_with(known)[:, cells]))
     at, n = merged.merged, merged.n
     must_publish, free = _states(needs)
+    unpublished = Pattern(needs.tables, needs.primary, free).unpublished
     never = _any(world.extend(must_publish | world.ties.empty, False)[cells], at, n)
-    hidden = _any(world.extend(needs.primary | free, True)[cells], at, n)
+    # An unpublished cell is as good as published if a published one equals it.
+    hidden = _any(world.extend(needs.primary | (free & ~unpublished), False)[cells], at, n)
+    hidden |= ~_any(~world.extend(needs.primary | free, True)[cells], at, n)
     down = _smallest(as_floats(everything.down), at, n)
     up = _smallest(as_floats(everything.up), at, n)
     need_down, need_up = (_largest(a.astype(float), at, n) for a in (everything.lower, everything.upper))
