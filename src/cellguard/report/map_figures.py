@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cellguard.errors import MissingExtra
-from cellguard.geometry.grid import SQRT3, Grid
+from cellguard.geometry.hexagons import SQRT3, Grid
 from cellguard.protect.redistribute.measures import Measures
 from cellguard.types import FloatArray, LongArray
 

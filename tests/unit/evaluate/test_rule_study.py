@@ -21,12 +21,13 @@ from cellguard.evaluate.rule_study import (
     study_rules,
 )
 from cellguard.spec.jobfile import Job
+from cellguard.table.facts import contributions
 
 TWO = {"D": Family.of("dominance", n=2), "P": Family.of("p_percent")}
 
 
 def test_calibration_takes_the_nearest_number_and_the_smallest_strictness_on_ties():
-    facts = cg.contributions([6, 3, 1], [5, 4, 1], [4, 3, 3], [8, 1, 1])
+    facts = contributions([6, 3, 1], [5, 4, 1], [4, 3, 3], [8, 1, 1])
     study = study_cells(facts, TWO, target=0.5)
     for name in TWO:
         counts = study.counts(name)
