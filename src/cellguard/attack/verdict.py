@@ -9,10 +9,11 @@ import numpy as np
 
 from cellguard.attack.ledger import Ledger
 from cellguard.attack.pooling import pool
+from cellguard.attack.unbounded import move_freely
 from cellguard.attack.whole import whole_move
 from cellguard.moves.chunks import Chunk, Task, cut_tasks, in_parallel
 from cellguard.moves.exact import Move, exact_move, tight_move
-from cellguard.moves.probe import Prober
+from cellguard.moves.probe import Prober, Unsolved
 from cellguard.moves.problem import Problem
 from cellguard.moves.reduction import Reduction, reduce_problem, with_needs
 from cellguard.moves.scale import NEAR, PROPAGATION, UNLIMITED, hair
@@ -52,6 +53,7 @@ def decide(problem: Problem, *, run: Run) -> Verdict:
     ledger = Ledger(reduction)
     run.tell(f"{int(ledger.open().sum()):,} cells to prove")
     run.check()
+    move_freely(ledger, run=run)
     pool(ledger, run=run)
     _probe(ledger, least, most, run)
     low, high = reduction.cell_ends(least, most)
@@ -111,10 +113,14 @@ def _work(ledger: Ledger, run: Run, chunk: Chunk) -> list[tuple[Task, float, Mov
     """Do one chunk: for each task how far it goes at most, and the exact move that goes there."""
     reduction = ledger.reduction
     prober = chunk.prober(reduction.limits, run=run, enough=True)
-    results = []
+    results: list[tuple[Task, float, Move | None]] = []
     for task in chunk.tasks:
         run.check()
-        moves = chunk.spread(prober.extreme(task.variable, task.sign), reduction.n)
+        try:
+            moves = chunk.spread(prober.extreme(task.variable, task.sign), reduction.n)
+        except Unsolved:
+            results.append((task, np.inf, None))  # neither proven nor refuted
+            continue
         reach = float(task.sign * moves[task.variable])
         exact = exact_move(reduction, ledger.form, moves)
         if reduction.whole[task.variable]:

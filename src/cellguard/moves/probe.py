@@ -19,6 +19,10 @@ _FURTHER = 2.0**10  # how many times further out the next cut is
 _END = 2.0**60  # grains beyond which no cut is moved
 
 
+class Unsolved(InternalError):
+    """The numbers of a program are beyond the solver."""
+
+
 class Probe:
     """One program: moves with matrix @ d = 0 within bounds, asked for the furthest move of one column at a time."""
 
@@ -42,7 +46,10 @@ class Probe:
         self._priced = [column]
         solution = self._session.solve()
         if solution.status is not Status.optimal:
-            raise InternalError(f"an attacker's program ended as {solution.status.value}")
+            # d = 0 satisfies everything, so it is the numbers that went wrong.
+            solution = self._session.solve_afresh()
+        if solution.status is not Status.optimal:
+            raise Unsolved(f"an attacker's program ended as {solution.status.value}")
         return solution
 
 

@@ -72,8 +72,13 @@ class Session:
         """Solve, and return the solution if there is one."""
         # A warning (say, an unbounded ray found late) still has a model status that tells the truth.
         status = self._run()
-        if status == highspy.HighsModelStatus.kUnknown:
-            status = self._run_again()
+        return self._solution(self._run_again() if status == highspy.HighsModelStatus.kUnknown else status)
+
+    def solve_afresh(self) -> Solution:
+        """Solve from scratch: for a program that has a solution, although its last basis did not lead there."""
+        return self._solution(self._run_again())
+
+    def _solution(self, status: highspy.HighsModelStatus) -> Solution:
         if status not in _STATUS:
             raise InternalError(f"the solver ended with {status}")
         info = self._highs.getInfo()

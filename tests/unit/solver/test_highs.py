@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import highspy
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -117,3 +118,45 @@ def test_only_one_file_imports_the_solver():
         p.relative_to(home) for p in home.rglob("*.py") if re.search(r"^\s*(import|from) highspy", p.read_text(), re.M)
     ]
     assert users == [Path("solver/highs.py")]
+
+
+class Broken:
+    """A solver whose first runs end in an error, or without a word, as with a basis that cannot be factored."""
+
+    def __init__(self, highs, endings):
+        self._highs, self._endings, self._unknown = highs, list(endings), False
+
+    def __getattr__(self, name):
+        return getattr(self._highs, name)
+
+    def run(self):
+        ending = self._endings.pop(0) if self._endings else None
+        self._unknown = ending == "unknown"
+        if ending == "error":
+            return highspy.HighsStatus.kError
+        return highspy.HighsStatus.kOk if ending == "unknown" else self._highs.run()
+
+    def getModelStatus(self):  # noqa: N802 - the solver's own name
+        return highspy.HighsModelStatus.kUnknown if self._unknown else self._highs.getModelStatus()
+
+
+@pytest.mark.parametrize("endings", [["error"], ["unknown"], ["error", "unknown"]])
+def test_a_basis_beyond_repair_is_left_behind(endings):
+    session = solver.open(small())
+    assert session.solve().objective == 1.0
+    session.set_cost(np.array([0]), np.array([3.0]))
+    session._highs = Broken(session._highs, endings)
+    solution = session.solve()
+    assert solution.status is Status.optimal and solution.objective == 2.0
+
+
+def test_what_no_algorithm_solves_is_said_to_be_stopped():
+    session = solver.open(small())
+    session._highs = Broken(session._highs, ["error"] * 5)
+    assert session.solve().status is Status.stopped
+
+
+def small():
+    """The least of x + 2 y with x + y = 1."""
+    one, two = np.ones(1), np.ones(2)
+    return Program(sp.csr_array([[1.0, 1.0]]), one, one, 0 * two, two, np.array([1.0, 2.0]))

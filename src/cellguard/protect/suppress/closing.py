@@ -20,7 +20,8 @@ class Closing:
         few = len(search.propagation.goals.cell) <= POLICY.relation_targets
         self.master = Master(self.system, relation_cuts(self.system) if few else [], run=search.run)
         self.x: FloatArray = self.system.hidden.astype(float)
-        self.kinds: set[str] = {"relations"} if few else set()
+        if few:
+            search.kinds.add("relations")
 
     def propagated(self) -> None:
         """Raise the bound by cuts of propagation until rounds gain little, or the work is used up."""
@@ -33,7 +34,7 @@ class Closing:
             search.run.check()
             if not self.master.add(search.propagation.separate(self.x)):
                 break
-            self.kinds.add("propagation")
+            self.search.kinds.add("propagation")
             self._solve()
             bounds.append(search.bound)
             search.run.tell(f"{len(self.master.cuts):,} cuts bound the cost from below")
@@ -48,7 +49,7 @@ class Closing:
             look = separate(self.system, self.x, seed=number, run=search.run)
             if not self.master.add(look.cuts):
                 break
-            self.kinds.add("programs")
+            self.search.kinds.add("programs")
             before = search.bound
             self._solve()
             search.run.tell(f"{len(self.master.cuts):,} cuts, {len(look.unserved):,} needs open")
@@ -65,7 +66,7 @@ class Closing:
     def take_over(self) -> None:
         """Add the exact cuts that the search has found."""
         if self.master.add(self.search.cuts):
-            self.kinds.add("programs")
+            self.search.kinds.add("programs")
             self._solve()
 
     def raise_bound(self) -> None:
@@ -93,7 +94,7 @@ class Closing:
             chosen |= self.system.hidden
             look = separate(self.system, chosen.astype(float), seed=100 + number, run=search.run)
             fresh = self.master.add(look.cuts)
-            self.kinds.add("programs")
+            self.search.kinds.add("programs")
             if len(look.unserved) < POLICY.open_worth:
                 self.master.add(deepen(self.system, chosen.astype(float), look.unserved, run=search.run))
                 search.mend(chosen, POLICY.first_repair)

@@ -7,11 +7,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from cellguard.protect.suppress import hidden_kernel, propagation_kernel
+from cellguard.protect.suppress import hidden_kernel, modular_kernel, propagation_kernel
+from cellguard.protect.suppress.gauss_kernel import PRIME
 from cellguard.protect.suppress.system import System
 from cellguard.types import BoolArray, FloatArray, LongArray, Positions
 
-_PRIME = 2**31 - 1
 _DENOMINATORS = (1, 2, 3, 4, 6, 12, 60)
 
 
@@ -76,9 +76,11 @@ def _independent(matrix: sp.csr_array) -> Positions:
     keep = np.ones(matrix.shape[0], bool)
     rows = np.flatnonzero(plain)
     part = sp.csr_array((residues, matrix.indices, matrix.indptr), shape=matrix.shape)[rows]
-    keep[rows] = hidden_kernel.independent_rows(
+    _, independent, *_ = modular_kernel.eliminate(
         part.indptr.astype(np.int64), part.indices.astype(np.int64), part.data.astype(np.int64), matrix.shape[1]
     )
+    keep[rows] = False
+    keep[rows[independent]] = True
     return np.flatnonzero(keep)
 
 
@@ -95,4 +97,4 @@ def _residues(matrix: sp.csr_array) -> tuple[LongArray, BoolArray]:
         plain |= good
         if plain.all():
             break
-    return whole % _PRIME, plain
+    return whole % PRIME, plain

@@ -42,6 +42,16 @@ class Policy:
     sizes: tuple[int, ...] = (1, 1, 2, 4, 8)  # how many secondaries an exchange publishes at once
     likely: float = 0.5  # how much cheaper a cell looks that the relaxed master hides
 
+    # Exchanges by elimination, where the attacker knows no bounds.
+    algebra_cells: int = 12_000  # up to which a basis of moves of all cells is written out
+    algebra_relations: int = 20  # relations whose cells are hidden for a trial, besides those of one cell
+    algebra_gone: int = 3  # secondaries near each other that a trial publishes for good, at most
+    algebra_loyal: float = 0.3  # how much cheaper a secondary looks than a cell that was published before
+    algebra_trials: int = 25  # for each secondary; ten times as many for the best
+    algebra_share: float = 0.4  # of the work
+    algebra_idle: float = 0.2  # of the trials, in a row and without success, after which the search ends
+    algebra_work: float = 12.0  # of one trial for each term of the relations
+
     # Bounds and optima.
     relation_targets: int = 20_000  # up to which one cut per relation and target starts the master: cheap, and strong
     bound_gain: float = 2e-4  # rounds of cuts that raise the bound by less are the last

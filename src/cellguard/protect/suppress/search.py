@@ -48,6 +48,7 @@ class Search:
         self.best: BoolArray | None = None
         self.bound = 0.0
         self.spent = 0.0  # on masters
+        self.kinds: set[str] = set()  # of the cuts that the bound rests on
         self._open: LongArray = np.zeros(0, np.int64)
         self.guide: FloatArray = system.cost + 1e-9
         self._rng = np.random.default_rng(1)

@@ -2,73 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from cellguard.errors import Stopped
+from cellguard.protect.suppress import algebra
 from cellguard.protect.suppress.closing import Closing
 from cellguard.protect.suppress.cuts import targets_of
 from cellguard.protect.suppress.effort import BEST, NORMAL, QUICK, Effort
 from cellguard.protect.suppress.policy import POLICY
 from cellguard.protect.suppress.search import Search, Unprotectable
+from cellguard.protect.suppress.solved import Solved, anytime
 from cellguard.protect.suppress.system import System
 from cellguard.types import BoolArray, Run
 
 __all__ = ["Solved", "Unprotectable", "mend", "refuse_fixed", "witness"]
 
 
-@dataclass(frozen=True, eq=False)
-class Solved:
-    """The hidden merged cells, what the secondaries among them cost, and a bound on what any safe pattern costs.
-
-    ``finished`` is false if the search was stopped: by the clock, by hand, or by a failure. ``cuts`` are the kinds of
-    cuts that the bound rests on.
-    """
-
-    hidden: BoolArray
-    cost: float
-    bound: float
-    finished: bool = True
-    cuts: frozenset[str] = field(default_factory=frozenset)
-
-
 def witness(system: System, *, start: BoolArray | None = None, effort: Effort = NORMAL, run: Run) -> Solved:
-    """Return a cheap safe pattern. ``start`` is a pattern to begin with, say from an earlier run.
-
-    If the search is stopped, by Ctrl-C, the clock or a failure, the best safe pattern so far is returned; without one
-    the interruption goes on.
-    """
+    """Return a cheap safe pattern. ``start`` is a pattern to begin with, say from an earlier run."""
     refuse_fixed(system)
+    by_algebra = algebra.solved(system, start, effort, run=run)
+    if by_algebra is not None:
+        return by_algebra
     search = Search(system, effort, run)
-    closing: Closing | None = None
-    finished = True
-    try:
+
+    def steps() -> None:
         search.begin(start)
         if search.cost(search.pattern()) > 0:
-            closing = Closing(search)
-            _improve(search, closing)
-    except (KeyboardInterrupt, Stopped):
-        if search.best is None:
-            raise
-        finished = False
-    except Unprotectable:
-        raise
-    except Exception as error:
-        if search.best is None or _ends_the_process(error):
-            raise
-        finished = False
-        run.tell("the search failed; the best safe pattern so far is kept")
-    best = search.pattern()
-    return Solved(best, search.cost(best), search.bound, finished, frozenset(closing.kinds if closing else ()))
+            _improve(search, Closing(search))
 
-
-def _ends_the_process(error: BaseException) -> bool:
-    """Tell whether an error is what some library made of the exit that a signal asked for."""
-    chain: BaseException | None = error
-    while chain is not None:
-        if isinstance(chain, SystemExit):
-            return True
-        chain = chain.__cause__ or chain.__context__
-    return False
+    return anytime(search, steps)
 
 
 def mend(system: System, start: BoolArray, *, run: Run) -> BoolArray:
