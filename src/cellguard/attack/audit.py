@@ -130,6 +130,17 @@ def audit(
     >>> audit(needs, both).verdict
     'safe'
     """
+    judged, complete = _attack_outside(needs, pattern, known, intervals, run)
+    if insiders is None or judged.verdict != "safe":
+        return judged
+    inside = attack_inside(judged.problem, judged.grains, needs, insiders, complete=complete, run=run)
+    return replace(judged, inside=inside)
+
+
+def _attack_outside(
+    needs: Requirements, pattern: Pattern, known: sp.csr_array | None, intervals: bool, run: Run
+) -> tuple[Audit, bool]:
+    """Attack as an outsider; tell also whether all cells between were free to move."""
     world, n = needs.world, len(needs.tables)
     grains = grains_of(world)
     unknown = pattern.unknown & ~world.ties.empty
@@ -159,9 +170,7 @@ def audit(
     # An unsafe cell that an attacker sees, or knows to be empty, is disclosed.
     failing |= needs.primary & ~unknown
     judged = Audit(needs, pattern, grains, problem, decided, failing, undecided, lower, upper, sharp)
-    if insiders is None or judged.verdict != "safe":
-        return judged
-    return replace(judged, inside=attack_inside(problem, grains, needs, insiders, complete=bounds is problem, run=run))
+    return judged, bounds is problem
 
 
 def _open(problem: Problem, decided: Verdict, n: int) -> BoolArray:

@@ -13,11 +13,14 @@ import numpy as np
 
 from cellguard import solver
 from cellguard.attack.book import LADDER, Book, Pair, find_near
+from cellguard.attack.ledger import Ledger
+from cellguard.attack.pooling import pool
 from cellguard.attack.standing import Standing, stand
 from cellguard.attack.verdict import decide
 from cellguard.moves.exact import Move, spread
 from cellguard.moves.local import Neighbours
 from cellguard.moves.problem import Grains, Problem
+from cellguard.moves.reduction import reduce_problem
 from cellguard.moves.scale import as_floats, hair
 from cellguard.protection import Requirements
 from cellguard.solver.program import Program, Status
@@ -62,11 +65,31 @@ def attack_inside(
     """
     standing = stand(problem, grains, needs, known)
     book = Book(standing, Neighbours(problem.matrix, problem.whole), run)
+    share(book)
     stuck = book.settle(find_near)
     failing, undecided = _decide(book, stuck)
     if not complete:
         failing, undecided = [], failing + undecided
     return Inside(standing, book.used(), failing, undecided, known.linked)
+
+
+def share(book: Book) -> None:
+    """Enter moves that nobody notices and that many cells share: those of all who are not alone in their cell."""
+    standing, problem = book.standing, book.standing.problem
+    alone = standing.owner >= 0
+    down, up = standing.calm, np.where(alone, 0, problem.up)
+    quiet = replace(
+        problem,
+        down=down,
+        up=up,
+        lower=np.where(alone, 0, np.minimum(problem.lower, down)),
+        upper=np.where(alone, 0, np.minimum(problem.upper, up)),
+        sliding=np.where(alone, 0, problem.sliding),
+    )
+    ledger = Ledger(reduce_problem(quiet))
+    pool(ledger, run=book.run)
+    for move in ledger.moves:
+        book.credit(spread(ledger.reduction, move))
 
 
 def _decide(book: Book, stuck: list[Pair]) -> tuple[list[Pair], list[Pair]]:

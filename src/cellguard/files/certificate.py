@@ -17,8 +17,8 @@ import scipy.sparse as sp
 
 from cellguard.attack.audit import Audit
 from cellguard.attack.witnesses import Witnesses, witnesses
-from cellguard.files.inside_moves import NAME as INSIDERS
-from cellguard.files.inside_moves import write_insiders
+from cellguard.files.stored_insiders import NAME as INSIDERS
+from cellguard.files.stored_insiders import write_insiders
 from cellguard.files.stored_world import stated_between, write_world
 from cellguard.files.write import plain_number, write_json
 from cellguard.moves.problem import Grains

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from cellguard.attack.totals import Known
 from cellguard.errors import InputError
 from cellguard.files import layout
-from cellguard.files.inside_moves import NAME as INSIDERS
-from cellguard.files.inside_moves import read_insiders
+from cellguard.files.stored_insiders import NAME as INSIDERS
+from cellguard.files.stored_insiders import read_insiders
 from cellguard.hierarchy.build import from_parents
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protection import Requirements, require

@@ -137,13 +137,27 @@ def _program(matrix: sp.csr_array, place: Positions, amount: int, rooms: list[Fl
     reach = upper_up[place].sum() if sign > 0 else upper_down[place].sum()
     if reach < 1 - 1e-9:
         return None
-    goal = sp.csr_array((np.full(len(place), float(sign)), (np.zeros(len(place), np.int64), place)), shape=(1, n))
-    both = sp.vstack([matrix.astype(float), goal], format="csr")
-    wide = sp.csr_array(sp.hstack([both, -both, -both], format="csr"))
     target = np.zeros(matrix.shape[0] + 1)
     target[-1] = 1.0
     upper = np.concatenate([upper_up, upper_calm, upper_down - upper_calm])
-    return Program(wide, target, target, np.zeros(3 * n), upper, np.concatenate([price_up, price, dear]))
+    return Program(
+        _thrice(matrix, place, sign), target, target, np.zeros(3 * n), upper, np.concatenate([price_up, price, dear])
+    )
+
+
+def _thrice(matrix: sp.csr_array, place: Positions, sign: int) -> sp.csr_array:
+    """Return the relations and, below them, the goal, over the columns up, down and further down of all cells."""
+    n, size = matrix.shape[1], np.append(np.diff(matrix.indptr), len(place))
+    columns = np.append(matrix.indices, place)
+    data = np.append(matrix.data, np.full(len(place), sign)).astype(float)
+    start = np.concatenate([[0], np.cumsum(size)])
+    # Row by row: its terms three times, one copy after the other.
+    entry = np.arange(len(columns)) + np.repeat(2 * start[:-1], size)
+    width = np.repeat(size, size)
+    wide, values = np.empty(3 * len(columns), np.int32), np.empty(3 * len(columns))
+    for copy, way in enumerate((1.0, -1.0, -1.0)):
+        wide[entry + copy * width], values[entry + copy * width] = columns + copy * n, way * data
+    return sp.csr_array((values, wide, (3 * start).astype(np.int32)), shape=(len(size), 3 * n))
 
 
 def _joined(x: FloatArray, n: int) -> FloatArray:

@@ -124,33 +124,26 @@ def check_inside(
     """Refuse a need that the witnesses do not reach against some insider; return how many pairs were looked at."""
     signed = cells.spec.attack.lower is None or cells.spec.attack.lower < 0
     value = _on_cells(cells, rows)
-    notices = _notices(known, cells, value, proof, signed)
-    needs = [_largest(cells, need) for need in (rows.lower, rows.upper, rows.sliding)]
+    starts, numbers = _notices(known, cells, value, proof, signed)
+    needs = tuple(_largest(cells, need) for need in (rows.lower, rows.upper, rows.sliding))
     order = np.argsort(proof.cell, kind="stable")
-    starts = np.searchsorted(proof.cell[order], np.arange(cells.count + 1))
+    first = np.searchsorted(proof.cell[order], np.arange(cells.count + 1))
     accuracy, unit, frequency = _accuracy(cells, facts), units(cells), _frequencies(cells)
     looked = 0
     for cell in np.flatnonzero(np.maximum(np.maximum(*needs[:2]), needs[2]) > 0).tolist():
-        moves = order[starts[cell] : starts[cell + 1]]
-        step = proof.move[moves]
-        reach = np.sign(step) * (np.abs(step) // proof.denominator[moves])
-        seen = [notices[1][notices[0][w] : notices[0][w + 1]] for w in proof.witness[moves].tolist()]
+        moves = order[first[cell] : first[cell + 1]]
+        seen = [numbers[starts[w] : starts[w + 1]] for w in proof.witness[moves].tolist()]
         own = known.insider[known.starts[cell] : known.starts[cell + 1]]
         who = np.unique(np.concatenate([own, np.array([NOBODY]), *seen]))
         who = who[(who == NOBODY) | (who != known.owner[cell])]
-        up, down = np.zeros(who.size, dtype=np.int64), np.zeros(who.size, dtype=np.int64)
-        for far, noticing in zip(reach.tolist(), seen, strict=True):
-            blind = ~np.isin(who, noticing)
-            up, down = np.where(blind, np.maximum(up, far), up), np.where(blind, np.maximum(down, -far), down)
-        outside = [np.full(who.size, need[cell]) for need in needs]
+        down, up = _reached(proof, moves, seen, who)
+        asked = [np.full(who.size, need[cell]) for need in needs]
         if not signed and known.told[cell]:
             parts = _parties(known, cell, who)
             asked = _asked(
-                parts, int(value[cell]), float(accuracy[cell]), outside, int(unit[cell]), bool(frequency[cell])
+                parts, int(value[cell]), float(accuracy[cell]), asked, int(unit[cell]), bool(frequency[cell])
             )
             asked[0], asked[1] = np.minimum(asked[0], limits.down[cell]), np.minimum(asked[1], limits.up[cell])
-        else:
-            asked = outside
         short = (down < asked[0]) | (up < asked[1]) | (up + down < asked[2])
         if short.any():
             whom = int(who[np.argmax(short)])
@@ -158,6 +151,18 @@ def check_inside(
             raise Refused(f"no witness that {name} must accept moves {cells.cell_name(cell)} as far as it needs")
         looked += who.size
     return looked
+
+
+def _reached(proof: Witnesses, moves: Int64, seen: list[Int64], who: Int64) -> tuple[Int64, Int64]:
+    """Return how far down and up a cell goes by those of its moves that each insider must accept."""
+    step = proof.move[moves]
+    reach = np.sign(step) * (np.abs(step) // proof.denominator[moves])
+    up, down = np.zeros(who.size, dtype=np.int64), np.zeros(who.size, dtype=np.int64)
+    for far, noticing in zip(reach.tolist(), seen, strict=True):
+        accepted = ~np.isin(who, noticing)
+        up = np.where(accepted, np.maximum(up, far), up)
+        down = np.where(accepted, np.maximum(down, -far), down)
+    return down, up
 
 
 def _notices(known: Contributors, cells: Cells, value: Int64, proof: Witnesses, signed: bool) -> tuple[Int64, Int64]:

@@ -155,7 +155,7 @@ def read_spec(document: Mapping[str, Any]) -> Spec:
         grains=_grains(document["grains"], tables),
         witnesses=_whole(document["witnesses"], "witnesses", 2**31),
         inside=_inside(document["insiders"]),
-        linked=document["insiders"] != [] and document["insiders"]["respondents"] == "records",
+        linked=_inside(document["insiders"]) is not None and document["insiders"]["respondents"] == "records",
         trusted=_words(document["trusted"], "trusted"),
     )
 
@@ -212,13 +212,11 @@ def _attack(given: object) -> Attack:
 
 
 def _inside(given: object) -> int | None:
-    """Return the first witness of the claim about insiders, None if there is no such claim."""
-    if given == []:
+    """Return the first witness of the claim about insiders; None if there is no such claim, or none that is one."""
+    if not isinstance(given, dict) or set(given) != {"witness", "respondents"}:
         return None
-    claim = _same_keys(given, frozenset({"witness", "respondents"}), "insiders")
-    if claim["respondents"] not in ("records", "cells"):
-        raise Refused(f"{CERTIFICATE}: insiders.respondents is neither 'records' nor 'cells'")
-    return _whole(claim["witness"], "insiders.witness", 2**31)
+    known = given["respondents"] in ("records", "cells") and _is_int(given["witness"]) and given["witness"] >= 0
+    return int(given["witness"]) if known else None
 
 
 def _sum(given: object, position: int) -> Sum:

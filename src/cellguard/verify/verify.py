@@ -216,6 +216,8 @@ class _Work:
         spec = self.spec.get()
         check_words(self._folder, self.document.get(), inside=spec.inside is not None)
         if spec.inside is None:
+            if self.document.get().get("insiders") != []:
+                raise Refused("the certificate claims something about insiders that is no claim")
             return "no claim about insiders is made"
         cells, rows, facts = self.cells.get(), self.rows.get(), self.facts.get()
         known = read_contributors(self._folder, cells)

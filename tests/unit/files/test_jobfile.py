@@ -203,10 +203,9 @@ def test_what_is_not_there_yet_is_refused_in_plain_words(load, more, line, place
     assert faults(load, SMALL + more) == f"job.yaml line {line}: {place}: `{key}` is not there yet in this version"
 
 
-def test_insiders_are_refused_until_they_are_there(load):
-    message = faults(load, SMALL + "attack:\n  insiders: true\n")
-    assert message.startswith("job.yaml line 8: attack: insiders: true is not there yet")
-    assert load(SMALL + "attack: {insiders: false}\n").attack.insiders is False
+def test_insiders_are_looked_at_where_the_job_says_so(load):
+    assert load(SMALL).attack.insiders is False
+    assert load(SMALL + "attack: {insiders: true}\n").attack.insiders is True
 
 
 def test_a_table_has_cells_or_is_made_from_records(load):

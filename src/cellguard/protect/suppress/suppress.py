@@ -13,8 +13,8 @@ from cellguard.protect.suppress.advice import advice
 from cellguard.protect.suppress.costs import Cost, costs_by
 from cellguard.protect.suppress.effort import NORMAL, Effort, effort_named
 from cellguard.protect.suppress.engines import ENGINES, Engine, engine_named, usual_engine
-from cellguard.protect.suppress.inside import mend_inside
 from cellguard.protect.suppress.master import Impossible
+from cellguard.protect.suppress.mending import mend_inside
 from cellguard.protect.suppress.system import build_system, manageable
 from cellguard.protect.suppress.witness import Unprotectable, mend
 from cellguard.protection import Requirements

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cellguard.attack.book import Book, Pair
+from cellguard.attack.book import LADDER, Book, Pair
 from cellguard.attack.standing import stand
 from cellguard.moves.exact import Move
 from cellguard.moves.local import Goal, Neighbours, Rooms
@@ -22,7 +22,6 @@ from cellguard.table.contributions import Contributions
 from cellguard.table.pattern import Pattern
 from cellguard.types import BoolArray, FloatArray, LongArray, Run
 
-_NEAR = ((2, 0, 80), (4, 0, 400), (9, 0, 2_500))
 _HIDING = ((2, 4, 150), (2, 8, 500), (3, 10, 1_500), (5, 20, 6_000))
 _PRICE = 30.0  # of hiding a cell of middling cost, where being noticed by somebody costs 1
 _SCALINGS = 3
@@ -45,7 +44,7 @@ class Mender:
         """Return a short move through hidden cells."""
         self.looked += 1
         rooms, last = book.rooms(goal.cells[0], insiders), 0
-        for step in _NEAR:
+        for step in LADDER:
             cells = book.neighbours.near(goal.cells, step, self.hidden, ~self.hidden)
             if len(cells) == last:
                 break
