@@ -83,7 +83,8 @@ def headline(findings: Findings, audit: Audit) -> Headline:
     singles = single_respondent_cells(audit)
     ties = (*_open_ties(audit.needs.world), *_open_differences(audit.needs.tables))
     kind, text = _verdict(findings, audit, ties, singles)
-    return Headline(kind, text, (*ties, *_open_attacks(singles)), singles)
+    earlier = any(table.release == "earlier" for table in audit.needs.tables.tables)
+    return Headline(kind, text, (*ties, *_open_attacks(singles, earlier=earlier)), singles)
 
 
 def _verdict(findings: Findings, audit: Audit, ties: Sequence[NotChecked], singles: Singles) -> tuple[Kind, str]:
@@ -127,7 +128,7 @@ def _open_differences(tables: TableSet) -> tuple[NotChecked, ...]:
     return (NotChecked("differences", "differences of populations", who),)
 
 
-def _open_attacks(singles: Singles) -> tuple[NotChecked, ...]:
+def _open_attacks(singles: Singles, *, earlier: bool) -> tuple[NotChecked, ...]:
     """Return the attacks that no audit looks at yet; a new entry shows in every face."""
     return (
         NotChecked(
@@ -142,8 +143,9 @@ def _open_attacks(singles: Singles) -> tuple[NotChecked, ...]:
         ),
         NotChecked(
             "earlier_releases",
-            "earlier releases",
-            "Somebody who compares with tables that were published before.",
+            "other earlier releases" if earlier else "earlier releases",
+            "Somebody who compares with tables that were published before"
+            + (", other than those that are looked at." if earlier else "."),
         ),
         NotChecked(
             "other_tables",
