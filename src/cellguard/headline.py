@@ -85,7 +85,8 @@ def headline(findings: Findings, audit: Audit) -> Headline:
     ties = (*_open_ties(audit.needs.world), *_open_differences(audit.needs.tables))
     kind, text = _verdict(findings, audit, ties, singles)
     inside = _open_insiders(audit, singles)
-    return Headline(kind, text, (*ties, *inside, *_open_attacks()), singles)
+    earlier = any(table.release == "earlier" for table in audit.needs.tables.tables)
+    return Headline(kind, text, (*ties, *inside, *_open_attacks(earlier=earlier)), singles)
 
 
 def _verdict(findings: Findings, audit: Audit, ties: Sequence[NotChecked], singles: Singles) -> tuple[Kind, str]:
@@ -157,7 +158,7 @@ def _open_differences(tables: TableSet) -> tuple[NotChecked, ...]:
     return (NotChecked("differences", "differences of populations", who),)
 
 
-def _open_attacks() -> tuple[NotChecked, ...]:
+def _open_attacks(*, earlier: bool) -> tuple[NotChecked, ...]:
     """Return the attacks that no audit looks at yet; a new entry shows in every face."""
     return (
         NotChecked(
@@ -167,8 +168,9 @@ def _open_attacks() -> tuple[NotChecked, ...]:
         ),
         NotChecked(
             "earlier_releases",
-            "earlier releases",
-            "Somebody who compares with tables that were published before.",
+            "other earlier releases" if earlier else "earlier releases",
+            "Somebody who compares with tables that were published before"
+            + (", other than those that are looked at." if earlier else "."),
         ),
         NotChecked(
             "other_tables",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -133,13 +134,21 @@ def check_formats(job: Job) -> None:
         check_excel()
 
 
-def audit_folder(folder: str | Path, *, intervals: bool = False, within: Run = Run()) -> Outcome[Proven]:  # noqa: B008
+def audit_folder(
+    folder: str | Path,
+    *,
+    others: Sequence[str | Path] = (),
+    intervals: bool = False,
+    within: Run = Run(),  # noqa: B008
+) -> Outcome[Proven]:
     """Audit an output folder anew, from its stored facts and hierarchies.
 
     Parameters
     ----------
     folder
         What a run wrote.
+    others
+        Further output folders: the attacker has all of these releases, and must come near to no unsafe cell of any.
     intervals
         Whether to work out the exact interval of every hidden cell.
     within
@@ -147,7 +156,7 @@ def audit_folder(folder: str | Path, *, intervals: bool = False, within: Run = R
     """
     seconds: dict[str, float] = {}
     with step("reading the folder", within, seconds):
-        stored = OutputFolder(folder).stored()
+        stored = OutputFolder(folder).stored(others)
     sums = None if stored.known is None else stored.known.sums
     with step("auditing", within, seconds):
         judged = audit(

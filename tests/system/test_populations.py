@@ -169,7 +169,7 @@ def test_what_differs_in_two_columns_is_said_to_be_unjudged(tmp_path):
         ({"status": {"all_but": ["active", "closed", "dormant"]}}, "leaves nobody"),
         ({"region": ["N"]}, "is in `by` and in `where`"),
         ({"status": []}, "names no code"),
-        ({"state": ["active"]}, "no dimension or column 'state'"),
+        ({"state": ["active"]}, "no column 'state'; did you mean 'status'"),
     ],
 )
 def test_faults(tmp_path, where, words):

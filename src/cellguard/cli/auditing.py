@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -32,18 +33,21 @@ def run_audit(
     force: bool,
     threads: int,
     accept_no_rules: bool = False,
+    others: Sequence[Path] = (),
     **foreign: Any,  # noqa: ANN401
 ) -> Attacked:
     """Audit a folder, a job or tables made elsewhere."""
     if (path is None) == (not foreign["tables"]):
         raise InputError("give either an output folder or a job, or --table files made elsewhere")
+    if others and (path is None or not path.is_dir()):
+        raise InputError("--with goes with an output folder; a job names earlier releases with `previous`")
     if intervals:
         check_file(intervals, force=force)
     if path is None:
         return _foreign(tell, intervals, force, threads, out, foreign)
     if not path.exists():
         raise InputError(f"no file or folder {str(path)!r}")
-    return _own(path, tell, out, intervals, threads, force=force, accept_no_rules=accept_no_rules)
+    return _own(path, tell, out, intervals, threads, others=others, force=force, accept_no_rules=accept_no_rules)
 
 
 def _own(
@@ -53,6 +57,7 @@ def _own(
     intervals: Path | None,
     threads: int,
     *,
+    others: Sequence[Path],
     force: bool,
     accept_no_rules: bool,
 ) -> Attacked:
@@ -64,7 +69,7 @@ def _own(
     if path.is_dir():
         if out:
             raise InputError("--out goes with a job; an output folder is written already")
-        outcome = audit_folder(path, intervals=exact, within=within)
+        outcome = audit_folder(path, others=others, intervals=exact, within=within)
     else:
         if out:
             check_folder(out, force=force)

@@ -93,6 +93,13 @@ def diff(first: Path, second: Path, as_json: bool) -> None:
 @click.option("--known", type=FILE, help="Totals that an attacker has from elsewhere: dimension columns and value.")
 @click.option("--lower", type=float, default=0.0, show_default=True, help="Lower bound of the cells of --table.")
 @click.option("--upper", type=float, default=float("inf"), help="Upper bound of the cells of --table.")
+@click.option(
+    "--with",
+    "others",
+    multiple=True,
+    type=PATH,
+    help="Another output folder about the same respondents, which the attacker has too. Repeatable.",
+)
 @click.option("--intervals", type=FILE, help="Write the exact interval of each suppressed cell to this CSV file.")
 @click.option("--out", type=PATH, help="With a job: if safe, write release and certificate here.")
 @THREADS
@@ -105,6 +112,7 @@ def audit(path: Path | None, as_json: bool, quiet: bool, **options: Any) -> None
 
     \b
       cellguard audit out/                         an output folder, from its stored facts
+      cellguard audit out/ --with last/            what somebody finds who has both releases
       cellguard audit job.yaml                     unsafe cells and those said to be secondary are hidden
       cellguard audit --table t.csv --dim region:parents=region.csv --dim size --value turnover
 

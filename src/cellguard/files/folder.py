@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from cellguard.errors import CellguardError, InputError, MissingExtra, NotProtec
 from cellguard.files import layout
 from cellguard.files.formats import write_formats
 from cellguard.files.guard import unguarded, written_codes
+from cellguard.files.joined import ReadFolder, join_folders, read_folder
 from cellguard.files.rebuilt import Stored, rebuild
 from cellguard.files.write import csv_text, whole_folder, write_json
 from cellguard.hierarchy.hierarchy import Dimension
@@ -134,10 +135,15 @@ class OutputFolder:
                 "certificate; internal/report.html says what was found, and `cellguard show` shows the tables"
             )
 
-    def stored(self) -> Stored:
-        """Return tables, rules, requirements and pattern, worked out again from the stored facts."""
+    def stored(self, others: Sequence[str | Path] = ()) -> Stored:
+        """Return tables, rules, requirements and pattern, worked out again from the stored facts.
+
+        With other folders, of all of them together: what the release of one shows is known in all.
+        """
         certificate = self.certificate()
         try:
+            if others:
+                return join_folders([self.read(), *(OutputFolder(other).read() for other in others)])
             return rebuild(self.inside, certificate)
         except CellguardError:
             raise
@@ -145,6 +151,10 @@ class OutputFolder:
             raise InputError(
                 f"{str(self.path)!r} is damaged: its files do not fit together; see `cellguard verify`"
             ) from None
+
+    def read(self) -> ReadFolder:
+        """Return the tables with their rules, and what the release shows of them."""
+        return read_folder(self.path, self.certificate())
 
     def statuses(self) -> dict[str, dict[str, str]]:
         """Return for each table the status of each cell, by its name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from cellguard.table.read import About, CellColumns, read_cells
 from cellguard.table.source import open_source
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet, link
+from cellguard.types import Positions
 from cellguard.world.knowledge import Knowledge
 
 
@@ -49,6 +51,26 @@ def rebuild(inside: Path, about: dict[str, Any]) -> Stored:
     ``inside`` is the internal half of the folder, and ``about`` its certificate.
     """
     attack, specs, equations = about["attack"], about["tables"], about["equations"]
+    tables, statuses = read_stored_tables(inside, about)
+    linked = link(tables, equations)
+    rules = {spec["name"]: [parse_rule(rule) for rule in spec["rules"]] for spec in specs}
+    findings = assess(linked, rules)
+    needs = require(findings, replace(knowledge_of(attack), crossing=about["crossing"] == "checked"))
+    hidden, seen = np.zeros(len(linked), bool), np.zeros(len(linked), bool)
+    shown = read_shown_cells(inside.parent, about, statuses)
+    for status, rows, cells in zip(statuses, shown, linked.cells_of, strict=True):
+        hidden[cells] |= np.isin(status, ["primary", "secondary"])
+        seen[cells[rows]] = True
+    hidden &= ~seen
+    pattern = Pattern(linked, needs.primary & hidden, hidden & ~needs.primary)
+    said = about.get("insiders")
+    insiders = read_insiders(inside / INSIDERS, linked, linked=said["respondents"] == "records") if said else None
+    return Stored(findings, needs, pattern, _known(about.get("known") or [], linked), insiders)
+
+
+def read_stored_tables(inside: Path, about: Mapping[str, Any]) -> tuple[list[Table], list[list[str]]]:
+    """Return the tables of a folder from their facts, and the status of each of their cells."""
+    specs = about["tables"]
     check_stored_names(inside.parent, [name for spec in specs for name in (spec["name"], *spec["by"])])
     dimensions = {name: _read_dimension(inside, name) for spec in specs for name in spec["by"]}
     statuses = [open_source(inside / f"{spec['name']}.csv").text("status").to_pylist() for spec in specs]
@@ -56,22 +78,20 @@ def rebuild(inside: Path, about: dict[str, Any]) -> Stored:
         _read_table(inside, spec, dimensions, np.array(status) == "unpublished")
         for spec, status in zip(specs, statuses, strict=True)
     ]
-    linked = link(tables, equations)
-    rules = {spec["name"]: [parse_rule(rule) for rule in spec["rules"]] for spec in specs}
-    findings = assess(linked, rules)
-    needs = require(findings, replace(_knowledge(attack), crossing=about["crossing"] == "checked"))
-    hidden, seen = np.zeros(len(linked), bool), np.zeros(len(linked), bool)
-    for spec, status, cells in zip(specs, statuses, linked.cells_of, strict=True):
-        hidden[cells] |= np.isin(status, ["primary", "secondary"])
-        shown = np.flatnonzero(np.array(status) != "unpublished")
-        if spec["release"] != "here":
-            continue
-        seen[cells[shown[_shown(inside.parent / "release" / f"{spec['name']}.csv", len(shown))]]] = True
-    hidden &= ~seen
-    pattern = Pattern(linked, needs.primary & hidden, hidden & ~needs.primary)
-    said = about.get("insiders")
-    insiders = read_insiders(inside / INSIDERS, linked, linked=said["respondents"] == "records") if said else None
-    return Stored(findings, needs, pattern, _known(about.get("known") or [], linked), insiders)
+    return tables, statuses
+
+
+def read_shown_cells(folder: Path, about: Mapping[str, Any], statuses: Sequence[Sequence[str]]) -> list[Positions]:
+    """Return for each table the rows of which the release shows a value."""
+    seen = []
+    for spec, status in zip(about["tables"], statuses, strict=True):
+        rows = np.flatnonzero(np.array(status) != "unpublished")
+        if spec["release"] == "nowhere":
+            rows = rows[:0]
+        elif spec["release"] == "here":
+            rows = rows[_shown(folder / "release" / f"{spec['name']}.csv", len(rows))]
+        seen.append(rows)
+    return seen
 
 
 def _shown(path: Path, rows: int) -> BoolArray:
@@ -122,7 +142,8 @@ def _read_table(inside: Path, spec: dict[str, Any], dimensions: dict[str, Dimens
     return replace(table, zeros=spec["zeros"], levels=levels, release=spec["release"])
 
 
-def _knowledge(attack: dict[str, Any]) -> Knowledge:
+def knowledge_of(attack: Mapping[str, Any]) -> Knowledge:
+    """Return what a certificate says that an attacker knows beforehand."""
     lower = -np.inf if attack["lower"] == "unbounded" else float(attack["lower"])
     upper = np.inf if attack["upper"] == "unbounded" else float(attack["upper"])
     return Knowledge(lower, upper, None if attack["percent"] is None else float(attack["percent"]))

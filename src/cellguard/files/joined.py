@@ -1,0 +1,157 @@
+"""Several output folders as one set of tables, as somebody has them who has all of these releases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from cellguard.attack.totals import Known
+from cellguard.errors import Disagreement, InputError
+from cellguard.files.rebuilt import Stored, knowledge_of, read_shown_cells, read_stored_tables
+from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.hierarchy.union import unite
+from cellguard.protection import require
+from cellguard.rules.assess import assess
+from cellguard.rules.rule import Rule
+from cellguard.spec.rulespec import parse_rule
+from cellguard.table.apriori import State
+from cellguard.table.cell_order import in_hierarchy_order
+from cellguard.table.pattern import Pattern
+from cellguard.table.table import Table
+from cellguard.table.tableset import TableSet, link
+from cellguard.types import BoolArray, Positions
+from cellguard.world.knowledge import Knowledge
+
+
+@dataclass(frozen=True, eq=False)
+class ReadFolder:
+    """One output folder: its certificate, its tables with their rules, and which of their cells readers see."""
+
+    path: Path
+    certificate: Mapping[str, Any]
+    tables: tuple[Table, ...]
+    seen: tuple[Positions, ...]
+
+    @property
+    def rules(self) -> list[list[Rule]]:
+        """The rules of each table."""
+        return [[parse_rule(rule) for rule in spec["rules"]] for spec in self.certificate["tables"]]
+
+
+def read_folder(path: str | Path, certificate: Mapping[str, Any]) -> ReadFolder:
+    """Read the tables of an output folder from its facts, and what is seen of them from its release."""
+    inside = Path(path) / "internal"
+    tables, statuses = read_stored_tables(inside, certificate)
+    seen = read_shown_cells(inside.parent, certificate, statuses)
+    return ReadFolder(Path(path), certificate, tuple(tables), tuple(seen))
+
+
+def unite_dimensions(sets: Sequence[Sequence[Table]]) -> dict[str, Dimension]:
+    """Return the dimensions of several sets of tables by name, each with the codes of all of them."""
+    united: dict[str, Dimension] = {}
+    for tables in sets:
+        for dimension in {d.name: d for t in tables for d in t.dimensions}.values():
+            known = united.get(dimension.name)
+            united[dimension.name] = dimension if known is None else unite(known, dimension)
+    return united
+
+
+def frozen(table: Table) -> Table:
+    """Return a table of which single cells are said to be unpublished, and no longer levels, which may change."""
+    state = np.where(table.unpublished, State.unpublished, table.apriori.state).astype(np.int8)
+    return replace(table, apriori=replace(table.apriori, state=state), levels=None)
+
+
+def on_dimensions(table: Table, united: Mapping[str, Dimension]) -> Table:
+    """Return a table whose codes are those of larger dimensions, in their order."""
+    dimensions = tuple(united[d.name] for d in table.dimensions)
+    if all(a is b for a, b in zip(dimensions, table.dimensions, strict=True)):
+        return table
+    codes = []
+    for old, new, column in zip(table.dimensions, dimensions, table.codes, strict=True):
+        places = np.array([new.position[code] for code in old.codes], np.int32)
+        codes.append(places[column])
+    return in_hierarchy_order(replace(table, dimensions=dimensions, codes=tuple(codes)))
+
+
+def join_folders(folders: Sequence[ReadFolder]) -> Stored:
+    """Return the tables of several folders as one set; a cell is hidden if no release shows it.
+
+    All tables but those of the first folder count as released elsewhere. What must be published is so no more: whether
+    an unsafe cell is public is what the audit finds out.
+    """
+    united = unite_dimensions([folder.tables for folder in folders])
+    tables, rules, seen = list[Table](), dict[str, list[Rule]](), list[BoolArray]()
+    for number, folder in enumerate(folders):
+        for table, own, shown in zip(folder.tables, folder.rules, folder.seen, strict=True):
+            named = _named(table, folder, number)
+            order = np.zeros(len(table), bool)
+            order[shown] = True
+            moved = on_dimensions(replace(named, rows=np.arange(len(table))), united)
+            tables.append(moved)
+            rules[moved.name] = own
+            seen.append(order[moved.rows])
+    try:
+        linked = link(tables, list(dict.fromkeys(e for folder in folders for e in folder.certificate["equations"])))
+    except Disagreement as error:
+        raise Disagreement(f"{error}. Releases of different times cannot be attacked together") from None
+    findings = assess(linked, rules)
+    needs = require(findings, narrowest([folder.certificate for folder in folders]))
+    visible = _any(needs.tables, linked, seen)
+    hidden = ~visible & ~Pattern(needs.tables, needs.primary, ~visible).unpublished
+    pattern = Pattern(needs.tables, needs.primary & ~visible, hidden & ~needs.primary)
+    return Stored(findings, needs, pattern, _known(folders, needs.tables))
+
+
+def _named(table: Table, folder: ReadFolder, number: int) -> Table:
+    """Return a table with a name of its own among all folders."""
+    state = np.where(table.apriori.has(State.must_publish), State.none, table.apriori.state).astype(np.int8)
+    release = table.release if table.release == "nowhere" or number == 0 else "earlier"
+    name = table.name if number == 0 else f"{folder.path.resolve().name}/{table.name} ({number})"
+    return frozen(replace(table, name=name, apriori=replace(table.apriori, state=state), release=release))
+
+
+def _any(tables: TableSet, linked: TableSet, seen: Sequence[BoolArray]) -> BoolArray:
+    """Tell which distinct cells some table shows."""
+    if len(tables) != len(linked):
+        raise InputError("the folders have cells for rules about rows that do not fit together")
+    visible = np.zeros(len(tables), bool)
+    for cells, shown in zip(tables.cells_of, seen, strict=True):
+        visible[cells[shown]] = True
+    return visible
+
+
+def narrowest(certificates: Sequence[Mapping[str, Any]]) -> Knowledge:
+    """Return what an attacker knows beforehand who has been granted the most of each."""
+    known = [knowledge_of(about["attack"]) for about in certificates]
+    percents = [k.percent for k in known if k.percent is not None]
+    return Knowledge(
+        max(k.lower for k in known),
+        min(k.upper for k in known),
+        min(percents) if percents else None,
+        all(about["crossing"] == "checked" for about in certificates),
+    )
+
+
+def _known(folders: Sequence[ReadFolder], tables: TableSet) -> Known | None:
+    """Return the sums that the certificates say an attacker has from elsewhere."""
+    sums, first = list[list[int]](), 0
+    for folder in folders:
+        for terms in folder.certificate.get("known") or ():
+            cells = []
+            for table, row in terms:
+                place = int(np.flatnonzero(tables.tables[first + table].rows == row)[0])
+                cells.append(int(tables.cells_of[first + table][place]))
+            sums.append(cells)
+        first += len(folder.tables)
+    if not sums:
+        return None
+    rows = np.repeat(np.arange(len(sums)), [len(cells) for cells in sums])
+    columns = np.concatenate(sums)
+    matrix = sp.csr_array((np.ones(len(columns)), (rows, columns)), shape=(len(sums), len(tables)))
+    return Known(matrix, np.full(len(sums), np.nan))
