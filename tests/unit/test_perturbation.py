@@ -222,6 +222,34 @@ def test_fitted_methods_go_from_records_to_later_tables(folder, tmp_path, pertur
         assert any("always in that direction" in text for text in summary["warnings"])
 
 
+def test_respondents_keep_their_multipliers_over_the_years(folder, tmp_path):
+    first = run(job(folder, table("t", ["region", "size"])))
+    OutputFolder(tmp_path / "one").write(first)
+    lines = (folder / "firms.csv").read_text().splitlines()
+    changed = [re.sub(r"F0(\d+)", r"X0\1", line) if "F000" in line else line for line in lines]
+    (folder / "firms.csv").write_text("\n".join(changed) + "\n")
+    said = {"seed": 9, "earlier": str(tmp_path / "one/internal/multipliers.parquet")}
+    done = run(job(folder, table("t", ["region", "size"]), perturb=said))
+    assert done.protected.summary()["years"] == {"kept": 190, "new": 10, "gone": 10}
+    OutputFolder(tmp_path / "two").write(done)
+    page = (tmp_path / "two/internal/report.html").read_text()
+    assert "kept by 190, 10 respondents are new" in page and "190 respondents keep theirs" in page
+    assert "no earlier year given" in (tmp_path / "one/internal/report.html").read_text()
+
+
+def test_redraw_and_promise_go_from_the_job_to_the_page(folder, tmp_path):
+    said = {"seed": 7, "method": "zes_mu", "promise": "release", "redraw": 20, "perturb_if": {"largest": True}}
+    done = run(job(folder, table("t", ["region", "size"]), perturb=said))
+    summary = done.protected.summary()
+    assert summary["redrawn"]["left"] == 0 and "largest of a sensitive cell" in summary["perturbed"]
+    OutputFolder(tmp_path / "out").write(done)
+    assert "drew again" in (tmp_path / "out/internal/report.html").read_text()
+    with pytest.raises(InputError, match="`redraw` is for zes and zes_mu"):
+        run(job(folder, table("t", ["region"]), perturb={"method": "opt", "redraw": 3}))
+    with pytest.raises(InputError, match="there are no weights"):
+        run(job(folder, table("t", ["region"]), perturb={"perturb_if": {"weight_below": 2}}))
+
+
 def test_fitted_methods_can_be_repeated(folder):
     said = {"seed": 7, "method": "marg", "marg": {"most": 1000, "variant": "unbiased"}, "replications": 40}
     done = run(job(folder, table("t", ["region", "size"]), perturb=said))

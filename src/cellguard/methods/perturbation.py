@@ -22,8 +22,10 @@ from cellguard.protect.perturb.checks.watch import Watch
 from cellguard.protect.perturb.draw.attributes import Attributes
 from cellguard.protect.perturb.draw.mu import MuOptions
 from cellguard.protect.perturb.draw.multipliers import Multipliers, Settings, load_multipliers, make_multipliers
+from cellguard.protect.perturb.draw.redraw import redraw
 from cellguard.protect.perturb.draw.replicate import Replication, replicate_as_drawn
 from cellguard.protect.perturb.draw.saved import Saved, read_saved
+from cellguard.protect.perturb.draw.strata import Whom
 from cellguard.protect.perturb.draw.zes import Zes
 from cellguard.protect.perturb.fit.marg import Marg
 from cellguard.protect.perturb.fit.opt import Opt
@@ -111,9 +113,10 @@ class Perturb(Method[Calibration, Noisy]):
     ) -> Replication | None:
         """Repeat the perturbation, if the job wants that; a note says if it cannot be done."""
         replications = PerturbSpec.of(self.job).replications
-        if replications and not drawn.plan.repeatable:
-            notes.append("no replications: the saved multipliers do not tell who is in which stratum")
-        if not replications or not drawn.plan.repeatable:
+        if not replications:
+            return None
+        if not drawn.plan.repeatable or drawn.years is not None:
+            notes.append("no replications: kept multipliers do not tell how all of them were drawn")
             return None
         with step("replications", run, seconds):
             run.tell(f"studying {replications:,} replications")
@@ -190,6 +193,7 @@ def read_published(folder: Path) -> list[TableMethod]:
 
 def _draw(job: Job, spec: PerturbSpec, data: Calibration, run: Run) -> tuple[Multipliers, Saved]:
     seed = fresh_seed() if spec.seed is None else spec.seed
+    who = spec.perturb_if
     drawn = make_multipliers(
         data.records,
         data.tables,
@@ -197,8 +201,12 @@ def _draw(job: Job, spec: PerturbSpec, data: Calibration, run: Run) -> tuple[Mul
         seed=seed,
         definitions=data.definitions,
         strata=data.strata,
+        whom=None if who is None else Whom(who.weight_below, who.largest),
+        earlier=None if spec.earlier is None else read_saved(job.path(spec.earlier)),
         run=run,
     )
+    if spec.redraw:
+        drawn = redraw(drawn, data.tables, spec.redraw, accepted=[_cell(text) for text in spec.accept], run=run)
     return drawn, drawn.save(data.tables, data.inputs)
 
 
@@ -208,7 +216,7 @@ def _settings(job: Job, spec: PerturbSpec) -> Settings:
     return Settings(
         spec.method,
         Zes(spec.mu, spec.sigma, spec.shape, spec.directions),
-        MuOptions(spec.sigma, spec.probability, spec.cap, spec.way),
+        MuOptions(spec.sigma, spec.probability, spec.cap, spec.way, whole=spec.promise == "release"),
         Attributes() if said is None else Attributes(said.variant, said.sd, said.limit),
         max([*grid, *(t.decimals for t in job.tables if t.decimals is not None)]),
         _marg(job, spec),

@@ -185,8 +185,20 @@ def looked_at(outcome: Outcome[Noisy]) -> Section:
                 "Somebody who combines them with these: " + ", ".join(check.unseen) + ".",
             )
         )
+    rows.append(_averages(outcome))
     rows.append(("Tables outside this set", "not checked", "open", "Other tables about the same respondents."))
     return attacks([(name, result, who, kind) for name, result, kind, who in rows], check.limits)
+
+
+def _averages(outcome: Outcome[Noisy]) -> tuple[str, str, str, str]:
+    """Say whether somebody who averages a respondent's totals over years comes closer to the truth."""
+    years = outcome.protected.check.multipliers.years
+    who = "Somebody who averages the totals of several years, in which noise that is drawn anew cancels."
+    if years is None:
+        return "Averages over years", "no earlier year given", "open", who
+    if years.new:
+        return "Averages over years", f"kept by {years.kept:,}, {years.new:,} respondents are new", "yes", who
+    return "Averages over years", "all multipliers are kept", "yes", who
 
 
 def _result_of(outcome: Outcome[Noisy], kind: str, always: bool = False) -> tuple[str, str]:

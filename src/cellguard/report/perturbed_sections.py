@@ -66,6 +66,7 @@ def _settings(outcome: Outcome[Noisy]) -> list[tuple[str, str]]:
             ("Strata", f"by {by}: " + ", ".join(f"{label} mu = {mu:.3g}" for label, mu in plan.classes.items()))
         )
     rows += list(made.fit.facts) if made.fit is not None else []
+    rows += _who(outcome)
     if made.settings.fitted is not None:
         rows.append(("Attribute multipliers", "every response was fitted by itself and has multipliers of its own"))
         return [*rows, *_about_records(outcome)]
@@ -75,6 +76,23 @@ def _settings(outcome: Outcome[Noisy]) -> list[tuple[str, str]]:
         own = f"every response has its own: the respondent's, {spread}, sd = {how.sd:g}"
     rows.append(("Attribute multipliers", own))
     return [*rows, *_about_records(outcome)]
+
+
+def _who(outcome: Outcome[Noisy]) -> list[tuple[str, str]]:
+    """Say who is perturbed, who drew again and who keeps a multiplier of an earlier year, where that was asked for."""
+    made, rows = outcome.protected.check.multipliers, list[tuple[str, str]]()
+    if made.plan.whom:
+        rows.append(("Perturbed are", f"units {made.plan.whom}; all others keep their values"))
+    if made.redrawn is not None:
+        again = made.redrawn
+        text = f"{many(again.units, 'unit')} of failing cells drew again, in {many(again.rounds, 'round')}"
+        left = f"; {many(again.left, 'unit')} would still have to" if again.left else ""
+        known = "; whoever knows that knows that the noise of a sensitive cell is at least its need"
+        rows.append(("Redraw", text + left + (known if again.rounds else "")))
+    if made.years is not None:
+        text = f"{many(made.years.kept, 'respondent')} keep theirs of an earlier year, {made.years.new:,} are new"
+        rows.append(("Years", f"{text}, {made.years.gone:,} are gone"))
+    return rows
 
 
 def _about_records(outcome: Outcome[Noisy]) -> list[tuple[str, str]]:
@@ -98,7 +116,8 @@ def _method(outcome: Outcome[Noisy]) -> str:
     if made.settings.method in _METHODS:
         return _METHODS[made.settings.method]
     d, cap = made.settings.mu.d, made.settings.mu.cap
-    text = f"ZES(mu): the smallest mu up to {cap:g} with which a sensitive cell is safe with probability {d:g}"
+    who = "all sensitive cells are safe together" if made.settings.mu.whole else "a sensitive cell is safe"
+    text = f"ZES(mu): the smallest mu up to {cap:g} with which {who} with probability {d:g}"
     if made.choice is None or made.choice.asked:
         return text
     return f"{text}; but {made.choice.words()}, so mu = {made.plan.zes.mu:.3g} was used"
@@ -136,6 +155,8 @@ def chosen_mu(outcome: Outcome[Noisy]) -> Section | None:
     words = ", ".join(f"{n:,} {status}" for status, n in counted.most_common())
     lead = f"Of {many(len(choice.cells), 'sensitive cell')}: {words}." if choice.cells else "No cell is sensitive."
     lead += f" {_used(outcome)}"
+    if choice.asked:
+        lead += f" All served cells are safe together with a probability of at least {choice.together:.3f}."
     return Section("mu", "How mu was chosen", {"lead": lead, "rows": rows, "more": len(order) - len(rows)})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from cellguard.protect.method import NotChecked, Protected, Verdict
 from cellguard.protect.perturb.checks.finding import Finding
+from cellguard.protect.perturb.draw.multipliers import Multipliers
 from cellguard.protect.perturb.draw.replicate import Replication
 from cellguard.protect.perturb.draw.saved import Saved
 from cellguard.protect.perturb.spec import PerturbSpec
@@ -157,6 +158,7 @@ class Noisy(Protected):
             "sigma": plan.zes.sigma,
             **({"strata": {"by": plan.strata, "mu": dict(plan.classes)}} if plan.strata else {}),
             **({} if check.multipliers.fit is None else {"fit": dict(check.multipliers.fit.facts)}),
+            **_how_drawn(check.multipliers),
             "noise": check.statistics.plain(),
             **({} if self.study is None else {"replications": _studied(self.study)}),
             "findings": dict(sorted(Counter(f.kind for f in check.findings).items())),
@@ -189,6 +191,16 @@ class Noisy(Protected):
             "unsafe": len(open_) if self.check.checked else None,
             "calibration": flag,
         }
+
+
+def _how_drawn(made: Multipliers) -> dict[str, Any]:
+    """Return who drew again, who kept a multiplier, and what was promised for all cells together."""
+    about: dict[str, Any] = {} if made.redrawn is None else {"redrawn": asdict(made.redrawn)}
+    about |= {} if made.years is None else {"years": asdict(made.years)}
+    about |= {"perturbed": made.plan.whom} if made.plan.whom else {}
+    if made.choice is not None and made.choice.asked:
+        about["safe_together_at_least"] = made.choice.together
+    return about
 
 
 def _or(decimals: int | None, otherwise: int) -> int:

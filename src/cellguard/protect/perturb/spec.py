@@ -52,6 +52,19 @@ class OptSpec(Spec):
     keep_sum: bool = Field(False, description="keep the sum of the multipliers at their number")
 
 
+class WhomSpec(Spec):
+    """Who is perturbed, if not all are: units for which all that is said holds."""
+
+    weight_below: float | None = Field(None, gt=0, description="units with a record of a smaller weight")
+    largest: bool = Field(False, description="units among the n largest of a sensitive cell")
+
+    @model_validator(mode="after")
+    def _something(self) -> WhomSpec:
+        if self.weight_below is None and not self.largest:
+            raise ValueError("`perturb_if` says nothing; give weight_below, largest, or both")
+        return self
+
+
 _MU = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
 _STRATA = {
     "anyOf": [
@@ -82,9 +95,15 @@ class PerturbSpec(Spec):
     )
     mu: float = Field(0.10, gt=0, lt=1, description="how far multipliers are from 1 on average")
     sigma: float = Field(0.02, ge=0, lt=1, description="the standard deviation of that distance")
-    shape: Literal["normal", "beta", "uniform", "triangular"] = "normal"
+    shape: Literal["normal", "beta", "uniform", "triangular", "unimodal"] = Field(
+        "normal", description="of the distance; unimodal: none, multipliers are N(1, mu), for comparison"
+    )
     directions: Literal["random", "balanced"] = "random"
     probability: float = Field(0.95, ge=0.5, lt=1, description="zes_mu: how sure an unsafe cell must become safe")
+    promise: Literal["cell", "release"] = Field("cell", description="zes_mu: whether each cell or all of them have it")
+    redraw: int = Field(0, ge=0, le=1000, description="rounds in which units of failing cells may draw again")
+    perturb_if: WhomSpec | None = Field(None, description="who is perturbed; default: all")
+    earlier: str | None = Field(None, description="multipliers' file of an earlier year, which its respondents keep")
     cap: float = Field(0.20, gt=0, lt=1, description="zes_mu: the largest mu to use; opt: how far from 1 at most")
     strata: Annotated[StrataSpec | None, BeforeValidator(_spelled_out), WithJsonSchema(_STRATA)] = Field(
         None, description="a mu for each class: a column, `need`, or for zes {column: ..., mu: {class: mu}}"
@@ -127,6 +146,8 @@ class PerturbSpec(Spec):
         ):
             if said and self.method not in methods:
                 raise ValueError(f"`{name}` is for the methods {' and '.join(methods)}, not for {self.method}")
+        if fitted and self.redraw:
+            raise ValueError(f"`redraw` is for zes and zes_mu, not for {self.method}")
         if self.assign and (not fitted or self.method == "marg_zes"):
             raise ValueError(f"`assign` is for marg, opt and least_loss, not for {self.method}")
         if self.assign == "strata" and self.strata is None:

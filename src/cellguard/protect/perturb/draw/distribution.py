@@ -18,9 +18,11 @@ from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr
 
 from cellguard.errors import InputError, did_you_mean
 from cellguard.protect.perturb.draw.distribution_kernel import by_characteristic, by_patterns
+from cellguard.protect.perturb.draw.shapes import HALFWIDTH, by_balanced, by_series
 from cellguard.types import FloatArray
 
 Way = Literal["auto", "enumerate", "characteristic", "largest"]
@@ -31,10 +33,18 @@ _FAR = 9.0  # standard deviations beyond which a normal tail is nothing
 
 
 def exceedance(
-    contributions: npt.ArrayLike, bound: float, *, mu: npt.ArrayLike, sigma: float, way: Way = "auto"
+    contributions: npt.ArrayLike,
+    bound: float,
+    *,
+    mu: npt.ArrayLike,
+    sigma: float,
+    shape: str = "normal",
+    among: int | None = None,
+    way: Way = "auto",
 ) -> float:
     """Return P(|e| > bound) for a cell with these contributions; ``mu`` is one number or one per contribution.
 
+    ``shape`` is that of the sizes, see `Zes`; ``among`` says of how many units half go up, None if each goes by itself.
     ``enumerate`` takes all patterns of directions (at most 20 contributions), ``characteristic`` integrates,
     ``largest`` enumerates the 12 largest and takes the rest as normal; ``auto`` takes the first of them that is quick.
 
@@ -46,6 +56,8 @@ def exceedance(
     order = np.argsort(-step, kind="stable")
     step, x = step[order], x[order]
     step, x = step[x > 0], x[x > 0]
+    if shape == "unimodal":
+        return float(2 * ndtr(-bound / math.sqrt(float((step**2).sum())))) if len(step) else 0.0
     spread = sigma * math.sqrt(float((x * x).sum()))
     if way not in get_args(Way):
         raise InputError(f"no way {way!r} of computing the noise{did_you_mean(way, get_args(Way))}")
@@ -53,6 +65,11 @@ def exceedance(
         raise InputError(f"{len(x)} contributions have too many patterns of directions; at most {MOST_SIGNS} have not")
     if way == "characteristic" and spread <= 0 < len(x):
         raise InputError("the characteristic function needs a sigma above 0; enumerate the directions instead")
+    if way == "auto" and (shape in HALFWIDTH or among is not None) and len(x):
+        reach = np.minimum(HALFWIDTH.get(shape, 0.0) * sigma * x, step)
+        if among is not None:
+            return by_balanced(step, reach, bound, shape, 0.0 if shape in HALFWIDTH else spread, among)
+        return by_series(step, reach, bound, shape)
     return _by(way if way != "auto" else _quick(step, spread, bound), step, x, sigma, spread, bound)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -20,7 +20,7 @@ from cellguard.protect.perturb.cells.calibration import CalibrationTable
 from cellguard.protect.perturb.cells.sensitivity import Needs, needs_of, supersensitive
 from cellguard.protect.perturb.draw.distribution import exceedance
 from cellguard.rules.linear import Dominance
-from cellguard.types import FloatArray
+from cellguard.types import BoolArray, FloatArray, LongArray
 
 Way = Literal["exact", "formula"]
 LEAST_MU = 0.001
@@ -31,7 +31,9 @@ Status = Literal["served", "supersensitive", "not attainable", "missed"]
 class MuOptions:
     """How mu is chosen: with probability ``d`` a cell must be safe; ``cap`` is the largest mu that may be used.
 
-    ``extreme`` says which cells are supersensitive and left out, by default those of (1, k) dominance.
+    With ``whole`` all cells that can be served must be safe together with that probability. ``extreme`` says which
+    cells are supersensitive and left out, by default those of (1, k) dominance. ``shape`` is that of the sizes, and
+    ``among`` the number of units of which half go up, None where each goes by itself.
     """
 
     sigma: float = 0.02
@@ -39,6 +41,9 @@ class MuOptions:
     cap: float = 0.20
     way: Way = "exact"
     extreme: Dominance | None = None
+    whole: bool = False
+    shape: str = "normal"
+    among: int | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.sigma < 1:
@@ -80,6 +85,11 @@ class MuChoice:
     by_unit: FloatArray | None = None
 
     @property
+    def together(self) -> float:
+        """The probability that all served cells are safe at once is at least this: 1 - sum of their (1 - p)."""
+        return max(1 - sum(1 - cell.probability for cell in self.of("served")), 0.0)
+
+    @property
     def asked(self) -> bool:
         """Whether some cell asks for a mu that it can get; supersensitive cells are left out."""
         return any(cell.status in {"served", "missed"} for cell in self.cells)
@@ -119,8 +129,9 @@ class _Wanted:
     def need(self) -> float:
         return float(self.needs.need[self.cell])
 
-    def chance(self, mu: npt.ArrayLike, sigma: float) -> float:
-        return exceedance(self.contributions, self.need, mu=mu, sigma=sigma)
+    def chance(self, mu: npt.ArrayLike, options: MuOptions) -> float:
+        more = {"sigma": options.sigma, "shape": options.shape, "among": options.among}
+        return exceedance(self.contributions, self.need, mu=mu, **more)  # type: ignore[arg-type]
 
 
 def quantile_xd(sigma: float, d: float) -> float:
@@ -141,9 +152,10 @@ def mu_by_formula(needs: Needs, options: MuOptions) -> FloatArray:
 def smallest_mu(contributions: npt.ArrayLike, need: float, options: MuOptions) -> float:
     """Return the smallest mu up to the cap with P(|noise| > need) >= d, or NaN if it is not attainable.
 
-    Given the directions, the noise is normal with mean mu * c and a variance that does not depend on mu, and
-    P(|N(m, s)| > a) rises with |m|. So the probability never falls as mu rises, and halving finds the smallest mu, from
-    the bound that the variance sets, (mu^2 + sigma^2) sum X^2 >= d need^2, and at least from 0.001.
+    Given the directions, the noise is normal (or of another symmetric shape with one peak) around mu * c, with a spread
+    that does not depend on mu, and P(|noise| > a) rises with |mu c|. So the probability never falls as mu rises, and
+    halving finds the smallest mu, from the bound that the variance sets, (mu^2 + sigma^2) sum X^2 >= d need^2, and at
+    least from 0.001.
 
     >>> round(smallest_mu([6000, 1500, 1000, 800, 400, 300], 1071.4286, MuOptions(cap=0.5)), 2)
     0.42
@@ -155,7 +167,8 @@ def smallest_mu(contributions: npt.ArrayLike, need: float, options: MuOptions) -
     least = max(math.sqrt(max(options.d * need**2 / squares - options.sigma**2, 0.0)), LEAST_MU)
 
     def enough(mu: float) -> bool:
-        return exceedance(x, need, mu=mu, sigma=options.sigma) >= options.d
+        chance = exceedance(x, need, mu=mu, sigma=options.sigma, shape=options.shape, among=options.among)
+        return chance >= options.d
 
     if least > options.cap or not enough(options.cap):
         return math.nan
@@ -163,16 +176,20 @@ def smallest_mu(contributions: npt.ArrayLike, need: float, options: MuOptions) -
 
 
 def choose_mu(
-    tables: Sequence[CalibrationTable], options: MuOptions | None = None, *, otherwise: float = 0.0
+    tables: Sequence[CalibrationTable],
+    options: MuOptions | None = None,
+    *,
+    otherwise: float = 0.0,
+    only: BoolArray | None = None,
 ) -> MuChoice:
     """Return the smallest mu that serves every sensitive cell of the calibration set that can be served.
 
     Supersensitive cells, and those for which no mu up to the cap is enough, are left out and listed. If that leaves no
-    cell, mu is ``otherwise``, or the cap if that is smaller.
+    cell, mu is ``otherwise``, or the cap if that is smaller. Units that are not in ``only`` have no noise.
     """
     options = options or MuOptions()
-    wanted = _wanted(tables, options)
-    own = [_own(cell, options) for cell in wanted]
+    wanted = _wanted(tables, options, only)
+    options, own = _own_mus(wanted, options)
     asked = [m for w, m in zip(wanted, own, strict=True) if not w.extreme and not math.isnan(m)]
     mu = max(asked, default=min(otherwise, options.cap))
     return MuChoice(mu, tuple(_report(w, m, mu, options) for w, m in zip(wanted, own, strict=True)))
@@ -184,6 +201,7 @@ def choose_mu_by_stratum(
     options: MuOptions | None = None,
     *,
     least: float = 0.05,
+    only: BoolArray | None = None,
 ) -> MuChoice:
     """Return a mu for every stratum of units: the largest that cells whose largest unit is in it ask for, or ``least``.
 
@@ -195,11 +213,11 @@ def choose_mu_by_stratum(
         raise InputError(f"the least mu must be above 0 and at most the cap of {options.cap:g}, not {least:g}")
     if tables and len(stratum) != tables[0].records.units:
         raise InputError(f"{len(stratum)} strata for {tables[0].records.units} units; there must be one per unit")
-    wanted = _wanted(tables, options)
-    own = [_own(cell, options) for cell in wanted]
+    wanted = _wanted(tables, options, only)
+    options, own = _own_mus(wanted, options)
     mu = np.full(int(np.max(stratum, initial=0)) + 1, least)
     for cell, value in zip(wanted, own, strict=True):
-        if not cell.extreme and not math.isnan(value):
+        if not cell.extreme and not math.isnan(value) and len(cell.units):
             at = stratum[cell.units[0]]
             mu[at] = max(mu[at], value)
     by_unit = mu[stratum]
@@ -216,7 +234,30 @@ def strata_by_need(tables: Sequence[CalibrationTable]) -> npt.NDArray[np.int64]:
     return stratum
 
 
-def _wanted(tables: Sequence[CalibrationTable], options: MuOptions) -> list[_Wanted]:
+def chances(tables: Sequence[CalibrationTable], mu: FloatArray, options: MuOptions) -> list[CellMu]:
+    """Return every sensitive cell with the probability that it is safe if each unit has this mu (0: it stays)."""
+    return [_report(w, math.nan, mu[w.units], options) for w in _wanted(tables, options, mu > 0)]
+
+
+def _own_mus(wanted: Sequence[_Wanted], options: MuOptions) -> tuple[MuOptions, list[float]]:
+    """Return the mu that each cell asks for by itself, and the probability that is asked of it.
+
+    If all are to be safe together with probability d, it is enough that each of k cells is so with 1 - (1 - d) / k;
+    cells that no mu serves do not count among them.
+    """
+    own = [_own(cell, options) for cell in wanted]
+    if not options.whole:
+        return options, own
+    d, served = options.d, -1
+    while True:
+        now = sum(not w.extreme and not math.isnan(m) for w, m in zip(wanted, own, strict=True))
+        if now == served or not now:
+            return options, own
+        served, options = now, replace(options, d=1 - (1 - d) / now)
+        own = [_own(cell, options) for cell in wanted]
+
+
+def _wanted(tables: Sequence[CalibrationTable], options: MuOptions, only: BoolArray | None = None) -> list[_Wanted]:
     wanted: list[_Wanted] = []
     for table in tables:
         needs = needs_of(table)
@@ -224,10 +265,15 @@ def _wanted(tables: Sequence[CalibrationTable], options: MuOptions) -> list[_Wan
         cells = np.flatnonzero(needs.sensitive)
         who = table.units_in(cells)
         wanted += [
-            _Wanted(needs, cell, *who.of(i), by_formula=float(by_formula[cell]), extreme=bool(extreme[cell]))
+            _Wanted(needs, cell, *_moving(*who.of(i), only), float(by_formula[cell]), bool(extreme[cell]))
             for i, cell in enumerate(cells.tolist())
         ]
     return wanted
+
+
+def _moving(units: LongArray, values: FloatArray, only: BoolArray | None) -> tuple[LongArray, FloatArray]:
+    """Return the contributors of a cell that are perturbed, the largest first."""
+    return (units, values) if only is None else (units[only[units]], values[only[units]])
 
 
 def _own(wanted: _Wanted, options: MuOptions) -> float:
@@ -249,7 +295,7 @@ def _halve(low: float, high: float, enough: Callable[[float], bool]) -> float:
 
 def _report(wanted: _Wanted, own: float, mu: npt.ArrayLike, options: MuOptions) -> CellMu:
     table = wanted.needs.table
-    chance = wanted.chance(mu, options.sigma)
+    chance = wanted.chance(mu, options)
     status: Status = "served" if chance >= options.d - 1e-9 else "missed"
     if wanted.extreme:
         status = "supersensitive"

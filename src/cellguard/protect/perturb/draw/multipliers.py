@@ -24,7 +24,8 @@ from cellguard.protect.perturb.draw.attributes import (
 )
 from cellguard.protect.perturb.draw.mu import MuChoice, MuOptions
 from cellguard.protect.perturb.draw.saved import Saved, aligned, check_inputs, fingerprints
-from cellguard.protect.perturb.draw.strata import Plan, Strata, plan_mu, plan_zes
+from cellguard.protect.perturb.draw.strata import Plan, Strata, Whom, plan_mu, plan_zes
+from cellguard.protect.perturb.draw.years import Years, carry
 from cellguard.protect.perturb.draw.zes import Zes, draw_multipliers, weight_warnings
 from cellguard.protect.perturb.fit.fitting import FITTED, Fit, FitSettings, Way, fit_multipliers
 from cellguard.protect.perturb.fit.marg import Marg
@@ -76,11 +77,21 @@ class Settings:
         return settings if extreme is None else settings | {"extreme": [extreme["n"], extreme["k"]]}
 
 
+@dataclass(frozen=True, slots=True)
+class Redrawn:
+    """How often units of failing cells drew again, how many units did, and how many would still have to."""
+
+    rounds: int
+    units: int
+    left: int
+
+
 @dataclass(frozen=True, eq=False)
 class Multipliers:
     """One multiplier per unit (``base``) and, around it, one for each leaf response. Confidential.
 
-    ``plan`` says how they were drawn, ``choice`` how ZES(mu) came to its mu, and ``fit`` how a fitted method ended.
+    ``plan`` says how they were drawn, ``choice`` how ZES(mu) came to its mu, ``fit`` how a fitted method ended,
+    ``redrawn`` who drew again, and ``years`` whose multipliers are those of an earlier year.
     """
 
     records: Respondents
@@ -93,6 +104,8 @@ class Multipliers:
     choice: MuChoice | None = None
     notes: tuple[str, ...] = ()
     fit: Fit | None = None
+    redrawn: Redrawn | None = None
+    years: Years | None = None
 
     def of(self, leaf: str) -> FloatArray:
         """Return the multipliers of a leaf response; of one that is new, drawn from a stream of its own."""
@@ -141,14 +154,15 @@ class Multipliers:
     def save(self, calibration: Sequence[CalibrationTable], inputs: Mapping[str, str] | None = None) -> Saved:
         """Return what is to be kept; ``inputs`` are digests of files, besides the fingerprints of the records."""
         order = self.records.order
-        plain = self.settings.attributes.variant == "none" and self.settings.fitted is None
-        drawn = {} if plain else self._drawn
+        drawn = {leaf: m for leaf, m in self._drawn.items() if m is not self.base}
         tables = [{"name": t.name, "response": t.response, "cells": self.mark(t)} for t in calibration]
         parameters = {
             "settings": self.settings.plain(),
             "plan": self.plan.plain(),
             "definitions": {total: dict(parts) for total, parts in self.definitions.parts.items()},
             "tables": tables,
+            **({} if self.redrawn is None else {"redrawn": asdict(self.redrawn)}),
+            **({} if self.years is None else {"years": asdict(self.years)}),
         }
         return Saved(
             self.records.keys[order],
@@ -168,25 +182,53 @@ def make_multipliers(
     seed: int,
     definitions: Definitions | None = None,
     strata: Strata | None = None,
+    whom: Whom | None = None,
+    earlier: Saved | None = None,
     run: Run = UNWATCHED,
 ) -> Multipliers:
-    """Draw multipliers for a calibration set of tables; with ``strata`` each class of units has a mu of its own."""
+    """Draw multipliers for a calibration set of tables; with ``strata`` each class of units has a mu of its own.
+
+    ``whom`` says who is perturbed, if not all are. ``earlier`` are multipliers of another year, which their respondents
+    keep.
+    """
     settings, definitions, seed = settings or Settings(), definitions or Definitions(), checked_seed(seed)
     check_definitions(records, definitions)
     plan, choice, notes = plan_zes(settings.zes, strata), None, list(weight_warnings(records))
+    only = None if whom is None else whom.units(records, tables)
     if settings.method == "zes_mu":
-        plan, choice = plan_mu(tables, settings.zes, settings.mu, strata)
+        plan, choice = plan_mu(tables, settings.zes, settings.mu, strata, only)
         if not choice.asked:
             notes.append(f"{choice.words()}; mu = {plan.zes.mu:g} was used{' in every stratum' if strata else ''}")
     if plan.zes.deviation == 0 and plan.zes.shape != "unimodal":
         notes.append("sigma is 0: whoever learns one multiplier knows how far from 1 all of them are")
-    base = draw_multipliers(records, plan.zes, seed, mu=plan.by_unit)
+    plan = replace(plan, whom="" if whom is None else str(whom), only=only)
+    purpose = "zes" if earlier is None else "new respondents"
+    base = draw_multipliers(records, plan.zes, seed, mu=plan.by_unit, only=only, purpose=purpose)
     made = Multipliers(records, base, {}, settings, plan, definitions, seed, choice, tuple(notes))
-    if settings.fitted is not None:
+    if earlier is not None:
+        made = _with_years(made, earlier)
+    elif settings.fitted is not None:
         leaves, fit = fitted_leaves(made, tables, run=run)
         return replace(made, attributes=leaves, notes=(*notes, *fit.notes), fit=fit)
+    return _with_leaves(made, tables)
+
+
+def _with_years(made: Multipliers, earlier: Saved) -> Multipliers:
+    """Give respondents of an earlier year the multipliers that they had then."""
+    was = earlier.parameters["settings"]["method"]
+    carried = carry(earlier, made.records, made.base, fitted=was in FITTED, name="the earlier multipliers")
+    years, notes = carried.years, list(made.notes)
+    notes.append(f"{years.kept:,} respondents keep their multipliers of an earlier year, {years.new:,} have new ones")
+    if made.settings.fitted is not None:
+        notes.append(f"{made.settings.method} fits nothing anew: new respondents draw as zes does")
+    return replace(made, base=carried.base, attributes=carried.attributes, choice=None, notes=tuple(notes), years=years)
+
+
+def _with_leaves(made: Multipliers, tables: Sequence[CalibrationTable]) -> Multipliers:
+    """Return multipliers with those of each leaf response, and a note if one that follows from them is far off."""
+    records, settings, notes = made.records, made.settings, list(made.notes)
     leaves = made.by_leaf([t.response for t in tables])
-    far = far_derived(records, base, leaves, _used(definitions, leaves), settings.attributes.limit)
+    far = far_derived(records, made.base, leaves, _used(made.definitions, leaves), settings.attributes.limit)
     for response, keys in far.items():
         notes.append(
             f"{response!r}: the derived multiplier of {len(keys)} contributors is more than "
@@ -204,7 +246,15 @@ def fitted_leaves(
         raise InputError(f"{made.settings.method} draws multipliers and fits nothing")
     definitions, classes = made.definitions.leaves, made.plan.by_unit
     return fit_multipliers(
-        tables, made.base, how, made.seed, *purpose, definitions=definitions, strata=classes, run=run
+        tables,
+        made.base,
+        how,
+        made.seed,
+        *purpose,
+        definitions=definitions,
+        only=made.plan.only,
+        strata=classes,
+        run=run,
     )
 
 

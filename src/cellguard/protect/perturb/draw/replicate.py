@@ -54,7 +54,7 @@ def replicate_as_drawn(
     leaves, run = list(made.by_leaf(_responses(tables))), run or Run()
 
     def draw(number: int) -> dict[str, FloatArray]:
-        base = draw_multipliers(made.records, plan.zes, made.seed, mu=plan.by_unit, purpose=number)
+        base = draw_multipliers(made.records, plan.zes, made.seed, mu=plan.by_unit, only=plan.only, purpose=number)
         again = replace(made, base=base)
         if made.settings.fitted is not None:
             again = replace(again, attributes=fitted_leaves(again, tables, number, run=run)[0])

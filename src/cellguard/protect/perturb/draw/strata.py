@@ -6,7 +6,7 @@ Quiet classes, far from any sensitive cell, then carry less noise (Cuppen 2000, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from cellguard.protect.perturb.cells.calibration import CalibrationTable
 from cellguard.protect.perturb.cells.respondents import Respondents
 from cellguard.protect.perturb.draw.mu import MuChoice, MuOptions, choose_mu, choose_mu_by_stratum, strata_by_need
 from cellguard.protect.perturb.draw.zes import Zes
-from cellguard.types import FloatArray, LongArray
+from cellguard.types import BoolArray, FloatArray, LongArray
 
 BY_NEED = "need"
 _NEED_CLASSES = ("all others", "among the largest of a sensitive cell")
@@ -50,27 +50,35 @@ class Strata:
 class Plan:
     """How multipliers are drawn: their distribution and, with strata, the mu of each class and of each unit.
 
-    ``by_unit`` is None without strata, and for multipliers that were read from a file.
+    ``whom`` says in words who is perturbed if not all are, and ``only`` which units these are. ``by_unit`` and ``only``
+    are None where they say nothing, and for multipliers that were read from a file.
     """
 
     zes: Zes
     strata: str = ""
     classes: Mapping[str, float] = field(default_factory=dict)
     by_unit: FloatArray | None = None
+    whom: str = ""
+    only: BoolArray | None = None
 
     @property
     def repeatable(self) -> bool:
         """Whether further multipliers can be drawn in the same way."""
-        return not self.strata or self.by_unit is not None
+        return (not self.strata or self.by_unit is not None) and (not self.whom or self.only is not None)
+
+    def mu_of_units(self, units: int) -> FloatArray:
+        """Return the mu of each unit, 0 of one that is not perturbed."""
+        mu = np.full(units, self.zes.mu) if self.by_unit is None else self.by_unit
+        return mu if self.only is None else np.where(self.only, mu, 0.0)
 
     def plain(self) -> dict[str, Any]:
         """Return the plan as plain data, the units left out."""
-        return {"zes": asdict(self.zes), "strata": self.strata, "classes": dict(self.classes)}
+        return {"zes": asdict(self.zes), "strata": self.strata, "classes": dict(self.classes), "whom": self.whom}
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Plan:
         """Return the plan that `plain` wrote."""
-        return cls(Zes(**data["zes"]), data["strata"], data["classes"])
+        return cls(Zes(**data["zes"]), data["strata"], data["classes"], whom=data.get("whom", ""))
 
 
 def by_column(records: Respondents, column: str, texts: Sequence[str], **more: Any) -> Strata:  # noqa: ANN401
@@ -108,20 +116,56 @@ def plan_zes(zes: Zes, strata: Strata | None = None) -> Plan:
 
 
 def plan_mu(
-    tables: Sequence[CalibrationTable], zes: Zes, options: MuOptions, strata: Strata | None = None
+    tables: Sequence[CalibrationTable],
+    zes: Zes,
+    options: MuOptions,
+    strata: Strata | None = None,
+    only: BoolArray | None = None,
 ) -> tuple[Plan, MuChoice]:
     """Return the plan of ZES(mu), the mu of each class or of all chosen from the tables, and how it was chosen."""
     if strata is not None and strata.mu:
         raise InputError(f"strata: zes_mu finds the mu of {listing(sorted(strata.mu))} itself; leave them out")
+    options = conditions(options, zes, tables)
     chosen = (
-        choose_mu(tables, options, otherwise=zes.mu)
+        choose_mu(tables, options, otherwise=zes.mu, only=only)
         if strata is None
-        else choose_mu_by_stratum(tables, strata.of_unit, options, least=strata.least)
+        else choose_mu_by_stratum(tables, strata.of_unit, options, least=strata.least, only=only)
     )
     drawn = Zes(chosen.mu, options.sigma, zes.shape, zes.directions, None)
     if strata is None or chosen.by_unit is None:
         return Plan(drawn), chosen
     return _by_class(drawn, strata, chosen.by_unit), chosen
+
+
+def conditions(options: MuOptions, zes: Zes, tables: Sequence[CalibrationTable]) -> MuOptions:
+    """Return the options with the shape and the directions that multipliers are drawn with."""
+    units = tables[0].records.units if tables else 0
+    return replace(options, shape=zes.shape, among=units if zes.directions == "balanced" else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Whom:
+    """Who is perturbed: units with a record of a weight below ``weight_below``; and, if ``largest``, no others than
+    those among the n largest of a sensitive cell (Cuppen 2000, section 8.3: large units with small weights).
+    """
+
+    weight_below: float | None = None
+    largest: bool = False
+
+    def __str__(self) -> str:
+        words = [f"with a weight below {self.weight_below:g}"] if self.weight_below is not None else []
+        return " and ".join([*words, *(["among the n largest of a sensitive cell"] if self.largest else [])])
+
+    def units(self, records: Respondents, tables: Sequence[CalibrationTable]) -> BoolArray:
+        """Return which units are perturbed."""
+        chosen = np.ones(records.units, bool)
+        if self.weight_below is not None:
+            if records.weight is None:
+                raise InputError("`perturb_if`: there are no weights; leave `weight_below` out")
+            light = np.zeros(records.units, bool)
+            light[records.unit[records.weight < self.weight_below]] = True
+            chosen &= light
+        return chosen & (strata_by_need(tables) > 0) if self.largest else chosen
 
 
 def _by_class(zes: Zes, strata: Strata, by_unit: FloatArray) -> Plan:

@@ -15,13 +15,12 @@ from scipy.special import ndtri
 
 from cellguard.errors import InputError, did_you_mean
 from cellguard.protect.perturb.cells.respondents import Respondents, on_grid
+from cellguard.protect.perturb.draw.shapes import HALFWIDTH
 from cellguard.randomness import Stream, stream
 from cellguard.types import BoolArray, FloatArray
 
 Shape = Literal["normal", "beta", "uniform", "triangular", "unimodal"]
 Directions = Literal["random", "balanced"]
-# The half-width of a shape on [mu - a, mu + a], in standard deviations.
-_HALFWIDTH = {"uniform": 3**0.5, "triangular": 6**0.5, "beta": 5**0.5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +53,18 @@ class Zes:
         ):
             if value not in known:
                 raise InputError(f"no {name} {value!r}{did_you_mean(value, known)}")
-        if self.halfwidth is not None and (self.shape not in _HALFWIDTH or not 0 <= self.halfwidth <= self.mu):
+        if self.halfwidth is not None and (self.shape not in HALFWIDTH or not 0 <= self.halfwidth <= self.mu):
             raise InputError("halfwidth is for the shapes uniform, triangular and beta, from 0 to mu")
 
     @property
     def reach(self) -> float:
         """The half-width a of a bounded shape."""
-        return _HALFWIDTH[self.shape] * self.sigma if self.halfwidth is None else self.halfwidth
+        return HALFWIDTH[self.shape] * self.sigma if self.halfwidth is None else self.halfwidth
 
     @property
     def deviation(self) -> float:
         """The standard deviation of rho."""
-        return self.reach / _HALFWIDTH[self.shape] if self.shape in _HALFWIDTH else self.sigma
+        return self.reach / HALFWIDTH[self.shape] if self.shape in HALFWIDTH else self.sigma
 
     @property
     def second_moment(self) -> float:

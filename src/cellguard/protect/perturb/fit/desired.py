@@ -15,6 +15,8 @@ from cellguard.protect.perturb.fit.supertable import Supertable
 from cellguard.randomness import Stream
 from cellguard.types import FloatArray
 
+_FOLLOWS = 0.05  # the share of its need from which on a cell goes the way of the movers that it holds
+
 
 def random_needs(whole: Supertable, source: Stream, excess: float) -> FloatArray:
     """Return how much noise each row is to have at least, with its excess; 0 where it is not sensitive."""
@@ -30,20 +32,32 @@ def random_caps(source: Stream, movers: int, cap: float, excess: float) -> Float
 def desired_noise(whole: Supertable, need: FloatArray, pattern: Pattern, seed: int, *purpose: str | int) -> FloatArray:
     """Return +need or -need for sensitive rows and 0 for all others.
 
-    Interior cells go by the pattern; a margin goes the way that its interior cells go together, since it cannot well go
-    against them.
+    Small cells go by the pattern of their table. A cell that holds movers of others goes the way that these go
+    together, since it cannot well go against them: so do margins, and cells of other tables with the same dominating
+    unit.
     """
-    direction = np.zeros(len(need))
+    direction = _by_pattern(whole, pattern, seed, *purpose)
+    plan, noise = np.zeros(whole.matrix.shape[1]), np.zeros(len(need))
+    members = np.diff(whole.matrix.indptr)
+    rows = np.flatnonzero(need > 0)
+    for row in rows[np.argsort(members[rows], kind="stable")].tolist():
+        part = slice(whole.matrix.indptr[row], whole.matrix.indptr[row + 1])
+        columns, amounts = whole.matrix.indices[part], whole.matrix.data[part]
+        now = float(amounts @ plan[columns])
+        sign = np.sign(now) if abs(now) > _FOLLOWS * need[row] else direction[row]
+        missing = max(need[row] - sign * now, 0.0)
+        plan[columns] += sign * missing / np.abs(amounts).sum() * np.sign(amounts)
+        noise[row] = sign * need[row]
+    return noise
+
+
+def _by_pattern(whole: Supertable, pattern: Pattern, seed: int, *purpose: str | int) -> FloatArray:
+    """Return +1 or -1 for each row, as the first table says that holds it as a sensitive cell."""
+    direction = np.zeros(len(whole.total))
     for table, row in zip(whole.tables, whole.rows, strict=True):
         needs = needs_of(table)
         wanted = np.sign(desired_totals(needs, directions(needs, pattern, seed, *purpose)) - table.total)
         new = (row >= 0) & (wanted != 0)
         new[new] = direction[row[new]] == 0
         direction[row[new]] = wanted[new]
-    noise = np.where(whole.sensitive, direction * need, 0.0)
-    inside = np.where(whole.interior & ~whole.margin, noise, 0.0)
-    share = np.divide(inside, whole.movable, out=np.zeros(len(need)), where=np.abs(whole.movable) > 0)
-    per_mover = np.asarray(abs(whole.matrix).sign().T @ share, float)
-    together = np.asarray(whole.matrix @ per_mover, float)
-    follows = whole.sensitive & whole.margin & (np.abs(together) > 1e-9 * np.abs(whole.movable))
-    return np.where(follows, np.sign(together) * need, noise)
+    return np.where(direction == 0, 1.0, direction)

@@ -34,8 +34,8 @@ _EXACT_SIGNS = 20  # ... of which an integer program finds the best
 _NODES = 2_000
 _TRIES = 12_000  # programs that a search over signs may solve, times cells
 # What a unit outside its bounds costs, beside a unit of noise: needs come first; margins give way before interior
-# cells, and among margins the coarsest first.
-_NEEDS, _INSIDE, _MARGINS = 1e5, 1e3, 1e2
+# cells, and among margins the coarsest first. Cells that no multipliers within the cap serve get what is left for them.
+_NEEDS, _INSIDE, _MARGINS, _BEYOND = 1e5, 1e3, 1e2, 1e1
 _OVER = 1e-5  # by which needs are exceeded, so that rounding does not undo them
 
 
@@ -87,7 +87,9 @@ def fit_desired(whole: Supertable, how: Opt, seed: int, *purpose: str | int, run
     wish, need = _wish(whole, how, stream(seed, *purpose, "excess"))
     wanted = desired_noise(whole, need, how.pattern, seed, *purpose)
     target = np.clip(wanted, -wish.reach[: len(need)], wish.reach[: len(need)])
-    wish = _with_needs(replace(wish, target=_rows(target, how)), (1 + _OVER) * np.abs(target), np.sign(target))
+    beyond = _rows(np.where(need > wish.reach[: len(need)], 1.0, 0.0), how) > 0
+    wish = replace(wish, target=_rows(target, how), hard=np.where(beyond, _BEYOND, wish.hard))
+    wish = _with_needs(wish, (1 + _OVER) * np.abs(target), np.sign(target))
     solve = {"l1": least_absolute, "linf": least_largest}
     d = _least_squares(wish, run) if how.norm == "l2" else solve[how.norm](wish, run=run)
     return _judged(whole, wish, need, d)
