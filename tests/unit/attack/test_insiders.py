@@ -1,0 +1,240 @@
+"""Insiders: what a single respondent can work out, against brute force, and in cases that are easy to see."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cellguard as cg
+import insider_oracle
+from cellguard.attack.audit import audit
+from cellguard.hierarchy.build import flat, from_parents
+from cellguard.protect.suppress.suppress import suppress
+from cellguard.table.contributions import contributions_of
+from cellguard.table.fact import Contributors
+from cellguard.table.pattern import Pattern
+from cellguard.table.read import About
+from cellguard.table.tabulate import Wanted, make_tables
+
+RULES = (
+    (cg.MinFrequency(3),),
+    (cg.PPercent(10),),
+    (cg.MinFrequency(3), cg.PPercent(10)),
+    (cg.PPercent(25),),
+    (cg.MinFrequency(2),),
+)
+
+
+def assessed(records, by, rules, *, value="x", weight=None, survey=None):
+    """The needs of tables made from records with their contributors; ``by`` gives each table its trees."""
+    columns = list(dict.fromkeys(c for trees in by for c in trees))
+    grouped = cg.records(records, by=columns, values=[] if value == "count" else [value], holding="g", weight=weight)
+    facts = (*dict.fromkeys(f for rule in rules for f in rule.facts), Contributors())
+    wanted = [Wanted(trees, value, About(f"t{i}"), facts, survey) for i, trees in enumerate(by)]
+    return cg.require(cg.assess(cg.link(make_tables(grouped, wanted)), rules))
+
+
+def hiding(needs, *names):
+    """The pattern that hides the unsafe cells and those named."""
+    tables = needs.tables
+    chosen = [any(tables.cell_name(c).endswith(f": {name}") for name in names) for c in range(len(tables))]
+    return Pattern(tables, needs.primary, np.array(chosen) & ~needs.primary)
+
+
+def near(needs, pattern):
+    """The pairs (holding's number, cell's name) that fail, of a pattern that is safe against outsiders."""
+    judged = audit(needs, pattern, insiders=contributions_of(needs.tables))
+    assert not judged.failing.any()
+    assert judged.inside is not None
+    assert not judged.inside.undecided
+    return pairs(judged)
+
+
+def pairs(judged):
+    names = judged.needs.tables.cell_name
+    return {(p.insider, names(int(judged.problem.cells[p.cell])).split(": ")[1]) for p in judged.inside.failing}
+
+
+def rows(*entries):
+    """Records from (holding, region, amount)."""
+    return {"g": [g for g, _, _ in entries], "r": [r for _, r, _ in entries], "x": [x for _, _, x in entries]}
+
+
+REGION = {"r": flat(["A", "B", "C", "D"])}
+MANY = [(10 + i, "D", 20) for i in range(6)]
+
+
+def test_two_single_respondents_in_a_sum_know_each_other():
+    needs = assessed(rows((1, "A", 50), (2, "B", 30), *[(20 + i, "C", 9) for i in range(5)], *MANY), [REGION], RULES[0])
+    assert near(needs, hiding(needs)) == {(0, "B"), (1, "A")}
+    assert near(needs, hiding(needs, "C")) == set()
+
+
+def test_one_holding_alone_in_several_cells_knows_them_all():
+    needs = assessed(rows((1, "A", 50), (1, "B", 30), (2, "C", 40), *MANY), [REGION], RULES[0])
+    assert near(needs, hiding(needs)) == {(0, "C")}
+    other = assessed(rows((1, "A", 50), (3, "B", 30), (2, "C", 40), *MANY), [REGION], RULES[0])
+    assert near(other, hiding(other)) == set()
+
+
+def test_a_large_contributor_elsewhere_estimates_too_well():
+    near_to = [(3, "B", 95), *[(30 + i, "B", 1) for i in range(5)]]
+    needs = assessed(rows((1, "A", 100), *near_to, *MANY), [REGION], [cg.MinFrequency(3)])
+    # B is 100, of which holding 3 has 95: it can tell that A is at most 105.
+    assert near(needs, hiding(needs, "B")) == {(1, "A")}
+    assert near(needs, hiding(needs, "B", "D")) == set()
+
+
+def test_an_insider_of_another_size_class_bounds_a_single_firm():
+    """A firm in another class of a cube, which owns one of the few cells that protect a single firm's cell."""
+    entries = [
+        # holding, industry, region, size, amount: one firm in a0 b0 s0, to which holding 2 comes within 7 %
+        (1, "a0", "b0", "s0", 100),
+        (2, "a0", "b0", "s1", 93),
+        (3, "a0", "b0", "s1", 4),
+        (4, "a0", "b0", "s1", 3),
+        *[(10 + i, a, b, s, 40) for i, (a, b, s) in enumerate(
+            (a, b, s) for a in ("a0", "a1") for b in ("b0", "b1") for s in ("s0", "s1")
+            for _ in range(4) if (a, b, s) not in {("a0", "b0", "s0"), ("a0", "b0", "s1")}
+        )],
+    ]  # fmt: skip
+    records = {name: [entry[i] for entry in entries] for i, name in enumerate(("g", "a", "b", "s", "x"))}
+    trees = {c: flat([f"{c}0", f"{c}1"]) for c in "abs"}
+    needs = assessed(records, [trees], [cg.MinFrequency(3)])
+    square = ("a0/b0/s1", "a1/b0/s0", "a1/b0/s1", "a0/b1/s0", "a0/b1/s1", "a1/b1/s0", "a1/b1/s1")
+    pattern = hiding(needs, *square)
+    assert cg.audit(needs, pattern).verdict == "safe"
+    assert near(needs, pattern) == {(1, "a0/b0/s0")}  # a0/b0/s1 is 100, of which holding 2 has 93
+    mended = suppress(needs, insiders=contributions_of(needs.tables)).pattern
+    assert near(needs, mended) == set()
+
+
+def test_an_insider_in_another_table():
+    entries = [(1, "A", "s", 50), (2, "A", "s", 30), *[(i + 5, r, z, 20) for i, (r, z) in enumerate(
+        [("B", "s")] * 4 + [("B", "t")] * 4 + [("C", "t")] * 5 + [("C", "s")])]]  # fmt: skip
+    records = {name: [entry[i] for entry in entries] for i, name in enumerate(("g", "r", "z", "x"))}
+    by = [{"r": flat(["A", "B", "C"])}, {"r": flat(["A", "B", "C"]), "z": flat(["s", "t"])}]
+    needs = assessed(records, by, [cg.MinFrequency(3)])
+    mended = suppress(needs, insiders=contributions_of(needs.tables)).pattern
+    assert near(needs, mended) == set()
+    plain = suppress(needs).pattern
+    assert audit(needs, plain).verdict == "safe"
+
+
+def test_ready_made_cells_with_one_respondent_are_their_own_insiders():
+    table = cg.cells(
+        {"r": ["Total", "A", "B", "C"], "x": [180, 50, 30, 100], "n": [9, 1, 1, 7]}, by=["r"], value="x", count="n"
+    )
+    needs = cg.require(cg.assess(table, [cg.MinFrequency(3)]))
+    known = contributions_of(needs.tables)
+    assert not known.linked
+    judged = audit(needs, Pattern(needs.tables, needs.primary, np.zeros(4, bool)), insiders=known)
+    assert {name for _, name in pairs(judged)} == {"A", "B"}
+
+
+def test_a_sum_of_one_respondent_and_its_part_have_one_owner():
+    tree = from_parents([("Total", ""), ("G", "Total"), ("a", "G"), ("b", "Total"), ("c", "Total")])
+    data = {"r": ["Total", "G", "a", "b", "c"], "x": [180, 50, 50, 30, 100], "n": [9, 1, 1, 1, 7]}
+    table = cg.cells(data, by={"r": tree}, value="x", count="n")
+    known = contributions_of(cg.link(table))
+    owner = dict(zip(data["r"], known.owner[cg.link(table).cells_of[0]].tolist(), strict=True))
+    assert owner["G"] == owner["a"] >= 0
+    assert owner["b"] not in {owner["a"], -1}
+
+
+def test_an_insider_of_a_count_knows_its_own_cell():
+    entries = [*[(1, "A", 0)] * 2, *[(2, "B", 0)] * 2, *[(20 + i, "C", 0) for i in range(5)], *MANY]
+    needs = assessed(rows(*entries), [REGION], [cg.MinFrequency(3)], value="count")
+    assert near(needs, hiding(needs)) == {(0, "B"), (1, "A")}
+    assert near(needs, hiding(needs, "C")) == set()
+
+
+@pytest.mark.parametrize("survey", ["virtual", "sample", "handbook", "published_weights"])
+def test_weights_are_part_of_what_an_insider_knows(survey):
+    data = rows((1, "A", 50), (2, "B", 30), *[(20 + i, "C", 9) for i in range(5)], *MANY)
+    data["w"] = [2.0] * len(data["g"])
+    needs = assessed(data, [REGION], [cg.MinFrequency(3)], weight="w", survey=survey)
+    assert near(needs, hiding(needs)) == {(0, "B"), (1, "A")}
+    assert near(needs, hiding(needs, "C")) == set()
+
+
+def test_negative_contributions_leave_only_lone_cells_known():
+    data = rows((1, "A", -50), (2, "B", 30), *[(20 + i, "C", 9) for i in range(5)], *MANY)
+    grouped = cg.records(data, by=["r"], values=["x"], holding="g")
+    table = make_tables(grouped, [Wanted(REGION, "x", About("t"), (*cg.MinFrequency(3).facts, Contributors()))])[0]
+    needs = cg.require(cg.assess(table, [cg.MinFrequency(3)]), cg.Knowledge(lower=-np.inf))
+    assert near(needs, hiding(needs)) == {(0, "B"), (1, "A")}
+    assert near(needs, hiding(needs, "C")) == set()
+
+
+def draw(seed):
+    """A small table by chance: its records, trees and rules."""
+    rng = np.random.default_rng(seed)
+    dimensions = int(rng.integers(1, 4))
+    records = int(rng.integers(4, 16 if dimensions < 3 else 12))
+    columns = ["a", "b", "c"][:dimensions]
+    most = 3 if dimensions == 3 else 5
+    data = {c: [f"{c}{i}" for i in rng.integers(0, int(rng.integers(2, most + 1)), records)] for c in columns}
+    data["x"] = rng.integers(0, 60, records).tolist()
+    data["g"] = rng.integers(0, max(2, int(records * rng.uniform(0.5, 1.5))), records).tolist()
+    trees = {}
+    for column in columns:
+        codes = sorted(set(data[column]))
+        halves = [(code, "GH"[i % 2]) for i, code in enumerate(codes)]
+        nested = len(codes) > 3 and rng.random() < 0.6
+        trees[column] = (
+            from_parents([("Total", ""), ("G", "Total"), ("H", "Total"), *halves]) if nested else flat(codes)
+        )
+    return data, trees, RULES[int(rng.integers(0, len(RULES)))], rng
+
+
+def some_pattern(needs, rng):
+    """A pattern by chance, most often one that is safe against outsiders."""
+    n = len(needs.tables)
+    if rng.random() < 0.6:
+        chosen = suppress(needs, effort="quick").pattern
+        more = rng.random(n) < 0.3 if rng.random() < 0.5 else np.zeros(n, bool)
+        return Pattern(needs.tables, needs.primary, (chosen.secondary | more) & ~needs.primary)
+    return Pattern(needs.tables, needs.primary, (rng.random(n) < 0.5) & ~needs.primary)
+
+
+def brute(needs, pattern, data, trees, rules):
+    parts = insider_oracle.contributions(needs.tables.tables[0], data, list(trees), "x", "g")
+    numbers = sorted(set(data["g"]))
+    accuracy = max(rule.accuracy for rule in rules)
+    failing = insider_oracle.failing(needs, pattern.unknown, parts, accuracy)
+    return {(numbers.index(who[0]), cell) for who, cell in failing}
+
+
+def against_brute_force(seed):
+    """Compare one table; tell whether it came to that."""
+    data, trees, rules, rng = draw(seed)
+    needs = assessed(data, [trees], rules)
+    if not needs.primary.any() or needs.unprotectable.any():
+        return False
+    try:
+        pattern = some_pattern(needs, rng)
+        mended = suppress(needs, insiders=contributions_of(needs.tables), effort="quick").pattern
+    except cg.NotProtected:
+        return False
+    judged = audit(needs, pattern, insiders=contributions_of(needs.tables))
+    if judged.inside is not None:
+        found = {(pair.insider, int(judged.problem.cells[pair.cell])) for pair in judged.inside.failing}
+        general = {cell for who, cell in found if who < 0}
+        wanted = brute(needs, pattern, data, trees, rules)
+        assert {p for p in wanted if p[1] not in general} == {p for p in found if p[0] >= 0 and p[1] not in general}
+        assert not judged.inside.undecided
+    again = audit(needs, mended, insiders=contributions_of(needs.tables))
+    assert not again.failing.any()
+    if again.verdict == "safe":
+        assert brute(needs, mended, data, trees, rules) == set()
+    else:
+        everything = Pattern(needs.tables, needs.primary, ~needs.primary)
+        assert audit(needs, everything, insiders=contributions_of(needs.tables)).verdict == "unsafe"
+    return judged.inside is not None
+
+
+@pytest.mark.parametrize("first", [0, *(pytest.param(k, marks=pytest.mark.long) for k in range(100, 5_100, 500))])
+def test_every_insider_against_brute_force(first):
+    decided = [against_brute_force(seed) for seed in range(first, first + (40 if first == 0 else 500))]
+    assert sum(decided) > len(decided) / 3
