@@ -235,6 +235,7 @@ def _build_table(
         count=cells.count,
         holdings=None if is_count else cells.holdings,
         top=tuple(cells.top),
+        sizes=cells.sizes,
         marks=tuple(dict.fromkeys(f.column for rule in spec.rules for f in rule.facts if isinstance(f, Mark))),
         **{name: getattr(cells, name) for name in ("status", "cost", "lower", "upper", "need_lower", "need_upper")},
     )
@@ -250,6 +251,7 @@ def _wanted(job: Job, spec: TableSpec, records: JobRecords, dimensions: Mapping[
         about=replace(_about(job, spec), decimals=records.decimals(spec)),
         facts=tuple(dict.fromkeys([Count(), *(fact for rule in spec.rules for fact in rule.facts)])),
         survey=spec.survey,
+        negative=spec.negative,
     )
 
 
