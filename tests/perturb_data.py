@@ -1,13 +1,12 @@
 """Small and large data for the tests of source data perturbation, and brute force to judge by."""
 
-import importlib.util
 import itertools
 from functools import cache
 from math import erfc, sqrt
-from pathlib import Path
 
 import numpy as np
 
+from benchmark_modules import benchmark
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.perturb.cells.calibration import calibration_table
@@ -28,11 +27,7 @@ def study(tables, zes, seed, *, replications, decimals=2):
 @cache
 def sodap():
     """The generator of the benchmarks: files of the shape of Cuppen's."""
-    path = Path(__file__).parent.parent / "benchmarks" / "sodap.py"
-    spec = importlib.util.spec_from_file_location("sodap", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return benchmark("sodap")
 
 
 def one_cell(values, weight=None, rule=RULE):

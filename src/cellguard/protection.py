@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,8 +54,9 @@ class Requirements:
 def require(findings: Findings, knowledge: Knowledge | None = None, *, run: Run = UNWATCHED) -> Requirements:
     """Return the protection that the unsafe cells need, capped by what the attacker knows anyway (``knowledge``).
 
-    The upper level is the rule's formula, or ``protection_percent`` of the value where it has none; a frequency
-    instead needs an interval one wide, and one that reaches a sufficient count where a rule hides that it is small.
+    The upper level is the rule's formula, or ``protection_percent`` of the value where it has none (of the sizes of
+    all contributions, where some are negative, since a total may cancel to 0); a frequency instead needs an interval
+    one wide, and one that reaches a sufficient count where a rule hides that it is small.
     The lower level equals the upper one (but for that), unless given. Several rules or tables on a cell: the maximum
     of each. A cell that would end with less than one unit of its last decimal on every side (a value of 0, say) needs
     an interval one unit wide.
@@ -72,15 +74,16 @@ def require(findings: Findings, knowledge: Knowledge | None = None, *, run: Run 
     knowledge = knowledge or Knowledge()
     world = see_world(tables, knowledge, run=run)
     known_lower, known_upper = (bound[: len(tables)] for bound in (world.lower, world.upper))
-    lower, upper, sliding = (np.zeros(len(tables)) for _ in range(3))
+    lower, upper, sliding, width = (np.zeros(len(tables)) for _ in range(4))
     hopeless, accuracy = np.zeros(len(tables), bool), np.zeros(len(tables))
     for here, cells in zip(findings.by_table, tables.cells_of, strict=True):
         accuracy[cells] = np.maximum(accuracy[cells], _accuracy(here))
-        *parts_of, beyond = _needs(here, findings.primary[cells])
-        for whole, part in zip((lower, upper, sliding), parts_of, strict=True):
+        needs = _needs(here, findings.primary[cells])
+        for whole, part in zip((lower, upper, sliding, width), needs[:4], strict=True):
             whole[cells] = np.maximum(whole[cells], part)
-        hopeless[cells] |= beyond
+        hopeless[cells] |= needs.hopeless
     primary, value, unit = findings.primary, tables.value, tables.unit
+    sliding = np.maximum(sliding, np.minimum(width, known_upper - known_lower))
     lower = np.where(primary, np.minimum(lower, value - known_lower), 0.0)
     upper = np.where(primary, np.minimum(upper, known_upper - value), 0.0)
     tiny = primary & (np.maximum(np.maximum(lower, upper), sliding) < unit * (1 - 1e-9))
@@ -92,30 +95,41 @@ def require(findings: Findings, knowledge: Knowledge | None = None, *, run: Run 
     return Requirements(world, primary, lower, upper, sliding, bad, knowledge, accuracy)
 
 
-def _needs(findings: TableFindings, primary: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray]:
-    """Return the lower, upper and sliding needs of one table's cells, before any cap, and which no hiding can meet.
+class _Needs(NamedTuple):
+    """What one table's cells need before any cap; ``width`` is what rules ask for, ``sliding`` what counts do."""
 
-    ``primary`` are those in the whole set.
-    """
+    lower: FloatArray
+    upper: FloatArray
+    sliding: FloatArray
+    width: FloatArray
+    hopeless: BoolArray
+
+
+def _needs(findings: TableFindings, primary: BoolArray) -> _Needs:
+    """Return the needs of one table's cells; ``primary`` are those in the whole set."""
     table = findings.table
     said = table.apriori
-    level, reach, hopeless = np.zeros(len(table)), np.zeros(len(table)), np.zeros(len(table), bool)
+    level, reach, fall, width = (np.zeros(len(table)) for _ in range(4))
+    hopeless = np.zeros(len(table), bool)
     plain = findings.primary.copy()  # unsafe by no rule: must_suppress
     for rule, unsafe in zip(findings.rules, findings.unsafe, strict=True):
         for part in parts(rule):
             judged = part.look(table)
             level = np.where(unsafe, np.maximum(level, _level(part, judged, table)), level)
             reach = np.where(unsafe, np.maximum(reach, judged.reach), reach)
+            fall = np.where(unsafe, np.maximum(fall, judged.fall), fall)
+            width = np.where(unsafe, np.maximum(width, judged.width), width)
             hopeless |= unsafe & judged.hopeless
         plain &= ~unsafe
     if not table.is_count:
-        level = np.where(plain, PROTECTION_PERCENT / 100 * np.abs(table.value), level)
-    level, reach = (np.where(findings.primary, x, 0.0) for x in (level, reach))
+        level = np.where(plain, PROTECTION_PERCENT / 100 * table.facts.gross, level)
+    level, reach, fall, width = (np.where(findings.primary, x, 0.0) for x in (level, reach, fall, width))
     upper = np.where(np.isnan(said.need_upper), np.maximum(level, reach), said.need_upper)
-    lower = np.where(np.isnan(said.need_upper), level, said.need_upper)
+    lower = np.where(np.isnan(said.need_upper), np.maximum(level, fall), said.need_upper)
     lower = np.where(np.isnan(said.need_lower), lower, said.need_lower)
     sliding = np.full(len(table), 1.0 if table.is_count else 0.0)
-    return *(np.where(primary, need, 0.0) for need in (lower, upper, sliding)), hopeless & findings.primary  # type: ignore[return-value]
+    lower, upper, sliding, width = (np.where(primary, need, 0.0) for need in (lower, upper, sliding, width))
+    return _Needs(lower, upper, sliding, width, hopeless & findings.primary)
 
 
 def _accuracy(findings: TableFindings) -> FloatArray:
@@ -129,5 +143,5 @@ def _accuracy(findings: TableFindings) -> FloatArray:
 
 def _level(rule: Rule, judged: Judgement, table: Table) -> FloatArray:
     """Return a rule's protection level: its formula, or a percentage of the value (none for counts, which slide)."""
-    stand_in = 0.0 if table.is_count else rule.protection_percent / 100 * np.abs(table.value)
+    stand_in = 0.0 if table.is_count else rule.protection_percent / 100 * table.facts.gross
     return np.where(np.isnan(judged.level), stand_in, judged.level)

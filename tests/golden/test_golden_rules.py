@@ -7,7 +7,8 @@ Sources: [T] the thesis on the Statisticon rule, [L] the lecture "Problems and c
 import numpy as np
 import pytest
 
-from cellguard.rules.linear import Dominance, PPercent, PriorPosterior, k_from_p, p_from_k
+from cellguard.rules.conversions import k_from_p, p_from_k
+from cellguard.rules.linear import Dominance, PPercent, PriorPosterior
 from cellguard.rules.simple import MaxShare
 from cellguard.table.fact import Top, Total
 from cellguard.table.facts import Facts, contributions

@@ -24,7 +24,7 @@ from cellguard.protect.perturb.draw.mu import MuOptions, choose_mu, mu_by_formul
 from cellguard.protect.perturb.draw.noise import cell_noise, noise_statistics
 from cellguard.protect.perturb.draw.variance import noise_cv
 from cellguard.protect.perturb.draw.zes import Zes, draw_multipliers, perturbed
-from cellguard.rules.linear import p_from_k
+from cellguard.rules.conversions import p_from_k
 
 from perturb_data import brute_exceedance, one_cell, sodap, study
 

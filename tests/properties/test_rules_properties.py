@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior, k_from_p, p_from_k
+from cellguard.rules.conversions import k_from_p, p_from_k
+from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
 from cellguard.rules.rule import All
 from cellguard.rules.simple import MaxShare, MinFrequency
 from cellguard.table.fact import Total

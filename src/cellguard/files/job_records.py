@@ -124,7 +124,7 @@ def read_records(job: Job) -> JobRecords | None:
     request = spec.request or _said(metadata, "request")
     roles = Roles(
         dimensions=tuple(dict.fromkeys(column_of(job, name) for table in made for name in table.dimensions)),
-        responses=tuple(dict.fromkeys(table.value for table in made if table.value != COUNT)),
+        responses=tuple(dict.fromkeys([*(t.value for t in made if t.value != COUNT), *_proxies(made)])),
         weight=spec.weight or _said(metadata, "weight"),
         respondent=spec.respondent,
         holding=spec.holding or _said(metadata, "holding"),
@@ -158,6 +158,11 @@ def record_files(job: Job) -> dict[str, Path]:
 def column_of(job: Job, name: str) -> str:
     """Return the column of a dimension: the one that the job names, or the dimension's own name."""
     return job.dimensions[name].column_of(name) if name in job.dimensions else name
+
+
+def _proxies(made: list[TableSpec]) -> list[str]:
+    """Return the columns whose sizes stand for those of contributions that may be negative."""
+    return [t.negative.proxy for t in made if t.negative is not None and t.negative.proxy is not None]
 
 
 def _said(metadata: Metadata | None, role: str) -> str | None:

@@ -33,7 +33,7 @@ from cellguard.reading.dialect import Dialect
 from cellguard.spec.jobfile import Job
 from cellguard.spec.specs import AlsoSpec, CellsSpec, DimensionSpec, RecodeSpec, TableSpec
 from cellguard.table.binding import flat_dimension
-from cellguard.table.fact import Contributors, Count, Mark
+from cellguard.table.fact import Count, Holdings, Mark
 from cellguard.table.lattice import leaf_positions
 from cellguard.table.read import About, CellColumns, read_cells
 from cellguard.table.source import Source, open_source
@@ -295,6 +295,7 @@ def _build_table(
         count=cells.count,
         holdings=None if is_count else cells.holdings,
         top=tuple(cells.top),
+        sizes=cells.sizes,
         marks=tuple(dict.fromkeys(f.column for rule in spec.rules for f in rule.facts if isinstance(f, Mark))),
         **{name: getattr(cells, name) for name in ("status", "cost", "lower", "upper", "need_lower", "need_upper")},
     )
@@ -305,7 +306,7 @@ def _build_table(
 
 def _wanted(job: Job, spec: TableSpec, records: JobRecords, dimensions: Mapping[str, Dimension]) -> Wanted:
     """Say which table to make from the records, with the facts that its rules need."""
-    insiders = [Contributors()] if job.attack.insiders else []
+    insiders = [Holdings()] if job.attack.insiders else []
     return Wanted(
         by={column_of(job, name): dimensions[name] for name in spec.by},
         value=spec.value,
@@ -313,6 +314,7 @@ def _wanted(job: Job, spec: TableSpec, records: JobRecords, dimensions: Mapping[
         facts=tuple(dict.fromkeys([Count(), *(fact for rule in spec.rules for fact in rule.facts), *insiders])),
         survey=spec.survey,
         where={column_of(job, n): (dimensions[n], held) for n, held in selected(spec, dimensions).items()},
+        negative=spec.negative,
     )
 
 

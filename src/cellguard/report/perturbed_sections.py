@@ -14,7 +14,7 @@ from cellguard.protect.perturb.draw.noise import NoiseStatistics, table_statisti
 from cellguard.report.section import Section
 from cellguard.report.words import many, share, short
 from cellguard.results.noisy import Noisy
-from cellguard.rules.rule import percent
+from cellguard.rules.parameters import percent
 
 _MOST_CELLS, _MOST_MU = 10, 20
 _METHODS = {

@@ -15,6 +15,7 @@ from cellguard.rules.rule import Rule, parts
 from cellguard.table.apriori import State
 from cellguard.table.arrow import Streams, of_all, of_table
 from cellguard.table.fact import Mark, Signs
+from cellguard.table.signed_facts import Sizes
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet, link
 from cellguard.types import BoolArray, FloatArray
@@ -55,16 +56,24 @@ class TableFindings(Streams):
         number = cell if isinstance(cell, int) else self.table.find(cell)
         if not self.primary[number]:
             return []
-        reasons = [str(rule) for rule, unsafe in zip(self.rules, self.unsafe, strict=True) if unsafe[number]]
-        return reasons + (["must_suppress"] if self.table.apriori.state[number] == State.must_suppress else [])
+        return [reason for reason, cells in self._ways if cells[number]]
+
+    @cached_property
+    def _ways(self) -> list[tuple[str, BoolArray]]:
+        """The ways in which cells became unsafe, and which did: a rule that decides in several ways tells which."""
+        ways: list[tuple[str, BoolArray]] = []
+        for rule, unsafe in zip(self.rules, self.unsafe, strict=True):
+            ways += [
+                (reason, cells & unsafe) for reason, cells in rule.branches(self.table.facts) or [(str(rule), unsafe)]
+            ]
+        return [*ways, (State.must_suppress.name, self.table.apriori.has(State.must_suppress))]
 
     def reasons(self) -> list[str]:
         """Return the reasons of every cell, joined with '; '."""
-        masks = [*(u & self.primary for u in self.unsafe), self.table.apriori.has(State.must_suppress)]
-        names = [*map(str, self.rules), State.must_suppress.name]
+        names = [reason for reason, _ in self._ways]
         pattern = np.zeros(len(self.table), np.int64)
-        for i, mask in enumerate(masks):
-            pattern |= mask.astype(np.int64) << i
+        for i, (_, cells) in enumerate(self._ways):
+            pattern |= (cells & self.primary).astype(np.int64) << i
         different, inverse = np.unique(pattern, return_inverse=True)
         texts = ["; ".join(name for i, name in enumerate(names) if p >> i & 1) for p in different.tolist()]
         return [texts[i] for i in inverse.tolist()]
@@ -207,6 +216,8 @@ def _assess_table(table: Table, rules: tuple[Rule, ...]) -> TableFindings:
 
 
 def _refuse_negative(table: Table, rule: Rule) -> None:
+    if Sizes() in table.facts:
+        return
     negative = table.value < 0
     if table.facts.tops is not None:
         negative = negative | (table.facts.tops < 0).any(axis=1)
@@ -217,8 +228,14 @@ def _refuse_negative(table: Table, rule: Rule) -> None:
         where = f"{table.place.name}, column {table.response!r}" if table.origin == "records" else table.where(cell)
         raise InputError(
             f"{where}: the cell {table.told_name(cell)} has a negative value or contribution, but the rule "
-            f"{rule} only makes sense for values that are not negative; use a rule such as min_frequency for this table"
+            f"{rule} only makes sense for values that are not negative; {_CURES[table.origin == 'records']}"
         )
+
+
+_CURES = (
+    "use a rule such as min_frequency for this table, or name the column of the sums of sizes with `sizes`",
+    "say what it sees instead, as `negative: absolute`, or use a rule such as min_frequency for this table",
+)
 
 
 def _refuse_contradiction(findings: Findings) -> None:

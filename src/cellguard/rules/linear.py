@@ -15,7 +15,8 @@ from math import ceil
 import numpy as np
 
 from cellguard.errors import InputError
-from cellguard.rules.rule import Formula, Percent, Rule, above, check_whole, options, percent, register
+from cellguard.rules.parameters import check_share, check_whole, options, percent
+from cellguard.rules.rule import Formula, Percent, Rule, above, register, unsafe_zeros
 from cellguard.table.fact import Fact, Top, Total, Unwaived
 from cellguard.table.facts import Facts
 from cellguard.types import BoolArray, FloatArray
@@ -43,6 +44,11 @@ class _Linear(Rule):
         """The total and as many of the largest contributions as have weights of their own."""
         return (Total(), Top(len(self.prefix)))
 
+    @property
+    def subadditive(self) -> bool:
+        """Whether the weights never rise, so that a union of safe cells is safe."""
+        return all(a >= b for a, b in pairwise([*self.prefix, self.tail]))
+
     def sensitivity(self, cells: Facts) -> FloatArray:
         """Return S = sum of lambda_i x_i."""
         score = self.tail * cells.whole(len(self.prefix))
@@ -52,10 +58,8 @@ class _Linear(Rule):
 
     def unsafe(self, cells: Facts) -> BoolArray:
         """Tell where S > 0; a total of 0 discloses no share, so it is unsafe only if ``zero_unsafe``."""
-        zero = cells.basis == 0
-        respondents = zero if cells.count is None else zero & (cells.count > 0)
-        concentrated = above(self.sensitivity(cells), cells, self.inclusive) & ~zero
-        return concentrated | respondents if self.zero_unsafe else concentrated
+        concentrated = above(self.sensitivity(cells), cells, self.inclusive) & (cells.basis != 0)
+        return concentrated | unsafe_zeros(cells) if self.zero_unsafe else concentrated
 
     def upper(self, cells: Facts) -> FloatArray:
         """Return the upper protection level S / -tail (Handbook, table 4.6); NaN if the tail weighs nothing.
@@ -84,8 +88,7 @@ class Dominance(_Linear):
 
     def __post_init__(self) -> None:
         check_whole("dominance", "n", self.n, 1)
-        if not 0 < self.k < 100:
-            raise InputError(f"dominance: k must be above 0 and below 100 percent, not {percent(self.k)}")
+        check_share("dominance", self.k)
 
     def __str__(self) -> str:
         return f"dominance ({self.n}, {percent(self.k)})" + options(self.inclusive, self.zero_unsafe)
@@ -125,6 +128,11 @@ class _Estimate(_Linear):
     __slots__ = ()
     coalition: int
     waivers: bool
+
+    @property
+    def subadditive(self) -> bool:
+        """Whether the weights never rise; with waivers the largest of a union may be one who waived in no part."""
+        return not self.waivers and super().subadditive
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -291,30 +299,6 @@ class Linear(_Linear):
     def measure(self, cells: Facts) -> FloatArray:
         """Return S in percent of the total."""
         return _ratio(self.sensitivity(cells), cells.whole(len(self.weights)))
-
-    @property
-    def subadditive(self) -> bool:
-        """Whether the weights never rise, so that a union of safe cells is safe."""
-        line = [*self.weights, self.rest]
-        return all(a >= b for a, b in pairwise(line))
-
-
-def k_from_p(p: float) -> float:
-    """Return the k for which every cell safe under (2, k) dominance is safe under p percent.
-
-    >>> k_from_p(25)
-    80.0
-    """
-    return 100 * 100 / (100 + p)
-
-
-def p_from_k(k: float) -> float:
-    """Return the p of which `k_from_p` gives ``k``.
-
-    >>> p_from_k(80)
-    25.0
-    """
-    return 100 * (100 - k) / k
 
 
 def _error(victim: FloatArray, rest: FloatArray) -> FloatArray:

@@ -21,7 +21,8 @@ import numpy as np
 
 from cellguard.errors import InputError, did_you_mean
 from cellguard.rules.others import Rows, rows_of
-from cellguard.rules.rule import Formula, Group, Judgement, Percent, Rule, check_whole, name_of, percent, register
+from cellguard.rules.parameters import check_whole, percent
+from cellguard.rules.rule import Formula, Group, Judgement, Percent, Rule, name_of, register
 from cellguard.table.apriori import State
 from cellguard.table.fact import Fact, Total
 from cellguard.table.facts import Facts

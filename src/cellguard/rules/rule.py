@@ -16,6 +16,7 @@ import numpy as np
 
 from cellguard.errors import InputError
 from cellguard.rules.doubts import small_percent
+from cellguard.rules.parameters import percent
 from cellguard.table.fact import Fact
 from cellguard.table.facts import Facts
 from cellguard.types import BoolArray, FloatArray
@@ -48,8 +49,8 @@ class Judgement:
     """What a rule says of each cell of a table.
 
     ``level`` is how far an attacker's interval of an unsafe cell must reach above and below its value, NaN where the
-    rule has no formula; ``reach`` is how far it must reach above, whatever it does below. What ``hopeless`` cells must
-    get, no hiding of cells can give.
+    rule has no formula; ``reach`` is how far it must reach above, whatever it does below, ``fall`` below, and ``width``
+    how wide it must be. What ``hopeless`` cells must get, no hiding of cells can give.
     """
 
     sensitivity: FloatArray
@@ -57,6 +58,8 @@ class Judgement:
     level: FloatArray
     reach: FloatArray
     hopeless: BoolArray
+    fall: FloatArray | float = 0.0
+    width: FloatArray | float = 0.0
 
 
 class Rule(ABC):
@@ -115,6 +118,24 @@ class Rule(ABC):
     def upper(self, cells: Facts) -> FloatArray:
         """Return how far above the true value an attacker's interval must reach; NaN where there is no formula."""
         return np.full(len(cells.total), np.nan)
+
+    def branches(self, cells: Facts) -> list[tuple[str, BoolArray]]:
+        """Return the ways in which the rule can decide, each with the cells that it makes unsafe; most have one."""
+        return []
+
+    def remarks(self, cells: Facts) -> list[tuple[str, BoolArray]]:
+        """Return what a statistician should know of some cells, in words after their number, and which they are."""
+        return []
+
+    @property
+    def whole_rows(self) -> bool:
+        """Whether the rule judges whole rows, and not each cell by its own facts."""
+        return type(self).groups is not Rule.groups
+
+    @property
+    def subadditive(self) -> bool | None:
+        """Whether a union of safe cells is always safe; None where that has no meaning."""
+        return None
 
     @property
     def accuracy(self) -> float:
@@ -249,8 +270,8 @@ class All(Rule):
     def __post_init__(self) -> None:
         if len(self.rules) < 2:
             raise InputError("`all` needs at least two rules")
-        whole = next((rule for rule in self.rules if type(rule).groups is not Rule.groups), None)
-        if whole is not None and not isinstance(whole, All):
+        whole = next((rule for rule in self.rules if rule.whole_rows), None)
+        if whole is not None:
             raise InputError(f"`all` cannot take {name_of(whole)}, which judges whole rows; list it beside the others")
 
     def __str__(self) -> str:
@@ -270,6 +291,11 @@ class All(Rule):
     def protection_percent(self) -> float:  # type: ignore[override]
         """The largest of the rules' percentages."""
         return max(rule.protection_percent for rule in self.rules)
+
+    @property
+    def subadditive(self) -> bool:
+        """No: each part may be safe under another of the rules."""
+        return False
 
     def sensitivity(self, cells: Facts) -> FloatArray:
         """Return the smallest of the rules' sensitivities."""
@@ -297,17 +323,14 @@ def parts(rule: Rule) -> list[Rule]:
     return [part for inner in rule.rules for part in parts(inner)] if isinstance(rule, All) else [rule]
 
 
-def percent(value: float) -> str:
-    """Write a parameter as people do: 10, not 10.0."""
-    return f"{value:g}"
+def count_of(cells: Facts) -> FloatArray:
+    """Return the number of respondents of each cell, which must be known."""
+    if cells.count is None:
+        raise InputError("the rule needs the number of respondents of each cell")
+    return cells.count
 
 
-def options(inclusive: bool = False, zero_unsafe: bool = False) -> str:
-    """Write the switches that differ from the default."""
-    return (", inclusive" if inclusive else "") + (", zeros unsafe" if zero_unsafe else "")
-
-
-def check_whole(rule: str, name: str, value: int, least: int) -> None:
-    """Refuse a parameter that is not a whole number, or too small."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InputError(f"{rule}: {name} must be {least} or more, and whole, not {value}")
+def unsafe_zeros(cells: Facts) -> BoolArray:
+    """Tell which totals of 0 have respondents: who reads them knows that all of these have 0."""
+    zero = cells.basis == 0
+    return np.asarray(zero if cells.count is None else zero & (cells.count > 0), bool)

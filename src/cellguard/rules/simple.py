@@ -8,19 +8,9 @@ from typing import Literal, get_args
 import numpy as np
 
 from cellguard.errors import InputError
-from cellguard.rules.rule import (
-    PROTECTION_PERCENT,
-    Formula,
-    Percent,
-    Rule,
-    above,
-    check_whole,
-    occupied,
-    options,
-    percent,
-    register,
-)
-from cellguard.table.fact import Count, Fact, Mark, Requested, Top, Total
+from cellguard.rules.parameters import check_percent, check_share, check_whole, options, percent
+from cellguard.rules.rule import PROTECTION_PERCENT, Formula, Percent, Rule, above, count_of, occupied, register
+from cellguard.table.fact import Count, Fact, Mark, NonZero, Requested, Top, Total
 from cellguard.table.facts import Facts
 from cellguard.types import BoolArray, FloatArray
 
@@ -34,6 +24,7 @@ class MinFrequency(Rule):
 
     ``hide`` says what an attacker must not find out about an unsafe frequency: its ``exact`` count (he may find out
     that it is 1 or 2), or that it is ``small``, so that his interval must reach `enough`. Sums have no such choice.
+    With ``nonzero`` respondents count only if they have a record that is not 0.
 
     >>> from cellguard.table.facts import contributions
     >>> MinFrequency(3).unsafe(contributions([5, 4], [5, 4, 3], [])).tolist()
@@ -44,16 +35,25 @@ class MinFrequency(Rule):
     inclusive: bool = False
     protection_percent: Percent = PROTECTION_PERCENT
     hide: Hide = "exact"
+    nonzero: bool = False
     counted = True
 
     def __post_init__(self) -> None:
         check_whole("min_frequency", "n", self.n, 1)
-        _check_percent("min_frequency", self.protection_percent)
+        check_percent("min_frequency", self.protection_percent)
         if self.hide not in get_args(Hide):
             raise InputError(f"min_frequency: hide must be {' or '.join(get_args(Hide))}")
+        if self.nonzero and self.hide == "small":
+            raise InputError("min_frequency: nonzero is for sums, and `hide: small` for counts; leave out one of them")
 
     def __str__(self) -> str:
-        return f"min_frequency {self.n}" + options(self.inclusive) + (", hide small" if self.hide == "small" else "")
+        others = (", hide small" if self.hide == "small" else "") + (", without zeros" if self.nonzero else "")
+        return f"min_frequency {self.n}" + options(self.inclusive) + others
+
+    @property
+    def subadditive(self) -> bool:
+        """Yes: a union has the respondents of all its parts."""
+        return True
 
     @property
     def enough(self) -> int:
@@ -67,20 +67,25 @@ class MinFrequency(Rule):
 
     def words(self) -> str:
         """Say how few respondents are too few."""
-        return f"{self.n} or fewer respondents" if self.inclusive else f"fewer than {self.n} respondents"
+        who = "respondents with more than 0" if self.nonzero else "respondents"
+        return f"{self.n} or fewer {who}" if self.inclusive else f"fewer than {self.n} {who}"
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """The count of respondents."""
-        return (Count(),)
+        """The count of respondents, and with ``nonzero`` of those with more than 0."""
+        return (Count(), *((NonZero(),) if self.nonzero else ()))
 
     def sensitivity(self, cells: Facts) -> FloatArray:
         """Return how many respondents are missing to ``n``."""
-        return np.where(occupied(cells), self.n - _count(cells), -np.inf)
+        return np.where(occupied(cells), self.n - self.measure(cells), -np.inf)
 
     def measure(self, cells: Facts) -> FloatArray:
         """Return the count of respondents."""
-        return _count(cells)
+        if not self.nonzero:
+            return count_of(cells)
+        if NonZero() not in cells:
+            raise InputError("min_frequency: nonzero needs the number of respondents with a record that is not 0")
+        return np.asarray(cells[NonZero()], float)
 
     def scale(self, cells: Facts) -> FloatArray:
         """Return 1: a count is a share of nothing."""
@@ -92,37 +97,12 @@ class MinFrequency(Rule):
         return np.asarray(missing >= 0 if self.inclusive else missing > 0, bool)
 
 
-@register("max_share", Formula("x1 > k/100 X", "the largest"))
-@dataclass(frozen=True, slots=True)
-class MaxShare(Rule):
-    """Unsafe if the largest contribution exceeds ``k`` percent of the total (the maximum threshold rule).
+class _LargestShare(Rule):
+    """What rules about the share of the largest contribution have in common."""
 
-    >>> from cellguard.table.facts import contributions
-    >>> MaxShare(50).unsafe(contributions([48, 9, 7, 6, 4], [5, 5])).tolist()
-    [True, False]
-    """
-
-    k: Percent
-    inclusive: bool = False
-    protection_percent: Percent = PROTECTION_PERCENT
+    __slots__ = ()
+    k: float
     nonnegative = True
-
-    def __post_init__(self) -> None:
-        if not 0 < self.k < 100:
-            raise InputError(f"max_share: k must be above 0 and below 100 percent, not {percent(self.k)}")
-        _check_percent("max_share", self.protection_percent)
-
-    def __str__(self) -> str:
-        return f"max_share {percent(self.k)}" + options(self.inclusive)
-
-    def words(self) -> str:
-        """Say how large a share is too large."""
-        return f"the largest respondent makes up more than {percent(self.k)} % of the value"
-
-    @property
-    def facts(self) -> tuple[Fact, ...]:
-        """The total and the largest contribution."""
-        return (Total(), Top(1))
 
     def sensitivity(self, cells: Facts) -> FloatArray:
         """Return x1 - k/100 X."""
@@ -138,12 +118,48 @@ class MaxShare(Rule):
         return above(self.sensitivity(cells), cells, self.inclusive) & (cells.basis != 0)
 
 
+@register("max_share", Formula("x1 > k/100 X", "the largest"))
+@dataclass(frozen=True, slots=True)
+class MaxShare(_LargestShare):
+    """Unsafe if the largest contribution exceeds ``k`` percent of the total (the maximum threshold rule).
+
+    >>> from cellguard.table.facts import contributions
+    >>> MaxShare(50).unsafe(contributions([48, 9, 7, 6, 4], [5, 5])).tolist()
+    [True, False]
+    """
+
+    k: Percent
+    inclusive: bool = False
+    protection_percent: Percent = PROTECTION_PERCENT
+
+    def __post_init__(self) -> None:
+        check_share("max_share", self.k)
+        check_percent("max_share", self.protection_percent)
+
+    def __str__(self) -> str:
+        return f"max_share {percent(self.k)}" + options(self.inclusive)
+
+    def words(self) -> str:
+        """Say how large a share is too large."""
+        return f"the largest respondent makes up more than {percent(self.k)} % of the value"
+
+    @property
+    def subadditive(self) -> bool:
+        """Yes: the share of the largest contributor of a union is no larger than his share in one of the parts."""
+        return True
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The total and the largest contribution."""
+        return (Total(), Top(1))
+
+
 @register(
     "request",
     Formula("the largest contributor asked for protection and x1 > k/100 X", "the largest, the requests"),
 )
 @dataclass(frozen=True, slots=True)
-class Request(Rule):
+class Request(_LargestShare):
     """Unsafe if the largest contributor asked for protection and exceeds ``k`` percent of the total.
 
     The request rule of foreign trade statistics (Handbook, section 4.2).
@@ -157,12 +173,10 @@ class Request(Rule):
     k: Percent
     inclusive: bool = False
     protection_percent: Percent = PROTECTION_PERCENT
-    nonnegative = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.k < 100:
-            raise InputError(f"request: k must be above 0 and below 100 percent, not {percent(self.k)}")
-        _check_percent("request", self.protection_percent)
+        check_share("request", self.k)
+        check_percent("request", self.protection_percent)
 
     def __str__(self) -> str:
         return f"request {percent(self.k)}" + options(self.inclusive)
@@ -173,22 +187,18 @@ class Request(Rule):
         return f"the largest respondent asked for protection and {share}"
 
     @property
+    def subadditive(self) -> bool:
+        """No: the largest of a union may be the second in each part."""
+        return False
+
+    @property
     def facts(self) -> tuple[Fact, ...]:
         """The total, the largest contribution and whether its contributor asked for protection."""
         return (Total(), Top(1), Requested())
 
     def sensitivity(self, cells: Facts) -> FloatArray:
         """Return x1 - k/100 X where protection was asked for."""
-        excess = cells.top(1) - self.k / 100 * cells.whole(1)
-        return np.where(_requested(cells), excess, -np.inf)
-
-    def measure(self, cells: Facts) -> FloatArray:
-        """Return the largest contribution's share in percent."""
-        return MaxShare(self.k).measure(cells)
-
-    def unsafe(self, cells: Facts) -> BoolArray:
-        """Tell where protection was asked for and the share is too large; a total of 0 has no shares."""
-        return above(self.sensitivity(cells), cells, self.inclusive) & (cells.basis != 0)
+        return np.where(_requested(cells), _LargestShare.sensitivity(self, cells), -np.inf)
 
 
 @register("given", Formula("the yes-or-no column says so", "the column"))
@@ -205,7 +215,7 @@ class Given(Rule):
     protection_percent: Percent = PROTECTION_PERCENT
 
     def __post_init__(self) -> None:
-        _check_percent("given", self.protection_percent)
+        check_percent("given", self.protection_percent)
 
     def __str__(self) -> str:
         return f"given {self.column}"
@@ -229,18 +239,7 @@ class Given(Rule):
         return said if cells.count is None else said & (cells.count > 0)
 
 
-def _count(cells: Facts) -> FloatArray:
-    if cells.count is None:
-        raise InputError("min_frequency needs the number of respondents of each cell")
-    return cells.count
-
-
 def _requested(cells: Facts) -> BoolArray:
     if Requested() not in cells:
         raise InputError("request needs to know whether each cell's largest contributor asked for protection")
     return np.asarray(cells[Requested()], bool)
-
-
-def _check_percent(rule: str, value: float) -> None:
-    if not 0 < value < np.inf:
-        raise InputError(f"{rule}: protection_percent must be above 0 and finite, not {percent(value)}")

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from cellguard.errors import InputError, did_you_mean
 from cellguard.rules.catalogue import rules
 from cellguard.rules.rule import All, Rule, name_of, parameters, required
-from cellguard.verify.rules import parse_rule as twin
+from cellguard.verify.rule_words import parse_rule as twin
 from cellguard.verify.rules import unknown_names
 
-_LATER = ("statisticon",)
 _KINDS: Mapping[type[Any], tuple[str, dict[str, Any]]] = {
     int: ("a whole number", {"type": "integer"}),
     float: ("a number", {"type": "number"}),
     bool: ("true or false", {"type": "boolean"}),
     str: ("text", {"type": "string"}),
+    Rule: ("a rule", {"$ref": "#/$defs/Rule"}),
 }
 _LISTS: Mapping[type[Any], tuple[str, dict[str, Any]]] = {
     float: ("a list of numbers", {"type": "array", "items": {"type": "number"}, "minItems": 1}),
@@ -38,8 +37,6 @@ def parse_rule(data: object) -> Rule:
         if not isinstance(value, list):
             raise InputError("`all` takes a list of rules")
         return All(tuple(parse_rule(item) for item in value))
-    if name in _LATER:
-        raise InputError(f"the rule {name!r} is not there yet in this version")
     if name not in rules():
         raise InputError(f"unknown rule {name!r}{did_you_mean(str(name), [*rules(), 'all'])}")
     return _build(name, value)
@@ -60,8 +57,13 @@ def dump_rule(rule: Rule) -> dict[str, Any]:
             "register its class under a name of its own with `@register(name)` of cellguard.rules.rule, or use one of "
             f"{', '.join([*rules(), 'all'])}"
         )
-    values = asdict(rule)  # type: ignore[call-overload]
-    return {name: {key: list(v) if isinstance(v, tuple) else v for key, v in values.items()}}
+    return {name: {field.name: _dumped(getattr(rule, field.name)) for field in parameters(type(rule))}}
+
+
+def _dumped(value: object) -> object:
+    if isinstance(value, Rule):
+        return dump_rule(value)
+    return list(value) if isinstance(value, tuple) else value
 
 
 def taken_on_trust(applied: Iterable[Rule]) -> list[str]:
@@ -98,6 +100,8 @@ def _checked(what: str, value: object, kind: type[Any]) -> object:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if kind is float and number and abs(value) < 1e300:  # type: ignore[arg-type]
         return float(value)  # type: ignore[arg-type]
+    if kind is Rule:
+        return parse_rule(value)
     if kind in (bool, str) and isinstance(value, kind):
         return value
     if kind is int and number and not isinstance(value, float):

@@ -26,6 +26,7 @@ from cellguard.rules.rule import Rule
 from cellguard.spec.names import LONGEST, TABLE, dimension_fault, plain_name, table_fault
 from cellguard.spec.registry import find_method, method_names
 from cellguard.spec.rulespec import dump_rule, parse_rule
+from cellguard.table.negative import Negative, dump_negative, parse_negative
 from cellguard.table.survey import Survey
 
 
@@ -56,6 +57,16 @@ _BOUND = WithJsonSchema({"anyOf": [{"type": "number"}, {"const": "unbounded"}]})
 _SPELL = PlainSerializer(lambda value: "unbounded" if np.isinf(value) else value)
 Lower = Annotated[float, _unbounded(-1), _SPELL, _BOUND]
 Upper = Annotated[float, _unbounded(1), _SPELL, _BOUND]
+_NEGATIVE = {
+    "anyOf": [
+        {"enum": ["absolute", None]},
+        {"type": "object", "properties": {"shift": {"type": "number"}}, "required": ["shift"]},
+        {"type": "object", "properties": {"proxy": {"type": "string"}, "share": {"type": "number"}}},
+    ]
+}
+NegativeSpec = Annotated[
+    Negative | None, PlainValidator(parse_negative), PlainSerializer(dump_negative), WithJsonSchema(_NEGATIVE)
+]
 RuleSpec = Annotated[Rule, PlainValidator(parse_rule), PlainSerializer(dump_rule), WithJsonSchema({"type": "object"})]
 
 
@@ -130,6 +141,7 @@ class CellsSpec(Spec):
     count: str | None = Field(None, description="number of respondents")
     holdings: str | None = Field(None, description="number of holdings; where given, the rules count these")
     top: list[str] = Field([], description="the largest contributions, largest first")
+    sizes: str | None = Field(None, description="sum of the sizes of contributions of which some are below 0")
     status: str | None = Field(None, description="must_publish, must_suppress, waived, unpublished, secondary or blank")
     cost: str | None = None
     need_lower: str | None = None
@@ -260,6 +272,7 @@ class TableSpec(Spec):
     )
     cells: CellsSpec | None = Field(None, description="ready-made cells; without them the table is made from records")
     survey: Survey | None = Field(None, description="with weights: which contributions the rules see")
+    negative: NegativeSpec = Field(None, description="from records: what rules see of contributions below 0")
     apriori: str | None = Field(None, description="statements about single cells: CSV, or τ-ARGUS .hst")
     rules: list[RuleSpec] = Field(
         description="unsafe if any of them says so; [] applies none, and nothing is called safe"
@@ -284,6 +297,10 @@ class TableSpec(Spec):
     def _whole(self) -> TableSpec:
         if self.cells and self.survey:
             raise ValueError("`survey` goes with tables from records; ready-made cells have no weights")
+        if self.cells and self.negative:
+            raise ValueError("`negative` goes with tables from records; of ready-made cells name the column of `sizes`")
+        if self.value == "count" and self.negative:
+            raise ValueError("`negative` is for sums; counts are never negative")
         if self.value == "count" and self.cells and self.cells.count is None:
             raise ValueError("value: count is a frequency table; name the column of counts with `cells: {count: ...}`")
         if self.impossible and self.zeros == "known":

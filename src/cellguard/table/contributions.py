@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from cellguard.table.fact import Contributors
+from cellguard.table.fact import Holdings
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
 from cellguard.types import BoolArray, FloatArray, LongArray, Positions
@@ -49,7 +49,7 @@ def contributions_of(tables: TableSet) -> Contributions:
     told, owner, rest = np.zeros(n, bool), np.full(n, NOBODY, np.int64), np.zeros(n)
     cells, insiders, amounts = [], [], []
     for table, of in zip(tables.tables, tables.cells_of, strict=True):
-        column = table.facts.get(Contributors())
+        column = table.facts.get(Holdings())
         if column is None:
             continue
         new = np.flatnonzero(~told[of])
@@ -69,7 +69,7 @@ def contributions_of(tables: TableSet) -> Contributions:
         alone = part[3]
         told[part[0]] = True
         owner[part[0][alone]] = part[1][alone]
-    linked = all(Contributors() in table.facts for table in tables.tables)
+    linked = all(Holdings() in table.facts for table in tables.tables)
     return _sorted(cells, insiders, amounts, rest, owner, told, linked)
 
 
@@ -97,7 +97,7 @@ def _of_single_cells(
     count, larger = np.full(len(tables), np.nan), np.full(len(tables), np.nan)
     for table, of in zip(tables.tables, tables.cells_of, strict=True):
         known = _respondents(table)
-        if known is not None and Contributors() not in table.facts:
+        if known is not None and Holdings() not in table.facts:
             count[of] = np.where(np.isnan(count[of]), known, count[of])
             if table.facts.tops is not None:
                 larger[of] = np.where(np.isnan(larger[of]), table.facts.top(1), larger[of])

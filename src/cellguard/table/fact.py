@@ -7,128 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
+
+from cellguard.table.fact_kind import Column as Column
+from cellguard.table.fact_kind import Fact as Fact
+from cellguard.table.fact_kind import Groups as Groups
+from cellguard.table.fact_kind import Ranked, Single
+from cellguard.table.fact_kind import widest as widest
+from cellguard.table.signed_facts import Entropy, Extremes, Middle, Sizes, Squares
+from cellguard.table.signed_facts import Signs as Signs
 
 if TYPE_CHECKING:
     from cellguard.microdata.grouped import Grouped
     from cellguard.table.gathering import Gathering
     from cellguard.table.source import Source
-    from cellguard.table.survey import Survey
-
-Column = npt.NDArray[Any]  # one row per cell; a fact of several numbers has a column for each
-Groups = npt.NDArray[np.intp]
-
-
-class Fact:
-    """One thing known of each cell: what a rule asks for, and the key of its column among `Facts`.
-
-    >>> Top(3).covers(Top(2)), Top(3).covers(Count())
-    (True, False)
-    """
-
-    __slots__ = ()
-    # How many of each cell's largest contributions must be known, of all and of those without a waiver.
-    largest: int = 0
-    unwaived: int = 0
-    # Whether the fact is about the contributions of holdings, which one pass over the records gathers.
-    contributed: ClassVar[bool] = False
-
-    def covers(self, other: Fact) -> bool:
-        """Tell whether who knows this fact knows the other one too."""
-        return self == other
-
-    def part(self, column: Column, covered: Fact) -> Column:
-        """Return the column of a covered fact from that of this one."""
-        return column
-
-    def lacking(self, records: Grouped, survey: Survey | None) -> str | None:
-        """Say what the records would need to tell this fact, or None if they can."""
-        return None
-
-    def gather(self, work: Gathering) -> Column | None:
-        """Return the fact's column from the records; None if records cannot tell it."""
-        return None
-
-    def read(self, source: Source, names: Sequence[str]) -> Column:
-        """Return the fact's column from columns of ready-made cells."""
-        return source.numbers(names[0])
-
-    def merge(self, column: Column, group: Groups, cells: int) -> Column | None:
-        """Return the column of cells merged by a recoding, whose parts have the same ``group``; None if unknown.
-
-        One respondent may sit in several of the parts, and cells do not tell. So the worst case is taken.
-        """
-        return None
-
-    @property
-    def stored(self) -> tuple[str, ...]:
-        """The columns of the file of facts that hold it; none if it is not stored."""
-        return ()
-
-    @classmethod
-    def stored_in(cls, names: Collection[str]) -> Iterable[Fact]:
-        """Return the facts of this kind that a file with such columns holds."""
-        return ()
-
-    def to_store(self, column: Column) -> list[Column]:
-        """Return the stored columns; a NaN is stored as missing."""
-        return [column]
-
-    def absent(self, known: Iterable[Fact]) -> str:
-        """Say what a table lacks that does not have this fact, and how to give it."""
-        doc = str(type(self).__doc__).split("\n")[0]
-        return f"{doc[0].lower()}{doc[1:].rstrip('.')}; only tables made from records have that"
-
-
-class _Single(Fact):
-    """What facts of one stored column share, which is named after the fact."""
-
-    __slots__ = ()
-    column: ClassVar[str]
-
-    @property
-    def stored(self) -> tuple[str, ...]:
-        return (self.column,)
-
-    @classmethod
-    def stored_in(cls, names: Collection[str]) -> Iterable[Fact]:
-        return (cls(),) if cls.column in names else ()
+    from cellguard.table.tabulate import Wanted
 
 
 @dataclass(frozen=True, slots=True)
-class _Ranked(Fact):
-    """What facts about the ``n`` largest share: one column per rank, and who knows more ranks knows fewer too."""
-
-    n: int
-    prefix: ClassVar[str]
-
-    def covers(self, other: Fact) -> bool:
-        return isinstance(other, _Ranked) and type(self) is type(other) and self.n >= other.n
-
-    def part(self, column: Column, covered: Fact) -> Column:
-        return column[:, : covered.n] if isinstance(covered, _Ranked) else column
-
-    def read(self, source: Source, names: Sequence[str]) -> Column:
-        return np.stack([source.numbers(name) for name in names], axis=1)
-
-    @property
-    def stored(self) -> tuple[str, ...]:
-        return tuple(f"{self.prefix}{rank}" for rank in range(1, self.n + 1))
-
-    @classmethod
-    def stored_in(cls, names: Collection[str]) -> Iterable[Fact]:
-        ranks = sum(name.removeprefix(cls.prefix).isdigit() for name in names if name.startswith(cls.prefix))
-        return (cls(ranks),) if ranks else ()
-
-    def to_store(self, column: Column) -> list[Column]:
-        return list(column.T[: len(self.stored)])
-
-
-@dataclass(frozen=True, slots=True)
-class Total(_Single):
+class Total(Single):
     """The sum of all contributions: what is published."""
 
     column = "total"
@@ -143,7 +42,7 @@ class Total(_Single):
 
 
 @dataclass(frozen=True, slots=True)
-class Count(_Single):
+class Count(Single):
     """The number of respondents (holdings, where given)."""
 
     column = "count"
@@ -169,7 +68,39 @@ class Count(_Single):
 
 
 @dataclass(frozen=True, slots=True)
-class Top(_Ranked):
+class Contributors(Single):
+    """The number of contributions that the rules' total is made of: respondents, and what their weights stand for."""
+
+    column = "contributors"
+    contributed = True
+
+    @property
+    def stand_in(self) -> Fact:
+        """Without weights the count of respondents."""
+        return Count()
+
+    def gather(self, work: Gathering) -> Column | None:
+        """Return it for weighted surveys."""
+        return work.contributors
+
+    def absent(self, known: Iterable[Fact]) -> str:
+        """Say how to give the counts of ready-made cells."""
+        return Count().absent(known)
+
+
+@dataclass(frozen=True, slots=True)
+class NonZero(Single):
+    """The number of respondents (holdings, where given) with a record that is not 0."""
+
+    column = "nonzero"
+
+    def gather(self, work: Gathering) -> Column:
+        """Return how many holdings are left without the records that are 0."""
+        return work.nonzero
+
+
+@dataclass(frozen=True, slots=True)
+class Top(Ranked):
     """The ``n`` largest contributions."""
 
     prefix = "top"
@@ -198,7 +129,7 @@ class Top(_Ranked):
 
 
 @dataclass(frozen=True, slots=True)
-class Base(_Single):
+class Base(Single):
     """The total that rules relate contributions to in a weighted survey, if not the published one."""
 
     column = "base"
@@ -209,7 +140,7 @@ class Base(_Single):
 
 
 @dataclass(frozen=True, slots=True)
-class Excess(_Ranked):
+class Excess(Ranked):
     """What the ``n`` largest contributors stand for beyond themselves, (w - 1) x, where weights are published."""
 
     prefix = "excess"
@@ -226,7 +157,7 @@ class Excess(_Ranked):
 
 
 @dataclass(frozen=True, slots=True)
-class Unwaived(_Ranked):
+class Unwaived(Ranked):
     """The ``n`` largest contributions of those who did not waive protection; NaN where there are no more."""
 
     prefix = "unwaived"
@@ -237,9 +168,10 @@ class Unwaived(_Ranked):
         """All n of them."""
         return self.n
 
-    def lacking(self, records: Grouped, survey: Survey | None) -> str | None:
+    def lacking(self, records: Grouped, wanted: Wanted) -> str | None:
         """Say that published weights do not go with waivers."""
-        return "rules with waivers do not go with survey: published_weights" if survey == "published_weights" else None
+        published = wanted.survey == "published_weights"
+        return "rules with waivers do not go with survey: published_weights" if published else None
 
     def gather(self, work: Gathering) -> Column:
         """Return those without a waiver."""
@@ -260,14 +192,14 @@ class Unwaived(_Ranked):
 
 
 @dataclass(frozen=True, slots=True)
-class Requested(_Single):
+class Requested(Single):
     """Whether the largest contributor asked for protection."""
 
     column = "requested"
     largest = 1
     contributed = True
 
-    def lacking(self, records: Grouped, survey: Survey | None) -> str | None:
+    def lacking(self, records: Grouped, wanted: Wanted) -> str | None:
         """Ask for the column of requests."""
         if records.has_requests:
             return None
@@ -317,18 +249,7 @@ class Records(Fact):
 
 
 @dataclass(frozen=True, slots=True)
-class Signs(Fact):
-    """The sum of the positive contributions and that of the negative ones."""
-
-    contributed = True
-
-    def gather(self, work: Gathering) -> Column:
-        """Return a column for either sign."""
-        return work.signs
-
-
-@dataclass(frozen=True, slots=True)
-class Contributors(Fact):
+class Holdings(Fact):
     """Who contributes what to the published total: the largest contributors of each cell.
 
     A row per cell and in it one per contributor, the largest first: the holding's number plus 1 (0 where there is none)
@@ -340,18 +261,11 @@ class Contributors(Fact):
 
     def gather(self, work: Gathering) -> Column:
         """Return as many as there is room for."""
-        return work.contributors
+        return work.listed_holdings
 
 
 # The kinds of fact that are stored, in the order of their columns in the file of facts (docs/certificate.md).
-STORED: tuple[type[Fact], ...] = (Total, Count, Top, Base, Excess, Unwaived, Requested, Mark)
-
-
-def widest(facts: Iterable[Fact]) -> list[Fact]:
-    """Return the facts without those that another one covers, in order.
-
-    >>> widest([Count(), Top(2), Top(3), Count()])
-    [Count(), Top(n=3)]
-    """
-    different = list(dict.fromkeys(facts))
-    return [fact for fact in different if not any(o.covers(fact) for o in different if o != fact)]
+STORED: tuple[type[Fact], ...] = (
+    *(Total, Count, Top, Base, Excess, Unwaived, Requested, Mark),
+    *(Contributors, NonZero, Sizes, Signs, Extremes, Squares, Middle, Entropy),
+)

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cellguard.errors import InputError, did_you_mean
-from cellguard.table.fact import Base, Column, Count, Excess, Fact, Groups, Mark, Top, Total
+from cellguard.table.fact import Base, Column, Count, Excess, Fact, Groups, Mark, Signs, Top, Total
+from cellguard.table.signed_facts import Sizes
 from cellguard.types import BoolArray as BoolArray
 from cellguard.types import FloatArray as FloatArray
 
@@ -36,6 +37,8 @@ class Facts(Mapping[Fact, Column]):
         for known, column in self.columns.items():
             if known.covers(fact):
                 return known.part(column, fact)
+        if fact.stand_in is not None:
+            return self[fact.stand_in]
         raise KeyError(fact)
 
     def __iter__(self) -> Iterator[Fact]:
@@ -74,8 +77,22 @@ class Facts(Mapping[Fact, Column]):
 
     @property
     def basis(self) -> FloatArray:
-        """The total that contributions relate to: ``base``, or the published total."""
+        """The total that contributions relate to: the sum of their sizes, ``base``, or the published total."""
+        if Sizes() in self.columns:
+            return self.columns[Sizes()]
         return self.total if self.base is None else self.base
+
+    @property
+    def gross(self) -> FloatArray:
+        """The sum of the sizes of all contributions as far as it is known, at least the size of the total.
+
+        >>> Facts({Total(): np.array([0.0]), Signs(): np.array([[7.0, -7.0]])}).gross.tolist()
+        [14.0]
+        """
+        if Signs() in self.columns:
+            signs = self.columns[Signs()]
+            return np.maximum(np.abs(self.total), signs[:, 0] - signs[:, 1])
+        return np.maximum(np.abs(self.total), self.columns.get(Sizes(), 0.0))
 
     @property
     def marks(self) -> Mapping[str, BoolArray]:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from itertools import pairwise
+from typing import TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from cellguard.microdata.grouped import Grouped
+from cellguard.errors import InputError
+from cellguard.microdata.grouped import COUNT, Grouped
 from cellguard.table.lattice import Lattice
+from cellguard.table.membership import membership
+from cellguard.table.negative import Negative
+from cellguard.table.spread import Spread, spread_of
 from cellguard.table.survey import Seen, virtual
 from cellguard.table.tabulate_kernel import Gathered, Rows, add_up, gather
 from cellguard.table.unit_grid import Grid, Wholes, grid_of
@@ -21,6 +26,7 @@ Kept = npt.NDArray[np.intp] | None
 _NO_EXTRA: Wholes = np.zeros(0, np.int64)
 _CONTRIBUTORS = 50  # per cell that are told by name, at most
 _ROOM = 20_000_000  # and of all cells together
+_MOST = 4_000_000  # contributions of whole cells that are looked at together
 
 
 def keep(column: npt.NDArray[T], kept: Kept) -> npt.NDArray[T]:
@@ -33,7 +39,8 @@ class Gathering:
     """What facts can ask of the records, one row per cell; each pass over the records is made once, when first asked.
 
     ``seen`` is what the rules see of a weighted survey, ``top`` and ``free`` how many of the largest contributions are
-    to be known, of all and of those without a waiver.
+    to be known, of all and of those without a waiver, and ``extreme`` how many of those farthest from 0. ``negative``
+    says what rules see where contributions may be negative.
     """
 
     grouped: Grouped
@@ -42,6 +49,8 @@ class Gathering:
     kept: Kept
     top: int
     free: int
+    extreme: int = 0
+    negative: Negative | None = None
 
     def summed(self, values: FloatArray) -> FloatArray:
         """Return the sum in each cell of a column of the records."""
@@ -72,12 +81,12 @@ class Gathering:
         if self.seen.extra is not None and self.top:
             extra = self._steps.wholes(keep(self.seen.extra, self.kept))
             rows = rows._replace(extra=extra, additive=self.seen.meaning == "excess")
-        return gather(self.lattice, rows, top=self.top, unwaived=self.free)
+        return gather(self.lattice, rows, top=self.top, unwaived=self.free, by_size=self._by_size)
 
     @property
     def largest(self) -> FloatArray:
         """The largest contributions, as the rules see them."""
-        largest = self._grid.floats(self.contributions.value)
+        largest = self._treated(self.contributions.value, self.contributions.holder)
         if self.seen.meaning != "weight":
             return largest
         weights = 1 + self._steps.floats(self.contributions.extra)
@@ -91,12 +100,12 @@ class Gathering:
     @property
     def unwaived(self) -> FloatArray:
         """The largest contributions of those without a waiver, NaN where there are no more."""
-        nobody = self.contributions.unwaived_holder < 0
-        return np.where(nobody, np.nan, self._grid.floats(self.contributions.unwaived))
+        holder = self.contributions.unwaived_holder
+        return np.where(holder < 0, np.nan, self._treated(self.contributions.unwaived, holder))
 
     @property
-    def contributors(self) -> FloatArray:
-        """Who contributes what to the published totals, see `Contributors`."""
+    def listed_holdings(self) -> FloatArray:
+        """Who contributes what to the published totals, see `Holdings`."""
         most = max(2, min(_CONTRIBUTORS, _ROOM // max(len(self.lattice), 1)))
         published = keep(self.seen.published, self.kept)
         grid = grid_of(published)
@@ -107,11 +116,60 @@ class Gathering:
         column[:, most, 1] = np.where(listed.count > most, np.abs(column[:, most - 1, 1]), 0.0)
         return column
 
-    @property
+    @cached_property
     def signs(self) -> FloatArray:
         """The sums of the positive and of the negative contributions."""
-        both = (self.contributions.positive, self.contributions.negative)
-        return np.stack([self._grid.floats(wholes) for wholes in both], axis=1)
+        own, grid = self.contributions, self._grid
+        if self.negative is not None and self.negative.proxy is not None:
+            values = keep(self.seen.published, self.kept)
+            grid = grid_of(values)
+            own = gather(self.lattice, self._rows._replace(value=grid.wholes(values)), top=0)
+        return np.stack([grid.floats(wholes) for wholes in (own.positive, own.negative)], axis=1)
+
+    @cached_property
+    def sizes(self) -> FloatArray:
+        """The sums of contributions as rules see them, where some may be negative."""
+        shift = self.negative.shift if self.negative is not None else None
+        if shift is None:
+            return np.asarray(self.signs[:, 0] - self.signs[:, 1], float)
+        upside_down = gather(self.lattice, self._rows._replace(value=-self._rows.value), top=1)
+        if (self._grid.floats(upside_down.value) > shift).any():
+            raise InputError("negative: a contribution plus the shift is still below 0; give a larger one")
+        return np.asarray(self.published + shift * self.contributions.count, float)
+
+    @property
+    def contributors(self) -> FloatArray | None:
+        """How many contributions the totals that rules look at are made of, in a survey whose weights stand for some.
+
+        A holding is one, and what its weights stand for are others; parts of one are left out.
+        """
+        if self.seen.base is None or self.seen.base is self.seen.value:
+            return None
+        others = np.maximum(self.grouped.weighted[COUNT] - self.grouped.records, 0.0)
+        return np.floor(self.contributions.count + self.summed(others) + 1e-9)
+
+    @property
+    def nonzero(self) -> FloatArray:
+        """The number of holdings with a row that is not 0."""
+        rows, there = self._rows, np.flatnonzero(self._rows.value)
+        left = Rows(rows.leaf[there], rows.holding[there], rows.value[there], _NO_EXTRA, rows.waived[there])
+        return gather(self.lattice, left, top=0).count.astype(float)
+
+    @cached_property
+    def spread(self) -> Spread:
+        """How the contributions of each cell spread, some millions of them at a time."""
+        whole = membership(self.lattice, np.ones(len(self.lattice.leaf), bool))
+        rows = np.bincount(whole.leaf, minlength=whole.below.shape[1])
+        upto = np.cumsum(whole.below @ rows)
+        cuts = np.unique(np.searchsorted(upto, np.arange(0, upto[-1] + _MOST, _MOST))) if len(upto) else np.zeros(1)
+        spreads = []
+        for begin, end in pairwise([*cuts.astype(int).tolist(), len(upto)]):
+            chosen, amounts = np.arange(begin, end), cast("FloatArray", self._rows.value)  # whole, and stay so
+            cells = whole.contributors(chosen, self._rows.holding, amounts)
+            steps: Wholes = cells.value.astype(np.int64)
+            spreads.append(spread_of(cells.start, steps, extremes=self.extreme, grid=self._grid))
+        parts = ((s.extremes, s.squares, s.middle, s.entropy) for s in spreads)
+        return Spread(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     @property
     def asked(self) -> BoolArray:
@@ -120,6 +178,23 @@ class Gathering:
         asks[self.grouped.holding] = self.grouped.requested
         largest = self.contributions.holder[:, 0]
         return np.asarray((largest >= 0) & asks[largest], bool)
+
+    @property
+    def _by_size(self) -> bool:
+        return self.negative is not None and self.negative.shift is None
+
+    def _treated(self, wholes: Wholes, holder: Wholes) -> FloatArray:
+        """Return contributions as rules see them; a proxy is put into the units of the response."""
+        values, negative = self._grid.floats(wholes), self.negative
+        if negative is None:
+            return values
+        if negative.shift is not None:
+            return np.where(holder < 0, 0.0, values + negative.shift)
+        if negative.proxy is None:
+            return np.abs(values)
+        whole = self._grid.floats(self.contributions.positive)
+        unit = np.divide(self.sizes, whole, out=np.zeros(len(whole)), where=whole > 0)
+        return np.abs(values) * unit[:, None]
 
     @cached_property
     def _grid(self) -> Grid:

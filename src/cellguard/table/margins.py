@@ -6,6 +6,7 @@ import numpy as np
 
 from cellguard.errors import InputError
 from cellguard.table.additivity import allowance
+from cellguard.table.signed_facts import Sizes
 from cellguard.table.table import Table
 from cellguard.types import FloatArray
 
@@ -14,7 +15,7 @@ def check_margins(table: Table) -> None:
     """Refuse ready-made cells of which a total has fewer respondents, or a smaller largest one, than one of its parts.
 
     Every respondent of a part is in the whole too, and if nothing is negative contributes at least as much there. So
-    counts are always compared, and the largest contributions unless a value or contribution is negative or they are
+    counts are always compared, and the largest contributions unless a value or contribution may be negative or they are
     virtual ones of a survey. Merged cells have worst-case contributions, which need not fit. A ``tolerance`` is
     allowed here too, since who rounds values one by one may have rounded the other figures so.
 
@@ -29,7 +30,7 @@ def check_margins(table: Table) -> None:
     facts, slack = table.facts, np.full(len(table), table.tolerance or 0.0)
     if facts.count is not None:
         _refuse(table, facts.count, slack, "count of respondents")
-    if facts.tops is None or facts.base is not None or table.origin == "merged":
+    if facts.tops is None or facts.base is not None or Sizes() in facts or table.origin == "merged":
         return
     if not ((table.value < 0).any() or (facts.tops < 0).any()):
         _refuse(table, facts.tops[:, 0], slack + allowance(table), "largest contribution")

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from cellguard.table.fact import Count, Fact, Top, Total
 from cellguard.table.facts import Facts
+from cellguard.table.signed_facts import Sizes
 from cellguard.table.source import Source
 from cellguard.table.table import rounding_of
 
@@ -31,7 +32,7 @@ def check_facts(facts: Facts, source: Source, columns: Mapping[Fact, Sequence[st
             "the count is 0, but the value is not; correct one of them",
         )
     if facts.tops is not None:
-        _tops(facts, source, columns[Top(facts.known_tops)])
+        _tops(facts, source, columns)
     return facts
 
 
@@ -40,8 +41,8 @@ def _counts(count: npt.NDArray[np.float64], source: Source, column: str) -> None
     _refuse(count != np.rint(count), source, column, "a count must be a whole number")
 
 
-def _tops(facts: Facts, source: Source, names: Sequence[str]) -> None:
-    tops = facts.tops
+def _tops(facts: Facts, source: Source, columns: Mapping[Fact, Sequence[str]]) -> None:
+    tops, names = facts.tops, columns[Top(facts.known_tops)]
     if tops is None:
         return
     slack = 1e-9 * np.abs(facts.total) + (tops.shape[1] + 1) * np.nan_to_num(rounding_of(facts.total))
@@ -51,12 +52,26 @@ def _tops(facts: Facts, source: Source, names: Sequence[str]) -> None:
     if facts.base is not None:
         return  # virtual contributions of a survey may be more than respondents, and than the weighted total
     # With negative contributions about, a part may exceed the whole.
-    if (tops >= 0).all() and (facts.total >= 0).all():
+    if Sizes() not in facts and (tops >= 0).all() and (facts.total >= 0).all():
         above = tops.sum(axis=1) > facts.total + slack
         _refuse(above, source, names[-1], "the largest contributions together exceed the cell's total")
     if facts.count is not None:
         surplus = (tops != 0).sum(axis=1) > facts.count
         _refuse(surplus, source, names[-1], "more contributions are given than the count of respondents")
+
+
+def check_sizes(facts: Facts, source: Source, column: str) -> None:
+    """Refuse sums of sizes that are below the size of the total, or below the sizes of the largest contributions."""
+    slack = 1e-9 * facts.gross + (facts.known_tops + 1) * np.nan_to_num(rounding_of(facts.total))
+    tops = np.zeros((len(facts.total), 0)) if facts.tops is None else facts.tops
+    least = np.maximum(np.abs(facts.total), tops.sum(axis=1))
+    _refuse(
+        np.asarray((tops < 0).any(axis=1)),
+        source,
+        column,
+        "with sums of sizes, give the sizes of the largest contributions",
+    )
+    _refuse(facts[Sizes()] < least - slack, source, column, "the sum of sizes is below that of contributions or total")
 
 
 def _refuse(fault: npt.NDArray[np.bool_], source: Source, column: str, what: str) -> None:

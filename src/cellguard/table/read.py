@@ -18,8 +18,9 @@ from cellguard.table.codes import find_columns, read_codes
 from cellguard.table.fact import Count, Fact, Mark, Requested, Top, Total
 from cellguard.table.facts import Facts, FloatArray
 from cellguard.table.keys import combine, first_repeat
-from cellguard.table.plausible import check_facts
+from cellguard.table.plausible import check_facts, check_sizes
 from cellguard.table.recoded import merge_recoded
+from cellguard.table.signed_facts import Sizes
 from cellguard.table.source import Source, open_source
 from cellguard.table.table import Levels, Origin, Table, Zeros
 from cellguard.table.zeros import fill_zeros
@@ -36,6 +37,7 @@ class CellColumns:
     count: str | None = None
     holdings: str | None = None
     top: tuple[str, ...] = ()
+    sizes: str | None = None
     status: str | None = None
     cost: str | None = None
     lower: str | None = None
@@ -66,6 +68,8 @@ class CellColumns:
             known[Count()] = (self.number,)
         if self.top:
             known[Top(len(self.top))] = self.top
+        if self.sizes:
+            known[Sizes()] = (self.sizes,)
         return known | {Mark(name): (name,) for name in self.marks} | dict(self.others)
 
 
@@ -145,6 +149,8 @@ def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns
     rows = np.flatnonzero(keep)
     dimensions = tuple(by.values())
     facts = check_facts(facts, source, columns.facts, about.is_count)
+    if columns.sizes:
+        check_sizes(facts, source, columns.sizes)
     table = Table(
         name=about.name,
         dimensions=dimensions,
@@ -167,7 +173,7 @@ def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns
 
 def _refuse_clash(source: Source, by: Mapping[str, Dimension], columns: CellColumns) -> None:
     """Refuse a column that is said to hold both the codes of a dimension and something else."""
-    figures = [columns.value, *columns.top, columns.count, columns.holdings]
+    figures = [columns.value, *columns.top, columns.count, columns.holdings, columns.sizes]
     said = [columns.status, *(getattr(columns, name) for name in NUMBERS)]
     for kind, taken in (("figure", figures), ("statement about cells", said)):
         clash = [c for c in taken if c in by]

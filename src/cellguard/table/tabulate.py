@@ -20,7 +20,9 @@ from cellguard.table.fact import Base, Count, Excess, Fact, Signs, Top, Total, w
 from cellguard.table.facts import Facts
 from cellguard.table.gathering import Gathering, Kept, keep
 from cellguard.table.lattice import Lattice, build_lattice, leaf_positions
+from cellguard.table.negative import Negative
 from cellguard.table.read import About, finish_table, refuse_word
+from cellguard.table.signed_facts import Sizes
 from cellguard.table.survey import Survey, seen_by_rules
 from cellguard.table.table import Table
 
@@ -51,6 +53,9 @@ class Wanted:
     sample              everybody knows who is in the sample: unweighted contributions, unweighted total
     handbook            unweighted contributions, weighted total
     published_weights   as handbook, but readers know the weights of the largest and subtract w x
+
+    ``negative`` says what rules see of contributions that may be negative; without it rules that make no sense for
+    them refuse the table.
     """
 
     by: Mapping[str, Dimension | Hierarchy]
@@ -59,6 +64,7 @@ class Wanted:
     facts: tuple[Fact, ...] = (Count(),)
     survey: Survey | None = None
     where: Mapping[str, tuple[Dimension, frozenset[str]]] = field(default_factory=dict)
+    negative: Negative | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.by, Mapping):
@@ -85,6 +91,7 @@ def tabulate(
     value: str,
     rules: Asks | Sequence[Asks],
     survey: Survey | None = None,
+    negative: Negative | None = None,
     about: About | None = None,
     name: str = "table",
 ) -> Table:
@@ -101,6 +108,8 @@ def tabulate(
     value : the response to sum; ``count`` is the number of records, or with weights the sum of the weights.
     rules : the rules that the table will be assessed by, one or a list; the facts that they look at are gathered.
     survey : with weights, what the rules see of them, see `Wanted`.
+    negative : what the rules see of contributions that may be negative: ``Negative()`` of `cellguard.table.negative`
+        are their sizes.
     about : how the table is published, see `About`; ``name`` is enough in most cases.
 
     Raises `InputError` if the records cannot tell a fact that a rule looks at, or have no such column or response.
@@ -118,14 +127,14 @@ def tabulate(
         raise InputError("rules must be values such as PPercent(10), or a list of them")
     facts = (Count(), *(fact for rule in listed for fact in rule.facts))
     given = by if isinstance(by, Mapping) else {column: _flat(records, column) for column in by}
-    return make_tables(records, [Wanted(given, value, about or About(name=name), facts, survey)])[0]
+    return make_tables(records, [Wanted(given, value, about or About(name=name), facts, survey, negative=negative)])[0]
 
 
 def make_tables(grouped: Grouped, wanted: Sequence[Wanted]) -> list[Table]:
     """Return the wanted tables; those over the same dimensions share the work of finding their cells."""
     for table in wanted:
         for fact in table.facts:
-            if fault := fact.lacking(grouped, table.survey):
+            if fault := fact.lacking(grouped, table):
                 raise InputError(f"table {table.about.name!r}: {fault}")
     kept = np.flatnonzero(grouped.weighted[COUNT] > 0) if grouped.has_weights else None
     if kept is not None and len(kept) == len(grouped):
@@ -195,13 +204,19 @@ def _table(grouped: Grouped, wanted: Wanted, lattice: Lattice, kept: Kept) -> Ta
 def _facts(grouped: Grouped, wanted: Wanted, lattice: Lattice, kept: Kept) -> Facts:
     seen = seen_by_rules(grouped, wanted.value, wanted.survey)
     facts: list[Fact] = [Total(), *([] if seen.base is None else [Base()]), *wanted.facts]
+    if wanted.negative is not None:
+        seen = replace(seen, value=wanted.negative.seen(grouped, wanted.value))
+        facts += [Sizes()]
     if wanted.value == COUNT or any(fact.contributed for fact in facts):
         # Negative contributions are always told, since many rules make no sense with them.
         facts += [Count(), Signs()]
     most = max(fact.largest for fact in facts)
     if most:
         facts += [Top(most)] + ([Excess(most)] if seen.meaning == "excess" else [])
-    unwaived = max(fact.unwaived for fact in facts)
-    work = Gathering(grouped, seen, lattice, kept, most, unwaived)
+    unwaived, extreme = max(fact.unwaived for fact in facts), max(fact.extreme for fact in facts)
+    work = Gathering(grouped, seen, lattice, kept, most, unwaived, extreme, wanted.negative)
     columns = {fact: fact.gather(work) for fact in widest(facts)}
+    signs = columns.get(Signs())
+    if signs is not None and not (signs < 0).any() and Signs() not in wanted.facts and wanted.negative is None:
+        del columns[Signs()]  # the totals say it
     return Facts({fact: column for fact, column in columns.items() if column is not None})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain, pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,8 @@ from cellguard.verify.stored import Folder, read_parquet
 
 STATES = ("must_publish", "must_suppress", "waived", "unpublished", "secondary")
 MUST_PUBLISH, MUST_SUPPRESS, WAIVED, UNPUBLISHED, SECONDARY = range(5)
-RECORDS = ("base", "unwaived1", "requested")
+RECORDS = ("base", "unwaived1", "requested", "contributors", "nonzero", "sizes", "entropy")
+SIGNS, MIDDLE = ("positive", "negative"), ("median", "median_size", "median_squares")
 SAID = ("state", "cost", "lower", "upper", "need_lower", "need_upper")
 
 
@@ -30,6 +32,11 @@ class Facts:
     contributions relate to, the published one if None), ``excess`` (what the largest contributors' published weights
     stand for beyond themselves), ``unwaived`` (the largest contribution without a waiver, NaN if all have waived) and
     ``requested`` (1 where the largest contributor asked for protection).
+    ``contributors`` is how many contributions the basis is made of, the count if None, and ``nonzero`` how many
+    respondents have more than 0. Where contributions may be negative, ``sizes`` is the sum that rules relate them to,
+    ``signs`` are the sums of either sign, ``extremes`` the contributions farthest from 0, ``squares`` the sums of
+    squares about the mean without the 0, 1, ... first of these, ``middle`` the median, that of sizes and the squares
+    about the median, and ``entropy`` that of the shares of sizes.
     ``lower`` and ``upper`` are plain decimal text, since bounds are compared exactly, ``-inf`` and ``inf`` where a cell
     has none; ``marks`` hold 1, 0 or NaN. ``axes`` are the rows' codes, for rules that look at several rows.
     """
@@ -50,11 +57,32 @@ class Facts:
     requested: Floats | None = None
     cost: Floats | None = None
     axes: Axes | None = None
+    counted: Floats | None = None
+    nonzero: Floats | None = None
+    sizes: Floats | None = None
+    signs: tuple[Floats, ...] = ()
+    extremes: tuple[Floats, ...] = ()
+    squares: tuple[Floats, ...] = ()
+    middle: tuple[Floats, ...] = ()
+    entropy: Floats | None = None
 
     @property
     def basis(self) -> Floats:
         """The total that contributions relate to."""
+        if self.sizes is not None:
+            return self.sizes
         return self.total if self.base is None else self.base
+
+    @property
+    def contributors(self) -> Floats:
+        """How many contributions the basis is made of."""
+        return self.count if self.counted is None else self.counted
+
+    @property
+    def gross(self) -> Floats:
+        """The sum of the sizes of contributions, as far as it is known, at least the size of the total."""
+        sizes = self.signs[0] - self.signs[1] if self.signs else 0.0 if self.sizes is None else self.sizes
+        return np.maximum(np.abs(self.total), sizes)
 
     @property
     def said(self) -> tuple[Bools, ...]:
@@ -75,11 +103,13 @@ def read_facts(folder: Folder, table: TableSpec, codes: list[pa.Array]) -> Facts
     stored_facts = read_parquet(folder, table.facts)
     names = stored_facts.schema.names
     tops = [n for n in names if re.fullmatch(r"top[1-9][0-9]*", n)]
+    signed = _signed(names)
     marks = [n for n in names if n.startswith("mark:")]
     excess = [n for n in names if re.fullmatch(r"excess[1-9][0-9]*", n)]
     optional = [n for n in RECORDS if n in names]
     dimensions = [f"by:{d}" for d in table.by]
-    if set(names) - set(marks) != {*dimensions, "total", "count", *tops, *excess, *optional, *SAID}:
+    known = {*dimensions, "total", "count", *tops, *excess, *optional, *chain(*signed.values()), *SAID}
+    if set(names) - set(marks) != known:
         raise Refused(f"{table.facts} does not have exactly the columns that facts have")
     ranks = range(1, len(tops) + 1)
     if tops != [f"top{i}" for i in ranks] or (excess and excess != [f"excess{i}" for i in ranks]):
@@ -105,7 +135,13 @@ def read_facts(folder: Folder, table: TableSpec, codes: list[pa.Array]) -> Facts
         unwaived=numbers("unwaived1") if "unwaived1" in optional else None,
         requested=_marks(stored_facts, "requested", table) if "requested" in optional else None,
         cost=numbers("cost"),
+        counted=numbers("contributors") if "contributors" in optional else None,
+        sizes=numbers("sizes") if "sizes" in optional else None,
+        nonzero=numbers("nonzero") if "nonzero" in optional else None,
+        entropy=numbers("entropy") if "entropy" in optional else None,
+        **{kind: tuple(numbers(name) for name in columns) for kind, columns in signed.items()},  # type: ignore[arg-type]
     )
+    _check_signed(facts, table)
     if any(np.isnan(column).any() for column in (facts.basis, *facts.excess)):
         raise Refused(f"{table.facts} misses a base or an excess")
     if any((column < 0).any() for column in facts.excess):
@@ -113,6 +149,37 @@ def read_facts(folder: Folder, table: TableSpec, codes: list[pa.Array]) -> Facts
     if np.isnan(facts.total).any() or any((n < 0).any() for n in (facts.count, facts.need_lower, facts.need_upper)):
         raise Refused(f"{table.facts} misses a total, or has a negative count or need")
     return facts
+
+
+def _signed(names: list[str]) -> dict[str, list[str]]:
+    """Return the columns about contributions of either sign, by what they say; those that are numbered in order."""
+    extremes = [f"extreme{i}" for i in range(1, len(names)) if f"extreme{i}" in names]
+    squares = [f"squares{i}" for i in range(len(names)) if f"squares{i}" in names]
+    if extremes != [f"extreme{i + 1}" for i in range(len(extremes))]:
+        raise Refused("the facts do not have their extremes in order")
+    if squares != [f"squares{i}" for i in range(len(squares))]:
+        raise Refused("the facts do not have their squares in order")
+    groups = {"signs": SIGNS, "middle": MIDDLE}
+    whole = {kind: [*group] if set(group) & set(names) else [] for kind, group in groups.items()}
+    return {"extremes": extremes, "squares": squares, **whole}
+
+
+def _check_signed(facts: Facts, table: TableSpec) -> None:
+    """Refuse facts about contributions of either sign that no contributions can have."""
+    single = [column for column in (facts.counted, facts.nonzero, facts.sizes, facts.entropy) if column is not None]
+    several = (*facts.signs, *facts.extremes, *facts.squares, *facts.middle)
+    dust = 1e-9 * np.maximum(facts.gross, 1)
+    odd = [
+        any(np.isnan(column).any() for column in (*single, *several)),
+        any((column < 0).any() for column in (*single, *facts.signs[:1], *facts.squares, *facts.middle[1:])),
+        any((column > 0).any() for column in facts.signs[1:]),
+        any((np.abs(b) > np.abs(a) + dust).any() for a, b in pairwise(facts.extremes)),
+        bool(facts.signs) and facts.base is None and (np.abs(facts.total - sum(facts.signs)) > dust).any(),
+        facts.counted is not None and (facts.counted < facts.count).any(),
+        facts.nonzero is not None and (facts.nonzero > facts.count).any(),
+    ]
+    if any(odd):
+        raise Refused(f"{table.facts} says of contributions of either sign what cannot be")
 
 
 def _same_rows(stored_facts: pa.Table, table: TableSpec, codes: list[pa.Array]) -> None:

@@ -22,10 +22,12 @@ from cellguard.verify.job import Job
 from cellguard.verify.needs import Capacities, axes_of, units
 from cellguard.verify.numbers import Bools, Floats, Int64
 from cellguard.verify.rows import Rows
-from cellguard.verify.rules import DEFAULT_PERCENT, parse_rule, unknown_names
+from cellguard.verify.rule_words import parse_rule
+from cellguard.verify.rules import unknown_names
 from cellguard.verify.spec import TableSpec
 from cellguard.verify.stages import Refused
 from cellguard.verify.stored import Folder, read_parquet
+from cellguard.verify.verdict import DEFAULT_PERCENT
 from cellguard.verify.witnesses import Witnesses
 
 NAME = "internal/insiders.parquet"

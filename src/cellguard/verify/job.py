@@ -17,7 +17,8 @@ from cellguard.verify.needs import axes_of
 from cellguard.verify.numbers import Bools
 from cellguard.verify.relations import parse_equation
 from cellguard.verify.rows import Rows
-from cellguard.verify.rules import InRows, parse_rule
+from cellguard.verify.rule_words import parse_rule
+from cellguard.verify.rules import InRows
 from cellguard.verify.spec import HERE, NOWHERE, Spec, TableSpec
 from cellguard.verify.stages import Refused, attempt
 from cellguard.verify.stored import Folder, read_bytes
@@ -176,13 +177,32 @@ def check_origins(job: Job, cells: Cells, facts: Sequence[Facts]) -> None:
         records = job.records(entry)
         if records is None and (here.unwaived is not None or here.requested is not None):
             raise Refused(f"{table.facts} has facts that only tables from records have")
+        if records is None and any((here.signs, here.extremes, here.squares, here.middle)):
+            raise Refused(f"{table.facts} has facts that only tables from records have")
+        _check_sizes(entry, table, here)
         weighted = records is not None and bool(records["weight"] or records["rda"])
-        if not weighted and (here.base is not None or here.excess):
+        if not weighted and (here.base is not None or here.excess or here.counted is not None):
             raise Refused(f"{table.facts} has facts that only weighted tables have")
         if here.base is not None and (entry["survey"] or "virtual") in _WEIGHTED_TOTAL:
             apart = np.abs(here.base - here.total) > 1e-9 * np.abs(here.total) + 10.0 ** -spec.grains[table.group]
             if apart.any():
                 raise Refused(f"{table.facts} row {int(np.argmax(apart))}: base is not the total of the survey mode")
+
+
+def _check_sizes(entry: Mapping[str, Any], table: TableSpec, facts: Facts) -> None:
+    """Refuse sums of sizes that nobody asked for, or that are not those of the treatment that the job names."""
+    treatment, column = entry.get("negative"), (entry["cells"] or {}).get("sizes")
+    if (facts.sizes is not None) != bool(treatment or column):
+        raise Refused(f"{table.facts} and {NAME} differ on what rules see of negative contributions")
+    if facts.sizes is None or column:
+        return
+    if not facts.signs:
+        raise Refused(f"{table.facts} has sums of sizes, but not the sums of either sign")
+    shift = treatment.get("shift") if isinstance(treatment, dict) else None
+    wanted = facts.signs[0] - facts.signs[1] if shift is None else facts.total + float(shift) * facts.count
+    apart = np.abs(facts.sizes - wanted) > 1e-9 * np.maximum(np.abs(wanted), 1)
+    if apart.any():
+        raise Refused(f"{table.facts} row {int(np.argmax(apart))}: sizes are not those that {NAME} asks for")
 
 
 def check_decimals(job: Job, cells: Cells, rows: Rows) -> None:

@@ -15,9 +15,10 @@ from cellguard.verify.cells import Cells
 from cellguard.verify.facts import MUST_SUPPRESS, WAIVED, Facts
 from cellguard.verify.numbers import LARGEST, Bools, Floats, Int64, Ints, bools, difference, floors, narrow, scaled
 from cellguard.verify.rows import Rows
-from cellguard.verify.rules import DEFAULT_PERCENT, NOISE, Rule
+from cellguard.verify.rules import Rule
 from cellguard.verify.spec import Attack, TableSpec
 from cellguard.verify.stages import Refused
+from cellguard.verify.verdict import DEFAULT_PERCENT, NOISE
 
 
 @dataclass(frozen=True)
@@ -96,17 +97,19 @@ def units(cells: Cells) -> Int64:
 def needs(cells: Cells, facts: Sequence[Facts], rules: Sequence[Sequence[Rule]], limits: Capacities) -> Needs:
     """Recompute which cells are unsafe and what they need: the largest over rules and tables, capped, never nothing."""
     unsafe = np.zeros(cells.count, dtype=bool)
-    lower, upper, sliding = (np.zeros(cells.count, dtype=np.int64) for _ in range(3))
+    lower, upper, sliding, wide = (np.zeros(cells.count, dtype=np.int64) for _ in range(4))
     for i, table in enumerate(cells.spec.tables):
         cell = cells.cell[cells.rows(i)]
         placed = replace(facts[i], axes=axes_of(cells, i))
         here, levels = _table_needs(table, placed, rules[i], cells.spec.grains[table.group])
         unsafe[cell[here]] = True
-        for total, level in zip((lower, upper), levels, strict=True):
+        for total, level in zip((lower, upper, wide), levels, strict=True):
             np.maximum.at(total, cell[here], level[here])
         if table.count:
             sliding[cell[here]] = 10 ** min(cells.spec.grains[table.group], 17)
     lower, upper = np.minimum(lower, np.maximum(limits.down, 0)), np.minimum(upper, np.maximum(limits.up, 0))
+    known = np.where(np.maximum(limits.down, limits.up) > LARGEST // 2, LARGEST, limits.down + limits.up)
+    sliding = np.maximum(sliding, np.minimum(wide, np.maximum(known, 0)))
     unit = units(cells)
     # What float rounding may have taken off a level of one unit must not count.
     least = unit - unit // 10**8 - (unit > 1)
@@ -124,13 +127,13 @@ def axes_of(cells: Cells, table: int) -> Axes:
 
 def _table_needs(
     table: TableSpec, facts: Facts, rules: Sequence[Rule], decimals: int
-) -> tuple[Bools, tuple[Int64, Int64]]:
-    """Return the cells that this table makes unsafe, and their lower and upper levels in grains."""
+) -> tuple[Bools, tuple[Int64, Int64, Int64]]:
+    """Return the cells that this table makes unsafe, and their lower and upper levels and widths in grains."""
     if table.count:
         facts = replace(facts, count=np.where(np.isnan(facts.count), facts.total, facts.count))
     size = facts.total.size
     unsafe, missing = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
-    upper, noise, further = np.zeros(size), np.zeros(size), np.zeros(size)
+    upper, noise, further, below, wide = (np.zeros(size) for _ in range(5))
     for rule in rules:
         verdict = rule.judge(facts)
         missing |= verdict.missing
@@ -138,17 +141,20 @@ def _table_needs(
         upper = np.where(verdict.unsafe, np.maximum(upper, verdict.upper), upper)
         noise = np.where(verdict.unsafe, np.maximum(noise, verdict.noise), noise)
         further = np.where(verdict.unsafe, np.maximum(further, verdict.further), further)
+        below = np.where(verdict.unsafe, np.maximum(below, verdict.below), below)
+        wide = np.where(verdict.unsafe, np.maximum(wide, verdict.wide), wide)
     missing &= facts.state != WAIVED
     if missing.any():
         raise Refused(f"{table.facts} row {int(np.argmax(missing))} lacks a fact that a rule needs")
     alone = (facts.state == MUST_SUPPRESS) & ~unsafe
-    upper = np.where(alone & (not table.count), DEFAULT_PERCENT / 100 * np.abs(facts.total), upper)
-    lower = np.where(np.isnan(facts.need_upper), upper, facts.need_upper)
+    upper = np.where(alone & (not table.count), DEFAULT_PERCENT / 100 * facts.gross, upper)
+    lower = np.where(np.isnan(facts.need_upper), np.maximum(upper, below), facts.need_upper)
     lower = np.where(np.isnan(facts.need_lower), lower, facts.need_lower)
     upper = np.where(np.isnan(facts.need_upper), np.maximum(upper, further), facts.need_upper)
     noise = np.maximum(noise, NOISE * upper)
     here = (unsafe | (facts.state == MUST_SUPPRESS)) & (facts.state != WAIVED)
-    return here, (_grains_up(lower, noise, decimals), _grains_up(upper, noise, decimals))
+    levels = (_grains_up(lower, noise, decimals), _grains_up(upper, noise, decimals))
+    return here, (*levels, _grains_up(wide, noise, decimals))
 
 
 def _grains_up(level: Floats, noise: Floats, decimals: int) -> Int64:

@@ -23,7 +23,8 @@ from cellguard.verify.page import check_page
 from cellguard.verify.populations import check_differences, check_selected
 from cellguard.verify.relations import build, with_known
 from cellguard.verify.rows import read_internal, read_release, read_rows
-from cellguard.verify.rules import parse_rule, unknown_names
+from cellguard.verify.rule_words import parse_rule
+from cellguard.verify.rules import unknown_names
 from cellguard.verify.spec import read_spec
 from cellguard.verify.stages import Refused, Stage, attempt
 from cellguard.verify.stored import Folder, read_json

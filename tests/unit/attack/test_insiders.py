@@ -11,7 +11,7 @@ from cellguard.attack.audit import audit
 from cellguard.hierarchy.build import flat, from_parents
 from cellguard.protect.suppress.suppress import suppress
 from cellguard.table.contributions import contributions_of
-from cellguard.table.fact import Contributors
+from cellguard.table.fact import Holdings
 from cellguard.table.pattern import Pattern
 from cellguard.table.read import About
 from cellguard.table.tabulate import Wanted, make_tables
@@ -29,7 +29,7 @@ def assessed(records, by, rules, *, value="x", weight=None, survey=None):
     """The needs of tables made from records with their contributors; ``by`` gives each table its trees."""
     columns = list(dict.fromkeys(c for trees in by for c in trees))
     grouped = cg.records(records, by=columns, values=[] if value == "count" else [value], holding="g", weight=weight)
-    facts = (*dict.fromkeys(f for rule in rules for f in rule.facts), Contributors())
+    facts = (*dict.fromkeys(f for rule in rules for f in rule.facts), Holdings())
     wanted = [Wanted(trees, value, About(f"t{i}"), facts, survey) for i, trees in enumerate(by)]
     return cg.require(cg.assess(cg.link(make_tables(grouped, wanted)), rules))
 
@@ -161,7 +161,7 @@ def test_weights_are_part_of_what_an_insider_knows(survey):
 def test_negative_contributions_leave_only_lone_cells_known():
     data = rows((1, "A", -50), (2, "B", 30), *[(20 + i, "C", 9) for i in range(5)], *MANY)
     grouped = cg.records(data, by=["r"], values=["x"], holding="g")
-    table = make_tables(grouped, [Wanted(REGION, "x", About("t"), (*cg.MinFrequency(3).facts, Contributors()))])[0]
+    table = make_tables(grouped, [Wanted(REGION, "x", About("t"), (*cg.MinFrequency(3).facts, Holdings()))])[0]
     needs = cg.require(cg.assess(table, [cg.MinFrequency(3)]), cg.Knowledge(lower=-np.inf))
     assert near(needs, hiding(needs)) == {(0, "B"), (1, "A")}
     assert near(needs, hiding(needs, "C")) == set()

@@ -182,7 +182,6 @@ def test_an_unknown_key_is_told_with_its_line_and_a_suggestion(load, old, new, p
         ("p_persent: 10", "unknown rule 'p_persent'; did you mean 'p_percent'"),
         ("dominance: {n: 2, kk: 85}", "dominance has no parameter 'kk'; did you mean 'k'"),
         ("all: [{max_share: 60}, {gven: secret}]", "unknown rule 'gven'; did you mean 'given'"),
-        ("statisticon: 27", "the rule 'statisticon' is not there yet"),
         ("p_percent: -1", "p_percent: p must be above 0"),
     ],
 )

@@ -37,7 +37,11 @@ def test_a_rule_as_written(written, rule):
     ("written", "said"),
     [
         ({"p_persent": 10}, "unknown rule 'p_persent'; did you mean 'p_percent'"),
-        ({"statisticon": 27}, "the rule 'statisticon' is not there yet"),
+        ({"signed": {"usual": {"p_persent": 10}}}, "unknown rule 'p_persent'; did you mean 'p_percent'"),
+        (
+            {"signed": {"usual": {"spread": {"by": "x", "sensitive": ["y"]}}}},
+            "a rule about the contributions of one cell",
+        ),
         ({"dominance": {"n": 2, "kk": 85}}, "dominance has no parameter 'kk'; did you mean 'k'"),
         ({"dominance": {"n": 2}}, "dominance needs the parameter 'k'"),
         ({"dominance": 85}, r"dominance needs n, k: write \{dominance: \{n: ..., k: ...\}\}"),

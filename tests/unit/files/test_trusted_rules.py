@@ -40,6 +40,7 @@ def test_every_rule_of_ours_has_a_twin():
     written = dict.fromkeys(("min_frequency", "p_percent", "max_share", "request"), 3)
     written |= {"dominance": {"n": 1, "k": 75}, "prior_posterior": {"p": 10, "q": 50}, "given": "x"}
     written |= {"linear": {"weights": [1, 0], "rest": -1}}
+    written |= {"statisticon": 25, "entropy": 3, "signed": {"usual": {"p_percent": 10}}}
     row = {"by": "offence", "sensitive": ["theft"]}
     written |= dict.fromkeys(("group_disclosure", "max_fraction", "min_others", "attribute_disclosure"), row)
     written |= {"lone_other": row, "spread": row, "k_disclosure": {"by": "offence", "k": 2}}

@@ -89,7 +89,7 @@ def test_only_wanted_facts_are_gathered():
     bare = only(records(VIOLINS), shop).facts
     assert set(bare) == {Total()}
     some = only(records(VIOLINS), shop, Top(1)).facts
-    assert set(some) == {Total(), Count(), Signs(), Top(1)} and some.count.tolist() == [8, 3, 3, 3]
+    assert set(some) == {Total(), Count(), Top(1)} and some.count.tolist() == [8, 3, 3, 3]
 
 
 def test_concentration_rules_refuse_a_negative_contribution_that_no_ranking_shows():

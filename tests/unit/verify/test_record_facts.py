@@ -16,7 +16,7 @@ from cellguard.spec.rulespec import dump_rule
 from cellguard.table import facts as ours
 from cellguard.table.fact import Base, Count, Excess, Requested, Top, Total, Unwaived
 from cellguard.verify.facts import Facts
-from cellguard.verify.rules import parse_rule
+from cellguard.verify.rule_words import parse_rule
 from cellguard.verify.stages import Refused
 from unit.verify import folders
 from unit.verify.folders import details, failed, seal, write

@@ -54,12 +54,12 @@ def test_secondary_that_nothing_moves_is_a_warning(tmp_path):
 
 def test_unknown_rule_is_named_as_trusted(tmp_path):
     content = folders.square()
-    content["tables"][0][0]["rules"].append({"statisticon": {"a": 1}})
+    content["tables"][0][0]["rules"].append({"of_our_own": {"a": 1}})
     assert folders.failed(folders.write(tmp_path / "a", content)) == [5]
-    content["trusted"] = ["statisticon"]
+    content["trusted"] = ["of_our_own"]
     found = verify(folders.write(tmp_path / "b", content))
-    assert found.valid and found.trusted == ("statisticon",)
-    content["trusted"] = ["statisticon", "p_percent"]
+    assert found.valid and found.trusted == ("of_our_own",)
+    content["trusted"] = ["of_our_own", "p_percent"]
     assert folders.failed(folders.write(tmp_path / "c", content)) == [5]
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cellguard.errors import InputError
-from cellguard.rules.linear import Dominance, p_from_k
-from cellguard.rules.rule import check_whole, percent
+from cellguard.rules.conversions import p_from_k
+from cellguard.rules.linear import Dominance
+from cellguard.rules.parameters import check_whole, percent
 
 
 @dataclass(frozen=True, slots=True)
