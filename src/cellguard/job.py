@@ -11,10 +11,12 @@ import numpy as np
 
 from cellguard.assessment import Assessment, rule_doubts
 from cellguard.attack.audit import audit
+from cellguard.attack.nearness import nearest_to
 from cellguard.errors import InputError, did_you_mean, listing
 from cellguard.files.compare import Again, compare
 from cellguard.files.excel import check_excel
 from cellguard.files.folder import OutputFolder
+from cellguard.files.rebuilt import Stored
 from cellguard.files.write import check_room
 from cellguard.methods.hiding import assess_tables, read_known_totals, step
 from cellguard.methods.suppression import Given
@@ -201,7 +203,8 @@ def explain_cell(folder: str | Path, name: str, *, table: str | None = None) -> 
         reasons = stored.findings.by_table[number].why(name) or ["unsafe in a linked table"]
         moved = explain_pattern(needs, pattern, only=cell, known=known).through.values()
         through = [tables.cell_name(c) for c in sorted(set().union(*moved))]
-        return [f"{name} is primary: {'; '.join(reasons)}.", "It is protected through " + listing(through, 20) + "."]
+        lines = [f"{name} is primary: {'; '.join(reasons)}.", "It is protected through " + listing(through, 20) + "."]
+        return lines + _nearest_lines(stored, cell)
     if not pattern.secondary[cell]:
         return [f"{name} is published."]
     without = replace(pattern, secondary=pattern.secondary & (np.arange(len(tables)) != cell))
@@ -210,6 +213,22 @@ def explain_cell(folder: str | Path, name: str, *, table: str | None = None) -> 
         return [f"{name} is secondary. Every unsafe cell would be protected without it too."]
     names = [tables.cell_name(int(c)) for c in lost]
     return [f"{name} is secondary. Without it these unsafe cells would not be protected: {listing(names, 20)}."]
+
+
+def _nearest_lines(stored: Stored, cell: int) -> list[str]:
+    """Say how near the respondents come to the others of an unsafe cell, if the folder tells who they are."""
+    if stored.insiders is None:
+        return []
+    known = None if stored.known is None else stored.known.sums
+    judged = audit(stored.needs, stored.pattern, known=known, insiders=stored.insiders)
+    if judged.inside is None:
+        return []
+    near = nearest_to(judged.inside, cell)
+    return [
+        f"Insider {n.insider} can tell the largest other respondent to within {n.percent:,.1f} %"
+        + (", which is too near." if n.failing else ".")
+        for n in near
+    ] or ["No respondent can estimate another one in it."]
 
 
 def _table_with(tables: TableSet, cell: str, wanted: str | None) -> int:

@@ -25,7 +25,7 @@ _OFTEN = 500  # targets between two words of progress
 
 
 class Open(NamedTuple):
-    """The insiders against whom a cell is not proven yet: what it needs, and what it has."""
+    """Insiders against whom a cell may not be proven yet: what it needs, and what it has."""
 
     who: LongArray
     asked: Asked
@@ -73,14 +73,20 @@ class Book:
 
     def open(self, cell: int) -> Open:
         """Return the insiders against whom a cell is not proven."""
+        all_of = self.reached(cell)
+        short = _short(all_of.asked, all_of.down, all_of.up)
+        asked = Asked(*(need[short] for need in all_of.asked))
+        return Open(all_of.who[short], asked, all_of.down[short], all_of.up[short])
+
+    def reached(self, cell: int) -> Open:
+        """Return all insiders who may matter to a cell: what it needs against each, and what it has."""
         who, asked = self._against(cell)
         up, down = np.zeros(len(who), np.int64), np.zeros(len(who), np.int64)
         for reach, notices, _ in self.served.get(cell, []):
             blind = ~np.isin(who, notices)
             up = np.where(blind, np.maximum(up, reach), up)
             down = np.where(blind, np.maximum(down, -reach), down)
-        short = _short(asked, down, up)
-        return Open(who[short], Asked(*(need[short] for need in asked)), down[short], up[short])
+        return Open(who, asked, down, up)
 
     def _against(self, cell: int) -> tuple[LongArray, Asked]:
         """Return the insiders who may matter to a cell: all who are in it or notice some move, and what it needs."""
