@@ -9,16 +9,18 @@ from typing import Any, cast
 
 from cellguard.assessment import Assessment, rule_doubts
 from cellguard.attack.audit import audit
+from cellguard.attack.nearness import nearest_to
 from cellguard.errors import InputError
 from cellguard.files.compare import Again, compare
 from cellguard.files.excel import check_excel
 from cellguard.files.folder import OutputFolder
+from cellguard.files.rebuilt import Stored
 from cellguard.files.write import check_room
 from cellguard.methods.hiding import assess_tables, read_known_totals, step
 from cellguard.methods.suppression import Given
 from cellguard.protect.method import Method, Protected
 from cellguard.protect.outcome import Outcome
-from cellguard.results.explained import explain_one
+from cellguard.results.explained import explain_one, find_cell
 from cellguard.results.proven import Proven
 from cellguard.spec.jobfile import Job
 from cellguard.spec.registry import find_method
@@ -213,4 +215,24 @@ def explain_cell(folder: str | Path, name: str, *, table: str | None = None) -> 
     """Say in words what a cell of an output folder is, what the rules say of it, and why it is hidden or not."""
     stored = OutputFolder(folder).stored()
     known = None if stored.known is None else stored.known.sums
-    return explain_one(stored.findings, stored.needs, stored.pattern, name, table=table, known=known)
+    needs = stored.needs
+    lines = explain_one(stored.findings, needs, stored.pattern, name, table=table, known=known)
+    number, position = find_cell(needs.tables, name, table)
+    cell = int(needs.tables.cells_of[number][position])
+    return lines + (_nearest_lines(stored, cell) if needs.primary[cell] else [])
+
+
+def _nearest_lines(stored: Stored, cell: int) -> list[str]:
+    """Say how near the respondents come to the others of an unsafe cell, if the folder tells who they are."""
+    if stored.insiders is None:
+        return []
+    known = None if stored.known is None else stored.known.sums
+    judged = audit(stored.needs, stored.pattern, known=known, insiders=stored.insiders)
+    if judged.inside is None:
+        return []
+    near = nearest_to(judged.inside, cell)
+    return [
+        f"Insider {n.insider} can tell the largest other respondent to within {n.percent:,.1f} %"
+        + (", which is too near." if n.failing else ".")
+        for n in near
+    ] or ["No respondent can estimate another one in it."]

@@ -25,7 +25,7 @@ _OFTEN = 500  # targets between two words of progress
 
 
 class Open(NamedTuple):
-    """The insiders against whom a cell is not proven yet: what it needs, and what it has."""
+    """Insiders against whom a cell may not be proven yet: what it needs, and what it has."""
 
     who: LongArray
     asked: Asked
@@ -46,7 +46,8 @@ class Pair(NamedTuple):
 class Book:
     """Moves and whom they prove against whom. Cells are positions among the unknown ones of a problem.
 
-    With ``outsider`` cells are proven against outsiders too, and not only against respondents.
+    With ``outsider`` cells are proven against outsiders too, and not only against respondents. Moves are no longer
+    entered for ``closed`` cells, which need no more.
     """
 
     standing: Standing
@@ -55,6 +56,7 @@ class Book:
     outsider: bool = False
     moves: list[Move] = field(default_factory=list)
     served: dict[int, list[tuple[int, LongArray, int]]] = field(default_factory=dict)
+    closed: set[int] = field(default_factory=set)
     target: BoolArray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -71,19 +73,29 @@ class Book:
 
     def open(self, cell: int) -> Open:
         """Return the insiders against whom a cell is not proven."""
-        standing, entries = self.standing, self.served.get(cell, [])
-        others = np.array([ANYBODY, OUTSIDER] if self.outsider else [ANYBODY])
-        some = [standing.contributors(cell), others, *(notices for _, notices, _ in entries)]
-        who = np.unique(np.concatenate(some))
-        who = who[(who != standing.owner[cell]) | (who < 0)]
-        asked = standing.asked(cell, who)
+        all_of = self.reached(cell)
+        short = _short(all_of.asked, all_of.down, all_of.up)
+        asked = Asked(*(need[short] for need in all_of.asked))
+        return Open(all_of.who[short], asked, all_of.down[short], all_of.up[short])
+
+    def reached(self, cell: int) -> Open:
+        """Return all insiders who may matter to a cell: what it needs against each, and what it has."""
+        who, asked = self._against(cell)
         up, down = np.zeros(len(who), np.int64), np.zeros(len(who), np.int64)
-        for reach, notices, _ in entries:
+        for reach, notices, _ in self.served.get(cell, []):
             blind = ~np.isin(who, notices)
             up = np.where(blind, np.maximum(up, reach), up)
             down = np.where(blind, np.maximum(down, -reach), down)
-        short = (up < asked.up) | (down < asked.down) | (up + down < asked.sliding)
-        return Open(who[short], Asked(*(need[short] for need in asked)), down[short], up[short])
+        return Open(who, asked, down, up)
+
+    def _against(self, cell: int) -> tuple[LongArray, Asked]:
+        """Return the insiders who may matter to a cell: all who are in it or notice some move, and what it needs."""
+        standing = self.standing
+        others = np.array([ANYBODY, OUTSIDER] if self.outsider else [ANYBODY])
+        some = [standing.contributors(cell), others, *(notices for _, notices, _ in self.served.get(cell, []))]
+        who = np.unique(np.concatenate(some))
+        who = who[(who != standing.owner[cell]) | (who < 0)]
+        return who, standing.asked(cell, who)
 
     def credit(self, move: Move) -> bool:
         """Enter a move, and its reverse, for every unsafe cell that it moves; return whether it is one at all."""
@@ -99,6 +111,8 @@ class Book:
         reach = move.reach()
         for place in moved[reach[moved] != 0].tolist():
             cell = int(move.variables[place])
+            if cell in self.closed:
+                continue
             self.served.setdefault(cell, []).append((int(reach[place]), notices, number))
 
     def _holds(self, move: Move) -> bool:
@@ -115,18 +129,18 @@ class Book:
         """Return the moves that the proof needs: of each cell those that fewest notice, until nobody is left."""
         kept: set[int] = set()
         for cell, entries in self.served.items():
-            all_of = sorted(entries, key=lambda entry: (entry[2] not in kept, len(entry[1]), entry[2]))
-            left = self.open(cell).who
-            self.served[cell] = []
-            for entry in all_of:
-                before = self.open(cell)
-                if len(before.who) == len(left) and np.array_equal(before.who, left):
+            ranked = sorted(entries, key=lambda entry: (entry[2] not in kept, len(entry[1]), entry[2]))
+            who, asked = self._against(cell)
+            up, down = np.zeros(len(who), np.int64), np.zeros(len(who), np.int64)
+            for reach, notices, number in ranked:
+                short = _short(asked, down, up)
+                if not short.any():
                     break
-                self.served[cell].append(entry)
-                after = self.open(cell)
-                if _same(before, after):
-                    self.served[cell].pop()
-            kept.update(number for _, _, number in self.served[cell])
+                blind = ~np.isin(who, notices)
+                if (short & blind & (reach > up if reach > 0 else -reach > down)).any():
+                    kept.add(number)
+                    up = np.where(blind, np.maximum(up, reach), up)
+                    down = np.where(blind, np.maximum(down, -reach), down)
         return [self.moves[number] for number in sorted(kept)]
 
     def settle(self, find: Find) -> list[Pair]:
@@ -151,6 +165,8 @@ class Book:
             open_ = Open(open_.who[keep], Asked(*(a[keep] for a in open_.asked)), open_.down[keep], open_.up[keep])
             if not self._serve(cell, open_, find):
                 stuck.update((pair.insider, pair) for pair in self._each(cell, open_, find))
+        if not stuck:
+            self.closed.add(cell)
         return list(stuck.values())
 
     def _each(self, cell: int, open_: Open, find: Find) -> list[Pair]:
@@ -228,9 +244,5 @@ def _way(open_: Open) -> tuple[int, int]:
     return 0, int(open_.asked.sliding.max())
 
 
-def _same(before: Open, after: Open) -> bool:
-    return (
-        np.array_equal(before.who, after.who)
-        and np.array_equal(before.up, after.up)
-        and np.array_equal(before.down, after.down)
-    )
+def _short(asked: Asked, down: LongArray, up: LongArray) -> BoolArray:
+    return (up < asked.up) | (down < asked.down) | (up + down < asked.sliding)

@@ -38,16 +38,16 @@ class Inside:
     insider who is in several cells is known to be one.
     """
 
-    standing: Standing
+    book: Book
     moves: list[Move]
     failing: list[Pair]
     undecided: list[Pair]
     linked: bool
 
     @property
-    def safe(self) -> bool:
-        """Whether no insider comes too near to anybody."""
-        return not self.failing and not self.undecided
+    def standing(self) -> Standing:
+        """What each insider knows by itself."""
+        return self.book.standing
 
 
 def attack_inside(
@@ -70,7 +70,7 @@ def attack_inside(
     failing, undecided = _decide(book, stuck)
     if not complete:
         failing, undecided = [], failing + undecided
-    return Inside(standing, book.used(), failing, undecided, known.linked)
+    return Inside(book, book.used(), failing, undecided, known.linked)
 
 
 def share(book: Book) -> None:

@@ -124,7 +124,7 @@ class Standing:
         outside = Asked(problem.lower[cell] * ones, problem.upper[cell] * ones, problem.sliding[cell] * ones)
         if self.signed or not self.told[cell]:
             return outside
-        own, other = self._parties(cell, insiders)
+        own, other = self.parties(cell, insiders)
         room = np.maximum(self.value[cell] - own, 0)
         if problem.whole[cell]:
             return outside._replace(down=np.where(insiders == OUTSIDER, outside.down, np.minimum(outside.down, room)))
@@ -140,7 +140,7 @@ class Standing:
         exact = {amount: -(-amount * share.numerator // share.denominator) for amount in set(amounts.tolist())}
         return np.array([exact[amount] for amount in amounts.tolist()], np.int64)
 
-    def _parties(self, cell: int, insiders: LongArray) -> tuple[LongArray, LongArray]:
+    def parties(self, cell: int, insiders: LongArray) -> tuple[LongArray, LongArray]:
         """Return what each insider contributes to a cell (at most), and what the largest other one does."""
         part = slice(self.start[cell], self.start[cell + 1])
         who, amount = self.who[part], self.amount[part]

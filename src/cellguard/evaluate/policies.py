@@ -18,7 +18,7 @@ import numpy as np
 
 from cellguard.assessment import Assessment
 from cellguard.errors import CellguardError, InputError, did_you_mean
-from cellguard.evaluate.nearness import Nearness, measure_nearness
+from cellguard.evaluate.outsider_risk import Nearness, measure_nearness
 from cellguard.evaluate.rule_study import parse_written
 from cellguard.evaluate.utility import Utility, measure_utility
 from cellguard.job import assess_job, run

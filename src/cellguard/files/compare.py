@@ -21,9 +21,12 @@ from cellguard.errors import InputError, listing
 from cellguard.files.cell_tables import facts_of
 from cellguard.files.certificate import about_inputs
 from cellguard.files.folder import hierarchies_text
+from cellguard.files.stored_insiders import NAME as INSIDERS
+from cellguard.files.stored_insiders import read_insiders
 from cellguard.moves.problem import listed_grains
 from cellguard.rules.assess import Findings
 from cellguard.spec.jobfile import Job
+from cellguard.table.contributions import contributions_of
 
 # Sums of many records may differ in the last bits of a float from run to run.
 _SAME = 1e-12
@@ -48,7 +51,10 @@ def compare(inside: Path, again: Again) -> dict[str, str | None]:
         return {
             "the job": _job(inside, again.job),
             "the inputs": _inputs(inside, again.inputs),
-            "the facts": _hierarchies(inside, again) or _facts(inside, again) or _claims(inside, again),
+            "the facts": _hierarchies(inside, again)
+            or _facts(inside, again)
+            or _claims(inside, again)
+            or _insiders(inside, again),
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException, yaml.YAMLError):
         raise InputError(f"{str(inside.parent)!r} is damaged: its files cannot be compared with a job") from None
@@ -124,6 +130,32 @@ def _differing(left: pa.ChunkedArray, right: pa.ChunkedArray) -> np.ndarray[Any,
         return gaps | ~(near | (np.isnan(a) & np.isnan(b)))
     pairs = zip(left.to_pylist(), right.to_pylist(), strict=True)
     return np.array([a != b for a, b in pairs], bool)
+
+
+def _insiders(inside: Path, again: Again) -> str | None:
+    """Compare who contributes what to the hidden cells, if the folder tells."""
+    claim = json.loads((inside / "certificate.json").read_text(encoding="utf-8"))["insiders"]
+    if not claim:
+        return None
+    linked = again.findings.tables
+    stored = read_insiders(inside / INSIDERS, linked, linked=claim["respondents"] == "records")
+    wanted = contributions_of(linked)
+    here = stored.told[wanted.cell]
+    grain = 10.0 ** -listed_grains(linked).decimals
+    order, other = (np.lexsort((c.insider, c.cell)) for c in (stored, wanted))
+    other = other[here[other]]
+    same = (
+        stored.linked == wanted.linked
+        and bool(wanted.told[stored.told].all())
+        and np.array_equal(stored.cell[order], wanted.cell[other])
+        and np.array_equal(stored.insider[order], wanted.insider[other])
+    )
+    if same:
+        cell = stored.cell[order]
+        amount = np.maximum(wanted.amount[other], 0.0)
+        same = bool((np.abs(stored.amount[order] - amount) <= 1.5 * grain[cell] + _SAME * amount).all())
+        same = same and bool((stored.rest >= np.where(stored.told, np.abs(wanted.rest), 0.0) - 1.5 * grain).all())
+    return None if same else f"{INSIDERS} does not have the respondents and contributions that the inputs give"
 
 
 def _claims(inside: Path, again: Again) -> str | None:

@@ -47,6 +47,7 @@ def audit_words(summary: Mapping[str, Any], written: Sequence[str], *, cured: bo
         f"{summary['headline'].rstrip('.')}.",
         *_tables(summary),
         *_failures(summary),
+        *_too_near(summary),
         *(
             []
             if gap is None
@@ -88,6 +89,17 @@ def _failures(summary: Mapping[str, Any]) -> list[str]:
         listed = max(summary["set"].get("failing", 0), len(failing))
         lines.append(f"\n... and more; --json lists up to 100 of {listed:,}.")
     return lines
+
+
+def _too_near(summary: Mapping[str, Any]) -> list[str]:
+    """Say which insiders come too near to others, by their numbers."""
+    pairs = summary.get("too_near", [])
+    lines = []
+    for pair in pairs[:_SHOWN]:
+        who = "A respondent from elsewhere" if pair["insider"] is None else f"Insider {pair['insider']}"
+        what = "may come" if pair["undecided"] else "comes"
+        lines.append(f"{who} {what} too near to another respondent of {pair['cell']}.")
+    return [*lines, *([f"... and more; --json lists up to {len(pairs)}."] if len(pairs) > _SHOWN else [])]
 
 
 def _interval(failure: Mapping[str, Any]) -> str:

@@ -26,18 +26,19 @@ def verdict(outcome: Outcome[Proven]) -> dict[str, Any]:
         (f"{secondary:,}", "hidden to protect them", share(secondary, len(tables)) + " of the cells"),
         (f"{int((shown & ~hidden).sum()):,}", "published", share(int((shown & ~hidden).sum()), int(shown.sum()))),
     ]
-    sentence = f"{_all_protected(primary)} {head.caveat}" if head.kind == "safe" else head.caveat
+    whom = "no outsider" if audit.inside is None else "neither outsiders nor a single respondent"
+    sentence = f"{_all_protected(primary, whom)} {head.caveat}" if head.kind == "safe" else head.caveat
     if outcome.summary.get("trusted"):
         sentence += f" Taken on trust, since `verify` cannot recompute it: {', '.join(outcome.summary['trusted'])}."
     kind = "undecided" if head.kind == "no rule" else head.kind
     return {"kind": kind, "headline": f"{head.text}.", "sentence": sentence, "figures": figures}
 
 
-def _all_protected(primary: int) -> str:
+def _all_protected(primary: int, whom: str) -> str:
     if not primary:
         return "No cell is unsafe under the rules, so nothing had to be hidden."
     which = "The one unsafe cell is" if primary == 1 else f"All {primary:,} unsafe cells are"
-    return f"{which} hidden, and no outsider can come nearer to their values than the rules allow."
+    return f"{which} hidden, and {whom} can come nearer to their values than the rules allow."
 
 
 def checked(outcome: Outcome[Proven]) -> Section:
@@ -57,6 +58,10 @@ def checked(outcome: Outcome[Proven]) -> Section:
     told = "; and " + ", ".join(bounds) if bounds else ""
     several = f"all {len(tables.tables)} tables" if len(tables.tables) > 1 else "the whole table"
     rows = [("Outsiders", proven, f"Somebody who sees {several} and knows how the cells add up{told}.")]
+    if outcome.protected.audit.inside is not None:
+        linked = outcome.protected.audit.inside.linked
+        who = "Every single respondent" if linked else "The respondents of single cells"
+        rows.append(("Insiders", proven, f"{who}, who knows its own contribution to each cell and subtracts it."))
     if bool(tables.is_count.any()):
         rows.append(("Whole numbers", proven, "Somebody who also uses that counts are whole numbers."))
     known = outcome.protected.known
@@ -76,6 +81,23 @@ def checked(outcome: Outcome[Proven]) -> Section:
 def attacks(rows: Sequence[tuple[str, str, str, str]], limits: Sequence[str] = ()) -> Section:
     """Return the table of attacks (name, result, who is meant, and yes, no or open), and what was not looked at."""
     return Section("checked", "Attacks that were checked, and not", {"rows": list(rows), "limits": list(limits)})
+
+
+def inside(outcome: Outcome[Proven]) -> Section | None:
+    """Return the view from the firms: which insider may come how near to whom, the nearest first."""
+    proven = outcome.protected
+    if proven.audit.inside is None:
+        return None
+    rows = [
+        {
+            **proven.cell(near.cell),
+            "insider": "somebody from elsewhere" if near.insider < 0 else f"insider {near.insider}",
+            "percent": f"{near.percent:,.1f} %" if np.isfinite(near.percent) else "any amount",
+            "failing": near.failing,
+        }
+        for near in proven.nearest
+    ]
+    return Section("inside", "Firm-level view", {"rows": rows, "linked": proven.audit.inside.linked})
 
 
 def run(outcome: Outcome[Proven]) -> Section:

@@ -13,7 +13,7 @@ import numpy as np
 
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.outcome import Outcome
-from cellguard.report.assurance import checked, run, verdict
+from cellguard.report.assurance import checked, inside, run, verdict
 from cellguard.report.counts import counts
 from cellguard.report.grid import Grid, Positions, internal_grid, public_grid
 from cellguard.report.perturbed import LEGEND as PERTURBED_LEGEND
@@ -129,7 +129,7 @@ def _public(
     return render(template, title=heading, tables=about, sections=[tables], data=data, marks=marks, **more)
 
 
-_AFTER_TABLES = (levels, largest, counts, edge, reasons, checked, run)
+_AFTER_TABLES = (levels, largest, counts, edge, reasons, inside, checked, run)
 _LEGEND = (
     (".", "published", ""),
     ("p", "primary: hidden because a rule calls it unsafe", "●"),

@@ -12,6 +12,7 @@ import numpy as np
 from cellguard.attack.audit import Audit, attacker_ends
 from cellguard.attack.derivation import explain
 from cellguard.attack.intervals import exact_moves
+from cellguard.attack.nearness import Near, nearest
 from cellguard.attack.totals import Known
 from cellguard.headline import Headline, headline
 from cellguard.protect.method import Protected
@@ -89,6 +90,11 @@ class Proven(Protected):
         return explain_pattern(self.audit.needs, self.audit.pattern, known=sums)
 
     @cached_property
+    def nearest(self) -> list[Near]:
+        """The pairs in which an insider may come nearest to another respondent, if insiders were looked at."""
+        return [] if self.audit.inside is None else nearest(self.audit.inside)
+
+    @cached_property
     def intervals(self) -> Intervals | None:
         """The attacker's exact intervals, unless they are too many to work out for a page."""
         return exact_intervals(self.audit)
@@ -134,6 +140,7 @@ class Proven(Protected):
             **self._cost(),
             "failing": self.failures(),
             "insiders": "not checked" if audit.inside is None else "checked",
+            "too_near": self.too_near(),
             "trusted": taken_on_trust(rule for here in self.findings.by_table for rule in here.rules),
             "warnings": list(self.notes),
             "settings": {} if self.job is None else self.job.model_dump(),
@@ -157,6 +164,20 @@ class Proven(Protected):
                 "how": how,
             }
             for cell, how in zip(wanted, reasons, strict=True)
+        ]
+
+    def too_near(self, most: int = 100) -> list[dict[str, Any]]:
+        """Return which insiders, by number, come too near to others, or may, and in which cells."""
+        inside, tables = self.audit.inside, self.audit.needs.tables
+        pairs = [] if inside is None else [*inside.failing, *inside.undecided]
+        cells = self.audit.problem.cells
+        return [
+            {
+                "insider": None if pair.insider < 0 else pair.insider,
+                "cell": tables.cell_name(int(cells[pair.cell])),
+                "undecided": inside is not None and pair in inside.undecided,
+            }
+            for pair in pairs[:most]
         ]
 
     def _cost(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from cellguard.types import BoolArray, FloatArray, LongArray, Run
 _HIDING = ((2, 4, 150), (2, 8, 500), (3, 10, 1_500), (5, 20, 6_000))
 _PRICE = 30.0  # of hiding a cell of middling cost, where being noticed by somebody costs 1
 _SCALINGS = 3
-_WORK = 3  # moves that cleaning up may look for, per unsafe cell
+_WORK = 1  # moves that cleaning up may look for, per unsafe cell
 
 
 @dataclass(eq=False)
@@ -124,6 +124,7 @@ class Mender:
         before = {user: book.served[user] for user in dict.fromkeys(users) if user in book.served}
         for user, entries in before.items():
             book.served[user] = [entry for entry in entries if entry[2] not in gone]
+            book.closed.discard(user)
         self.hidden[cell] = False
         moves = len(book.moves)
         for user in before:

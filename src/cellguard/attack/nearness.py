@@ -1,0 +1,98 @@
+"""How near each insider may come to the largest other contributor of an unsafe cell: the view from the firms.
+
+Insider h, with y in a cell that may be as large as u in its eyes, can tell of the largest other one only that it has no
+more than u - y. So it overestimates x by at least (u - y) / x - 1, or comes as near as that where u is the true end.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cellguard import solver
+from cellguard.attack.book import Book
+from cellguard.attack.insiders import Inside
+from cellguard.moves.scale import as_floats
+from cellguard.solver.program import Program, Status
+from cellguard.types import BoolArray, FloatArray, LongArray
+
+_ALL = (1 << 30, 0, 1 << 30)
+_FAR = 1e4
+
+
+class Near(NamedTuple):
+    """An insider, an unsafe cell as a distinct one, and by how many percent the insider overestimates at the least.
+
+    ``failing`` says that this is nearer than the rules allow.
+    """
+
+    insider: int
+    cell: int
+    percent: float
+    failing: bool
+
+
+def nearest(inside: Inside, most: int = 50) -> list[Near]:
+    """Return the pairs in which an insider may come nearest, as far as the proof tells; those that fail come first."""
+    book = inside.book
+    failing = {(pair.insider, pair.cell) for pair in inside.failing}
+    cells = book.standing.problem.cells
+    pairs = [Near(p.insider, int(cells[p.cell]), _exact(book, p.insider, p.cell), True) for p in inside.failing[:most]]
+    safe: list[Near] = []
+    for cell in book.targets():
+        if not _has_amounts(book, cell):
+            continue
+        reached = book.reached(cell)
+        percent = _percent(book, cell, reached.who, reached.up)
+        order = np.argsort(percent, kind="stable")[:3]
+        safe += [
+            Near(int(reached.who[i]), int(cells[cell]), float(percent[i]), False)
+            for i in order.tolist()
+            if (int(reached.who[i]), cell) not in failing and reached.who[i] >= 0 and np.isfinite(percent[i])
+        ]
+    return (
+        sorted(pairs, key=lambda near: near.percent) + sorted(safe, key=lambda near: near.percent)[: most - len(pairs)]
+    )
+
+
+def nearest_to(inside: Inside, cell: int, most: int = 5) -> list[Near]:
+    """Return the insiders who come nearest to the others of one unsafe distinct cell, worked out exactly."""
+    book = inside.book
+    place = np.flatnonzero(book.standing.problem.cells == cell)
+    if not len(place) or not _has_amounts(book, int(place[0])):
+        return []
+    here = int(place[0])
+    failing = {pair.insider for pair in inside.failing if pair.cell == here}
+    who = [int(h) for h in book.reached(here).who if h >= 0]
+    near = [Near(h, cell, _exact(book, h, here), h in failing) for h in who]
+    return sorted((n for n in near if np.isfinite(n.percent)), key=lambda n: n.percent)[:most]
+
+
+def _has_amounts(book: Book, cell: int) -> bool:
+    standing = book.standing
+    return bool(standing.told[cell]) and not bool(standing.problem.whole[cell]) and not standing.signed
+
+
+def _percent(book: Book, cell: int, who: LongArray, up: LongArray) -> FloatArray:
+    own, other = book.standing.parties(cell, who)
+    most = book.standing.value[cell] + up - own
+    return 100 * np.divide(most - other, other, out=np.full(len(who), np.inf), where=other > 0)
+
+
+def _exact(book: Book, insider: int, cell: int) -> float:
+    """Return by how many percent an insider overestimates at the least, from the true end of its interval."""
+    near, standing = book.neighbours, book.standing
+    everything: BoolArray = np.ones(near.n, bool)
+    cells = near.near((cell,), _ALL, everything, ~everything)
+    matrix = near.relations_of(cells)
+    down, up = standing.limits(np.array([insider])[np.array([insider]) >= 0])
+    scale = float(max(standing.value[cell], 1))
+    low, high = (np.minimum(as_floats(limit[cells]) / scale, _FAR) for limit in (down, up))
+    cost = np.where(cells == cell, -1.0, 0.0)
+    zero = np.zeros(matrix.shape[0])
+    solution = solver.solve(Program(matrix.astype(float), zero, zero, -low, high, cost), presolve=True, run=book.run)
+    if solution.status is not Status.optimal:
+        return float("inf")
+    reach = np.array([round(-solution.objective * scale)], np.int64)
+    return float(_percent(book, cell, np.array([insider]), reach)[0])

@@ -1,0 +1,143 @@
+"""Whole jobs with `attack: {insiders: true}`: what is written, verified, explained; and forgeries that are refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import cellguard as cg
+from cellguard.files.folder import OutputFolder
+from cellguard.job import audit_folder, explain_cell, run, verify_inputs
+from cellguard.verify.verify import verify
+
+JOB = {
+    "version": 1,
+    "microdata": {"source": "r.csv", "respondent": "id", "holding": "g"},
+    "attack": {"insiders": True},
+    "tables": [
+        {"name": "t", "by": ["region", "size"], "value": "x", "rules": [{"min_frequency": 3}, {"p_percent": 10}]},
+        {"name": "n", "by": ["region", "size"], "value": "count", "rules": [{"min_frequency": 3}]},
+    ],
+}
+
+
+def written(tmp_path, change=None):
+    """A job's output folder."""
+    draw = random.Random(3)  # noqa: S311
+    lines = ["id,g,region,size,x"]
+    lines += [
+        f"{i},g{draw.randrange(90)},R{draw.randrange(5)},S{draw.randrange(5)},{draw.randrange(1, 200)}"
+        for i in range(120)
+    ]
+    (tmp_path / "r.csv").write_text("\n".join(lines) + "\n")
+    job = cg.Job.parse({**JOB, **(change or {})}, folder=tmp_path)
+    outcome = run(job)
+    OutputFolder(tmp_path / "out").write(outcome)
+    return outcome, tmp_path / "out", job
+
+
+def refusals(folder):
+    return [check.number for check in verify(folder / "internal" / "certificate.json").checks if not check.passed]
+
+
+def seal(folder):
+    """Give the certificate the digests of the files as they are now."""
+    path = folder / "internal" / "certificate.json"
+    document = json.loads(path.read_text())
+    document["files"] = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in document["files"]}
+    document.pop("digest")
+    plain = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    document["digest"] = hashlib.sha256(plain.encode()).hexdigest()
+    path.write_text(json.dumps(document))
+
+
+def change(folder, name, edit):
+    path = folder / "internal" / name
+    pq.write_table(edit(pq.ParquetFile(path).read()), path)
+    seal(folder)
+
+
+def test_a_job_is_safe_against_every_single_respondent(tmp_path):
+    outcome, folder, job = written(tmp_path)
+    assert outcome.verdict.text.startswith("Safe against outsiders and every single respondent")
+    assert "insiders" not in outcome.summary["not_checked"]
+    assert refusals(folder) == []
+    assert all(check.passed for check in verify_inputs(folder / "internal", job))
+    assert audit_folder(folder).verdict.kind == "safe"
+    assert not list((folder / "release").glob("*insider*"))
+    assert "Firm-level view" in (folder / "internal" / "report.html").read_text()
+    assert "insider" not in (folder / "release" / "metadata.json").read_text()
+    unsafe = next(line for line in (folder / "internal" / "t.csv").read_text().splitlines() if ",primary," in line)
+    assert any("respondent" in line for line in explain_cell(folder, "/".join(unsafe.split(",")[:2]), table="t"))
+
+
+def test_without_a_word_insiders_are_not_checked(tmp_path):
+    outcome, folder, _ = written(tmp_path, {"attack": {}})
+    assert "insiders not checked" in outcome.verdict.text
+    assert refusals(folder) == []
+
+
+def test_a_pattern_that_outsiders_accept_is_not_enough(tmp_path):
+    outcome, folder, _ = written(tmp_path, {"attack": {}})
+    path = folder / "internal" / "certificate.json"
+    document = json.loads(path.read_text())
+    document["insiders"] = {"witness": 0, "respondents": "records"}
+    path.write_text(json.dumps(document))
+    assert outcome.release is not None
+    assert 8 in refusals(folder)
+
+
+def test_forged_contributions_are_refused(tmp_path):
+    _, folder, job = written(tmp_path)
+
+    def somebody_else(table):
+        numbers = table.column("insider").to_numpy().copy()
+        numbers[numbers >= 0] = range(1_000, 1_000 + int((numbers >= 0).sum()))
+        return table.set_column(2, "insider", pa.array(numbers))
+
+    change(folder, "insiders.parquet", somebody_else)
+    # Who is in several cells is not in the facts: only the inputs can tell.
+    assert [c.passed for c in verify_inputs(folder / "internal", job)] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda t: t.filter(pc.greater(t.column("insider"), 0)),
+        lambda t: t.slice(1),
+        lambda t: t.set_column(3, "amount", pc.multiply(t.column("amount"), 2)),
+        lambda t: t.set_column(1, "row", pc.add(t.column("row"), 10_000)),
+        lambda t: pa.concat_tables([t, t.slice(0, 1)]),
+    ],
+)
+def test_contributions_that_are_not_those_of_the_facts_are_refused(tmp_path, edit):
+    _, folder, _ = written(tmp_path)
+    change(folder, "insiders.parquet", edit)
+    assert refusals(folder) == [8]
+
+
+def test_missing_witnesses_are_noticed(tmp_path):
+    _, folder, _ = written(tmp_path)
+    path = folder / "internal" / "certificate.json"
+    first = json.loads(path.read_text())["insiders"]["witness"]
+    every = pq.ParquetFile(folder / "internal" / "certificate.parquet").read()
+    many = int(pc.max(every.column("witness")).as_py()) + 1
+    noticed = 0
+    for gone in range(first, many):
+        left = every.filter(pc.not_equal(every.column("witness"), gone))
+        later = pc.cast(pc.greater(left.column("witness"), gone), pa.int32())
+        left = left.set_column(0, "witness", pc.subtract(left.column("witness"), later))
+        pq.write_table(left, folder / "internal" / "certificate.parquet")
+        document = json.loads(path.read_text())
+        path.write_text(json.dumps({**document, "witnesses": many - 1}))
+        noticed += 8 in refusals(folder)
+    assert noticed > (many - first) / 2
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps({**document, "insiders": {"witness": many - 1, "respondents": "records"}}))
+    assert 8 in refusals(folder)
