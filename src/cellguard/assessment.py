@@ -14,6 +14,7 @@ from cellguard.hierarchy.twins import twin_note
 from cellguard.protection import Requirements
 from cellguard.rules.assess import Findings
 from cellguard.rules.doubts import small_percent
+from cellguard.rules.notices import notices
 from cellguard.spec.jobfile import Job
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
@@ -58,6 +59,7 @@ class Assessment:
     def warnings(self) -> list[str]:
         """Return what a statistician should know before going on."""
         warnings = [*self.notes, *rule_doubts(self.findings)]
+        warnings += [text for here in self.findings.by_table for text in notices(here)]
         if self.job.attack.percent is not None and self.job.attack.percent < 1:
             warnings.append(f"attack: {small_percent('percent', self.job.attack.percent)}")
         for dimension in {d.name: d for t in self.tables.tables for d in t.dimensions}.values():

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cellguard.rules.conversions import k_from_p, p_from_k
+from cellguard.rules.conversions import estimate_from_dominance, k_from_p, p_from_k, p_from_prior_posterior
 from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
 from cellguard.rules.rule import All
 from cellguard.rules.simple import MaxShare, MinFrequency
+from cellguard.rules.statisticon import Statisticon
 from cellguard.table.fact import Total
 from cellguard.table.facts import contributions
 
@@ -34,6 +35,7 @@ linear_rules = st.one_of(
 )
 rules = st.one_of(
     linear_rules,
+    st.builds(Statisticon, percents, st.booleans()),
     st.builds(MaxShare, percents),
     st.builds(MinFrequency, st.integers(1, 9)),
     st.builds(lambda k, n: All((MaxShare(k), MinFrequency(n))), percents, st.integers(1, 9)),
@@ -97,6 +99,50 @@ def test_a_union_of_safe_cells_is_safe(rule, x, y):
         assert not verdict(rule, x + y)
 
 
+SHARED = st.lists(st.tuples(values, values), min_size=1, max_size=9)
+subadditive = st.one_of(
+    linear_rules, st.builds(MaxShare, percents), st.builds(MinFrequency, st.integers(1, 9), st.booleans())
+)
+
+
+@quick
+@given(subadditive, SHARED)
+def test_a_union_of_safe_cells_is_safe_though_holdings_are_in_both(rule, pairs):
+    """What a holding has in both parts adds up in the union; those with nothing in a part are not in it."""
+    assert rule.subadditive
+    x, y = ([pair[side] for pair in pairs if pair[side]] for side in (0, 1))
+    if x and y and not verdict(rule, x) and not verdict(rule, y):
+        assert not verdict(rule, [a + b for a, b in pairs if a + b])
+
+
+@pytest.mark.parametrize(
+    ("rule", "parts"),
+    [
+        (Linear((0.0, 1.0), -1.0), ([5], [4])),
+        (Statisticon(30), ([11, 4, 0, 0], [11, 3, 1, 0])),
+        (All((Dominance(1, 30), MinFrequency(6))), ([5, 1, 1], [1] * 5)),
+    ],
+)
+def test_rules_that_are_not_sub_additive(rule, parts):
+    """The third by holdings that are in both parts: the union has five respondents, one of them with 6 of 12."""
+    assert rule.subadditive is False
+    if isinstance(rule, All):
+        assert not verdict(rule, [1] * 5) and verdict(rule, [6, 2, 2, 1, 1])
+        return
+    assert not any(verdict(rule, part) for part in parts)
+    assert verdict(rule, [x for part in parts for x in part])
+
+
+@quick
+@given(cells, st.integers(2, 5), st.integers(1, 99))
+def test_safe_under_n_k_is_p_n_safe(cell, n, k):
+    """Cuppen, theorem 4: also if the rest is known to within q percent."""
+    if not verdict(Dominance(n, k), cell):
+        assert not verdict(estimate_from_dominance(Dominance(n, k)), cell)
+        if 100 * (100 - k) / k < 100:
+            assert not verdict(estimate_from_dominance(Dominance(n, k), 60), cell)
+
+
 def test_increasing_weights_are_not_sub_additive():
     rule = Linear((0.0, 1.0), -1.0)
     assert not rule.subadditive
@@ -143,6 +189,29 @@ def test_safe_under_two_k_implies_safe_under_p_percent(p, cell):
 @given(st.floats(0.1, 1000))
 def test_k_from_p_and_p_from_k_undo_each_other(p):
     assert p_from_k(k_from_p(p)) == pytest.approx(p)
+
+
+@quick
+@given(prior_posterior(), cells)
+def test_prior_posterior_is_a_p_percent(rule, cell):
+    assert verdict(rule, cell) == verdict(PPercent(p_from_prior_posterior(rule.p, rule.q), rule.coalition), cell)
+
+
+@quick
+@given(st.lists(values, min_size=3, max_size=9), st.integers(1, 99), st.integers(1, 99))
+def test_a_larger_s_and_fewer_contributors_are_stricter(cell, a, b):
+    mild, strict = sorted((a, b))
+    assert verdict(Statisticon(mild), cell) <= verdict(Statisticon(strict), cell)
+    assert verdict(Statisticon(a), cell) <= verdict(Statisticon(a, both_pairs=True), cell)
+    assert verdict(Statisticon(a), [*cell, 0.0]) <= verdict(Statisticon(a), cell)
+
+
+@quick
+@given(linear_rules, cells, values)
+def test_one_more_small_contributor_never_makes_a_cell_unsafe(rule, cell, more):
+    """Monotony: whoever is no larger than all others adds to the rest, or is 0."""
+    if not verdict(rule, cell):
+        assert not verdict(rule, [*cell, min([more, *cell])])
 
 
 @quick

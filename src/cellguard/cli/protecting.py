@@ -37,6 +37,12 @@ def assess(job: Path, listed: Path | None, accept_no_rules: bool, force: bool, a
     Reads the tables, checks that they add up and agree with each other, applies each table's rules and works out how
     far each unsafe cell must be protected. Exits with 0 when done, however many cells are unsafe, but with 1 if no rule
     was applied to some table.
+
+    \b
+    Parameters of one rule from those of another:
+      safe under dominance (2, k): safe under p_percent 100 (100 - k) / k
+      safe under dominance (n, k): safe under p_percent 100 (100 - k) / k with coalition n - 1
+      prior_posterior (p, q) is p_percent 100 p / q
     """
     from cellguard.files.findings import findings_csv
     from cellguard.files.write import check_file, write_text

@@ -127,7 +127,7 @@ def _input_files(job: Job) -> dict[str, Path]:
     for spec in job.dimensions.values():
         names += [name for name in (spec.levels, spec.parents, spec.hrc, spec.labels) if isinstance(name, str)]
         names += [name for also in spec.also for name in (also.levels, also.parents, also.hrc) if name]
-    names += [job.known] if job.known else []
+    names += [name for name in (job.known, job.policy_file) if name]
     files = record_files(job) | {name: job.path(name) for name in dict.fromkeys(names)}
     return {name: path for name, path in files.items() if name not in job.held}
 

@@ -40,7 +40,7 @@ from cellguard.spec.specs import AttackSpec, Spec
 from cellguard.types import Run
 
 _COUNT_DECIMALS, _DECIMALS = 3, 2
-_NOT_READ = ("cells", "apriori", "survey", "impossible", "zeros", "tolerance", "where")
+_NOT_READ = ("cells", "apriori", "survey", "negative", "impossible", "zeros", "tolerance", "where")
 
 
 @dataclass(frozen=True, eq=False)

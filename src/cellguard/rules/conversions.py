@@ -13,12 +13,6 @@ from cellguard.errors import InputError
 from cellguard.rules.linear import Dominance, PPercent, PriorPosterior
 
 Relaxable = TypeVar("Relaxable", Dominance, PPercent, PriorPosterior)
-# What `cellguard assess --help` says of it.
-HELP = (
-    "safe under dominance (2, k): safe under p_percent 100 (100 - k) / k",
-    "safe under dominance (n, k): safe under p_percent 100 (100 - k) / k with coalition n - 1",
-    "prior_posterior (p, q) is p_percent 100 p / q",
-)
 
 
 def k_from_p(p: float) -> float:

@@ -18,6 +18,9 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from cellguard.errors import JobError, file_name
+from cellguard.rules.presets import PRESETS
+from cellguard.spec.faults import below, explain
+from cellguard.spec.house_policy import load_policy, with_policy
 from cellguard.spec.names import collision_fault, dimension_fault
 from cellguard.spec.registry import find_method, sections
 from cellguard.spec.rulespec import rule_schema
@@ -36,6 +39,9 @@ class Job(Spec):
 
     later: ClassVar[tuple[str, ...]] = ("previous",)
     version: Literal[1]
+    policy: str | None = Field(
+        None, min_length=1, description="file of rules and defaults, or a tool whose conventions rules follow"
+    )
     microdata: MicrodataSpec | None = None
     dimensions: dict[str, DimensionSpec] = Field({})
     equations: list[str] = Field([])
@@ -46,6 +52,7 @@ class Job(Spec):
     output: OutputSpec | None = None
     _folder: Path = PrivateAttr(default=Path())
     _held: Mapping[str, object] = PrivateAttr(default={})
+    _policy_file: str | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
     def _tables_have_data(self) -> Job:
@@ -90,7 +97,7 @@ class Job(Spec):
             try:
                 checked[name] = sections()[name].model_validate(said)
             except ValidationError as error:
-                faults += [_below(name, fault) for fault in error.errors(include_url=False)]
+                faults += [below(name, fault) for fault in error.errors(include_url=False)]
         if faults:
             raise ValidationError.from_exception_data("job", faults)
         return checked
@@ -124,6 +131,11 @@ class Job(Spec):
     def folder(self) -> Path:
         """The folder that relative paths start from."""
         return self._folder
+
+    @property
+    def policy_file(self) -> str | None:
+        """The file of the policy that the job was filled in from."""
+        return self._policy_file
 
     @property
     def formats(self) -> frozenset[str]:
@@ -167,12 +179,16 @@ class Job(Spec):
         """Check a job given as plain data; every fault is told with its place. ``held`` is what is in memory."""
         if not isinstance(data, Mapping):
             raise JobError(f"{source}: a job is a mapping with the keys {', '.join(cls.model_fields)}")
+        named = data.get("policy")
+        if isinstance(named, str) and named:
+            data = with_policy(data, load_policy(named, Path(folder)), source, lines or {})
         try:
             job = cls.model_validate(dict(data))
         except ValidationError as error:
-            raise JobError(_explain(error, source, lines or {})) from None
+            raise JobError(explain(error, source, lines or {})) from None
         job._folder = Path(folder)
         job._held = held or {}
+        job._policy_file = named if isinstance(named, str) and named not in PRESETS else None
         return job
 
 
@@ -193,56 +209,6 @@ def _refuse_two_methods(tables: Sequence[TableSpec]) -> None:
         raise ValueError(f"table {first.name!r} is {done} and {others[0].name!r} is not; put them into two jobs")
 
 
-def _below(name: str, fault: Mapping[str, Any]) -> InitErrorDetails:
-    """Return a fault of a part of the job as a fault of the job."""
-    kind = PydanticCustomError(fault["type"], fault["msg"], fault.get("ctx"))
-    return InitErrorDetails(type=kind, loc=(name, *fault["loc"]), input=fault["input"])
-
-
-def _explain(error: ValidationError, source: str, lines: Lines) -> str:
-    """Return all faults of a job, one a line, in plain words; values are not repeated."""
-    return "\n".join(dict.fromkeys(_fault(e, source, lines) for e in error.errors(include_url=False)))
-
-
-def _fault(error: Mapping[str, Any], source: str, lines: Lines) -> str:
-    place = tuple(error["loc"])
-    if place[:1] == ("settings",):  # which stand under the name of their method
-        place = place[1:]
-    context = error.get("ctx", {})
-    if error["type"] in {"unknown_key", "later"}:
-        place = (*place, context["key"])
-    line = next((lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in lines), None)
-    where = f"{source} line {line}" if line else source
-    named = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in place).lstrip(".")
-    return f"{where}: {named + ': ' if named else ''}{_words(error)}"
-
-
-_CURES = {
-    "rules": "; every table needs rules, as `rules: [{min_frequency: 3}, {p_percent: 10}]`. `rules: []` applies none "
-    "on purpose, and then nothing is called safe",
-    "source": "; name the file that holds the data, as `source: firms.csv` (relative to the job file)",
-}
-_LISTS = {"rules": "`rules: [{min_frequency: 3}, {p_percent: 10}]`", "by": "`by: [industry, region]`"}
-
-
-def _words(error: Mapping[str, Any]) -> str:
-    kind, context = error["type"], error.get("ctx", {})
-    if kind in {"unknown_key", "later"}:
-        return str(error["msg"])
-    if kind == "missing":
-        return "this key is missing" + _CURES.get(error["loc"][-1], "")
-    if kind == "list_type":
-        example = _LISTS.get(error["loc"][-1] if error["loc"] else "")
-        return "must be a list" + (f", as {example}" if example else ", as [a, b]")
-    if kind == "value_error":
-        return str(context["error"])
-    if kind == "string_type":
-        return "must be text; put codes and names that look like numbers or yes/no into quotes"
-    if kind == "literal_error":
-        return f"must be {context['expected']}"
-    return str(error["msg"])[0].lower() + str(error["msg"])[1:]
-
-
 def job_schema() -> dict[str, Any]:
     """Return the JSON schema of the job file, for editors that complete and check YAML.
 
@@ -256,5 +222,7 @@ def job_schema() -> dict[str, Any]:
         schema["$defs"] |= part.pop("$defs", {})
         schema["properties"][name] = {"anyOf": [part, {"type": "null"}], "default": None}
     schema["$defs"]["Rule"] = rule_schema()
-    schema["$defs"]["TableSpec"]["properties"]["rules"]["items"] = {"$ref": "#/$defs/Rule"}
+    listed = schema["$defs"]["TableSpec"]["properties"]["rules"]
+    listed["items"] = {"$ref": "#/$defs/Rule"}
+    listed["anyOf"] = [{"type": listed.pop("type")}, {"type": "string", "description": "a list of the policy"}]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -279,6 +279,13 @@ class TableSpec(Spec):
     )
     protect: SerializeAsAny[ProtectSpec] = Field(default={}, validate_default=True)
 
+    @field_validator("rules", mode="before")
+    @classmethod
+    def _listed(cls, rules: object) -> object:
+        if isinstance(rules, str):
+            raise ValueError(f"{rules!r} is the name of a list of rules; say with `policy` which file has it")
+        return rules
+
     @field_validator("name")
     @classmethod
     def _names_a_file(cls, name: str) -> str:

@@ -291,7 +291,9 @@ def test_all_faults_are_told_at_once(load):
 
 
 def test_a_job_that_is_no_mapping():
-    with pytest.raises(JobError, match="the job: a job is a mapping with the keys version, microdata, dimensions"):
+    with pytest.raises(
+        JobError, match="the job: a job is a mapping with the keys version, policy, microdata, dimensions"
+    ):
         Job.parse([1, 2])
 
 
