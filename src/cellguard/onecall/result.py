@@ -15,7 +15,8 @@ from cellguard.onecall.kinds import as_kind
 from cellguard.onecall.wide import grid_html, wide_arrow
 from cellguard.protect.outcome import Outcome
 from cellguard.report.figures import heat_map, loss_by_level
-from cellguard.report.page import internal_page, require_extra
+from cellguard.report.page import internal_page
+from cellguard.report.render import require_extra
 from cellguard.results.explained import explain_one
 from cellguard.results.proven import Proven
 from cellguard.table.pattern import Release
