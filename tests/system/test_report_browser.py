@@ -1,5 +1,6 @@
 """The pages in a real browser: no errors, no network, keyboard, narrow screens, print and contrast."""
 
+import json
 import os
 import shutil
 import time
@@ -102,7 +103,7 @@ def test_a_page_opens_without_errors_and_does_not_scroll_sideways(visit, name, s
 
 def test_the_first_screen_tells_the_verdict(visit):
     page = visit("internal")
-    box = page.get_by_text("Safe against outsiders only").bounding_box()
+    box = page.get_by_text("Safe against outsiders only").first.bounding_box()
     assert box["y"] + box["height"] < 400
     assert "UNSAFE" in visit("unsafe").locator(".verdict").inner_text()
 
@@ -165,6 +166,54 @@ def test_columns_open_too_and_rows_without_hidden_cells_can_be_left_out(visit):
     page.get_by_label("only rows with hidden cells").nth(0).check()
     left = shown.locator("tbody tr").all_inner_texts()
     assert 0 < len(left) < before and not any("none" in text for text in left)
+
+
+def test_a_cell_of_a_list_is_found_in_its_grid(visit):
+    page = visit("internal")
+    links = page.locator("#hidden a[data-go]")
+    for at in (0, links.count() // 2, links.count() - 1):
+        links.nth(at).click()
+        table, codes = json.loads(links.nth(at).get_attribute("data-go"))
+        here = page.locator("[data-grid]").nth(["t1", "t2", "t3"].index(table))
+        told = here.locator(".detail strong").inner_text().split(" / ")
+        assert [name.split(" ")[0] for name in told] == codes
+        assert page.evaluate("document.activeElement.getAttribute('role')") == "gridcell"
+
+
+def test_the_list_of_hidden_cells_is_searched_and_filtered(visit):
+    page = visit("internal")
+    rows, count = page.locator("#hidden tbody tr:visible"), page.locator("#hidden .tools .muted")
+    every = rows.count()
+    page.locator("#hidden input[type=search]").fill("region3")
+    assert 0 < rows.count() < every and all("region3" in text for text in rows.locator("th").all_inner_texts())
+    assert count.inner_text() == f"{rows.count()} of {every} cells"
+    page.locator("#hidden input[type=search]").fill("")
+    page.locator("#hidden select").first.select_option("secondary")
+    assert set(rows.evaluate_all("rows => rows.map(row => row.dataset.status)")) == {"secondary"}
+
+
+def test_counts_of_rows_and_only_rows_with_hidden_cells_follow_the_slice(visit):
+    page = visit("internal")
+    grid = page.locator("[data-grid]").nth(2)
+    told = {}
+    for slice_ in ("Total", "x", "y"):
+        option = grid.locator("select option", has_text=slice_).first
+        grid.locator("select").last.select_option(option.get_attribute("value"))
+        told[slice_] = grid.locator("tbody tr").first.locator("td.below").inner_text()
+        marked = grid.locator("tbody td.p, tbody td.s").count()
+        assert (told[slice_] == "none") == (marked == 0)
+    assert len(set(told.values())) > 1
+
+
+def test_a_narrow_screen_shows_columns_with_hidden_cells_first(visit):
+    page = visit("internal", PHONE)
+    grid = page.locator("[role=treegrid]").nth(1)
+    page.get_by_role("button", name="Open all").nth(1).click()
+    marked = grid.locator("tbody tr").evaluate_all(
+        "rows => rows.flatMap(r => [...r.children].flatMap((c, i) => /\\b[ps]\\b/.test(c.className) ? [i] : []))"
+    )
+    width = grid.locator("thead th").count()
+    assert marked and sorted(set(marked)) == list(range(2, 2 + len(set(marked)))) and 2 + len(set(marked)) < width
 
 
 def test_values_of_a_slice_are_those_of_the_table(visit):

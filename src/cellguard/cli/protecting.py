@@ -71,6 +71,7 @@ def assess(job: Path, listed: Path | None, accept_no_rules: bool, force: bool, a
 @click.argument("job", type=PATH)
 @OUT
 @click.option("--dry-run", is_flag=True, help="Only assess: how many cells are unsafe, and how long it may take.")
+@click.option("--compare", type=PATH, help="Say on the officer's page what changed since this earlier output folder.")
 @click.option("--warm", type=PATH, help="Start from the pattern of this earlier output folder.")
 @click.option(
     "--effort", type=click.Choice(["quick", "normal", "best"]), help="How long to look for a cheaper pattern."
@@ -85,6 +86,7 @@ def protect(
     job: Path,
     out: Path | None,
     dry_run: bool,
+    compare: Path | None,
     warm: Path | None,
     effort: str | None,
     time_limit: float | None,
@@ -108,7 +110,7 @@ def protect(
     spec = Job.load(job)
     if dry_run:
         _run_dry(spec, {"accept_no_rules": accept_no_rules}, as_json=as_json, quiet=quiet)
-    asked = {"warm": warm, "effort": effort, "accept_no_rules": accept_no_rules}
+    asked = {"warm": warm, "compare": compare, "effort": effort, "accept_no_rules": accept_no_rules}
     _run(spec, asked, out=out, force=force, as_json=as_json, quiet=quiet, time_limit=time_limit, threads=threads)
 
 

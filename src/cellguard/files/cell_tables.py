@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from cellguard.attack.audit import Audit
 from cellguard.files import layout
 from cellguard.files.write import csv_text, plain, plain_number
-from cellguard.results.proven import Proven
+from cellguard.results.proven import Intervals, Proven
 from cellguard.rules.assess import TableFindings
 from cellguard.table.apriori import NUMBERS, State
 from cellguard.table.fact_columns import stored_columns
@@ -55,13 +55,14 @@ def _write_table(
     costs = table.apriori.cost if proven.suppression is None else proven.suppression.costs[cells]
     cost = ["" if np.isnan(c) else repr(c) for c in costs.tolist()]
     codes = [np.array(d.codes, object)[c].tolist() for d, c in zip(table.dimensions, table.codes, strict=True)]
-    hidden = audit.pattern.unknown & audit.exact
+    # Those that the page tells are worked out once for both.
+    ends = proven.intervals or Intervals(audit.pattern.unknown & audit.exact, audit.lower, audit.upper)
+    hidden = ends.hidden & audit.pattern.unknown
     at = cells.tolist()
     columns: list[Sequence[object]] = [*codes, [plain(audit.values[c]) for c in at], count, status, reasons, cost]
     columns += [[plain(need[c]) if p else "" for c, p in zip(at, primary, strict=True)] for need in needs]
     columns += [
-        [plain_number(ends[c]) if hidden[c] else "" for c in at]
-        for ends in (audit.lower.tolist(), audit.upper.tolist())
+        [plain_number(end[c]) if hidden[c] else "" for c in at] for end in (ends.lower.tolist(), ends.upper.tolist())
     ]
     header = layout.cells([d.name for d in table.dimensions])
     text = csv_text(header, zip(*columns, strict=True))

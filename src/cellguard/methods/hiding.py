@@ -15,12 +15,14 @@ from cellguard.attack.audit import audit
 from cellguard.attack.totals import Known, read_known
 from cellguard.files.cell_tables import write_cells
 from cellguard.files.certificate import write_certificate
+from cellguard.files.folder import OutputFolder
 from cellguard.files.job_tables import build_tables, refuse_changed
 from cellguard.methods.screens import assessed_words, audit_words
 from cellguard.protect.method import Method, Screen
 from cellguard.protect.outcome import Outcome
 from cellguard.protect.suppress.suppress import Suppression
 from cellguard.protection import require
+from cellguard.report.signing import Earlier
 from cellguard.results.proven import Proven
 from cellguard.rules.assess import assess
 from cellguard.spec.jobfile import Job
@@ -36,11 +38,12 @@ class PatternMethod(Method[Assessment, Proven]):
     """A method whose answer is a pattern: it says what to hide, and leaves the proof to the attack.
 
     ``accept_no_rules`` releases tables to which no rule is applied, ``intervals`` has the audit work out every exact
-    interval.
+    interval, ``compare`` is the folder of an earlier run that the officer's page compares with.
     """
 
     accept_no_rules: bool = False
     intervals: bool = False
+    compare: str | Path | None = None
     ends_early: ClassVar[bool] = True
 
     @abstractmethod
@@ -49,7 +52,15 @@ class PatternMethod(Method[Assessment, Proven]):
 
     def assess(self, run: Run, seconds: dict[str, float]) -> Assessment:
         """Build the job's tables, link them, apply the rules and say what protection must achieve."""
+        self._earlier()  # what cannot be read is told before the work
         return assess_tables(self.job, run, seconds)
+
+    def _earlier(self) -> Earlier | None:
+        """Return the run to compare with."""
+        if self.compare is None:
+            return None
+        folder = OutputFolder(self.compare)
+        return Earlier(str(self.compare), folder.summary(), folder.statuses())
 
     def protect(self, assessed: Assessment, run: Run, seconds: dict[str, float]) -> Proven:
         """Choose a pattern, and attack it."""
@@ -94,7 +105,7 @@ class PatternMethod(Method[Assessment, Proven]):
 
         render.require_extra()
         dimensions = {d.name: d for t in outcome.protected.tables for d in t.dimensions}
-        pages = {"internal/report.html": page.internal_page(outcome)}
+        pages = {"internal/report.html": page.internal_page(outcome, self._earlier())}
         if outcome.release is not None:
             pages["release/report.html"] = page.public_page(outcome.release, dimensions)
         return pages

@@ -25,6 +25,9 @@ from cellguard.report.perturbed_sections import chosen_mu, noise, perturbed
 from cellguard.report.render import render
 from cellguard.report.section import Section
 from cellguard.report.sections import edge, largest, levels, protected, protects, reasons
+from cellguard.report.signing import Earlier, compared, signing
+from cellguard.report.unsafe import hidden_cells
+from cellguard.report.what_if import what_if
 from cellguard.report.words import many, number, told_count
 from cellguard.results.noisy import Noisy
 from cellguard.results.proven import Proven
@@ -32,16 +35,20 @@ from cellguard.table.pattern import Release
 from cellguard.table.table import Table
 
 
-def internal_page(outcome: Outcome[Proven]) -> str:
-    """Return the page from which a disclosure officer decides. Confidential: it holds hidden values."""
+def internal_page(outcome: Outcome[Proven], earlier: Earlier | None = None) -> str:
+    """Return the page from which a disclosure officer decides. Confidential: it holds hidden values.
+
+    With an ``earlier`` run it says what changed since.
+    """
     grids = [_internal_grid(outcome, at) for at in range(len(outcome.protected.findings.by_table))]
     legend = [entry for entry in _LEGEND if entry[0] != "u" or any("u" in grid["status"] for grid in grids)]
     tables = Section("tables", "The tables", {"grids": [_about(g) for g in grids], "legend": legend})
+    since = [compared(outcome, earlier)] if earlier else []
     return render(
         "internal.html",
         title="Disclosure control of " + _listed([here.table.name for here in outcome.protected.findings.by_table]),
         verdict=verdict(outcome),
-        sections=[protected(outcome), tables, *filter(None, (make(outcome) for make in _AFTER_TABLES))],
+        sections=[protected(outcome), tables, *since, *filter(None, (make(outcome) for make in _AFTER_TABLES))],
         data={"kinds": _kinds(_LEGEND), "tables": grids},
         made=outcome.made,
         holds="hidden values",
@@ -129,7 +136,7 @@ def _public(
     return render(template, title=heading, tables=about, sections=[tables], data=data, marks=marks, **more)
 
 
-_AFTER_TABLES = (levels, largest, counts, edge, reasons, inside, checked, run)
+_AFTER_TABLES = (hidden_cells, levels, largest, counts, edge, reasons, inside, what_if, checked, run, signing)
 _LEGEND = (
     (".", "published", ""),
     ("p", "primary: hidden because a rule calls it unsafe", "●"),

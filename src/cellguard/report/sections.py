@@ -9,6 +9,7 @@ import numpy as np
 
 from cellguard.attack.derivation import name
 from cellguard.protect.outcome import Outcome
+from cellguard.protection import Requirements
 from cellguard.report.edge import margins, nearly_unsafe, points, tightest
 from cellguard.report.losses import LevelLoss, dearest, level_name, losses_by_level
 from cellguard.report.section import Section
@@ -125,7 +126,7 @@ def edge(outcome: Outcome[Proven]) -> Section:
                 | {
                     "value": number(tables.value[c], d),
                     "interval": f"{number(intervals.lower[c], d)} to {number(intervals.upper[c], d)}",
-                    "need": _need(needs.lower[c], needs.upper[c], needs.sliding[c], d),
+                    "need": need_words(needs, c, d),
                     "margin": f"{margin[c]:,.2f} ×" if margin[c] < 100 else "> 100 ×",
                 }
             )
@@ -145,10 +146,11 @@ def edge(outcome: Outcome[Proven]) -> Section:
     return Section("edge", "Closest to the edge", data)
 
 
-def _need(lower: float, upper: float, sliding: float, decimals: int) -> str:
-    """Say how far an interval must reach, rounded up, so that the figure is never too small."""
+def need_words(needs: Requirements, cell: int, decimals: int) -> str:
+    """Say how far the interval of a cell must reach, rounded up, so that the figure is never too small."""
     place = 10.0**decimals
-    down, up, wide = (np.ceil(x * place - 1e-6) / place for x in (lower, upper, sliding))
+    amounts = (needs.lower[cell], needs.upper[cell], needs.sliding[cell])
+    down, up, wide = (np.ceil(x * place - 1e-6) / place for x in amounts)
     reach = []
     if down > 0 or up > 0:
         reach.append(

@@ -63,7 +63,11 @@ def _facts(here: TableFindings, position: int, called: str) -> str:
     labels = [d.labels.get(d.codes[c[position]], "") for d, c in zip(table.dimensions, table.codes, strict=True)]
     label = f" ({' / '.join(filter(None, labels))})" if any(labels) else ""
     count = table.facts.count
-    people = "" if count is None or table.is_count else f", {count[position]:,.0f} respondents"
+    people = (
+        ""
+        if count is None or table.is_count
+        else f", {count[position]:,.0f} respondent{'' if count[position] == 1 else 's'}"
+    )
     return f"{called}{label} in table {table.name!r}: {table.response} {value}{people}."
 
 
@@ -75,7 +79,7 @@ def _figures(here: TableFindings, position: int) -> list[str]:
         if np.isnan(figure):
             told = "no figure"
         else:
-            told = f"{figure:,.0f}" if rule.counted else f"{figure:,.1f} %"
+            told = f"{figure:,.0f}" if rule.counted else f"{round(figure, 1) + 0.0:,.1f} %"
         lines.append(f"  {rule} ({rule.words()}): {told}, {'unsafe' if unsafe[position] else 'safe'}")
     return lines
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -223,7 +224,14 @@ def name_cell(table: Table, position: int) -> dict[str, str]:
     """Return a cell's table, codes and labels."""
     codes = [d.codes[c[position]] for d, c in zip(table.dimensions, table.codes, strict=True)]
     labels = [d.labels.get(code, "") for d, code in zip(table.dimensions, codes, strict=True)]
-    return {"table": table.name, "codes": " / ".join(codes), "labels": " / ".join(filter(None, labels))}
+    words = {"table": table.name, "codes": " / ".join(codes), "labels": " / ".join(filter(None, labels))}
+    return words | {"go": link_to(table, position)}
+
+
+def link_to(table: Table, position: int) -> str:
+    """Return how a page's script finds a cell: the table's name and the codes."""
+    codes = [d.codes[c[position]] for d, c in zip(table.dimensions, table.codes, strict=True)]
+    return json.dumps([table.name, codes], ensure_ascii=False)
 
 
 def _finite(number: float) -> float | None:

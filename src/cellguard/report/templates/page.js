@@ -1,6 +1,7 @@
 "use strict";
 (() => {
   const ROWS = 100, COLUMNS = 16; // children of one code that are drawn at a time
+  const NARROW = matchMedia("(max-width: 40rem)");
   const PAPER = 760; // width of a sheet, as on the screen, that fits on A4
   const { kinds: KINDS, tables: grids } = JSON.parse(document.getElementById("grids").textContent);
 
@@ -55,6 +56,15 @@
       walk(this.roots, 0, -1);
       return found;
     }
+    // Opens what stands above a code, and as many of its neighbours as are needed to see it.
+    reveal(code) {
+      for (let child = code; child >= 0; child = this.parent[child]) {
+        const above = this.parent[child];
+        const among = (above < 0 ? this.roots : this.children[above]).indexOf(child);
+        if (above >= 0) this.open.add(above);
+        if (among >= (this.limit.get(above) || this.page)) this.limit.set(above, among + 1);
+      }
+    }
     more(of) { this.limit.set(of, (this.limit.get(of) || this.page) + this.page); }
     toggle(code) { this.open.has(code) ? this.open.delete(code) : this.open.add(code); }
     name(code) { return this.codes[code] + (this.labels[code] ? " " + this.labels[code] : ""); }
@@ -89,14 +99,19 @@
       return this.index.get(this.key(codes));
     }
     isHidden(at) { return (this.data.marked || "psc").includes(this.data.status[at]); }
-    // How many cells a row and all rows below it have, and how many of them are hidden.
+    inSlice(at) { return this.slice.every((code, i) => i < 2 || this.data.codes[i][at] === code); }
+    // How many cells of the chosen slice a row and all rows below it have, and how many of them are hidden.
     countBelow() {
       const size = this.rows.codes.length;
       this.cells = new Array(size).fill(0);
       this.hidden = new Array(size).fill(0);
+      this.across = this.columns ? new Array(this.columns.codes.length).fill(0) : [];
       this.data.codes[0].forEach((code, i) => {
+        if (!this.inSlice(i)) return;
         this.cells[code] += 1;
-        if (this.isHidden(i)) this.hidden[code] += 1;
+        if (!this.isHidden(i)) return;
+        this.hidden[code] += 1;
+        if (this.columns) this.across[this.data.codes[1][i]] += 1;
       });
       for (let code = size - 1; code > 0; code--) {
         const above = this.rows.parent[code];
@@ -109,10 +124,11 @@
         node.addEventListener("click", () => { act(); this.draw(); });
         return node;
       };
+      this.choosers = {};
       const tools = make("div", { class: "tools" },
         button("Open all", () => this.rows.openTo(600)),
         button("Close all", () => this.rows.open.clear()));
-      const only = make("input", { type: "checkbox" });
+      const only = this.only = make("input", { type: "checkbox" });
       only.addEventListener("change", () => {
         this.rows.keep = only.checked ? (code) => this.hidden[code] > 0 : () => true;
         this.focus = [this.rows.roots[0], -1];
@@ -147,17 +163,42 @@
         walk(axis.children[code], depth + 1);
       });
       walk(axis.roots, 0);
-      select.addEventListener("change", () => { this.slice[number] = Number(select.value); this.draw(); });
+      select.addEventListener("change", () => { this.slice[number] = Number(select.value); this.countBelow(); this.draw(); });
+      this.choosers[number] = select;
       return make("label", {}, axis.title, select);
     }
     draw(refocus = false) {
       this.shownRows = this.rows.visible();
-      this.shownColumns = this.columns ? this.columns.visible() : [{ code: -1, depth: 0 }];
+      this.shownColumns = this.columns ? this.ordered(this.columns.visible()) : [{ code: -1, depth: 0 }];
       this.head.replaceChildren(this.header());
       this.body.replaceChildren(...this.shownRows.map((row) => this.row(row)));
       const now = this.body.querySelector('[tabindex="0"]') || this.body.querySelector("th");
       now.setAttribute("tabindex", "0");
       if (refocus) now.focus({ preventScroll: false });
+    }
+    // Where there is room for few columns only, those with hidden cells come first.
+    ordered(columns) {
+      if (!NARROW.matches) return columns;
+      const first = (column) => !column.more && this.across[column.code] > 0;
+      return [...columns.filter(first), ...columns.filter((column) => !first(column))];
+    }
+    // Shows the cell of these codes; tells whether there is one.
+    show(codes) {
+      const places = codes.map((code, i) => this.axes[i].codes.indexOf(code));
+      const at = this.index.get(this.key(places));
+      if (at === undefined) return false;
+      places.forEach((place, i) => {
+        if (i < 2) this.axes[i].reveal(place);
+        else { this.slice[i] = place; this.choosers[i].value = place; }
+      });
+      this.countBelow();
+      if (this.only.checked && !this.hidden[places[0]]) { this.only.checked = false; this.rows.keep = () => true; }
+      this.draw();
+      const target = [...this.body.querySelectorAll("td")].find((td) => td.cell === at);
+      if (!target) return false;
+      this.step(target);
+      target.scrollIntoView({ block: "center", inline: "center" });
+      return true;
     }
     header() {
       const corner = this.columns ? `${this.rows.title} \\ ${this.columns.title}` : this.rows.title;
@@ -250,7 +291,7 @@
       const told = this.views.length ? this.views : [["", this.values]];
       const figures = told.filter(([, values]) => values[cell] !== "").map(([name, values]) => `${name} ${thousands(values[cell])}`.trim());
       const parts = [[word, ...figures].join(", ")];
-      if (this.data.count) parts.push(`${this.data.count[cell].toLocaleString("en")} respondents`);
+      if (this.data.count) parts.push(`${this.data.count[cell].toLocaleString("en")} respondent${this.data.count[cell] === 1 ? "" : "s"}`);
       const note = this.notes.get(cell);
       if (note !== undefined) {
         const all = this.data.notes;
@@ -305,7 +346,45 @@
     }
   }
 
-  for (const root of document.querySelectorAll("[data-grid]")) new Grid(root, grids[Number(root.dataset.grid)]);
+  const drawn = new Map();
+  for (const root of document.querySelectorAll("[data-grid]")) {
+    const data = grids[Number(root.dataset.grid)];
+    drawn.set(data.name, new Grid(root, data));
+  }
+  NARROW.addEventListener("change", () => drawn.forEach((grid) => grid.draw()));
+  for (const link of document.querySelectorAll("[data-go]")) {
+    link.addEventListener("click", (event) => {
+      const [table, codes] = JSON.parse(link.dataset.go);
+      if (drawn.has(table) && drawn.get(table).show(codes)) event.preventDefault();
+    });
+  }
+  // Lists that can be searched and filtered.
+  for (const list of document.querySelectorAll(".filtered")) {
+    const rows = [...list.querySelectorAll("tbody tr")];
+    const search = make("input", { type: "search", placeholder: "code or label" });
+    const count = make("span", { class: "muted", "aria-live": "polite" });
+    const choices = list.dataset.filters.split(",").map((name) => {
+      const of = (row) => (row.dataset[name] || "").split("; ");
+      const words = [...new Set(rows.flatMap(of))].filter(Boolean);
+      const select = make("select", {}, make("option", { value: "" }, `any ${name}`));
+      words.forEach((word) => select.append(make("option", { value: word }, word)));
+      return { select, of, use: words.length > 1 };
+    }).filter((choice) => choice.use);
+    const apply = () => {
+      const wanted = search.value.trim().toLowerCase();
+      let seen = 0;
+      for (const row of rows) {
+        const fits = row.cells[0].textContent.toLowerCase().includes(wanted)
+          && choices.every(({ select, of }) => !select.value || of(row).includes(select.value));
+        row.hidden = !fits;
+        seen += fits;
+      }
+      count.textContent = `${seen.toLocaleString("en")} of ${rows.length.toLocaleString("en")} cells`;
+    };
+    [search, ...choices.map(({ select }) => select)].forEach((node) => node.addEventListener("input", apply));
+    list.prepend(make("div", { class: "tools" }, make("label", {}, "Search", search), ...choices.map(({ select }) => select), count));
+    apply();
+  }
   const sheets = () => document.querySelectorAll(".sheet table");
   let closed = [];
   addEventListener("beforeprint", () => {
