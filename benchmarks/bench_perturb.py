@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Callable, Iterator
 
@@ -9,12 +10,13 @@ import numpy as np
 
 from cellguard.protect.perturb.cells.calibration import CalibrationTable
 from cellguard.protect.perturb.cells.respondents import Respondents
-from cellguard.protect.perturb.cells.sensitivity import needs_of, still_unsafe
+from cellguard.protect.perturb.cells.sensitivity import needs_of, still_unsafe, supersensitive
 from cellguard.protect.perturb.draw.mu import MuOptions, choose_mu
-from cellguard.protect.perturb.draw.multipliers import make_multipliers
+from cellguard.protect.perturb.draw.multipliers import Settings, make_multipliers
 from cellguard.protect.perturb.draw.noise import table_statistics
 from cellguard.protect.perturb.draw.replicate import replicate_as_drawn
 from cellguard.protect.perturb.draw.zes import Zes, draw_multipliers, perturbed
+from cellguard.protect.perturb.fit.opt import Opt
 
 from sodap import census, census_table, survey, survey_tables, wide
 
@@ -74,8 +76,66 @@ def million() -> Iterator[str]:
     yield f"1,000,000 firms, 20 tables, ZES(mu): {seconds:.1f} CPU s (bar 10); {text}"
 
 
+FITTED = {
+    "MARG": Settings(method="marg"),
+    "MARG after ZES": Settings(method="marg_zes"),
+    "OPT l1": Settings(method="opt"),
+    "OPT l2": Settings(method="opt", opt=Opt(norm="l2")),
+    "OPT linf": Settings(method="opt", opt=Opt(norm="linf")),
+}
+LEAST = {
+    "least loss l1": Settings(method="least_loss"),
+    "least loss l2": Settings(method="least_loss", opt=Opt(norm="l2")),
+    "least loss l1, margins 0.1 %": Settings(method="least_loss", opt=Opt(margins=0.001)),
+}
+
+
+def fitted(records: Respondents, tables: list[CalibrationTable], methods: dict[str, Settings]) -> Iterator[str]:
+    """Fit multipliers by each method, from tables to perturbed totals, and judge the result."""
+    all_needs = [needs_of(t) for t in tables]
+    beyond = sum(int(supersensitive(n).sum()) for n in all_needs)
+    for name, settings in methods.items():
+
+        def make(settings: Settings = settings) -> list[np.ndarray]:
+            made = make_multipliers(records, tables, settings, seed=SEED)
+            return [made.totals(t) for t in tables]
+
+        seconds, totals = cpu(make)
+        assert isinstance(totals, list)
+        left = sum(int(still_unsafe(n, x - n.table.total).sum()) for n, x in zip(all_needs, totals, strict=True))
+        result = table_statistics(tables, totals)
+        noise = {word: f"{group.average:.2f}" for word, group in result.groups.items()}
+        yield (
+            f"{name}: {seconds:.2f} CPU s, {left} still unsafe ({beyond} supersensitive), noise in percent: margins "
+            f"{noise['marginal']}, interior {noise['interior']}, sensitive {noise['sensitive']}, other "
+            f"{noise['nonsensitive']}; loss {result.loss:.3g}"
+        )
+
+
+def compare() -> Iterator[str]:
+    """All methods on file A, as table 8.1 compares them."""
+    warm = census(2000, seed=9)
+    list(fitted(warm, [census_table(warm)], FITTED))
+    records = census()
+    table = census_table(records)
+    drawn = {
+        "ZES": Settings(),
+        "ZES(mu)": Settings(method="zes_mu"),
+        "ZES unimodal": Settings(zes=Zes(shape="unimodal")),
+    }
+    yield from fitted(records, [table], {**drawn, **FITTED, **LEAST})
+
+
+def fitted_million() -> Iterator[str]:
+    records = wide(1_000_000)
+    yield from fitted(records, survey_tables(records), FITTED)
+    yield f"most memory so far: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GiB"
+
+
 BENCHMARKS: dict[str, Callable[[], Iterator[str]]] = {
     "perturb-65k": one_table,
     "perturb-20-tables": twenty_tables,
     "perturb-1m": million,
+    "perturb-compare": compare,
+    "perturb-fit-1m": fitted_million,
 }

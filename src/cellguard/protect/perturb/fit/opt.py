@@ -158,9 +158,11 @@ def _least_squares(wish: Wish, run: Run) -> FloatArray:
     """Solve least squares; bounds that cannot all hold are first widened by as little as can be."""
     if not wish.bounded:
         return least_squares(wish, run=run)
-    e = np.asarray(wish.matrix @ least_absolute(replace(wish, weight=np.zeros(len(wish.weight))), run=run), float)
-    over = 1e-9 * wish.scale
-    lower, upper = np.minimum(wish.lower, e - over), np.maximum(wish.upper, e + over)
+    some = np.full(len(wish.weight), 1e-3)
+    e = np.asarray(wish.matrix @ least_absolute(replace(wish, weight=some), run=run), float)
+    over, firm = 1e-9 * wish.scale, wish.violation(e) <= 1e-6 * np.minimum(np.abs(wish.lower), np.abs(wish.upper))
+    lower = np.where(firm, wish.lower, np.minimum(wish.lower, e - over))
+    upper = np.where(firm, wish.upper, np.maximum(wish.upper, e + over))
     return least_squares(replace(wish, lower=lower, upper=upper), run=run)
 
 

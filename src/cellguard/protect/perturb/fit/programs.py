@@ -19,7 +19,9 @@ from cellguard.protect.perturb.fit.wish import Wish
 from cellguard.solver.program import Program, Solution, Status
 from cellguard.types import UNWATCHED, BoolArray, FloatArray, LongArray, Run
 
-_TIES = 1e-6  # of the whole, in the largest deviation: among equal ones the smaller sum is better
+# In the largest deviation, among equal ones the smaller sum is better; and without any cost the middle of all optima
+# would be infinitely far away.
+_TIES = 1e-6
 
 
 def least_absolute(wish: Wish, *, run: Run = UNWATCHED) -> FloatArray:
@@ -108,7 +110,7 @@ class _Parts:
         )
         target = wish.target / wish.scale
         lower, upper = ((b / wish.scale - target)[self.bounded] for b in (wish.lower, wish.upper))
-        hard = wish.hard[self.bounded]
+        hard, weight = wish.hard[self.bounded], np.maximum(wish.weight, _TIES)
         far, zero = np.full(2 * (n + some), np.inf), np.zeros(2 * (n + some))
         return Program(
             matrix,
@@ -116,7 +118,7 @@ class _Parts:
             np.concatenate([target, upper]),
             np.concatenate([-self.amount * wish.cap, zero]),
             np.concatenate([self.amount * wish.cap, far]),
-            np.concatenate([np.zeros(self.movers), wish.weight, wish.weight, hard, hard]),
+            np.concatenate([np.zeros(self.movers), weight, weight, hard, hard]),
         )
 
     def deviations(self, found: Solution) -> FloatArray:

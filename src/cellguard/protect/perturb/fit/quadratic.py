@@ -21,8 +21,10 @@ from cellguard.protect.perturb.fit.wish import Wish
 from cellguard.types import UNWATCHED, BoolArray, FloatArray, Run
 
 _RIDGE = 1e-6
+_SMALL = 1e-5  # of what is typical: the smallest need in units of which a row is measured
 _ROOM = 1e-6  # by which bounds of cells are widened, so that there is something between them
-_CLOSE = 1e-9
+_CLOSE, _FAR_OFF = 1e-7, 1e-3
+_PATIENCE = 6  # steps without any progress after which rounding has the better of it
 _TINY = 1e-15
 _STEPS = 100
 
@@ -69,15 +71,17 @@ def least_squares(wish: Wish, *, run: Run = UNWATCHED) -> FloatArray:
     [4.0, -2.0, 2.0]
     """
     amount = wish.amount / wish.scale
-    target, (lower, upper) = wish.target / wish.scale, (b / wish.scale for b in (wish.lower, wish.upper))
+    target, lower, upper = (values / wish.scale for values in (wish.target, wish.lower, wish.upper))
     size = np.minimum(np.abs(lower), np.abs(upper))
-    room = _ROOM * np.where((size > 0) & np.isfinite(size), np.minimum(size, 1.0), 1.0)
+    # A row with a bound is measured in units of it, so that small needs are met as exactly as large ones.
+    unit = np.where((size > 0) & np.isfinite(size), np.clip(size, _SMALL, 1.0), 1.0)
+    rows = sp.diags_array(1 / unit)
     problem = _Problem(
-        sp.csr_array(wish.matrix @ sp.diags_array(1 / wish.amount)),
-        np.concatenate([_RIDGE / amount**2, wish.weight]),
-        np.concatenate([np.zeros(len(amount)), -wish.weight * target]),
-        np.concatenate([-amount * wish.cap, lower - room]),
-        np.concatenate([amount * wish.cap, upper + room]),
+        sp.csr_array(rows @ wish.matrix @ sp.diags_array(1 / wish.amount)),
+        np.concatenate([_RIDGE / amount**2, wish.weight * unit**2]),
+        np.concatenate([np.zeros(len(amount)), -wish.weight * target * unit]),
+        np.concatenate([-amount * wish.cap, lower / unit - _ROOM]),
+        np.concatenate([amount * wish.cap, upper / unit + _ROOM]),
     )
     d = _interior(problem, run)[: len(amount)] / amount
     return np.clip(d, -wish.cap, wish.cap)
@@ -90,17 +94,23 @@ def _interior(problem: _Problem, run: Run) -> FloatArray:
     both = low & high
     x[both] = (problem.lower[both] + problem.upper[both]) / 2
     price = np.zeros(problem.across.shape[0])
-    down, up = np.where(low, 1.0, 0.0), np.where(high, 1.0, 0.0)
+    # Multipliers of the bounds start so that all products with the room that is left are alike.
+    down = np.divide(1.0, x - problem.lower, out=np.zeros(len(x)), where=low)
+    up = np.divide(1.0, problem.upper - x, out=np.zeros(len(x)), where=high)
     sides = max(int(low.sum() + high.sum()), 1)
+    best, least, since = x, np.inf, 0
     for _ in range(_STEPS):
         run.check()
         below = np.where(low, np.maximum(x - problem.lower, _TINY), 1.0)
         above = np.where(high, np.maximum(problem.upper - x, _TINY), 1.0)
         slope = problem.h * x + problem.c - problem.priced(price) - down + up
         mean = float(below[low] @ down[low] + above[high] @ up[high]) / sides
-        dear = 1 + float(np.abs(price).max())
-        if max(np.abs(slope).max() / dear, np.abs(problem.gap(x)).max(), mean / dear) < _CLOSE:
-            return x
+        off = max(float(np.abs(slope).max()), float(np.abs(problem.gap(x)).max()), mean)
+        if off < least:
+            best, least, since = x, off, 0
+        since += 1
+        if least < _CLOSE or since > _PATIENCE:
+            break
         theta = problem.h + down / below + up / above
         factor = _factored(problem.normal(theta))
 
@@ -127,9 +137,9 @@ def _interior(problem: _Problem, run: Run) -> FloatArray:
         dual = 0.995 * min(_longest(down, d_down, low), _longest(up, d_up, high))
         share = dual = min(share, dual, 1.0)
         x, price, down, up = x + share * dx, price + dual * dp, down + dual * d_down, up + dual * d_up
-    if float(np.abs(problem.gap(x)).max()) > 1e-4:
+    if least > _FAR_OFF:
         raise InternalError("least squares with bounds did not come to an end")
-    return x
+    return best
 
 
 def _longest(now: FloatArray, change: FloatArray, there: BoolArray) -> float:
