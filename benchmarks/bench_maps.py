@@ -18,7 +18,7 @@ from cellguard.protect.redistribute.magnitudes import redistribute_values
 from cellguard.protect.redistribute.mapping import Plan
 from cellguard.protect.redistribute.outlying import treat_outliers
 from cellguard.protect.redistribute.places import Hexagons, Points
-from cellguard.report.page import render
+from cellguard.report.render import render
 from cellguard.report.section import Section
 from cellguard.rules.linear import PPercent
 
@@ -84,7 +84,7 @@ def _page(hexagons: Hexagons, after: np.ndarray) -> str:
         "breaks": [1, 3, 5, 10, 20, 50, 100],
     }
     section = Section("map", "Before and after", {"compares": True, "label": "map"})
-    text = render("map_public.html", data=data, script="map.js", title="map", sections=[section])
+    text = render("map_public.html", "map.js", data=data, title="map", sections=[section])
     line = f"page {time.process_time() - start:.1f} CPU s, {len(text.encode()) / 1e6:.1f} MB (bar: 5 MB)"
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:

@@ -255,7 +255,7 @@ def test_codes_that_a_spreadsheet_would_run_are_guarded(folder, tmp_path):
 
 
 def test_without_the_extra_there_is_no_page_but_a_note(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("cellguard.report.page.available", lambda: False)
+    monkeypatch.setattr("cellguard.report.render.available", lambda: False)
     notes = OutputFolder(tmp_path / "out").write(run(job(folder, table("t", ["region"]))))
     assert "pip install 'cellguard[report]'" in notes[0]
     assert (tmp_path / "out/release/t.csv").exists() and not (tmp_path / "out/release/report.html").exists()

@@ -89,9 +89,9 @@ class PatternMethod(Method[Assessment, Proven]):
 
     def pages(self, outcome: Outcome[Proven]) -> Mapping[str, str]:
         """Return the officer's page and the public one."""
-        from cellguard.report import page
+        from cellguard.report import page, render
 
-        page.require_extra()
+        render.require_extra()
         dimensions = {d.name: d for t in outcome.protected.tables for d in t.dimensions}
         pages = {"internal/report.html": page.internal_page(outcome)}
         if outcome.release is not None:

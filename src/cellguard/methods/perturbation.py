@@ -155,9 +155,9 @@ class Perturb(Method[Calibration, Noisy]):
 
     def pages(self, outcome: Outcome[Noisy]) -> Mapping[str, str]:
         """Return the officer's page and, if there is a release, the public one."""
-        from cellguard.report import page
+        from cellguard.report import page, render
 
-        page.require_extra()
+        render.require_extra()
         pages = {"internal/report.html": page.perturbed_page(outcome)}
         if outcome.release is not None:
             done = outcome.protected

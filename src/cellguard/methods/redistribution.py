@@ -176,9 +176,9 @@ class Redistribute(Method[Located, Mapped]):
 
     def pages(self, outcome: Outcome[Mapped]) -> Mapping[str, str]:
         """Return the officer's page with the map before and after and, if there is a release, the public one."""
-        from cellguard.report import maps, page
+        from cellguard.report import maps, render
 
-        page.require_extra()
+        render.require_extra()
         pages = {"internal/report.html": maps.internal_map(outcome)}
         if outcome.release is not None:
             pages["release/report.html"] = maps.public_map(outcome.protected.shown)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from cellguard.attack.audit import Audit
 from cellguard.errors import InputError, did_you_mean
+from cellguard.report.canvas import INK, PRIMARY, SECONDARY, entitle, name_ticks, paired, short, single
 from cellguard.report.losses import level_name, losses_by_level
 from cellguard.table.facts import FloatArray
 from cellguard.table.pattern import Pattern
@@ -23,11 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Colours that people with any kind of colour blindness tell apart (Okabe and Ito 2008); marks differ in shape too.
-PRIMARY, SECONDARY, INK, LINE = "#d55e00", "#0072b2", "#18222d", "#c5ccd4"
 NOWHERE: Mapping[str, str] = {}
-_MOST_MARKED = 60
-_LONGEST = 28
 
 
 def heat_map(pattern: Pattern, table: str | None = None, *, where: Mapping[str, str] = NOWHERE) -> Figure:
@@ -46,7 +43,7 @@ def heat_map(pattern: Pattern, table: str | None = None, *, where: Mapping[str, 
     number = _number(pattern, table)
     here = pattern.tables.tables[number]
     rows, columns, cells = _slice(here, where)
-    figure, axes = _figure(2.4 + 0.42 * len(columns), 1.4 + 0.26 * len(rows))
+    figure, axes = single(2.4 + 0.42 * len(columns), 1.4 + 0.26 * len(rows))
     values = np.full((len(rows), len(columns)), np.nan)
     shown = cells >= 0
     values[shown] = np.log10(1.0 + np.abs(here.value[cells[shown]]) / here.unit)
@@ -60,16 +57,16 @@ def heat_map(pattern: Pattern, table: str | None = None, *, where: Mapping[str, 
         face = colour if filled else "none"
         axes.scatter(at[:, 1], at[:, 0], s=size, facecolors=face, edgecolors=colour, linewidths=1.5)
     first = here.dimensions[0]
-    indented = ["\u00a0\u00a0" * int(first.level[c]) + _short(first.codes[c]) for c in rows]
-    _ticks(axes.yaxis, [name.ljust(max(map(len, indented)), "\u00a0") for name in indented], left=True)
+    indented = ["\u00a0\u00a0" * int(first.level[c]) + short(first.codes[c]) for c in rows]
+    name_ticks(axes.yaxis, [name.ljust(max(map(len, indented)), "\u00a0") for name in indented], left=True)
     if len(here.dimensions) > 1:
         second = here.dimensions[1]
-        _ticks(axes.xaxis, [_short(second.codes[c]) for c in columns])
+        name_ticks(axes.xaxis, [short(second.codes[c]) for c in columns])
     else:
         axes.set_xticks([])
     axes.xaxis.tick_top()
     axes.tick_params(axis="x", rotation=90 if len(columns) > 8 else 0)
-    _title(axes, f"{here.name}: {here.response}", _said(here, where))
+    entitle(axes, f"{here.name}: {here.response}", _said(here, where))
     _legend(figure)
     return figure
 
@@ -96,16 +93,16 @@ def interval_plot(audit: Audit, table: str | None = None, *, most: int = 40) -> 
     value = np.maximum(np.abs(tables.value[of_set]), here.unit)
     width = (audit.upper - audit.lower)[of_set] / value
     chosen = hidden[np.argsort(width[hidden], kind="stable")[:most]][::-1]
-    figure, axes = _figure(7.5, 1.4 + 0.24 * max(len(chosen), 1))
+    figure, axes = single(7.5, 1.4 + 0.24 * max(len(chosen), 1))
     for y, cell in enumerate(chosen.tolist()):
         _draw_interval(axes, y, audit, int(of_set[cell]), float(value[cell]))
     axes.axvline(0.0, color=INK, linewidth=0.8)
     axes.set_xlim(-_FAR, _FAR)
     axes.set_ylim(-0.6, max(len(chosen), 1) - 0.4)
-    _ticks(axes.yaxis, [_short(here.cell_name(int(c))) for c in chosen], left=True)
+    name_ticks(axes.yaxis, [short(here.cell_name(int(c))) for c in chosen], left=True)
     axes.set_xlabel("distance from the true value, in percent of it", fontsize=9)
     some = f"the {len(chosen)} narrowest of {len(hidden)} hidden cells" if len(hidden) > len(chosen) else ""
-    _title(axes, f"{here.name}: what an outsider can work out", some)
+    entitle(axes, f"{here.name}: what an outsider can work out", some)
     _legend(figure)
     return figure
 
@@ -141,15 +138,15 @@ def loss_by_level(pattern: Pattern, table: str | None = None) -> Figure:
     number = _number(pattern, table)
     here = pattern.tables.tables[number]
     losses = losses_by_level(pattern, number)[::-1]
-    figure, (left, right) = _figure_pair(9.0, 1.6 + 0.3 * len(losses))
+    figure, (left, right) = paired(9.0, 1.6 + 0.3 * len(losses))
     names = [" × ".join(level_name(depth) for depth in loss.level) for loss in losses]
     cells = [(loss.primary, loss.secondary, loss.cells) for loss in losses]
     worth = [(loss.primary_value, loss.secondary_value, loss.value) for loss in losses]
     for axes, parts, what in ((left, cells, "share of the cells"), (right, worth, "share of the value")):
         _draw_shares(axes, np.array(parts, float), what)
-    _ticks(left.yaxis, names, left=True)
+    name_ticks(left.yaxis, names, left=True)
     right.set_yticks([])
-    _title(left, f"{here.name}: hidden by level", " × ".join(d.name for d in here.dimensions))
+    entitle(left, f"{here.name}: hidden by level", " × ".join(d.name for d in here.dimensions))
     _legend(figure)
     return figure
 
@@ -200,52 +197,6 @@ def _slice(table: Table, where: Mapping[str, str]) -> tuple[list[int], list[int]
 
 def _said(table: Table, where: Mapping[str, str]) -> str:
     return ", ".join(f"{d.name} = {where.get(d.name, d.total)}" for d in table.dimensions[2:])
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-
-
-def _figure(width: float, height: float) -> tuple[Figure, Axes]:
-    figure = _blank(width, height)
-    return figure, _plain(figure.add_subplot())
-
-
-def _figure_pair(width: float, height: float) -> tuple[Figure, tuple[Axes, Axes]]:
-    figure = _blank(width, height)
-    return figure, (_plain(figure.add_subplot(1, 2, 1)), _plain(figure.add_subplot(1, 2, 2)))
-
-
-def _blank(width: float, height: float) -> Figure:
-    try:
-        from matplotlib.figure import Figure as Canvas
-    except ImportError:
-        raise InputError("pictures need matplotlib; get it with: pip install 'cellguard[report]'") from None
-    return Canvas(figsize=(min(max(width, 4.5), 40), min(max(height, 2.2), 60)), layout="constrained")
-
-
-def _plain(axes: Axes) -> Axes:
-    for side in ("top", "right", "left", "bottom"):
-        axes.spines[side].set_color(LINE)
-    axes.tick_params(colors=INK, labelsize=8, length=2, color=LINE)
-    return axes
-
-
-def _ticks(axis: object, names: list[str], *, left: bool = False) -> None:
-    """Name ticks; where there are many, only so many of them that they can be read."""
-    step = max(1, -(-len(names) // _MOST_MARKED))
-    axis.set_ticks(list(range(0, len(names), step)), labels=[_literal(n) for n in names[::step]])  # type: ignore[attr-defined]
-    if left:
-        axis.set_tick_params(labelfontfamily="monospace")  # type: ignore[attr-defined]
-
-
-def _literal(text: str) -> str:
-    """Write a code as it is: a dollar sign would begin a formula."""
-    return text.replace("$", r"\$")
-
-
-def _title(axes: Axes, text: str, more: str) -> None:
-    axes.set_title(_literal(text) + (f"\n{_literal(more)}" if more else ""), fontsize=11, loc="left", color=INK, pad=10)
 
 
 def _legend(figure: Figure) -> None:

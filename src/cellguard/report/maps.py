@@ -15,7 +15,7 @@ from cellguard.protect.outcome import Outcome
 from cellguard.protect.redistribute.shown import ShownMap
 from cellguard.report.assurance import run_facts
 from cellguard.report.map_plots import mark, plots
-from cellguard.report.page import render
+from cellguard.report.render import render
 from cellguard.report.section import Section
 from cellguard.report.words import many, number, share, short
 from cellguard.results.mapped import Mapped
@@ -49,8 +49,8 @@ def internal_map(outcome: Outcome[Mapped]) -> str:
     ]
     return render(
         "internal.html",
+        _SCRIPT,
         data=data,
-        script=_SCRIPT,
         title=f"Redistribution of the map {name}",
         verdict=_verdict(outcome),
         sections=sections,
@@ -69,7 +69,7 @@ def public_map(shown: ShownMap) -> str:
     label = f"Map of {shown.name}, {many(len(values), 'hexagon')}"
     section = Section("map", "The map", {"compares": False, "label": label})
     title = f"Map {shown.name}: {shown.response}"
-    return render("map_public.html", data=data, script=_SCRIPT, title=title, sections=[section])
+    return render("map_public.html", _SCRIPT, data=data, title=title, sections=[section])
 
 
 def _breaks(values: FloatArray) -> list[float]:

@@ -6,18 +6,11 @@ forbids the rest. They need the extra `report` (jinja2).
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
-from importlib.resources import files
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from cellguard.errors import MissingExtra
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.outcome import Outcome
 from cellguard.report.assurance import checked, run, verdict
@@ -29,6 +22,7 @@ from cellguard.report.perturbed_checks import extreme, findings, looked_at
 from cellguard.report.perturbed_checks import run as perturbed_run
 from cellguard.report.perturbed_checks import verdict as perturbed_verdict
 from cellguard.report.perturbed_sections import chosen_mu, noise, perturbed
+from cellguard.report.render import render
 from cellguard.report.section import Section
 from cellguard.report.sections import edge, largest, levels, protected, protects, reasons
 from cellguard.report.words import many, number, told_count
@@ -36,22 +30,6 @@ from cellguard.results.noisy import Noisy
 from cellguard.results.proven import Proven
 from cellguard.table.pattern import Release
 from cellguard.table.table import Table
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
-GET_IT = "pip install 'cellguard[report]'"
-
-
-def available() -> bool:
-    """Tell whether pages can be made: whether jinja2 is installed."""
-    return find_spec("jinja2") is not None
-
-
-def require_extra() -> None:
-    """Refuse to make pages if they cannot be."""
-    if not available():
-        raise MissingExtra(f"No report was made, since it needs an extra. Get it with: {GET_IT}")
 
 
 def internal_page(outcome: Outcome[Proven]) -> str:
@@ -121,13 +99,7 @@ def public_perturbed_page(
 
 
 def _public(
-    template: str,
-    release: Release,
-    dimensions: Mapping[str, Dimension],
-    *,
-    title: str,
-    marks: bool,
-    **more: Any,  # noqa: ANN401
+    template: str, release: Release, dimensions: Mapping[str, Dimension], *, title: str, marks: bool, **more: bool
 ) -> str:
     legend = _PUBLIC_LEGEND if marks else ()
     grids = [public_grid(table, [dimensions[name] for name in table.by]) for table in release.tables]
@@ -220,29 +192,3 @@ def _why(outcome: Outcome[Proven], cell: int, rules: str) -> str:
     if not outcome.protected.audit.pattern.primary[cell]:
         return protects(outcome, cell, 8)
     return rules or "unsafe in a linked table"
-
-
-def render(template: str, *, data: Mapping[str, Any], script: str = "page.js", **parts: Any) -> str:  # noqa: ANN401
-    """Return a page with its style, a script and the script's data inside, and a policy that forbids the rest."""
-    style, script = _asset("page.css"), _asset(script)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
-    environment = _environment()
-    safe = environment.filters["safe"]
-    # A "<" inside the data could end the script element that holds it.
-    compact = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    inline = {"style": safe(style), "script": safe(script), "policy": safe(policy), "data": safe(compact)}
-    return environment.get_template(template).render(version=version("cellguard"), **inline, **parts)
-
-
-def _environment() -> Environment:
-    import jinja2
-
-    loader = jinja2.PackageLoader("cellguard.report")
-    return jinja2.Environment(
-        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-
-
-def _asset(name: str) -> str:
-    return files("cellguard.report").joinpath("templates", name).read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 import cellguard as cg
 from cellguard.errors import InputError
-from cellguard.report.figures import PRIMARY, SECONDARY
+from cellguard.report.canvas import PRIMARY, SECONDARY
 from cellguard.table.pattern import Pattern
 from unit.report import cases
 
