@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cellguard.geometry.grid import Grid
+from cellguard.geometry.hexgrid import Grid
 from cellguard.protect.redistribute.algorithms import ALGORITHMS
 from cellguard.protect.redistribute.capping import Cap
 from cellguard.protect.redistribute.contributors import Contributors

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cellguard.geometry.grid import SQRT3, Grid
+from cellguard.geometry.hexgrid import SQRT3, Grid
 from cellguard.protect.redistribute.measures import Measures
 from cellguard.report.canvas import INK, PRIMARY, SECONDARY, THIRD, blank, entitle, plain
 from cellguard.types import FloatArray, LongArray

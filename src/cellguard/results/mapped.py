@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cellguard.geometry.grid import Grid
+from cellguard.geometry.hexgrid import Grid
 from cellguard.protect.method import NotChecked, Protected, Verdict
 from cellguard.protect.redistribute.magnitudes import Values
 from cellguard.protect.redistribute.mapping import Redistribution

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cellguard.errors import InputError, NotProtected
-from cellguard.geometry.grid import Grid, distinct
+from cellguard.geometry.hexgrid import Grid, distinct
 from cellguard.geometry.space import Space
 from cellguard.protect.redistribute.algorithms import ALGORITHMS, donations, group, is_enough, optimal
 from cellguard.protect.redistribute.mapping import Plan, redistribute

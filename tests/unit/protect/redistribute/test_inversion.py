@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cellguard.errors import NotProtected
-from cellguard.geometry.grid import distinct
+from cellguard.geometry.hexgrid import distinct
 from cellguard.geometry.space import Space
 from cellguard.protect.redistribute.algorithms import ALGORITHMS
 from cellguard.protect.redistribute.capping import Cap

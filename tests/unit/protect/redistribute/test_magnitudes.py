@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cellguard.errors import InputError, NotProtected
-from cellguard.geometry.grid import distinct
+from cellguard.geometry.hexgrid import distinct
 from cellguard.geometry.space import Space
 from cellguard.protect.redistribute.capping import Cap, apply_cap
 from cellguard.protect.redistribute.contributors import Contributors
