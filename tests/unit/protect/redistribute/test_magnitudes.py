@@ -143,3 +143,14 @@ def test_outliers_of_values():
     assert done.after.total.tolist() == [65, 38, 0, 0, 0, 0, 0, 0] and done.mu == 13 and done.lost_value == 0
     gone = redistribute_values(space, values, [], Plan(outliers="remove"), keep_away=0)
     assert gone.lost_value == 70 and gone.treated.lost == 2
+
+
+def test_rounding_does_not_bring_a_total_back():
+    """A total of 2.6 is shown as 3, which is what the largest contributed; so it is lowered until it is not."""
+    space = Space.of_pairs(3, [(0, 1), (1, 2)])
+    values = Contributors.of([0, *[1] * 5, *[2] * 4], [3, 0, 0, 40, 41, 42, 30, 31, 32, 33], 3)
+    exact = redistribute_values(space, values, [Cap.of(MaxShare(99))], Plan(outliers="keep"), decimals=0)
+    assert exact.close.tolist() == [False, False, False] and not exact.close.any()
+    lone = Contributors.of([0, *[1] * 5, *[2] * 4], [3, 0.1, 0.1, 40, 41, 42, 30, 31, 32, 33], 3)
+    done = redistribute_values(space, lone, [], Plan(outliers="keep"), decimals=0)
+    assert round(done.after.total[0]) not in {3} and not done.close.any()
