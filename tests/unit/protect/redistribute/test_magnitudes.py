@@ -58,7 +58,7 @@ def random_values(seed):
     return Space.of_hexagons(q, r), Contributors.of(at, values, len(q))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(32))
 def test_no_rule_finds_a_sensitive_cell_and_totals_are_kept(seed):
     space, values = random_values(seed)
     rules = [[MaxShare(50)], [PPercent(10)], [Dominance(2, 85, inclusive=True)], [PPercent(15), MaxShare(60)]][seed % 4]
@@ -82,7 +82,7 @@ def test_no_rule_finds_a_sensitive_cell_and_totals_are_kept(seed):
 
 def test_most_random_maps_can_be_treated_wholly():
     ended = []
-    for seed in range(60):
+    for seed in range(40):
         space, values = random_values(seed)
         try:
             done = redistribute_values(space, values, [Cap.of(PPercent(10))], Plan(outliers="keep"))
