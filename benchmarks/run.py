@@ -12,13 +12,14 @@ from bench_counts import BENCHMARKS as COUNTS
 
 from bench_audit import BENCHMARKS as AUDIT
 from bench_linked import BENCHMARKS as LINKED
+from bench_maps import BENCHMARKS as MAPS
 from bench_perturb import BENCHMARKS as PERTURB
 from bench_protect import BENCHMARKS as PROTECT
 from bench_report import BENCHMARKS as REPORT
 from bench_tables import BENCHMARKS as TABLES
 from bench_tabulate import BENCHMARKS as TABULATE
 
-BENCHMARKS = {**TABLES, **AUDIT, **PROTECT, **COUNTS, **LINKED, **PERTURB, **REPORT, **TABULATE, **COMPARE}
+BENCHMARKS = {**TABLES, **AUDIT, **PROTECT, **COUNTS, **LINKED, **MAPS, **PERTURB, **REPORT, **TABULATE, **COMPARE}
 
 
 def main(names: list[str]) -> None:

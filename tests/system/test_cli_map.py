@@ -60,6 +60,8 @@ def read(path):
 
 def test_a_map_is_written_whole(home):
     path = job(home, formats=["csv", "html", "parquet"])
+    whole = cg.Job.load(path)
+    assert cg.Job.parse(whole.model_dump(), folder=home).model_dump() == whole.model_dump()
     out = home / "out"
     done = command("map", path, "--out", out)
     assert done.exit_code == 0, done.output
@@ -263,6 +265,9 @@ def test_a_dry_run_and_other_commands(home):
         ({"size": 1.0, "bins": 5}, "give one of size and bins"),
         ({"more": {"known": "k.csv"}}, "`known` is not looked at"),
         ({"table": {"zeros": "known"}}, "`zeros` does not go with a map"),
+        ({"more": {"microdata": {"source": "p.csv", "holding": "h"}}}, "`holding` of `microdata` is not looked at"),
+        ({"more": {"microdata": {"source": "p.csv", "missing": {"value": "zero"}}}}, "points at 0 that have no place"),
+        ({"table": {"cells": {"source": "h.csv", "count": "n", "top": ["m"]}}}, "`top` of `cells`"),
         ({"table": {"by": ["a", "b"]}}, "a map has one dimension"),
         ({"rules": [{"min_frequency": {"n": 3, "hide": "small"}}]}, "`hide: small` is for suppressed tables"),
     ],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cellguard as cg
-from cellguard.geometry.hexagons import Grid
+from cellguard.geometry.hexgrid import Grid
 from cellguard.protect.outcome import Outcome
 from cellguard.protect.redistribute.shown import ShownMap
 from cellguard.protect.redistribute.simulate import simulate

@@ -9,7 +9,7 @@ import numpy as np
 
 from cellguard.errors import InputError, JobError
 from cellguard.files.job_tables import input_digests, refuse_changed
-from cellguard.geometry.hexagons import Grid
+from cellguard.geometry.hexgrid import Grid
 from cellguard.microdata.checked import check_records
 from cellguard.microdata.grouped import COUNT
 from cellguard.microdata.query import read_units

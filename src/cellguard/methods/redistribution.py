@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from pydantic import BaseModel
 
 from cellguard.errors import NotProtected
 from cellguard.files.job_points import Located, read_map
@@ -28,16 +29,19 @@ from cellguard.protect.redistribute.places import Hexagons, large_enough
 from cellguard.protect.redistribute.spec import RedistributeSpec
 from cellguard.randomness import fresh_seed
 from cellguard.results.mapped import Mapped
+from cellguard.rules.linear import PPercent
 from cellguard.rules.simple import MinFrequency
 from cellguard.spec.jobfile import Job
-from cellguard.spec.specs import AttackSpec, Spec
+from cellguard.spec.specs import Spec
 from cellguard.types import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_NOT_READ = ("apriori", "survey", "impossible", "zeros", "tolerance", "publish")
+_TABLE = {"name", "by", "value", "response", "population", "decimals", "cells", "rules", "protect"}
+_TEXT = ("delimiter", "decimal", "encoding")
 _COUNTS = "count"
+_FARTHEST = 45.0  # percent; totals may be shown as little as a tenth of the largest value then
 _MOST_DRAWN = 5_000  # hexagons in an SVG file
 
 
@@ -57,17 +61,16 @@ class Redistribute(Method[Located, Mapped]):
         if len(job.tables) > 1:
             return "a job makes one map; put further tables into jobs of their own"
         table = job.tables[0]
-        for key, given in (
-            ("known", job.known),
-            ("attack", job.attack != AttackSpec()),
-            ("equations", job.equations),
-            ("dimensions", job.dimensions),
-        ):
-            if given:
-                return f"`{key}` is not looked at when a map is redistributed; leave it out"
-        for name in _NOT_READ:
-            if getattr(table, name) is not None:
-                return f"table {table.name!r}: `{name}` does not go with a map; leave it out"
+        if key := _said_in_vain(job, {"version", "microdata", "tables", "settings", "output"}):
+            return f"`{key}` is not looked at when a map is redistributed; leave it out"
+        if key := _said_in_vain(table, _TABLE):
+            return f"table {table.name!r}: `{key}` does not go with a map; leave it out"
+        if key := _said_in_vain(table.cells, {"source", "count", *_TEXT}):
+            return f"table {table.name!r}: `{key}` of `cells` does not go with a map; leave it out"
+        if key := _said_in_vain(job.microdata, {"source", "query", "weight", "missing", *_TEXT}):
+            return f"`{key}` of `microdata` is not looked at when a map is made: every point is a record of its own"
+        if job.microdata is not None and job.microdata.missing.value == "zero":
+            return "`missing: {value: zero}` would put points at 0 that have no place; say error or drop"
         if len(table.by) > 1:
             return f"table {table.name!r}: a map has one dimension, as `by: [hexagon]`"
         return _rule_fault(job)
@@ -125,7 +128,12 @@ class Redistribute(Method[Located, Mapped]):
         value = np.zeros(0) if points is None or points.value is None else points.value
         contributors = Contributors.of(hexagons.of_point, value, len(hexagons.count))
         seed = fresh_seed() if said.seed is None else said.seed
-        done = redistribute_values(hexagons.space, contributors, caps, plan, keep_away=said.keep_away, seed=seed)
+        asked = [rule.p for rule in self.job.tables[0].rules if isinstance(rule, PPercent)]
+        away = min(max([said.keep_away, *asked]), _FARTHEST) if said.keep_away else 0.0
+        decimals = assessed.decimals if self.job.tables[0].decimals is None else self.job.tables[0].decimals
+        done = redistribute_values(
+            hexagons.space, contributors, caps, plan, keep_away=away, decimals=decimals, seed=seed
+        )
         return without_unresolved(done) if said.unresolved == "remove" else done
 
     def assessed_summary(self, assessed: Located) -> dict[str, Any]:
@@ -183,6 +191,15 @@ class Redistribute(Method[Located, Mapped]):
         if outcome.release is not None:
             pages["release/report.html"] = maps.public_map(outcome.protected.shown)
         return pages
+
+
+def _said_in_vain(part: BaseModel | None, known: Collection[str]) -> str | None:
+    """Return a key of a part of the job that says something, but that a map does not know."""
+    if part is None:
+        return None
+    others = {key: field for key, field in type(part).model_fields.items() if key not in known}
+    said = (k for k, f in others.items() if getattr(part, k) != f.get_default(call_default_factory=True))
+    return next(said, None)
 
 
 def _pictured(outcome: Outcome[Mapped]) -> bool:

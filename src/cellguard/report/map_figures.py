@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cellguard.errors import MissingExtra
-from cellguard.geometry.hexagons import SQRT3, Grid
+from cellguard.geometry.hexgrid import SQRT3, Grid
 from cellguard.protect.redistribute.measures import Measures
+from cellguard.report.canvas import INK, PRIMARY, SECONDARY, THIRD, blank, entitle, plain
 from cellguard.types import FloatArray, LongArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_COLOURS = {"group": "#0072b2", "nearest": "#009e73", "everybody": "#d55e00", "optimal": "#18222d"}
+_COLOURS = {"group": SECONDARY, "nearest": THIRD, "everybody": PRIMARY, "optimal": INK}
 _MARKS = {"group": "o", "nearest": "^", "everybody": "s", "optimal": "x"}
 
 
@@ -26,7 +26,7 @@ def map_figure(q: LongArray, r: LongArray, value: FloatArray, *, title: str = ""
     >>> type(map_figure(np.array([0, 1]), np.array([0, 0]), np.array([3.0, 9.0]))).__name__
     'Figure'
     """
-    figure = _figure(7.0, 6.0)
+    figure = blank(7.0, 6.0)
     from matplotlib.collections import PolyCollection
 
     axes = figure.add_subplot()
@@ -37,7 +37,7 @@ def map_figure(q: LongArray, r: LongArray, value: FloatArray, *, title: str = ""
     axes.set_aspect("equal")
     axes.autoscale_view()
     axes.set_axis_off()
-    axes.set_title(title.replace("$", r"\$"), fontsize=11, loc="left")
+    entitle(axes, title, "")
     figure.colorbar(shapes, ax=axes, shrink=0.6)
     return figure
 
@@ -51,10 +51,10 @@ def risk_utility_figure(measures: Mapping[str, Measures]) -> Figure:
     >>> len(risk_utility_figure({"group": one}).axes)
     3
     """
-    figure = _figure(11.0, 3.6)
+    figure = blank(11.0, 3.6)
     pairs = (("R1", "U1, %"), ("R1", "U3"), ("u", "U3"))
     for number, (across, up) in enumerate(pairs, 1):
-        axes = figure.add_subplot(1, 3, number)
+        axes = plain(figure.add_subplot(1, 3, number))
         for name, one in measures.items():
             x, y = (one.u.astype(float) if across == "u" else one.r1), (one.u1 if up.startswith("U1") else one.u3)
             kept = np.isfinite(x)
@@ -73,11 +73,3 @@ def picture(figure: Figure, kind: str) -> bytes:
     with mpl.rc_context({"svg.hashsalt": "cellguard"}):
         figure.savefig(out, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else {"Software": None})
     return out.getvalue()
-
-
-def _figure(width: float, height: float) -> Figure:
-    try:
-        from matplotlib.figure import Figure as Canvas
-    except ImportError:
-        raise MissingExtra("pictures need matplotlib; get it with: pip install 'cellguard[report]'") from None
-    return Canvas(figsize=(width, height), layout="constrained")

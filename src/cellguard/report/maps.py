@@ -49,8 +49,8 @@ def internal_map(outcome: Outcome[Mapped]) -> str:
     ]
     return render(
         "internal.html",
+        _SCRIPT,
         data=data,
-        script=_SCRIPT,
         title=f"Redistribution of the map {name}",
         verdict=_verdict(outcome),
         sections=sections,
@@ -69,7 +69,7 @@ def public_map(shown: ShownMap) -> str:
     label = f"Map of {shown.name}, {many(len(values), 'hexagon')}"
     section = Section("map", "The map", {"compares": False, "label": label})
     title = f"Map {shown.name}: {shown.response}"
-    return render("map_public.html", data=data, script=_SCRIPT, title=title, sections=[section])
+    return render("map_public.html", _SCRIPT, data=data, title=title, sections=[section])
 
 
 def _breaks(values: FloatArray) -> list[float]:

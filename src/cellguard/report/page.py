@@ -106,13 +106,7 @@ def public_perturbed_page(
 
 
 def _public(
-    template: str,
-    release: Release,
-    dimensions: Mapping[str, Dimension],
-    *,
-    title: str,
-    marks: bool,
-    **more: Any,  # noqa: ANN401
+    template: str, release: Release, dimensions: Mapping[str, Dimension], *, title: str, marks: bool, **more: bool
 ) -> str:
     legend = _PUBLIC_LEGEND if marks else ()
     grids = [public_grid(table, [dimensions[name] for name in table.by]) for table in release.tables]

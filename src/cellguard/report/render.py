@@ -30,7 +30,7 @@ def require_extra() -> None:
         raise MissingExtra(f"No report was made, since it needs an extra. Get it with: {GET_IT}")
 
 
-def render(template: str, *, data: Mapping[str, Any], script: str = "page.js", **parts: Any) -> str:  # noqa: ANN401
+def render(template: str, script: str = "page.js", /, *, data: Mapping[str, Any], **parts: Any) -> str:  # noqa: ANN401
     """Fill a template: style, script and data go inside, under a policy that forbids everything from elsewhere."""
     style, script = _asset("page.css"), _asset(script)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cellguard.geometry.hexagons import Grid
+from cellguard.geometry.hexgrid import Grid
 from cellguard.protect.method import NotChecked, Protected, Verdict
 from cellguard.protect.redistribute.magnitudes import Values
 from cellguard.protect.redistribute.mapping import Redistribution
@@ -27,6 +27,7 @@ _LIKELY = NotChecked("likelihood", "how likely a hexagon at the threshold had fe
 _KNOWING = NotChecked(
     "knowledge", "attackers who know that records were moved, or the counts of other hexagons", "insiders"
 )
+_OTHERS = NotChecked("other releases", "other maps and tables of the same records", "everybody")
 _ASKED = NotChecked("size", "attackers who know the smaller size of hexagons that was asked for", "insiders")
 _SEVERAL = NotChecked("contributors", "attackers who know several contributions of a hexagon", "insiders")
 
@@ -139,7 +140,7 @@ class Mapped(Protected):
                 f"safe from recovery: every shown hexagon has {self.threshold} records or more, and no count below "
                 f"{self.threshold} can be worked out from the map, which may be the true one"
             )
-            return Verdict("safe", text, (_LIKELY, _KNOWING, *asked))
+            return Verdict("safe", text, (_LIKELY, _KNOWING, _OTHERS, *asked))
         stuck, close = int(self.values.stuck.sum()), int(self.values.close.sum())
         if stuck:
             return Verdict("unsafe", f"UNSAFE: rules still find {stuck:,} sensitive: {self.values.why}", (_SEVERAL,))
@@ -151,7 +152,7 @@ class Mapped(Protected):
             "no rule finds a sensitive hexagon, and no changed total is within "
             f"{self.values.closeness:g} % of a true largest value, also for the runner-up"
         )
-        return Verdict("safe", f"safe from direct estimates: {text}", (_SEVERAL, _KNOWING, *asked))
+        return Verdict("safe", f"safe from direct estimates: {text}", (_SEVERAL, _KNOWING, _OTHERS, *asked))
 
     def summary(self) -> dict[str, Any]:
         """Return counts, mu and what the verdict says; no value of a hexagon."""

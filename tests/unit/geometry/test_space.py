@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cellguard.errors import InputError
-from cellguard.geometry.hexagons import distance, distinct
+from cellguard.geometry.hexgrid import distance, distinct
 from cellguard.geometry.space import Space
 
 import map_oracle as oracle

@@ -83,12 +83,13 @@ def redistribute_values(
     plan: Plan | None,
     *,
     keep_away: float = CLOSE,
+    decimals: int = 9,
     seed: int = 0,
 ) -> Values:
     """Make a map of values safe by all rules; ``plan`` has the least number of contributors, if there is one.
 
     With ``keep_away`` 0 totals may come as close to a true contributor as they do in the literature; within 10 percent
-    they are still told of.
+    they are still told of. Totals are shown with so many ``decimals``: rounding may bring them close again.
     """
     moved, treated, transfers = _fill(space, values, plan)
     after, passed, passes = moved, 0.0, 0
@@ -99,7 +100,7 @@ def redistribute_values(
             after, more = apply_cap(space, after, cap)
             passed += more
         if keep_away > 0:
-            close = estimates(values, after, keep_away)
+            close = estimates(values, after, keep_away, decimals)
             # Farther in each pass, lest two cells pass the same amount to and fro.
             below = (1 - away) * values.top(1) * 0.95**passes
             after, more = shrink(space, after, np.divide(below, after.total, out=np.ones(len(below)), where=close))
@@ -108,17 +109,18 @@ def redistribute_values(
             break
         passes += 1
     closeness = keep_away or CLOSE
-    stuck, close = still_unsafe(after, caps), estimates(values, after, closeness)
+    stuck, close = still_unsafe(after, caps), estimates(values, after, closeness, decimals)
     return Values(values, after, treated, transfers, passed, passes, stuck, close, closeness, stuck & False)
 
 
-def estimates(before: Contributors, after: Contributors, percent: float) -> BoolArray:
+def estimates(before: Contributors, after: Contributors, percent: float, decimals: int = 9) -> BoolArray:
     """Tell which changed cells show a total that is within ``percent`` of the true largest value.
 
     So does the total less the second largest value, which is what its contributor can work out.
     """
-    largest, second, shown = before.top(1), before.top(2), after.total
-    changed = (before.count > 0) & (after.count > 0) & (np.abs(shown - before.total) > 1e-9 * np.maximum(shown, 1.0))
+    largest, second, shown = before.top(1), before.top(2), np.round(after.total, decimals)
+    dust = 1e-9 * np.maximum(before.total, 1.0)
+    changed = (before.count > 0) & (after.count > 0) & (np.abs(after.total - before.total) > dust)
     near = [np.abs(estimate - largest) <= percent / 100 * largest for estimate in (shown, shown - second)]
     return changed & (largest > 0) & np.logical_or(*near)
 

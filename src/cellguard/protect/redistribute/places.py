@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellguard.errors import NotProtected
-from cellguard.geometry.hexagons import Grid, distinct
+from cellguard.geometry.hexgrid import Grid, distinct
 from cellguard.geometry.space import Space
 from cellguard.protect.redistribute.mapping import Plan, can_be_filled
 from cellguard.types import FloatArray, LongArray, Positions

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cellguard.geometry.hexagons import Grid
+from cellguard.geometry.hexgrid import Grid
 from cellguard.table.pattern import ReleasedTable
 from cellguard.types import LongArray
 

@@ -31,7 +31,7 @@ class RedistributeSpec(Spec):
     outlier_cells: int = Field(2, ge=1, description="how many hexagons an outlier has at most")
     coarsen: bool = Field(True, description="choose larger hexagons where there are too few records")
     keep_away: float = Field(
-        10.0, ge=0, lt=50, description="values: how many percent totals stay away from a true largest value; 0: any"
+        10.0, ge=0, le=45, description="values: how many percent totals stay away from a true largest value; 0: any"
     )
     unresolved: Literal["refuse", "remove"] = Field(
         "refuse", description="values: what happens to hexagons that no rule can be satisfied for"

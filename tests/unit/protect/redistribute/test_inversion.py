@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cellguard.errors import NotProtected
-from cellguard.geometry.hexagons import distinct
+from cellguard.geometry.hexgrid import distinct
 from cellguard.geometry.space import Space
 from cellguard.protect.redistribute.algorithms import ALGORITHMS
 from cellguard.protect.redistribute.capping import Cap
@@ -52,9 +52,10 @@ def small_ones_told(behind, threshold):
     ]
 
 
-@pytest.mark.parametrize("outliers", ["remove", "redistribute", "keep"])
-@pytest.mark.parametrize("algorithm", ["group", "everybody"])
-@pytest.mark.parametrize("threshold", [2, 3])
+@pytest.mark.parametrize(
+    ("algorithm", "outliers", "threshold"),
+    [("group", "remove", 3), ("group", "redistribute", 2), ("nearest", "keep", 3), ("everybody", "remove", 2)],
+)
 def test_no_small_count_follows_from_a_shown_map(algorithm, outliers, threshold):
     behind = worlds(Plan(threshold, algorithm, outliers))
     assert len(behind) > 40 and max(map(len, behind.values())) > 3
@@ -63,10 +64,9 @@ def test_no_small_count_follows_from_a_shown_map(algorithm, outliers, threshold)
         assert any((m == shown).all() for m in maps), "the shown map itself may be the true one"
 
 
-@pytest.mark.parametrize("outliers", ["redistribute", "keep"])
-def test_nor_with_the_total(outliers):
+def test_nor_with_the_total():
     """Without removal the shown total is the true one; with it a far record may always be the difference."""
-    assert small_ones_told(worlds(Plan(3, "group", outliers), knows=lambda d: int(d.before.sum())), 3) == []
+    assert small_ones_told(worlds(Plan(3, "group", "redistribute"), knows=lambda d: int(d.before.sum())), 3) == []
 
 
 @pytest.mark.long
@@ -93,7 +93,7 @@ def test_what_can_be_concluded():
             assert all(b >= s for b, s in zip(before, shown, strict=True) if s > 3)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_a_shown_map_would_not_be_changed_again(seed):
     rng = np.random.default_rng(seed)
     q, r, at = distinct(*rng.integers(0, 7, (2, 150)))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cellguard.errors import InputError, NotProtected
-from cellguard.geometry.hexagons import distinct
+from cellguard.geometry.hexgrid import distinct
 from cellguard.geometry.space import Space
 from cellguard.protect.redistribute.capping import Cap, apply_cap
 from cellguard.protect.redistribute.contributors import Contributors
@@ -58,7 +58,7 @@ def random_values(seed):
     return Space.of_hexagons(q, r), Contributors.of(at, values, len(q))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(32))
 def test_no_rule_finds_a_sensitive_cell_and_totals_are_kept(seed):
     space, values = random_values(seed)
     rules = [[MaxShare(50)], [PPercent(10)], [Dominance(2, 85, inclusive=True)], [PPercent(15), MaxShare(60)]][seed % 4]
@@ -82,7 +82,7 @@ def test_no_rule_finds_a_sensitive_cell_and_totals_are_kept(seed):
 
 def test_most_random_maps_can_be_treated_wholly():
     ended = []
-    for seed in range(60):
+    for seed in range(40):
         space, values = random_values(seed)
         try:
             done = redistribute_values(space, values, [Cap.of(PPercent(10))], Plan(outliers="keep"))
@@ -143,3 +143,14 @@ def test_outliers_of_values():
     assert done.after.total.tolist() == [65, 38, 0, 0, 0, 0, 0, 0] and done.mu == 13 and done.lost_value == 0
     gone = redistribute_values(space, values, [], Plan(outliers="remove"), keep_away=0)
     assert gone.lost_value == 70 and gone.treated.lost == 2
+
+
+def test_rounding_does_not_bring_a_total_back():
+    """A total of 2.6 is shown as 3, which is what the largest contributed; so it is lowered until it is not."""
+    space = Space.of_pairs(3, [(0, 1), (1, 2)])
+    values = Contributors.of([0, *[1] * 5, *[2] * 4], [3, 0, 0, 40, 41, 42, 30, 31, 32, 33], 3)
+    exact = redistribute_values(space, values, [Cap.of(MaxShare(99))], Plan(outliers="keep"), decimals=0)
+    assert exact.close.tolist() == [False, False, False] and not exact.close.any()
+    lone = Contributors.of([0, *[1] * 5, *[2] * 4], [3, 0.1, 0.1, 40, 41, 42, 30, 31, 32, 33], 3)
+    done = redistribute_values(space, lone, [], Plan(outliers="keep"), decimals=0)
+    assert round(done.after.total[0]) not in {3} and not done.close.any()

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 from cellguard.errors import InputError
-from cellguard.geometry.hexagons import SQRT3, Grid, distance, distinct
+from cellguard.geometry.hexgrid import SQRT3, Grid, distance, distinct
 from cellguard.geometry.space import Space
 
 import map_oracle as oracle
