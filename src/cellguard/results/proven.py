@@ -135,7 +135,7 @@ class Proven(Protected):
             "failing": self.failures(),
             "insiders": "not checked",
             "trusted": taken_on_trust(rule for here in self.findings.by_table for rule in here.rules),
-            "warnings": list(self.notes),
+            "warnings": [*self.notes, *self._not_optimal()],
             "settings": {} if self.job is None else self.job.model_dump(),
             "seed": None if self.suppression is None else "fixed",
         }
@@ -158,6 +158,13 @@ class Proven(Protected):
             }
             for cell, how in zip(wanted, reasons, strict=True)
         ]
+
+    def _not_optimal(self) -> list[str]:
+        """Return a warning if the optimum was asked for, and is not proven."""
+        chosen = self.suppression
+        if chosen is None or chosen.engine != "optimal" or chosen.gap == 0:
+            return []
+        return ["the pattern is safe, but the engine optimal did not get to a proof that it is the cheapest"]
 
     def _cost(self) -> dict[str, Any]:
         """Return what the secondaries cost, and how far that may be from the least possible."""
