@@ -112,17 +112,6 @@ class Assessment:
         cells = "1 unsafe cell" if unsafe == 1 else f"{unsafe:,} unsafe cells"
         return f"{cells} of {len(self.tables):,}; nothing is protected yet"
 
-    def expected_seconds(self) -> float:
-        """Return a rough guess of how long protection with the usual effort takes, from tables measured on one core.
-
-        Sets with few relations per cell (one or two dimensions) settle long before their work is used up.
-        """
-        cells = len(self.tables)
-        terms = self.tables.relations.nnz / max(cells, 1)
-        if cells < 1_500:
-            return 1.0
-        return 0.0018 * cells if terms <= 3.0 else 0.0065 * cells
-
     def summary(self) -> dict[str, Any]:
         """Return counts, settings and run facts; nothing confidential in it."""
         return {

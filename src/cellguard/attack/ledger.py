@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
-from cellguard.moves.echelon import echelon
+from cellguard.moves.echelon import Echelon, echelon
 from cellguard.moves.exact import Move, fits, room_of
 from cellguard.moves.reduction import Reduction
 from cellguard.types import BoolArray, LongArray
@@ -15,10 +17,14 @@ class Ledger:
 
     def __init__(self, reduction: Reduction) -> None:
         self.reduction = reduction
-        self.form = echelon(reduction.matrix)
         self.up: LongArray = np.zeros(reduction.n, np.int64)
         self.down: LongArray = np.zeros(reduction.n, np.int64)
         self.moves: list[Move] = []
+
+    @cached_property
+    def form(self) -> Echelon:
+        """The echelon form of the relations: nobody needs it where nothing is to be proven."""
+        return echelon(self.reduction.matrix)
 
     def open_up(self) -> BoolArray:
         """Tell which variables still need a move up."""

@@ -23,11 +23,14 @@ _LONGEST = 2**56  # grains that a witness may have
 
 def move_freely(ledger: Ledger, *, run: Run) -> None:
     """Prove what single free columns prove, if no variable that can move has a bound; all else is left to programs."""
-    reduction, form = ledger.reduction, ledger.form
+    reduction = ledger.reduction
     fixed = (reduction.down == 0) & (reduction.up == 0)
-    free = np.flatnonzero(form.free & ~fixed)
     unlimited = (reduction.down >= UNLIMITED) & (reduction.up >= UNLIMITED)
-    if not (unlimited | fixed).all() or not ledger.open().any() or len(free) > _MOST:
+    if not (unlimited | fixed).all() or not ledger.open().any():
+        return
+    form = ledger.form
+    free = np.flatnonzero(form.free & ~fixed)
+    if len(free) > _MOST:
         return
     moves = []
     for column in free.tolist():

@@ -50,6 +50,10 @@ class PatternMethod(Method[Assessment, Proven]):
     def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Pattern | Suppression:
         """Say which cells to hide."""
 
+    def expected_seconds(self, assessed: Assessment) -> float:
+        """Return a guess of how long protection takes; a second, where no search is needed."""
+        return 1.0
+
     def assess(self, run: Run, seconds: dict[str, float]) -> Assessment:
         """Build the job's tables, link them, apply the rules and say what protection must achieve."""
         self._earlier()  # what cannot be read is told before the work
@@ -75,7 +79,9 @@ class PatternMethod(Method[Assessment, Proven]):
 
     def assessed_screen(self, assessed: Assessment) -> Screen:
         """Return what the rules find, and how long protection may take."""
-        expected = f"Protecting them may take some {assessed.expected_seconds():,.0f} s; --time-limit ends it earlier."
+        expected = (
+            f"Protecting them may take some {self.expected_seconds(assessed):,.0f} s; --time-limit ends it earlier."
+        )
         cured = self.accept_no_rules or not assessed.findings.without_rules
         return [*assessed_words(assessed.summary(), cured=cured), expected]
 

@@ -15,6 +15,8 @@ from cellguard.files.folder import OutputFolder
 from cellguard.methods.hiding import PatternMethod, insiders_of
 from cellguard.protect.suppress.costs import parse_cost, set_costs
 from cellguard.protect.suppress.effort import BEST, EFFORTS, NORMAL, Effort, effort_named
+from cellguard.protect.suppress.engines import usual_engine
+from cellguard.protect.suppress.expected import Load
 from cellguard.protect.suppress.spec import SuppressOptions
 from cellguard.protect.suppress.suppress import Suppression, suppress
 from cellguard.spec.specs import ProtectSpec
@@ -22,7 +24,7 @@ from cellguard.table.apriori import State
 from cellguard.table.facts import BoolArray
 from cellguard.table.pattern import Pattern
 from cellguard.table.tableset import TableSet
-from cellguard.types import Run
+from cellguard.types import UNWATCHED, Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +59,11 @@ class Suppress(PatternMethod):
             effort=self._effort(run),
             run=run,
         )
+
+    def expected_seconds(self, assessed: Assessment) -> float:
+        """Return a guess from the size of the set, the engine and the effort."""
+        engine = self._engine() or usual_engine(assessed.needs)
+        return Load.of(assessed.needs).seconds(engine, self._effort(UNWATCHED))
 
     def _engine(self) -> str | None:
         """Return the engine asked for, if any: the tables of a set are searched together, so they must agree."""

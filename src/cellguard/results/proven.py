@@ -143,7 +143,7 @@ class Proven(Protected):
             "insiders": "not checked" if audit.inside is None else "checked",
             "too_near": self.too_near(),
             "trusted": taken_on_trust(rule for here in self.findings.by_table for rule in here.rules),
-            "warnings": list(self.notes),
+            "warnings": [*self.notes, *self._not_optimal()],
             "settings": {} if self.job is None else self.job.model_dump(),
             "seed": None if self.suppression is None else "fixed",
         }
@@ -180,6 +180,13 @@ class Proven(Protected):
             }
             for pair in pairs[:most]
         ]
+
+    def _not_optimal(self) -> list[str]:
+        """Return a warning if the optimum was asked for, and is not proven."""
+        chosen = self.suppression
+        if chosen is None or chosen.engine != "optimal" or chosen.gap == 0:
+            return []
+        return ["the pattern is safe, but the engine optimal did not get to a proof that it is the cheapest"]
 
     def _cost(self) -> dict[str, Any]:
         """Return what the secondaries cost, and how far that may be from the least possible."""

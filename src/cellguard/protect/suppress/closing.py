@@ -101,5 +101,5 @@ class Closing:
                 search.trim()
             search.told(f"round {number + 1}")
             idle = 0 if search.gap < before * (1 - POLICY.progress) else idle + 1
-            if (not fresh and not rough) or search.gap <= 1e-6 or idle >= patience:
+            if (not fresh and not rough) or search.gap <= POLICY.proven or idle >= patience:
                 break

@@ -8,6 +8,7 @@ from typing import Protocol
 from cellguard.errors import InputError, did_you_mean
 from cellguard.protect.suppress.effort import Effort
 from cellguard.protect.suppress.gauss import gauss, is_exact
+from cellguard.protect.suppress.optimal import optimal
 from cellguard.protect.suppress.system import System
 from cellguard.protect.suppress.witness import Solved, witness
 from cellguard.protection import Requirements
@@ -22,7 +23,7 @@ class Engine(Protocol):
         ...
 
 
-ENGINES: Mapping[str, Engine] = {"witness": witness, "gauss": gauss}
+ENGINES: Mapping[str, Engine] = {"witness": witness, "gauss": gauss, "optimal": optimal}
 
 
 def engine_named(name: str) -> Engine:

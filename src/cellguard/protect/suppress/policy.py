@@ -64,6 +64,7 @@ class Policy:
     optimal_free: int = 1_200  # ... up to which whole masters are driven to the optimum
     whole_free: int = 3_000  # ... up to which whole masters are solved roughly for the best
     optimal_rounds: int = 300
+    proven: float = 1e-6  # gap up to which a pattern is the optimum: solvers do not resolve less
     optimal_nodes: int = 20_000  # of one such master; its bound holds even if that is not enough
     far: float = 0.3  # gap above which whole masters are only begun for the best: they are far from safe patterns
     idle: int = 10  # whole masters in a row that gain next to nothing, after which none is begun

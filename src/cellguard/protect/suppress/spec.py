@@ -45,7 +45,7 @@ class SuppressOptions(ProtectSpec):
     """How a table is suppressed. Tables of a job are one linked set, so they share the engine."""
 
     engine: EngineSpec = Field(
-        None, description="who chooses the cells: by default gauss for exact counts, else witness"
+        None, description="who chooses the cells: by default gauss for exact counts, else witness; optimal for proofs"
     )
     cost: CostSpec = Field("value", description="what hiding a cell costs")
     effort: Literal["quick", "normal", "best"] = Field(

@@ -72,8 +72,8 @@ def suppress(
     ``start`` marks distinct cells to begin with, say the secondaries of an earlier run. ``known`` are sums of cells
     that an attacker has from elsewhere, one row each. With ``insiders``, the respondents behind the cells, as much more
     is hidden as none of them comes too near to another. ``effort`` says how long to look for a cheaper pattern: quick,
-    normal or best. ``engine`` is one by name (``witness`` or ``gauss``) or a function like them; by default the set's
-    needs decide.
+    normal or best. ``engine`` is one by name (``witness``, ``gauss``, ``optimal``) or a function like them; by default
+    the set's needs decide.
 
     Raises `NotProtected`, with advice, if no pattern can protect all unsafe cells, and `InputError` for a bad cost.
 
@@ -91,6 +91,9 @@ def suppress(
     thin = manageable(needs)
     first = replace(needs, world=needs.world.without_crossing()) if thin.world.is_thin else needs
     system = build_system(first, costs, known)
+    if not needs.primary.any():  # nothing to protect, and so nothing to compile or to search
+        hidden = system.pattern(system.hidden)
+        return Suppression(hidden, 0.0, 0.0, costs, engine=name)
     try:
         solved = choose(system, start=None if start is None else system.merge(start), effort=looked, run=run)
         pattern = system.pattern(solved.hidden)

@@ -12,7 +12,7 @@ from cellguard.protect.suppress.solved import Solved, anytime
 from cellguard.protect.suppress.system import System
 from cellguard.types import BoolArray, Run
 
-__all__ = ["Solved", "Unprotectable", "mend", "refuse_fixed", "witness"]
+__all__ = ["Solved", "Unprotectable", "improve", "mend", "refuse_fixed", "witness"]
 
 
 def witness(system: System, *, start: BoolArray | None = None, effort: Effort = NORMAL, run: Run) -> Solved:
@@ -26,7 +26,7 @@ def witness(system: System, *, start: BoolArray | None = None, effort: Effort = 
     def steps() -> None:
         search.begin(start)
         if search.cost(search.pattern()) > 0:
-            _improve(search, Closing(search))
+            improve(search, Closing(search))
 
     return anytime(search, steps)
 
@@ -45,7 +45,7 @@ def refuse_fixed(system: System) -> None:
             raise Unprotectable(target)
 
 
-def _improve(search: Search, closing: Closing) -> None:
+def improve(search: Search, closing: Closing) -> None:
     """Make the first safe pattern cheaper, and bound what any safe one costs."""
     system, effort = search.system, search.effort
     free = int((~system.hidden & ~system.never).sum())
@@ -62,7 +62,7 @@ def _improve(search: Search, closing: Closing) -> None:
         closing.take_over()
         if POLICY.optimal_free < free <= POLICY.bounded_free:
             closing.raise_bound()
-    goal = 1e-6 if free <= POLICY.optimal_free or effort is BEST else effort.gap
+    goal = POLICY.proven if free <= POLICY.optimal_free or effort is BEST else effort.gap
     most = POLICY.whole_free if effort is BEST else POLICY.optimal_free
     if free <= most and goal < search.gap <= (1.0 if effort is BEST else POLICY.far):
         closing.close(max(1, round(POLICY.idle * effort.seconds / NORMAL.seconds)), free <= POLICY.optimal_free)

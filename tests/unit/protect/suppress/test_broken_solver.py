@@ -71,3 +71,10 @@ def test_a_program_that_must_have_a_solution_is_solved_again(monkeypatch):
     one = np.ones(2)
     furthest = probe.Probe(sp.csr_array([[1.0, -1.0]]), -one, one, run=UNWATCHED).furthest(0, 1.0)
     assert calls and furthest.x.tolist() == [1.0, 1.0]
+
+
+def test_nothing_to_protect_is_not_searched(monkeypatch):
+    table = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [19, 9, 10]}, by=["r"], value="x", count="n")
+    monkeypatch.setattr(Search, "__init__", None)
+    suppressed = suppress(cg.require(cg.assess(table, [cg.MinFrequency(3)])))
+    assert not suppressed.pattern.hidden.any() and suppressed.cost == suppressed.gap == 0

@@ -1,0 +1,61 @@
+"""How long will it take? A guess from the size of a set, fitted to the tables of `benchmarks/README.md`.
+
+Seconds are CPU seconds of one core, for the choice of the cells and its proof together. Relations per cell stand for
+the dimensions: with each more of them a cell is tied to others in one more way, and programs get longer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cellguard.protect.suppress.effort import BEST, QUICK, Effort
+from cellguard.protect.suppress.policy import POLICY
+from cellguard.protection import Requirements
+
+_FLAT = 2.6  # relations per cell of the two-dimensional tables that the figures for a cell come from
+_SMALL = 1_500  # cells up to which masters settle a set before its work is used up
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the time depends on: cells, unsafe ones, relations per cell, crossing cells, whether there are bounds."""
+
+    cells: int
+    unsafe: int
+    relations: float
+    crossing: int = 0
+    bounded: bool = True
+
+    @classmethod
+    def of(cls, needs: Requirements) -> Load:
+        """Return what a set asks for."""
+        tables, world = needs.tables, needs.world
+        bounds = np.isfinite(world.lower) | np.isfinite(world.upper)
+        return cls(
+            len(tables),
+            int(needs.primary.sum()),
+            tables.relations.nnz / max(len(tables), 1),
+            int(world.ties.crossing.sum()),
+            bool((bounds & (world.lower < world.upper)).any()),
+        )
+
+    def seconds(self, engine: str, effort: Effort) -> float:
+        """Return about how long this engine takes with this effort.
+
+        >>> round(Load(4_623, 2_295, 2.6).seconds("witness", QUICK))
+        2
+        """
+        if not self.unsafe:
+            return 1.0
+        behind = 2e-4 * self.crossing
+        if engine == "gauss" and effort is not BEST:
+            return max(3.3e-4 * self.unsafe * (self.relations / 2) ** 4 + behind, 1.0)
+        if not self.bounded and self.cells <= POLICY.algebra_cells:
+            return max((1e-3 if effort is QUICK else 7e-3) * self.cells, 1.0)
+        steep = (self.relations / _FLAT) ** 2.5
+        if effort is QUICK:
+            return max(8e-4 * self.unsafe * steep + behind, 1.0)
+        seconds = (1.3e-3 if self.cells < _SMALL else 2.5e-3) * self.cells * steep + behind
+        return max(seconds if effort is not BEST else 60 * seconds, 1.0)

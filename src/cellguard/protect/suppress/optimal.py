@@ -1,0 +1,40 @@
+"""The optimal engine: whole masters until one's pattern is safe, which proves that no safe pattern is cheaper."""
+
+from __future__ import annotations
+
+from cellguard.errors import InputError
+from cellguard.protect.suppress.closing import Closing
+from cellguard.protect.suppress.effort import NORMAL, Effort
+from cellguard.protect.suppress.policy import POLICY
+from cellguard.protect.suppress.search import Search
+from cellguard.protect.suppress.solved import Solved, anytime
+from cellguard.protect.suppress.system import System
+from cellguard.protect.suppress.witness import improve, refuse_fixed
+from cellguard.types import BoolArray, Run
+
+
+def optimal(system: System, *, start: BoolArray | None = None, effort: Effort = NORMAL, run: Run) -> Solved:
+    """Return the cheapest safe pattern, proven to be so (bound = cost) unless its limits or the clock end it earlier.
+
+    The witness engine's search comes first, with normal effort whatever is asked; then each master, solved by branch
+    and bound, gives a bound and a pattern, and what that pattern violates are the cuts of the next (branch and cut with
+    cuts between the masters). Sets with too many cells that may be hidden are refused.
+    """
+    refuse_fixed(system)
+    free = int((~system.hidden & ~system.never).sum())
+    if free > POLICY.whole_free:
+        raise InputError(
+            f"the engine optimal is for sets with up to {POLICY.whole_free:,} cells that may be hidden, and this one "
+            f"has {free:,}; use the engine witness with effort best"
+        )
+    search = Search(system, NORMAL, run)
+
+    def steps() -> None:
+        search.begin(start)
+        if search.cost(search.pattern()) > 0:
+            closing = Closing(search)
+            improve(search, closing)
+            if search.gap > POLICY.proven:
+                closing.close(POLICY.optimal_rounds, True)
+
+    return anytime(search, steps)
