@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from cellguard.attack.counting import pool_counts
 from cellguard.attack.ledger import Ledger
 from cellguard.attack.pooling import pool
 from cellguard.attack.whole import whole_move
@@ -53,6 +54,7 @@ def decide(problem: Problem, *, run: Run) -> Verdict:
     run.tell(f"{int(ledger.open().sum()):,} cells to prove")
     run.check()
     pool(ledger, run=run)
+    pool_counts(ledger, run=run)
     _probe(ledger, least, most, run)
     low, high = reduction.cell_ends(least, most)
     failing = _beyond(problem, low, high)
