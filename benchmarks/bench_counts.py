@@ -16,11 +16,11 @@ from cellguard.protect.suppress.system import build_system
 from cellguard.types import UNWATCHED
 from counts import CROWDS, build_counts
 
-_AUDITED = 250_000  # cells; in three dimensions the proof by whole numbers takes far longer than the pattern
+_AUDITED = 250_000  # cells up to which the proof, by whole numbers, is part of the measurement
 
 
 def protect(name: str) -> Callable[[], Iterator[str]]:
-    """Protect a named frequency table with cost = value; audit it if it has two dimensions."""
+    """Protect a named frequency table with cost = value; audit it if it is not too large."""
 
     def run() -> Iterator[str]:
         table = build_counts(name)
@@ -40,7 +40,7 @@ def protect(name: str) -> Callable[[], Iterator[str]]:
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         secondary = int(chosen.pattern.secondary.sum())
         yield f"{secondary:,} secondary worth {chosen.cost:,.0f}, {seconds:.1f} CPU s, {memory:.1f} GiB"
-        if len(table.dimensions) == 2 and len(table) <= _AUDITED:
+        if len(table) <= _AUDITED:
             start = time.process_time()
             verdict = audit(needs, chosen.pattern).verdict
             yield f"{verdict}, proven in {time.process_time() - start:.1f} CPU s"

@@ -24,7 +24,7 @@ def pool(ledger: Ledger, *, run: Run) -> None:
         idle = 0
         while idle < _PATIENCE:
             closed = 0
-            targets, signs, amounts = _targets(ledger, down, up, rng)
+            targets, signs, amounts = next_targets(ledger, down, up, rng)
             for decade in reversed(decades(amounts)):
                 move = _pooled_move(ledger, targets[decade], signs[decade] * amounts[decade], down, up, run)
                 closed += ledger.credit(move)
@@ -35,7 +35,7 @@ def pool(ledger: Ledger, *, run: Run) -> None:
             idle = 0 if closed > _WORTH * len(targets) else idle + 1
 
 
-def _targets(
+def next_targets(
     ledger: Ledger, down: LongArray, up: LongArray, rng: np.random.Generator
 ) -> tuple[Positions, LongArray, LongArray]:
     """Return the open variables that the bounds allow to get what they need, a direction and an amount per variable."""

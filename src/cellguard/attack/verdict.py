@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from cellguard.attack.counting import pool_counts
 from cellguard.attack.ledger import Ledger
 from cellguard.attack.pooling import pool
 from cellguard.attack.unbounded import move_freely
@@ -55,6 +56,7 @@ def decide(problem: Problem, *, run: Run) -> Verdict:
     run.check()
     move_freely(ledger, run=run)
     pool(ledger, run=run)
+    pool_counts(ledger, run=run)
     _probe(ledger, least, most, run)
     low, high = reduction.cell_ends(least, most)
     failing = _beyond(problem, low, high)

@@ -13,6 +13,7 @@ from cellguard.moves.scale import NEAR
 from cellguard.solver.program import Program, Status
 from cellguard.types import FloatArray, LongArray, Run
 
+_NODES = 5_000  # of a single integer program; what it has not settled by then is undecided
 _FAR = 1e6  # integer programs want finite bounds: so many grains, or four times what is asked for
 
 
@@ -27,13 +28,17 @@ def whole_move(
     wanted = max(int(reduction.need_up[v]), int(reduction.need_down[v]), int(reduction.sliding[v]))
     if exact is not None and exact.denominator == 1 and _reaches(exact, task, min(wanted, int(np.floor(reach + NEAR)))):
         return exact, reach
-    n, end = furthest(reduction, component, task, wanted, run=run)
-    moving = np.flatnonzero(n)
-    return Move(component.variables[moving], n[moving], 1), float(end)
+    n, end = furthest(reduction, component, task, wanted, nodes=_NODES, run=run)
+    return Move.of_some(component.variables, n), float(end)
 
 
-def furthest(reduction: Reduction, component: Component, task: Task, limit: int, *, run: Run) -> tuple[LongArray, int]:
-    """Solve for the furthest whole move of one variable, up to a limit."""
+def furthest(
+    reduction: Reduction, component: Component, task: Task, limit: int, *, nodes: int | None = None, run: Run
+) -> tuple[LongArray, int]:
+    """Return the furthest whole move of one variable, up to a limit, and a bound on how far any goes.
+
+    Where the nodes of the search are limited, the move may end before the bound.
+    """
     lower, upper = _bounds(reduction, component, max(_FAR, 4.0 * limit))
     column = int(np.flatnonzero(component.variables == task.variable)[0])
     if task.sign > 0:
@@ -45,11 +50,14 @@ def furthest(reduction: Reduction, component: Component, task: Task, limit: int,
     zero = np.zeros(component.matrix.shape[0])
     matrix = component.matrix.astype(float)
     program = Program(matrix, zero, zero, lower, upper, cost, np.ones(len(lower), bool))
-    solution = solver.solve(program, run=run)
-    if solution.status is not Status.optimal:
+    session = solver.open(program, presolve=True, run=run)
+    if nodes is not None:
+        session.limit_nodes(nodes)
+    solution = session.solve()
+    if solution.status is not Status.optimal and nodes is None:
         raise InternalError(f"an attacker's integer program ended as {solution.status.value}")
-    n = np.rint(solution.x).astype(np.int64)
-    return n, int(abs(n[column]))
+    n = np.rint(solution.x).astype(np.int64) if len(solution.x) else np.zeros(len(lower), np.int64)
+    return n, min(limit, int(np.floor(-solution.bound + NEAR)))
 
 
 def _reaches(move: Move, task: Task, amount: int) -> bool:

@@ -38,6 +38,13 @@ class Move:
         moving = np.flatnonzero(n)
         return cls(moving, n[moving], denominator)
 
+    @classmethod
+    def of_some(cls, variables: Positions, n: LongArray) -> Move:
+        """Return the move by n of these variables; the others stand still."""
+        order = np.argsort(variables)
+        order = order[n[order] != 0]
+        return cls(variables[order], n[order], 1)
+
     def amount(self, variable: int) -> int:
         """Return the numerator of one variable's move."""
         place = np.flatnonzero(self.variables == variable)

@@ -6,11 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cellguard.attack import counting, verdict
 from cellguard.attack.audit import audit
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.protect.suppress.suppress import suppress
 from cellguard.protection import require
 from cellguard.rules.assess import assess
+from cellguard.rules.simple import MinFrequency
 from cellguard.table.apriori import State
 from cellguard.table.pattern import Pattern
 from cellguard.table.read import About, cells
@@ -136,3 +139,26 @@ PARTS = [0, *(pytest.param(part, marks=pytest.mark.long) for part in range(1, 5)
 def test_verdicts_and_intervals_are_those_of_brute_force(part, count):
     """More than half of the attacks are small enough to be tried out, and have something that can move."""
     assert sum(check(seed, count) for seed in range(1000 * part, 1000 * (part + 1))) > 500
+
+
+def test_whole_witnesses_alone_give_the_same_verdicts(monkeypatch):
+    """Without pooled programs, circuits, short moves and neighbourhoods have to prove what brute force finds."""
+    monkeypatch.setattr(verdict, "pool", lambda ledger, run: None)
+    monkeypatch.setattr(counting, "_MANY", 1)
+    monkeypatch.setattr(counting, "_LEAST", 1)
+    assert sum(check(seed, count=True) for seed in range(250)) > 125
+
+
+@pytest.mark.parametrize("zeros", ["possible", "known"])
+def test_counts_in_three_dimensions_are_proven_by_whole_moves(zeros):
+    rng = np.random.default_rng(3)
+    shape = [flat([f"{name}{i}" for i in range(size)]) for name, size in (("a", 12), ("b", 10), ("c", 7))]
+    counted = {leaf: int(rng.poisson(3)) for leaf in itertools.product(*(h.leaves for h in shape))}
+    if zeros == "known":
+        counted = {leaf: count for leaf, count in counted.items() if count}
+    dimensions = [Dimension(name, h) for name, h in zip("rst", shape, strict=True)]
+    needs = require(assess(table(dimensions, shape, counted, True, "t"), [MinFrequency(3)]))
+    audited = audit(needs, suppress(needs, "constant", effort="quick").pattern)
+    assert audited.verdict == "safe"
+    assert all(move.denominator == 1 for move in audited.decided.moves)
+    assert len(audited.decided.moves) < needs.primary.sum() / 2  # most witnesses are shared

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from cellguard.moves.circuits import Circuits, circuits
 from cellguard.protect.suppress import gauss_kernel as kernel
 from cellguard.protect.suppress.effort import NORMAL, QUICK, Effort
 from cellguard.protect.suppress.policy import POLICY
@@ -25,7 +26,7 @@ from cellguard.protect.suppress.search import Search
 from cellguard.protect.suppress.system import System
 from cellguard.protect.suppress.witness import Solved, refuse_fixed, witness
 from cellguard.protection import Requirements
-from cellguard.types import BoolArray, FloatArray, LongArray, Positions, Run
+from cellguard.types import BoolArray, Positions, Run
 
 _REFRESH = 50  # times the terms of the circuits that may be written before a fresh basis pays
 _CROWDED = 0.03  # share of open targets up to which cuts repair with fewer cells than circuits would
@@ -64,17 +65,17 @@ def eliminated(system: System, start: BoolArray | None = None, *, run: Run, refr
     run.check()
     ranking = _Ranking.of(system, start)
     sparse = _in_order(system, ranking.order)
-    basis = _basis(sparse, ranking.targets)
+    basis = circuits(sparse, ranking.targets)
     hidden = np.unique(basis.columns)
     left = hidden[hidden >= ranking.free][::-1]
     while len(left):
         run.tell(f"{len(left):,} hidden cells to look at")
         run.check()
-        published, looked = basis.publish(left, ranking.targets, refresh)
+        published, looked = _publish(basis, left, ranking.targets, refresh)
         hidden = np.setdiff1d(hidden, published, assume_unique=True)
         left = left[looked:]
         if len(left):
-            basis = _basis(sparse, ranking.targets, hidden)
+            basis = circuits(sparse, ranking.targets, hidden)
     chosen = system.hidden.copy()
     chosen[ranking.order[hidden]] = True
     return chosen
@@ -117,8 +118,8 @@ def with_circuits(system: System, hidden: BoolArray, cells: Positions, *, run: R
         run.check()
         some = np.sort(rng.permutation(left)[:size])
         ranking = _Ranking.among(system, hidden, both, some)
-        basis = _basis(_in_order(system, ranking.order), len(some))
-        used = basis.within(system.down[ranking.order], system.up[ranking.order])
+        basis = circuits(_in_order(system, ranking.order), len(some))
+        used = basis.some(basis.within(system.down[ranking.order], system.up[ranking.order])).columns
         hidden = hidden | np.isin(np.arange(system.n), ranking.order[used])
         before = len(left)
         left = np.setdiff1d(left, ranking.order[used])
@@ -161,37 +162,20 @@ class _Ranking:
         return cls(order, len(targets), int((group[order] < 2).sum()))
 
 
-@dataclass(frozen=True, eq=False)
-class _Basis:
-    """Circuits that cover the targets: in each, the ranked cells ``columns`` move by ``values``, modulo the prime."""
-
-    start: LongArray
-    columns: LongArray
-    values: LongArray
-
-    def publish(self, cells: Positions, targets: int, refresh: float) -> tuple[Positions, int]:
-        """Publish cells in this order while no target loses all its moves; return them, and how many were looked at."""
-        circuit = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
-        own, place = np.unique(self.columns, return_inverse=True)
-        order = np.lexsort((circuit, place))
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=len(own)))]).astype(np.int64)
-        absent = np.setdiff1d(cells, own)
-        present = cells[np.isin(cells, own)]
-        published, looked = kernel.publish(
-            indptr, circuit[order].astype(np.int32), self.values[order], len(self.start) - 1, own < targets,
-            np.searchsorted(own, present), int(min(refresh * len(self.columns), 2.0**62)),
-        )  # fmt: skip
-        looked = len(cells) if looked == len(present) else int(np.flatnonzero(cells == present[looked])[0])
-        return np.union1d(own[published], absent), looked
-
-    def within(self, down: FloatArray, up: FloatArray) -> LongArray:
-        """Return the columns of the circuits that, forwards or backwards, are within these bounds."""
-        moves = np.where(self.values > kernel.PRIME // 2, self.values - kernel.PRIME, self.values)
-        circuit = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
-        down, up, many = down[self.columns], up[self.columns], len(self.start) - 1
-        ahead = np.bincount(circuit, (moves > up) | (-moves > down), many) == 0
-        back = np.bincount(circuit, (-moves > up) | (moves > down), many) == 0
-        return self.columns[(ahead | back)[circuit]]
+def _publish(basis: Circuits, cells: Positions, targets: int, refresh: float) -> tuple[Positions, int]:
+    """Publish cells in this order while no target loses all its moves; return them, and how many were looked at."""
+    circuit = basis.circuit
+    own, place = np.unique(basis.columns, return_inverse=True)
+    order = np.lexsort((circuit, place))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=len(own)))]).astype(np.int64)
+    absent = np.setdiff1d(cells, own)
+    present = cells[np.isin(cells, own)]
+    published, looked = kernel.publish(
+        indptr, circuit[order].astype(np.int32), basis.values[order], len(basis), own < targets,
+        np.searchsorted(own, present), int(min(refresh * len(basis.columns), 2.0**62)),
+    )  # fmt: skip
+    looked = len(cells) if looked == len(present) else int(np.flatnonzero(cells == present[looked])[0])
+    return np.union1d(own[published], absent), looked
 
 
 def _in_order(system: System, order: Positions) -> sp.csr_array:
@@ -199,16 +183,3 @@ def _in_order(system: System, order: Positions) -> sp.csr_array:
     sparse = sp.csr_array(sp.csc_array(system.matrix)[:, order])
     sparse.sort_indices()
     return sparse
-
-
-def _basis(sparse: sp.csr_array, targets: int, columns: Positions | None = None) -> _Basis:
-    """Return circuits that cover all targets that can be, among some columns in rising order, or all."""
-    part = sparse if columns is None else sp.csr_array(sp.csc_array(sparse)[:, columns])
-    part.sort_indices()
-    among = targets if columns is None else int(np.searchsorted(columns, targets))
-    pivot, cover, *rows = kernel.sweep(
-        part.indptr.astype(np.int64), part.indices.astype(np.int32), np.rint(part.data).astype(np.int64),
-        part.shape[1], among,
-    )  # fmt: skip
-    start, found, values = kernel.circuits(np.unique(cover[cover >= 0]), pivot, *rows)
-    return _Basis(start, found.astype(np.int64) if columns is None else columns[found], values)

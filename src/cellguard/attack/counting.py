@@ -1,0 +1,131 @@
+"""Rounds of whole witnesses for counts: circuits prove most of what pooled programs leave, short moves the rest."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from cellguard.attack.ledger import Ledger
+from cellguard.attack.pooling import next_targets
+from cellguard.attack.whole import furthest
+from cellguard.moves.chunks import Component, Task
+from cellguard.moves.circuits import circuits
+from cellguard.moves.exact import Move
+from cellguard.moves.scale import as_floats
+from cellguard.moves.short import short_moves
+from cellguard.solver.program import SEED
+from cellguard.types import LongArray, Positions, Run
+
+_MANY = 200  # open counts from which elimination pays
+_SWEEPS = 12  # of elimination; each proves about half of what it tries
+_TRIES = 6  # short moves that look for a count's witness, before it is looked at by itself
+_SHARE, _LEAST = 256, 16  # of that many variables one is wanted of a short move, but so many at least
+_NEIGHBOURHOODS = (300, 1_500, 6_000)  # variables that may move in an integer program of a single count
+_NODES = 100  # of these programs
+_FAR = 1e6  # grains that a short move has at most
+
+
+def pool_counts(ledger: Ledger, *, run: Run) -> None:
+    """Close open needs of counts by whole moves that serve some of them at once."""
+    _by_circuits(ledger, run)
+    _by_short_moves(ledger, run)
+    for size in _NEIGHBOURHOODS:
+        _by_neighbours(ledger, size, run)
+
+
+def _by_circuits(ledger: Ledger, run: Run) -> None:
+    """Close needs of one more by circuits, all of whose other variables can go both ways.
+
+    Only the targets themselves can then be in each other's way: whichever are, are tried again with fewer of them.
+    """
+    reduction, rng, size = ledger.reduction, np.random.default_rng(SEED), ledger.reduction.n
+    room = np.minimum(reduction.down, reduction.up)
+    both = (room >= 1) & reduction.whole
+    columns = sp.csc_array(reduction.matrix)
+    for _ in range(_SWEEPS):
+        left = _small(ledger)
+        if len(left) < _MANY or size < _LEAST:
+            break
+        targets = np.sort(rng.permutation(left)[:size])
+        group = np.where(both, 1, 2)
+        group[targets] = 0
+        order = np.lexsort((rng.random(reduction.n), -np.minimum(room, 3), group))
+        order = order[group[order] < 2]
+        down, up = reduction.down[order], reduction.up[order]
+        all_ = circuits(sp.csr_array(columns[:, order]), len(targets))
+        rows = all_.some(all_.within(down, up)).joined(np.arange(len(order)) < len(targets), down, up)
+        for i in range(rows.shape[0]):
+            entries = slice(rows.indptr[i], rows.indptr[i + 1])
+            ledger.credit(Move.of_some(order[rows.indices[entries]], rows.data[entries]))
+        run.tell(f"{int(ledger.open().sum()):,} cells left to prove")
+        run.check()
+        if 2 * (len(left) - len(_small(ledger))) < len(targets):
+            size = min(size, len(left)) // 2
+
+
+def _small(ledger: Ledger) -> Positions:
+    """Return the counts that need nothing but to move by one, whichever way."""
+    reduction = ledger.reduction
+    more = ledger.open_up() | ledger.open_down()
+    return np.flatnonzero(ledger.open_sliding() & ~more & (reduction.sliding == 1) & reduction.whole)
+
+
+def _by_short_moves(ledger: Ledger, run: Run) -> None:
+    """Close needs by short moves of a few at a time, in other directions and with other weights each time."""
+    reduction, rng = ledger.reduction, np.random.default_rng(SEED)
+    whole = np.flatnonzero(reduction.whole)
+    matrix = sp.csr_array(reduction.matrix[:, whole].astype(float))
+    limits = tuple(np.minimum(as_floats(room[whole]), _FAR) for room in (reduction.down, reduction.up))
+    rigid = np.minimum(*limits) < 1
+    tries, few = np.zeros(reduction.n, np.int64), max(_LEAST, len(whole) // _SHARE)
+    while True:
+        targets, amounts = _untried(ledger, tries, rng)
+        chosen = np.sort(rng.permutation(len(targets))[:few])
+        targets, amounts = targets[chosen], amounts[chosen]
+        if not len(targets):
+            break
+        weights = 1 + rng.random(len(whole)) / 2 + 3 * rigid
+        move = short_moves(matrix, limits, np.searchsorted(whole, targets), amounts, weights, run=run)  # type: ignore[arg-type]
+        ledger.credit(Move.of_some(whole, move))
+        tries[targets] += 1
+        run.tell(f"{int(ledger.open().sum()):,} cells left to prove")
+        run.check()
+
+
+def _untried(ledger: Ledger, tries: LongArray, rng: np.random.Generator) -> tuple[Positions, LongArray]:
+    """Return open counts that may be tried again, and signed amounts."""
+    reduction = ledger.reduction
+    targets, signs, amounts = next_targets(ledger, reduction.down, reduction.up, rng)
+    worth = reduction.whole[targets] & (tries[targets] < _TRIES)
+    return targets[worth], (signs * amounts)[worth]
+
+
+def _by_neighbours(ledger: Ledger, size: int, run: Run) -> None:
+    """Close needs of single counts by integer programs in which only variables near to them move."""
+    reduction = ledger.reduction
+    targets, signs, amounts = next_targets(ledger, reduction.down, reduction.up, np.random.default_rng(SEED))
+    for v, sign, amount in zip(targets.tolist(), signs.tolist(), amounts.tolist(), strict=True):
+        if not reduction.whole[v] or not ledger.open()[v]:
+            continue
+        near = _around(ledger, v, size)
+        for way in (sign, -sign):
+            if ledger.open()[v]:
+                run.check()
+                n, _ = furthest(reduction, near, Task(v, way, 1.0), amount, nodes=_NODES, run=run)
+                ledger.credit(Move.of_some(near.variables, n))
+
+
+def _around(ledger: Ledger, variable: int, size: int) -> Component:
+    """Return the variables around one, ring by ring and no more than so many, and their relations.
+
+    All others stand still, so that whatever moves in it is a move of all.
+    """
+    matrix = ledger.reduction.matrix
+    terms = abs(matrix).astype(float)
+    inside, wider = np.zeros(matrix.shape[1], bool), np.arange(matrix.shape[1]) == variable
+    while inside.sum() < wider.sum() <= size:
+        inside = wider
+        wider = terms.T @ (terms @ inside) > 0
+    variables = np.flatnonzero(inside)
+    part = sp.csr_array(matrix[:, variables])
+    return Component(variables, sp.csr_array(part[np.flatnonzero(np.diff(part.indptr))]))
