@@ -15,6 +15,7 @@ import numpy as np
 from cellguard.assessment import no_rule
 from cellguard.attack.audit import Audit
 from cellguard.attack.book import Pair
+from cellguard.attack.unions import Union
 from cellguard.errors import listing
 from cellguard.protect.method import NotChecked, Verdict
 from cellguard.rules.assess import Findings
@@ -64,8 +65,10 @@ class Headline(Verdict):
         }
 
 
-def headline(findings: Findings, audit: Audit) -> Headline:
-    """Return the headline of an audit.
+def headline(findings: Findings, audit: Audit, unions: Sequence[Union] | None = None) -> Headline:
+    """Return the headline of an audit, in which some sums of hidden cells (``unions``) were found to be unsafe.
+
+    None means that nobody looked at sums.
 
     >>> from cellguard.attack.audit import audit
     >>> from cellguard.protection import require
@@ -84,9 +87,12 @@ def headline(findings: Findings, audit: Audit) -> Headline:
     singles = single_respondent_cells(audit)
     ties = (*_open_ties(audit.needs.world), *_open_differences(audit.needs.tables))
     kind, text = _verdict(findings, audit, ties, singles)
+    if kind == "safe" and unions:
+        sums = "1 sum of hidden cells" if len(unions) == 1 else f"{len(unions):,} sums of hidden cells"
+        kind, text = "unsafe", f"UNSAFE: every reader knows {sums} that the rules call unsafe; do not publish"
     inside = _open_insiders(audit, singles)
     earlier = any(table.release == "earlier" for table in audit.needs.tables.tables)
-    return Headline(kind, text, (*ties, *inside, *_open_attacks(earlier=earlier)), singles)
+    return Headline(kind, text, (*ties, *inside, *_open_attacks(unions is not None, earlier=earlier)), singles)
 
 
 def _verdict(findings: Findings, audit: Audit, ties: Sequence[NotChecked], singles: Singles) -> tuple[Kind, str]:
@@ -158,14 +164,26 @@ def _open_differences(tables: TableSet) -> tuple[NotChecked, ...]:
     return (NotChecked("differences", "differences of populations", who),)
 
 
-def _open_attacks(*, earlier: bool) -> tuple[NotChecked, ...]:
-    """Return the attacks that no audit looks at yet; a new entry shows in every face."""
-    return (
-        NotChecked(
+def _open_attacks(looked: bool, *, earlier: bool) -> tuple[NotChecked, ...]:
+    """Return the attacks that no audit looks at yet; a new entry shows in every face.
+
+    ``looked`` says that the sums that single relations tell were looked at.
+    """
+    if looked:
+        unions = NotChecked(
+            "unions",
+            "sums of suppressed cells (unions) beyond single relations",
+            "Somebody who works out a sum from differences of relations. The sums that single relations tell, with "
+            "subtotals replaced by their parts, were looked at and are safe, but `verify` does not check that.",
+        )
+    else:
+        unions = NotChecked(
             "unions",
             "sums of suppressed cells (unions)",
             "Somebody who works out a sum of suppressed cells, which may be one respondent or holding alone.",
-        ),
+        )
+    return (
+        unions,
         NotChecked(
             "earlier_releases",
             "other earlier releases" if earlier else "earlier releases",

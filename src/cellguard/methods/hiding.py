@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from cellguard.assessment import Assessment
 from cellguard.attack.audit import audit
 from cellguard.attack.totals import Known, read_known
+from cellguard.attack.unions import Watch, union_watch
 from cellguard.files.cell_tables import write_cells
 from cellguard.files.certificate import write_certificate
 from cellguard.files.folder import OutputFolder
@@ -135,9 +136,11 @@ def prove(
             pattern,
             known=sums,
             intervals=method.intervals,
-            insiders=insiders_of(assessed),
+            insiders=(insiders := insiders_of(assessed)),
             run=run.endless(),
         )
+        watch = watch_of(assessed, insiders)
+        unions = None if watch is None else tuple(watch(judged.pattern))
     return Proven(
         assessed.findings,
         judged,
@@ -148,6 +151,7 @@ def prove(
         tuple(assessed.warnings()),
         assessed.counts,
         assessed.inputs,
+        unions,
     )
 
 
@@ -170,6 +174,14 @@ def assess_tables(job: Job, run: Run, seconds: dict[str, float]) -> Assessment:
 def insiders_of(assessment: Assessment) -> Contributions | None:
     """Return who contributes to the cells, if respondents are to be looked at as attackers."""
     return contributions_of(assessment.tables) if assessment.job.attack.insiders else None
+
+
+def watch_of(assessment: Assessment, insiders: Contributions | None) -> Watch | None:
+    """Return what finds unsafe sums of hidden cells, if it is known who contributes to the cells, without weights."""
+    weighted = any(table.facts.base is not None for table in assessment.tables.tables)
+    if insiders is None or not insiders.linked or weighted:
+        return None
+    return union_watch(assessment.findings, assessment.needs, insiders)
 
 
 def read_known_totals(assessment: Assessment) -> Known | None:

@@ -12,7 +12,7 @@ from cellguard.assessment import Assessment
 from cellguard.attack.totals import Known
 from cellguard.errors import InputError, NotProtected
 from cellguard.files.folder import OutputFolder
-from cellguard.methods.hiding import PatternMethod, insiders_of
+from cellguard.methods.hiding import PatternMethod, insiders_of, watch_of
 from cellguard.protect.suppress.costs import parse_cost, set_costs
 from cellguard.protect.suppress.effort import BEST, EFFORTS, NORMAL, Effort, effort_named
 from cellguard.protect.suppress.engines import usual_engine
@@ -55,7 +55,8 @@ class Suppress(PatternMethod):
             engine=self._engine(),
             start=start,
             known=sums,
-            insiders=insiders_of(assessment),
+            insiders=(insiders := insiders_of(assessment)),
+            watch=watch_of(assessment, insiders),
             effort=self._effort(run),
             run=run,
         )

@@ -15,6 +15,7 @@ from cellguard.attack.derivation import explain
 from cellguard.attack.intervals import exact_moves
 from cellguard.attack.nearness import Near, nearest
 from cellguard.attack.totals import Known
+from cellguard.attack.unions import Union
 from cellguard.headline import Headline, headline
 from cellguard.protect.method import Protected
 from cellguard.protect.suppress.explain import Explanations, explain_pattern
@@ -44,7 +45,8 @@ class Proven(Protected):
     """An audit with what it was made from; ``job`` is None for a folder.
 
     ``known`` are totals that the attacker has from elsewhere, ``suppression`` what the engine gives if the pattern was
-    chosen. With ``accept_no_rules`` tables without rules may be released all the same, and are called safe by nobody.
+    chosen. ``unions`` are sums of hidden cells that readers know and the rules call unsafe. With ``accept_no_rules``
+    tables without rules may be released all the same, and are called safe by nobody.
     """
 
     findings: Findings
@@ -56,6 +58,7 @@ class Proven(Protected):
     notes: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
+    unions: tuple[Union, ...] | None = None
 
     def __repr__(self) -> str:
         return f"<Proven: {self.audit!r}>"
@@ -68,14 +71,14 @@ class Proven(Protected):
     @cached_property
     def release(self) -> Release | None:
         """The tables as published, if every need is proven and every table has rules, or it is accepted that not."""
-        if self.audit.verdict != "safe" or (self.findings.without_rules and not self.accept_no_rules):
+        if self.audit.verdict != "safe" or self.unions or (self.findings.without_rules and not self.accept_no_rules):
             return None
         return release(self.audit.pattern, self.audit.values)
 
     @cached_property
     def verdict(self) -> Headline:
         """What is proven, and what was not checked."""
-        return headline(self.findings, self.audit)
+        return headline(self.findings, self.audit, self.unions)
 
     @property
     def inputs(self) -> Mapping[str, str]:
@@ -142,6 +145,7 @@ class Proven(Protected):
             "failing": self.failures(),
             "insiders": "not checked" if audit.inside is None else "checked",
             "too_near": self.too_near(),
+            "unsafe_sums": [[self.audit.needs.tables.cell_name(c) for c in u.cells] for u in (self.unions or ())[:100]],
             "trusted": taken_on_trust(rule for here in self.findings.by_table for rule in here.rules),
             "warnings": [*self.notes, *self._not_optimal()],
             "settings": {} if self.job is None else self.job.model_dump(),

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from cellguard.protect.suppress import algebra_kernel, gauss_kernel, modular_kernel
+from cellguard.moves import circuits_kernel
+from cellguard.protect.suppress import algebra_kernel, modular_kernel
 from cellguard.protect.suppress.closing import Closing
 from cellguard.protect.suppress.effort import BEST, QUICK, Effort
 from cellguard.protect.suppress.policy import POLICY
@@ -103,14 +104,14 @@ class Algebra:
         part, n = sp.csr_array(self._columns[:, cells]), len(cells)
         pivots, rows, columns, values, begin, length = modular_kernel.eliminate(
             part.indptr.astype(np.int64), part.indices.astype(np.int64),
-            np.rint(part.data).astype(np.int64) % gauss_kernel.PRIME, n,
+            np.rint(part.data).astype(np.int64) % circuits_kernel.PRIME, n,
         )  # fmt: skip
         # In this order every pivot's row has later columns only, and the free columns come last.
         order = np.concatenate([pivots, np.setdiff1d(np.arange(n), pivots)])
         place = np.empty(n, np.int32)
         place[order] = np.arange(n)
         pivot = np.where(np.arange(n) < len(pivots), np.arange(n), -1).astype(np.int32)
-        start, moving, residues = gauss_kernel.circuits(
+        start, moving, residues = circuits_kernel.circuits(
             np.arange(len(pivots), n), pivot, place[columns], values, begin[rows], length[rows]
         )
         move = np.repeat(np.arange(len(start) - 1), np.diff(start))
@@ -180,8 +181,8 @@ def _small_multiples(residues: LongArray, move: LongArray, start: LongArray) -> 
     small, amounts = np.zeros(many, bool), np.zeros(len(residues), np.int64)
     left = np.ones(len(residues), bool)
     for factor in range(1, _MULTIPLES + 1):
-        times = residues[left] * factor % gauss_kernel.PRIME
-        signed = np.where(times > gauss_kernel.PRIME // 2, times - gauss_kernel.PRIME, times)
+        times = residues[left] * factor % circuits_kernel.PRIME
+        signed = np.where(times > circuits_kernel.PRIME // 2, times - circuits_kernel.PRIME, times)
         large = np.bincount(move[left], np.abs(signed) > _LARGEST, many) > 0
         amounts[left] = signed
         small |= ~large & (np.bincount(move[left], minlength=many) > 0)

@@ -7,8 +7,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from cellguard.moves.circuits_kernel import PRIME
 from cellguard.protect.suppress import hidden_kernel, modular_kernel, propagation_kernel
-from cellguard.protect.suppress.gauss_kernel import PRIME
 from cellguard.protect.suppress.system import System
 from cellguard.types import BoolArray, FloatArray, LongArray, Positions
 

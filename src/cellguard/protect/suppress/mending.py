@@ -8,12 +8,15 @@ that went through them finds another way.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+import scipy.sparse as sp
 
 from cellguard.attack.book import LADDER, Book, Pair
 from cellguard.attack.standing import stand
+from cellguard.attack.unions import Watch
 from cellguard.moves.exact import Move
 from cellguard.moves.local import Goal, Neighbours, Rooms
 from cellguard.moves.problem import grains_of, pose
@@ -39,6 +42,7 @@ class Mender:
     run: Run
     looked: int = 0
     through: dict[int, set[int]] = field(default_factory=dict)
+    kept: list[Move] = field(default_factory=list)
 
     def find(self, book: Book, goal: Goal, insiders: LongArray) -> Move | None:
         """Return a short move through hidden cells."""
@@ -102,6 +106,19 @@ class Mender:
             self.run.check()
         return left
 
+    def part(self, watch: Watch, as_pattern: Callable[[], Pattern], place: dict[int, int], scale: FloatArray) -> None:
+        """Hide more until no reader knows a sum of cells that the rules call unsafe, as far as that can be had."""
+        tried: set[tuple[int, ...]] = set()
+        while fresh := [union for union in watch(as_pattern()) if union.cells not in tried]:
+            for union in fresh:
+                tried.add(union.cells)
+                cells = tuple(place[c] for c in union.cells)
+                amount = max(int(np.ceil(union.level * scale[cells[0]])), int(self.book.standing.unit[cells[0]]))
+                move = self.hide(self.book, Goal(cells, amount), np.zeros(0, np.int64))
+                if move is not None:
+                    self.kept.append(move)
+                self.run.check()
+
     def clean(self) -> None:
         """Publish cells again, the dearest first, where all that moved through them finds another way."""
         book = self.book
@@ -110,7 +127,10 @@ class Mender:
                 self.through.setdefault(cell, set()).add(number)
         some = np.flatnonzero(self.hidden & ~self.free)
         most = self.looked + _WORK * int(book.target.sum())
+        needed = {int(c) for move in self.kept for c in move.variables}
         for cell in some[np.argsort(-self.cost[some], kind="stable")].tolist():
+            if cell in needed:
+                continue
             if self.looked > most:
                 break
             self.run.check()
@@ -140,14 +160,24 @@ class Mender:
 
 
 def mend_inside(
-    system: System, pattern: Pattern, costs: FloatArray, insiders: Contributions, known: object, *, run: Run
+    system: System,
+    pattern: Pattern,
+    costs: FloatArray,
+    insiders: Contributions,
+    known: sp.csr_array | None,
+    *,
+    watch: Watch | None = None,
+    run: Run,
 ) -> Pattern:
-    """Return a pattern that is also safe against every single respondent, as far as hiding more cells makes it so."""
+    """Return a pattern that is also safe against every single respondent, as far as hiding more cells makes it so.
+
+    ``watch`` finds sums of hidden cells that readers know and rules call unsafe: then more is hidden, too.
+    """
     needs = system.needs
     n, world = len(needs.tables), needs.world
     grains = grains_of(world)
     may = system.pattern(np.ones(system.n, bool))
-    problem = pose(needs, may.unknown & ~world.ties.empty, grains, known)  # type: ignore[arg-type]
+    problem = pose(needs, may.unknown & ~world.ties.empty, grains, known)
     listed = problem.cells < n
     at = problem.cells[listed]
     cost, hidden, free = np.zeros(len(problem.cells)), np.ones(len(problem.cells), bool), ~listed
@@ -158,8 +188,17 @@ def mend_inside(
         stand(problem, grains, needs, insiders), Neighbours(problem.matrix, problem.whole, cost), run, outsider=True
     )
     mender = Mender(book, hidden, cost, free, run)
+
+    def as_pattern() -> Pattern:
+        chosen = np.zeros(n, bool)
+        chosen[at] = mender.hidden[listed]
+        return Pattern(needs.tables, needs.primary, chosen & ~needs.primary & ~pattern.unpublished)
+
     mender.prove()
+    if watch is not None:
+        place = {int(cell): number for number, cell in enumerate(problem.cells)}
+        mender.part(watch, as_pattern, place, 10.0 ** grains.decimals[problem.cells].astype(float))
     mender.clean()
-    chosen = np.zeros(n, bool)
-    chosen[at] = mender.hidden[listed]
-    return Pattern(needs.tables, needs.primary, chosen & ~needs.primary & ~pattern.unpublished)
+    if watch is not None:
+        mender.part(watch, as_pattern, place, 10.0 ** grains.decimals[problem.cells].astype(float))
+    return as_pattern()

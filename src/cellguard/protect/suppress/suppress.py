@@ -8,6 +8,7 @@ from functools import partial
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from cellguard.attack.unions import Watch
 from cellguard.errors import NotProtected, Stopped
 from cellguard.protect.suppress.advice import advice
 from cellguard.protect.suppress.costs import Cost, costs_by
@@ -62,6 +63,7 @@ def suppress(
     start: BoolArray | None = None,
     known: sp.csr_array | None = None,
     insiders: Contributions | None = None,
+    watch: Watch | None = None,
     effort: Effort | str = NORMAL,
     run: Run = UNWATCHED,
 ) -> Suppression:
@@ -71,9 +73,9 @@ def suppress(
     ``log``, ``distance``), as a function of a table and its unsafe cells, or as one number per distinct cell.
     ``start`` marks distinct cells to begin with, say the secondaries of an earlier run. ``known`` are sums of cells
     that an attacker has from elsewhere, one row each. With ``insiders``, the respondents behind the cells, as much more
-    is hidden as none of them comes too near to another. ``effort`` says how long to look for a cheaper pattern: quick,
-    normal or best. ``engine`` is one by name (``witness``, ``gauss``, ``optimal``) or a function like them; by default
-    the set's needs decide.
+    is hidden as none of them comes too near to another, and that no reader knows an unsafe sum that ``watch`` finds.
+    ``effort`` says how long to look for a cheaper pattern: quick, normal or best. ``engine`` is one by name
+    (``witness``, ``gauss``, ``optimal``) or a function like them; by default the set's needs decide.
 
     Raises `NotProtected`, with advice, if no pattern can protect all unsafe cells, and `InputError` for a bad cost.
 
@@ -103,7 +105,7 @@ def suppress(
             pattern = system.pattern(mend(system, system.merge(pattern.hidden), run=run))
         if insiders is not None:
             run.tell("looking at what respondents know")
-            pattern = mend_inside(system, pattern, costs, insiders, known, run=run.endless())
+            pattern = mend_inside(system, pattern, costs, insiders, known, watch=watch, run=run.endless())
     except Stopped as stop:
         raise Stopped(f"{stop}, and no safe pattern was found yet") from None
     except (Unprotectable, Impossible):
