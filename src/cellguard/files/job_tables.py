@@ -20,6 +20,7 @@ from cellguard.hierarchy.hrc import read_hrc
 from cellguard.hierarchy.hush import may_be_values
 from cellguard.hierarchy.recode import cut, merge, to_level
 from cellguard.microdata.grouped import Grouped
+from cellguard.microdata.nested_columns import nesting_note
 from cellguard.microdata.query import group_records
 from cellguard.reading.dialect import Dialect
 from cellguard.spec.jobfile import Job
@@ -74,7 +75,11 @@ def _build_tables(job: Job) -> Built:
     for spec, table in zip(made, tables, strict=True):
         by_name[spec.name] = records.placed(spec, _with_apriori(job, spec, table))
     counts = {"records": int(grouped.records.sum()), "respondents": grouped.holdings}
-    return Built([by_name[spec.name] for spec in job.tables], grouped.notes + _light(grouped, made), counts)
+    return Built(
+        [by_name[spec.name] for spec in job.tables],
+        grouped.notes + nesting_note(grouped) + _light(grouped, made),
+        counts,
+    )
 
 
 def input_digests(job: Job) -> dict[str, str]:
