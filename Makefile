@@ -4,7 +4,7 @@ BIN := .venv/bin
 # The tests start processes: let Python keep its bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long fuzz lint browser bench lock clean
+.PHONY: demo test test-long fuzz lint browser docs bench lock clean
 
 demo: .venv/ready
 	$(BIN)/cellguard demo --out build/demo --force
@@ -31,6 +31,12 @@ lint: .venv/ready
 # The pages are tested in a real browser.
 browser:
 	command -v chromium >/dev/null || (apt-get update && apt-get install -y --no-install-recommends chromium)
+
+# A site of static pages in build/docs, which asks no network of its readers.
+docs: .venv/ready
+	$(BIN)/python -m cellguard.cli.reference > docs/commands.md
+	$(BIN)/sphinx-build -q -W -b html docs build/docs
+	@echo "Open build/docs/index.html"
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/run.py

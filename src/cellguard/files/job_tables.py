@@ -28,6 +28,7 @@ from cellguard.hierarchy.hrc import read_hrc
 from cellguard.hierarchy.hush import may_be_values
 from cellguard.hierarchy.recode import cut, merge, to_level
 from cellguard.microdata.grouped import Grouped
+from cellguard.microdata.nested_columns import nesting_note
 from cellguard.microdata.query import group_records
 from cellguard.reading.dialect import Dialect
 from cellguard.spec.jobfile import Job
@@ -89,7 +90,8 @@ def _build_tables(job: Job) -> Built:
         placed = records.placed(spec, _with_apriori(job, spec, table))
         by_name[spec.name] = with_population(placed, spec, dimensions)
     counts = {"records": int(grouped.records.sum()), "respondents": grouped.holdings}
-    return Built(job, [by_name[spec.name] for spec in job.tables], grouped.notes + _light(grouped, made), counts)
+    notes = grouped.notes + nesting_note(grouped) + _light(grouped, made)
+    return Built(job, [by_name[spec.name] for spec in job.tables], notes, counts)
 
 
 def _present(job: Job, dimensions: Mapping[str, Dimension], records: JobRecords | None) -> dict[str, frozenset[str]]:

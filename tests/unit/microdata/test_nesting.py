@@ -53,3 +53,15 @@ def test_columns_go_with_records_only(tmp_path):
         job(tmp_path, dimensions={"act": {"levels": ["A10", "A21"], "column": "A21"}})
     with pytest.raises(JobError, match=r"a list of `levels` names columns of records, and its tables have ready-made"):
         build_tables(job(tmp_path, microdata=None, table={"cells": {"source": "d.csv"}}))
+
+
+def test_dimensions_that_are_levels_of_one_are_warned_about(tmp_path):
+    rows = ["A10,A21,x", *(f"S{i % 4 // 2},D{i % 4},{i}" for i in range(60))]
+    tables = [{"name": n, "by": [n], "value": "x", "rules": [{"min_frequency": 1}]} for n in ("A10", "A21")]
+    (tmp_path / "d.csv").write_text("\n".join(rows) + "\n")
+    said = {"version": 1, "microdata": {"source": "d.csv"}, "tables": tables}
+    notes = build_tables(Job.parse(said, folder=tmp_path)).notes
+    assert len(notes) == 1 and "columns nest ('A21' in 'A10')" in notes[0] and "A21: {levels: [A10, A21]}" in notes[0]
+    few = ["A10,A21,x", "S0,D0,1", "S0,D1,2", "S1,D2,3", "S1,D2,4"]
+    (tmp_path / "d.csv").write_text("\n".join(few) + "\n")
+    assert build_tables(Job.parse(said, folder=tmp_path)).notes == ()
