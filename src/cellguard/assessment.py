@@ -70,7 +70,7 @@ class Assessment:
             if not self.counts and int(dimension.level.max()) <= 1:
                 rows = max(len(t) for t in self.tables.tables if dimension in t.dimensions)
                 warnings += twin_note(dimension.name, dimension.codes, rows)
-        for spec, table in zip(self.job.tables, self.tables.tables, strict=True):
+        for spec, table in zip(self.job.tables, self.tables.tables, strict=False):  # earlier releases come last
             if spec.decimals is None and (np.isnan(table.rounding) or 0 < table.rounding < 0.49 * table.unit):
                 warnings.append(
                     f"table {table.name!r}: the values have more than the {table.decimals} decimals that will be "

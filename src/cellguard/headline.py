@@ -22,6 +22,11 @@ from cellguard.table.tableset import TableSet
 from cellguard.world.world import World
 
 Kind = Literal["safe", "unsafe", "undecided", "no rule"]
+_OTHER_TIMES = NotChecked(
+    "other_times",
+    "similar values of other times",
+    "Somebody who takes the value that a hidden cell had at another time for an estimate of it.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +68,8 @@ class Headline(Verdict):
         }
 
 
-def headline(findings: Findings, audit: Audit) -> Headline:
-    """Return the headline of an audit.
+def headline(findings: Findings, audit: Audit, *, other_times: bool = False) -> Headline:
+    """Return the headline of an audit; ``other_times`` if there are releases of other times, with values of their own.
 
     >>> from cellguard.attack.audit import audit
     >>> from cellguard.protection import require
@@ -84,7 +89,8 @@ def headline(findings: Findings, audit: Audit) -> Headline:
     ties = (*_open_ties(audit.needs.world), *_open_differences(audit.needs.tables))
     kind, text = _verdict(findings, audit, ties, singles)
     earlier = any(table.release == "earlier" for table in audit.needs.tables.tables)
-    return Headline(kind, text, (*ties, *_open_attacks(singles, earlier=earlier)), singles)
+    open_ = (*ties, *_open_attacks(singles, earlier=earlier), *([_OTHER_TIMES] if other_times else []))
+    return Headline(kind, text, open_, singles)
 
 
 def _verdict(findings: Findings, audit: Audit, ties: Sequence[NotChecked], singles: Singles) -> tuple[Kind, str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cellguard.errors import InputError, JobError, did_you_mean
+from cellguard.files.earlier import Earlier, earlier_files, join_earlier, read_earlier
 from cellguard.files.identity import check_identity
 from cellguard.files.job_populations import (
     REST,
@@ -45,7 +46,8 @@ from cellguard.table.tabulate import Wanted, make_tables
 class Built:
     """The tables of a job; what was noticed on the way; how many records, if any, they were made from.
 
-    ``job`` is the job with all tables, those included that are only there to be protected.
+    ``job`` is the job with all tables, those included that are only there to be protected; ``earlier`` are those of
+    earlier releases.
 
     ``inputs`` are the digests of the files that were read, by the name that the job gives them.
     """
@@ -54,6 +56,7 @@ class Built:
     tables: list[Table]
     notes: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+    earlier: tuple[Earlier, ...] = ()
     inputs: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -63,30 +66,39 @@ def build_tables(job: Job) -> Built:
     The digests of the files are taken before and after, so that they are those of what was read.
     """
     inputs = input_digests(job)
-    built = _build_tables(job)
+    built = _build_tables(job, read_earlier(job))
     refuse_changed(job, inputs)
     return replace(built, inputs=inputs)
 
 
-def _build_tables(job: Job) -> Built:
+def _build_tables(job: Job, earlier: list[Earlier]) -> Built:
     if len({spec.name for spec in job.tables}) < len(job.tables):
         raise JobError("two tables have the same name; give each a name of its own")
     check_identity(job)
     sources = {spec.name: _open(job, spec, spec.cells) for spec in job.tables if spec.cells}
     records = read_records(job)
     dimensions = build_dimensions(job, sources, records)
-    job = with_differences(job, dimensions, _present(job, dimensions, records))
+    job = with_differences(job, dimensions, _present(job, dimensions, records), earlier)
     dimensions = with_populations(job, dimensions)
     by_name = {spec.name: _build_table(job, spec, spec.cells, sources, dimensions) for spec in job.tables if spec.cells}
     if records is None:
-        return Built(job, [by_name[spec.name] for spec in job.tables])
+        return _joined(Built(job, [by_name[spec.name] for spec in job.tables]), earlier)
     grouped = group_records(records.checked)
     made = [spec for spec in job.tables if spec.cells is None]
     tables = make_tables(grouped, [_wanted(job, spec, records, dimensions) for spec in made])
     for spec, table in zip(made, tables, strict=True):
         by_name[spec.name] = with_population(_with_apriori(job, spec, table), spec, dimensions)
     counts = {"records": int(grouped.records.sum()), "respondents": grouped.holdings}
-    return Built(job, [by_name[spec.name] for spec in job.tables], grouped.notes + _light(grouped, made), counts)
+    tables = [by_name[spec.name] for spec in job.tables]
+    return _joined(Built(job, tables, grouped.notes + _light(grouped, made), counts), earlier)
+
+
+def _joined(built: Built, earlier: list[Earlier]) -> Built:
+    """Return the tables of a job over the union of their codes and those of earlier releases."""
+    if not earlier:
+        return built
+    tables, moved = join_earlier(built.tables, earlier)
+    return replace(built, tables=tables, earlier=tuple(moved))
 
 
 def _present(job: Job, dimensions: Mapping[str, Dimension], records: JobRecords | None) -> dict[str, frozenset[str]]:
@@ -122,7 +134,7 @@ def _input_files(job: Job) -> dict[str, Path]:
         names += [name for name in (spec.levels, spec.parents, spec.hrc, spec.labels) if name]
         names += [name for also in spec.also for name in (also.levels, also.parents, also.hrc) if name]
     names += [job.known] if job.known else []
-    return record_files(job) | {name: job.path(name) for name in dict.fromkeys(names)}
+    return record_files(job) | {name: job.path(name) for name in dict.fromkeys(names)} | earlier_files(job)
 
 
 def _digest(path: Path) -> str:

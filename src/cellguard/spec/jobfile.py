@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
+    BeforeValidator,
     Field,
     PrivateAttr,
     SerializerFunctionWrapHandler,
@@ -21,7 +22,16 @@ from cellguard.errors import JobError, file_name
 from cellguard.spec.names import collision_fault, dimension_fault
 from cellguard.spec.registry import find_method, sections
 from cellguard.spec.rulespec import rule_schema
-from cellguard.spec.specs import AttackSpec, DimensionSpec, MicrodataSpec, OutputSpec, Spec, TableSpec
+from cellguard.spec.specs import (
+    AttackSpec,
+    DimensionSpec,
+    MicrodataSpec,
+    OutputSpec,
+    PreviousSpec,
+    Spec,
+    TableSpec,
+    named_folder,
+)
 from cellguard.spec.yamlfile import Lines, read_yaml
 
 
@@ -34,7 +44,6 @@ class Job(Spec):
     'min_frequency 3'
     """
 
-    later: ClassVar[tuple[str, ...]] = ("previous",)
     version: Literal[1]
     microdata: MicrodataSpec | None = None
     dimensions: dict[str, DimensionSpec] = Field({})
@@ -43,6 +52,9 @@ class Job(Spec):
     settings: dict[str, Any] = Field({}, description="what is said under the name of a method, as `perturb`")
     attack: AttackSpec = AttackSpec()
     known: str | None = Field(None, min_length=1, description="CSV file of totals that an attacker has from elsewhere")
+    previous: list[Annotated[PreviousSpec, BeforeValidator(named_folder)]] = Field(
+        [], description="earlier releases about the same respondents: output folders"
+    )
     output: OutputSpec | None = None
     _folder: Path = PrivateAttr(default=Path())
 
@@ -192,7 +204,7 @@ def _fault(error: Mapping[str, Any], source: str, lines: Lines) -> str:
     if place[:1] == ("settings",):  # which stand under the name of their method
         place = place[1:]
     context = error.get("ctx", {})
-    if error["type"] in {"unknown_key", "later"}:
+    if error["type"] == "unknown_key":
         place = (*place, context["key"])
     line = next((lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in lines), None)
     where = f"{source} line {line}" if line else source
@@ -208,7 +220,7 @@ _CURES = {
 
 def _words(error: Mapping[str, Any]) -> str:
     kind, context = error["type"], error.get("ctx", {})
-    if kind in {"unknown_key", "later"}:
+    if kind == "unknown_key":
         return str(error["msg"])
     if kind == "missing":
         return "this key is missing" + _CURES.get(error["loc"][-1], "")

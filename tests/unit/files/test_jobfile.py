@@ -192,17 +192,6 @@ def test_a_wrong_rule_is_told_with_its_line(load, rule, said):
     assert f"job.yaml line {line}: tables[0].rules[1]: {said}" in message
 
 
-@pytest.mark.parametrize(
-    ("more", "line", "place"),
-    [
-        ("previous: [{folder: last}]\n", 8, "previous"),
-    ],
-)
-def test_what_is_not_there_yet_is_refused_in_plain_words(load, more, line, place):
-    key = place.split(".")[-1]
-    assert faults(load, SMALL + more) == f"job.yaml line {line}: {place}: `{key}` is not there yet in this version"
-
-
 def test_insiders_are_refused_until_they_are_there(load):
     message = faults(load, SMALL + "attack:\n  insiders: true\n")
     assert message.startswith("job.yaml line 8: attack: insiders: true is not there yet")
