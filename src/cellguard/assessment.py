@@ -75,7 +75,7 @@ class Assessment:
                 warnings += twin_note(dimension.name, dimension.codes, rows)
         fine = [
             table
-            for spec, table in zip(self.job.tables, self.tables.tables, strict=True)
+            for spec, table in zip(self.job.tables, self.tables.tables, strict=False)  # earlier releases come last
             if spec.decimals is None and (np.isnan(table.rounding) or 0 < table.rounding < 0.49 * table.unit)
         ]
         if fine:

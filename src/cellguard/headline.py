@@ -24,6 +24,11 @@ from cellguard.table.tableset import TableSet
 from cellguard.world.world import World
 
 Kind = Literal["safe", "unsafe", "undecided", "no rule"]
+_OTHER_TIMES = NotChecked(
+    "other_times",
+    "similar values of other times",
+    "Somebody who takes the value that a hidden cell had at another time for an estimate of it.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +70,13 @@ class Headline(Verdict):
         }
 
 
-def headline(findings: Findings, audit: Audit, unions: Sequence[Union] | None = None) -> Headline:
+def headline(
+    findings: Findings, audit: Audit, unions: Sequence[Union] | None = None, *, other_times: bool = False
+) -> Headline:
     """Return the headline of an audit, in which some sums of hidden cells (``unions``) were found to be unsafe.
 
-    None means that nobody looked at sums.
+    None means that nobody looked at sums; ``other_times`` that there are releases of other times, with values of their
+    own.
 
     >>> from cellguard.attack.audit import audit
     >>> from cellguard.protection import require
@@ -92,7 +100,8 @@ def headline(findings: Findings, audit: Audit, unions: Sequence[Union] | None = 
         kind, text = "unsafe", f"UNSAFE: every reader knows {sums} that the rules call unsafe; do not publish"
     inside = _open_insiders(audit, singles)
     earlier = any(table.release == "earlier" for table in audit.needs.tables.tables)
-    return Headline(kind, text, (*ties, *inside, *_open_attacks(unions is not None, earlier=earlier)), singles)
+    others = [*_open_attacks(unions is not None, earlier=earlier), *([_OTHER_TIMES] if other_times else [])]
+    return Headline(kind, text, (*ties, *inside, *others), singles)
 
 
 def _verdict(findings: Findings, audit: Audit, ties: Sequence[NotChecked], singles: Singles) -> tuple[Kind, str]:

@@ -114,7 +114,7 @@ def test_schema_is_json_and_knows_the_rules(tmp_path):
         ("source: industry_region.csv", "source: nowhere.csv", "no file 'nowhere.csv'"),
         ("count: firms", "count: frims", "industry_region.csv: no column 'frims'; did you mean 'firms'?"),
         ("version: 1", "version: 2", "line 3: version: must be 1"),
-        ("version: 1", "version: 1\nprevious: []", "`previous` is not there yet in this version"),
+        ("version: 1", "version: 1\nprevious: [{foldr: x}]", "unknown key 'foldr'; did you mean 'folder'?"),
         ("attack: {lower: 0,", "attack: {insiders: true,", "insiders: true is not there yet"),
     ],
 )

@@ -3,11 +3,15 @@
 import csv
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from cellguard.errors import InputError, JobError
 from cellguard.files.folder import OutputFolder
-from cellguard.job import run
+from cellguard.job import audit_folder, run, verify_inputs
 from cellguard.spec.jobfile import Job
+from cellguard.verify.verify import verify
 
 from system.command import run as command
 
@@ -105,3 +109,138 @@ def test_with_needs_a_folder(home):
     first = write(home, "first", make(home))
     done = command("audit", home / "records.csv", "--with", first)
     assert done.returncode == 2 and "`previous`" in done.stderr
+
+
+def checked(folder, job):
+    """A folder whose certificate, inputs and audit all agree."""
+    assert verify(folder / "internal/certificate.json").valid
+    assert [check for check in verify_inputs(folder / "internal", job) if not check.passed] == []
+    assert audit_folder(folder).protected.audit.verdict == "safe"
+    return folder
+
+
+def test_what_was_published_stays_known(home):
+    """By itself the job would hide n1 and n2, the cheapest; but n2 is public."""
+    alone = write(home, "alone", make(home))
+    assert {code for code, value in shown(alone).items() if not value} == {"n1", "n2"}
+    write(home, "first", make(home, said=["n2"]))
+    job = make(home, previous=["first"])
+    second = checked(write(home, "second", job), job)
+    assert {code for code, value in shown(second).items() if not value} == {"n1", "n3"}
+    assert sorted(path.name for path in (second / "release").glob("*")) == ["metadata.json", "t.csv"]
+    assert command("audit", second, "--with", home / "first").returncode == 0
+    assert command("audit", alone, "--with", home / "first").returncode == 1
+    summary = json.loads((second / "internal/summary.json").read_text())
+    assert "first/release/t.csv" in summary["inputs"]
+
+
+def test_another_grouping_of_what_was_published(home):
+    """The coast is n1 and s1, and s1 is public."""
+    write(home, "first", make(home))
+    alone = run(make(home, region="coast.csv", tables=[coarse()]))
+    assert alone.release["c"].hidden == 0
+    job = make(home, region="coast.csv", tables=[coarse()], previous=[{"folder": "first"}])
+    second = checked(write(home, "second", job), job)
+    assert {code for code, value in shown(second, "c").items() if not value} == {"coast", "inland"}
+    assert command("audit", second, "--with", home / "first").returncode == 0
+
+
+def test_an_unsafe_cell_that_is_public_cannot_be_protected(home):
+    write(home, "first", make(home))
+    strict = {**make(home).tables[0].model_dump(), "rules": [{"min_frequency": 5}]}
+    with pytest.raises(InputError, match=r"public already: 'earlier1.t'.* say `waived`"):
+        run(make(home, tables=[strict], previous=["first"]))
+    waived = "region,status\nn3,waived\ns1,waived\ns2,waived\n"
+    (home / "waived.csv").write_text(waived)
+    job = make(home, tables=[{**strict, "apriori": "waived.csv"}], previous=["first"])
+    checked(write(home, "second", job), job)
+
+
+def test_unsafe_cells_of_the_earlier_release_stay_protected(home):
+    """The new job calls nothing unsafe, but n2 = N - n3 - n1 must stay unknown."""
+    write(home, "first", make(home))
+    loose = {**make(home).tables[0].model_dump(), "rules": [{"min_frequency": 1}]}
+    alone = run(make(home, tables=[loose]))
+    assert alone.release["t"].hidden == 0
+    job = make(home, tables=[loose], previous=["first"])
+    second = checked(write(home, "second", job), job)
+    assert {code for code, value in shown(second).items() if not value} == {"n1", "n2"}
+
+
+def test_a_difference_with_an_earlier_population(home):
+    rows = [("N", "a"), ("N", "a"), ("N", "a"), ("N", "b"), *[("S", "a")] * 3, *[("S", "b")] * 3]
+    lines = [f"{i},{region},{status},{10 + i}" for i, (region, status) in enumerate(rows)]
+    (home / "records.csv").write_text("\n".join(["id,region,status,x", *lines]))
+    (home / "region.csv").write_text("code,parent\nTotal,\nN,Total\nS,Total\n")
+    write(home, "first", make(home))
+    some = {**make(home).tables[0].model_dump(), "name": "some", "where": {"status": ["a"]}}
+    alone = run(make(home, tables=[some]))
+    assert alone.release["some"].hidden == 0
+    job = make(home, tables=[some], previous=["first"])
+    second = checked(write(home, "second", job), job)
+    assert {code for code, value in shown(second, "some").items() if not value} == {"N", "S"}
+    assert "differences" not in json.loads((second / "internal/summary.json").read_text())["not_checked"]
+
+
+def test_the_pattern_of_another_time_is_kept(home):
+    """n3 was hidden last year; now n2 would be a little cheaper."""
+    write(home, "first", make(home, said=["n2"]))
+    text = (home / "records.csv").read_text().replace("n2,25", "n2,26")
+    (home / "records.csv").write_text(text)
+    assert {r for r, v in shown(write(home, "free", make(home))).items() if not v} == {"n1", "n2"}
+    job = make(home, previous=[{"folder": "first", "period": "other"}])
+    second = checked(write(home, "second", job), job)
+    assert {r for r, v in shown(second).items() if not v} == {"n1", "n3"}
+    summary = json.loads((second / "internal/summary.json").read_text())
+    assert "other_times" in summary["not_checked"] and "similar values of other times" in summary["caveat"]
+    dear = make(home, previous=[{"folder": "first", "period": "other", "change_cost": 1}])
+    assert {r for r, v in shown(write(home, "third", dear)).items() if not v} == {"n1", "n2"}
+
+
+def test_other_values_are_of_another_time(home):
+    write(home, "first", make(home))
+    text = (home / "records.csv").read_text().replace("n2,25", "n2,26")
+    (home / "records.csv").write_text(text)
+    with pytest.raises(InputError, match="say `period: other` of it"):
+        run(make(home, previous=["first"]))
+
+
+def test_a_third_release_knows_both(home):
+    write(home, "first", make(home, said=["n2"]))
+    write(home, "second", make(home, previous=["first"]))
+    job = make(home, region="coast.csv", tables=[coarse()], previous=["second"])
+    third = checked(write(home, "third", job), job)
+    assert command("audit", third, "--with", home / "first", "--with", home / "second").returncode == 0
+
+
+def test_one_column_has_one_name_in_all_releases(home):
+    write(home, "first", make(home))
+    place = {**make(home).tables[0].model_dump(), "by": ["place"]}
+    dimensions = {"place": {"column": "region", "parents": "region.csv"}}
+    with pytest.raises(JobError, match="is the dimension 'place' here and 'region' in 'first'"):
+        run(make(home, tables=[place], previous=["first"], dimensions=dimensions))
+
+
+def test_the_verifier_does_not_forget_what_is_public(home):
+    write(home, "first", make(home, said=["n2"]))
+    second = write(home, "second", make(home, previous=["first"]))
+    path = second / "internal/earlier1.t.csv"
+    lines = path.read_text().splitlines()
+    place = next(i for i, line in enumerate(lines) if line.startswith("n2,"))
+    lines[place] = lines[place].replace("published", "unpublished")
+    path.write_text("\n".join([*lines, ""]))
+    words = [check.detail for check in verify(second / "internal/certificate.json").checks if not check.passed]
+    assert any("earlier1.t.csv" in text for text in words)
+    facts = second / "internal/facts/earlier1.t.parquet"
+    table = pq.read_table(facts)
+    state = [None if text == "must_publish" else text for text in table["state"].to_pylist()]
+    pq.write_table(table.set_column(table.schema.names.index("state"), "state", pa.array(state)), facts)
+    words = [check.detail for check in verify(second / "internal/certificate.json").checks if not check.passed]
+    assert any("is not what the earlier release made of it" in text for text in words)
+
+
+def test_a_folder_without_its_internal_half_is_refused(home):
+    first = write(home, "first", make(home))
+    (first / "internal/certificate.json").unlink()
+    with pytest.raises(InputError, match="no output folder"):
+        run(make(home, previous=["first"]))

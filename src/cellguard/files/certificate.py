@@ -49,7 +49,7 @@ def write_certificate(folder: Path, outcome: Outcome[Proven]) -> None:
         "world": world,
         "witnesses": proof.n,
         "insiders": _insiders(audit),
-        "trusted": taken_on_trust(rule for spec in job.tables for rule in spec.rules),
+        "trusted": taken_on_trust(rule for here in proven.findings.by_table for rule in here.rules),
         "files": {
             path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
             for path in sorted(folder.rglob("*"))
@@ -65,9 +65,8 @@ def about_inputs(job: Job, findings: Findings, grains: Grains, known: sp.csr_arr
     """Return the part of a certificate that follows from the inputs alone, whatever is hidden."""
     linked = findings.tables
     topics = {(t.response, t.population): c for t, c in zip(linked.tables, linked.cells_of, strict=True)}
-    rules = [tuple(spec.rules) for spec in job.tables]
     return {
-        "tables": [_table_spec(here, own) for here, own in zip(findings.by_table, rules, strict=True)],
+        "tables": [_table_spec(here, here.rules) for here in findings.by_table],
         "equations": [str(e) for e in linked.equations],
         "attack": {
             "lower": _bound(job.attack.lower),

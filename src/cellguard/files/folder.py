@@ -31,6 +31,8 @@ from cellguard.spec.registry import find_method, method_names
 from cellguard.spec.yamlfile import read_yaml
 from cellguard.table.pattern import Release
 
+CellKey = tuple[str, frozenset[tuple[str, str]]]
+
 
 @dataclass(frozen=True)
 class OutputFolder:
@@ -173,6 +175,23 @@ class OutputFolder:
             statuses[table] = {"/".join(row[c] for c in columns): row["status"] for row in rows}
         return statuses
 
+    def cell_statuses(self) -> dict[CellKey, str]:
+        """Return the status of each cell, by response and codes, so that releases of different times can be compared.
+
+        A cell that is published in one table and not shown in another is published.
+        """
+        statuses: dict[CellKey, str] = {}
+        for spec in self.certificate()["tables"]:
+            columns = layout.cells(spec["by"])[: len(spec["by"])]
+            rows = self.rows(spec["name"], internal=True)
+            trees = [_read_rows(self.inside / "hierarchies" / f"{name}.csv") for name in spec["by"]]
+            totals = [tree[0]["code"] for tree in trees]
+            keys = cell_keys(spec["response"], spec["by"], [[row[c] for row in rows] for c in columns], totals)
+            for key, row in zip(keys, rows, strict=True):
+                if statuses.get(key, "unpublished") == "unpublished":
+                    statuses[key] = row["status"]
+        return statuses
+
     def rows(self, table: str, *, internal: bool, guarded: Collection[str] = ()) -> list[dict[str, str]]:
         """Return the rows of a table, without the guard of codes in the guarded columns."""
         rows = _read_rows((self.inside if internal else self.outside) / f"{table}.csv")
@@ -199,6 +218,15 @@ class OutputFolder:
             raise InputError(
                 f"{str(self.path)!r} is damaged: job.yaml and summary.json do not name its tables"
             ) from None
+
+
+def cell_keys(
+    response: str, by: Sequence[str], columns: Sequence[Sequence[str]], totals: Sequence[str]
+) -> list[CellKey]:
+    """Return for each row of a table its response and the codes that are not totals, whatever their order."""
+    rows = zip(*columns, strict=True)
+    named = [[(name, code) for name, code, total in zip(by, row, totals, strict=True) if code != total] for row in rows]
+    return [(response, frozenset(codes)) for codes in named]
 
 
 def write_release(

@@ -8,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from cellguard.errors import JobError, UnknownCode, did_you_mean
+from cellguard.files.earlier import Earlier
 from cellguard.hierarchy.groups import Leaves, with_groups
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.rules.rule import Rule, parts
 from cellguard.spec.jobfile import Job
 from cellguard.spec.names import LONGEST
 from cellguard.spec.specs import AllBut, TableSpec
-from cellguard.table.populations import Extent, Held, differences
+from cellguard.table.populations import Extent, Held, differences, extents_of
 from cellguard.table.table import Table
 
 REST = "other"  # whoever has none of the codes that a job names of a column that no table shows
@@ -46,25 +47,40 @@ def _leaves(spec: TableSpec, dimension: Dimension, codes: list[str] | AllBut) ->
     return meant
 
 
-def with_differences(job: Job, dimensions: Mapping[str, Dimension], present: Mapping[str, Held]) -> Job:
+def with_differences(
+    job: Job, dimensions: Mapping[str, Dimension], present: Mapping[str, Held], earlier: Sequence[Earlier] = ()
+) -> Job:
     """Return the job with a table, not released, for each difference of populations of tables made from records.
 
     ``present`` are the leaves of each column that records have: a difference of others is nobody. Of ready-made tables
-    nobody knows who contributes to the difference; such a difference must be given, or is named as not judged.
+    nobody knows who contributes to the difference; such a difference must be given, or is named as not judged. Tables
+    of ``earlier`` releases are about the same respondents, so that the records tell who is in the difference.
     """
     made = {spec.name: spec for spec in job.tables if spec.cells is None}
     extents = [_extent(spec, dimensions) for spec in job.tables]
+    before = [extent for extent in extents_of([one.table for one in earlier])[0] if _is_known(extent, dimensions)]
+    extents += before
+    past = {extent.name for extent in before}
     leaves = {name: frozenset(dimension.main.leaves) for name, dimension in dimensions.items()}
     more = list[TableSpec]()
     for difference in differences(extents, leaves):
         extent = difference.extent
-        if extent is None or difference.larger not in made or difference.smaller not in made:
+        pair = difference.larger, difference.smaller
+        if extent is None or not all(name in made or name in past for name in pair) or past.issuperset(pair):
             continue
         if all(held & present.get(name, held) for name, held in extent.where.items()):
             taken = [spec.name for spec in [*job.tables, *more]]
-            like = made[difference.smaller].model_copy(update={"rules": _rules(extent, made.values())})
+            like = next(made[name] for name in reversed(pair) if name in made)
+            like = like.model_copy(update={"rules": _rules(extent, made.values(), earlier)})
             more.append(_difference(like, extent, dimensions, taken))
     return job.model_copy(update={"tables": [*job.tables, *more]}) if more else job
+
+
+def _is_known(extent: Extent, dimensions: Mapping[str, Dimension]) -> bool:
+    """Whether the columns of an extent are those of the job, and have the leaves that it speaks of."""
+    columns = {*extent.by, *extent.where}
+    leaves = {name: set(dimensions[name].main.leaves) for name in extent.where if name in dimensions}
+    return columns <= set(dimensions) and all(held <= leaves[name] for name, held in extent.where.items())
 
 
 def _extent(spec: TableSpec, dimensions: Mapping[str, Dimension]) -> Extent:
@@ -75,9 +91,11 @@ def _topic(spec: TableSpec) -> tuple[str, str]:
     return spec.response or spec.value, spec.population
 
 
-def _rules(extent: Extent, specs: Iterable[TableSpec]) -> list[Rule]:
+def _rules(extent: Extent, specs: Iterable[TableSpec], earlier: Sequence[Earlier]) -> list[Rule]:
     """Return the rules of all tables of a response; those about rows along a dimension where there is one."""
     listed = [rule for spec in specs if _topic(spec) == extent.topic for rule in spec.rules]
+    before = [one for one in earlier if (one.table.response, one.table.population) == extent.topic]
+    listed += [rule for one in before for rule in one.rules]
     there = [rule for rule in listed if all(getattr(part, "by", extent.by[0]) in extent.by for part in parts(rule))]
     return list({str(rule): rule for rule in there}.values())
 

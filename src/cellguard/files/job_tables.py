@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from cellguard.errors import InputError, JobError, did_you_mean
+from cellguard.files.earlier import Earlier, earlier_files, join_earlier, read_earlier
 from cellguard.files.identity import check_identity
 from cellguard.files.job_populations import (
     REST,
@@ -48,7 +49,8 @@ from cellguard.table.tabulate import Wanted, make_tables
 class Built:
     """The tables of a job; what was noticed on the way; how many records, if any, they were made from.
 
-    ``job`` is the job with all tables, those included that are only there to be protected.
+    ``job`` is the job with all tables, those included that are only there to be protected; ``earlier`` are those of
+    earlier releases.
 
     ``inputs`` are the digests of the files that were read, by the name that the job gives them.
     """
@@ -57,6 +59,7 @@ class Built:
     tables: list[Table]
     notes: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+    earlier: tuple[Earlier, ...] = ()
     inputs: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -66,23 +69,23 @@ def build_tables(job: Job) -> Built:
     The digests of the files are taken before and after, so that they are those of what was read.
     """
     inputs = input_digests(job)
-    built = _build_tables(job)
+    built = _build_tables(job, read_earlier(job))
     refuse_changed(job, inputs)
     return replace(built, inputs=inputs)
 
 
-def _build_tables(job: Job) -> Built:
+def _build_tables(job: Job, earlier: list[Earlier]) -> Built:
     if len({spec.name for spec in job.tables}) < len(job.tables):
         raise JobError("two tables have the same name; give each a name of its own")
     check_identity(job)
     sources = {spec.name: _open(job, spec, spec.cells) for spec in job.tables if spec.cells}
     records = read_records(job)
     dimensions = build_dimensions(job, sources, records)
-    job = with_differences(job, dimensions, _present(job, dimensions, records))
+    job = with_differences(job, dimensions, _present(job, dimensions, records), earlier)
     dimensions = with_populations(job, dimensions)
     by_name = {spec.name: _build_table(job, spec, spec.cells, sources, dimensions) for spec in job.tables if spec.cells}
     if records is None:
-        return Built(job, [by_name[spec.name] for spec in job.tables])
+        return _joined(Built(job, [by_name[spec.name] for spec in job.tables]), earlier)
     grouped = group_records(records.checked)
     made = [spec for spec in job.tables if spec.cells is None]
     tables = make_tables(grouped, [_wanted(job, spec, records, dimensions) for spec in made])
@@ -91,7 +94,15 @@ def _build_tables(job: Job) -> Built:
         by_name[spec.name] = with_population(placed, spec, dimensions)
     counts = {"records": int(grouped.records.sum()), "respondents": grouped.holdings}
     notes = grouped.notes + nesting_note(grouped) + _light(grouped, made)
-    return Built(job, [by_name[spec.name] for spec in job.tables], notes, counts)
+    return _joined(Built(job, [by_name[spec.name] for spec in job.tables], notes, counts), earlier)
+
+
+def _joined(built: Built, earlier: list[Earlier]) -> Built:
+    """Return the tables of a job over the union of their codes and those of earlier releases."""
+    if not earlier:
+        return built
+    tables, moved = join_earlier(built.tables, earlier)
+    return replace(built, tables=tables, earlier=tuple(moved))
 
 
 def _present(job: Job, dimensions: Mapping[str, Dimension], records: JobRecords | None) -> dict[str, frozenset[str]]:
@@ -130,7 +141,7 @@ def _input_files(job: Job) -> dict[str, Path]:
         names += [name for name in (spec.levels, spec.parents, spec.hrc, spec.labels) if isinstance(name, str)]
         names += [name for also in spec.also for name in (also.levels, also.parents, also.hrc) if name]
     names += [name for name in (job.known, job.policy_file) if name]
-    files = record_files(job) | {name: job.path(name) for name in dict.fromkeys(names)}
+    files = record_files(job) | {name: job.path(name) for name in dict.fromkeys(names)} | earlier_files(job)
     return {name: path for name, path in files.items() if name not in job.held}
 
 

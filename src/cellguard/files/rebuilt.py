@@ -139,7 +139,8 @@ def _read_table(inside: Path, spec: dict[str, Any], dimensions: dict[str, Dimens
     # A cell is unpublished by its state, which is in the facts, or by a level of which no cell is shown.
     shown = {d.name: set(d.level[c[~unpublished]].tolist()) for d, c in zip(table.dimensions, table.codes, strict=True)}
     levels = {name: sorted(numbers) for name, numbers in shown.items()}
-    return replace(table, zeros=spec["zeros"], levels=levels, release=spec["release"])
+    table = replace(table, zeros=spec["zeros"], levels=levels, release=spec["release"])
+    return replace(table, levels=None, origin="records") if table.release == "earlier" else table
 
 
 def knowledge_of(attack: Mapping[str, Any]) -> Knowledge:

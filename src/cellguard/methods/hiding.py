@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +14,11 @@ from cellguard.assessment import Assessment
 from cellguard.attack.audit import audit
 from cellguard.attack.totals import Known, read_known
 from cellguard.attack.unions import Watch, union_watch
+from cellguard.errors import Disagreement
 from cellguard.files.cell_tables import write_cells
 from cellguard.files.certificate import write_certificate
 from cellguard.files.folder import OutputFolder
-from cellguard.files.job_tables import build_tables, refuse_changed
+from cellguard.files.job_tables import Built, build_tables, refuse_changed
 from cellguard.methods.screens import assessed_words, audit_words
 from cellguard.protect.method import Method, Screen
 from cellguard.protect.outcome import Outcome
@@ -26,10 +27,11 @@ from cellguard.protection import require
 from cellguard.report.signing import Earlier
 from cellguard.results.proven import Proven
 from cellguard.rules.assess import assess
+from cellguard.rules.rule import Rule
 from cellguard.spec.jobfile import Job
 from cellguard.table.contributions import Contributions, contributions_of
 from cellguard.table.pattern import Pattern
-from cellguard.table.tableset import link
+from cellguard.table.tableset import TableSet, link
 from cellguard.types import Run
 from cellguard.world.knowledge import Knowledge
 
@@ -161,9 +163,10 @@ def assess_tables(job: Job, run: Run, seconds: dict[str, float]) -> Assessment:
         built = build_tables(job)
     job = built.job
     with step("linking the tables", run, seconds):
-        linked = link(built.tables, job.equations)
+        linked = _link(built)
     with step("applying the rules", run, seconds):
-        findings = assess(linked, {spec.name: spec.rules for spec in job.tables})
+        rules: dict[str, Sequence[Rule]] = {spec.name: spec.rules for spec in job.tables}
+        findings = assess(linked, rules | {earlier.table.name: earlier.rules for earlier in built.earlier})
     with step("setting protection levels", run, seconds):
         attack = job.attack
         knowledge = Knowledge(attack.lower, attack.upper, attack.percent, attack.crossing == "checked")
@@ -182,6 +185,17 @@ def watch_of(assessment: Assessment, insiders: Contributions | None) -> Watch | 
     if insiders is None or not insiders.linked or weighted:
         return None
     return union_watch(assessment.findings, assessment.needs, insiders)
+
+
+def _link(built: Built) -> TableSet:
+    """Link the tables of a job, and those of earlier releases of the same time."""
+    try:
+        return link([*built.tables, *(earlier.table for earlier in built.earlier)], built.job.equations)
+    except Disagreement as error:
+        if not built.earlier:
+            raise
+        cure = "If an earlier release is of another time or of other data, say `period: other` of it in `previous`"
+        raise Disagreement(f"{error}. {cure}") from None
 
 
 def read_known_totals(assessment: Assessment) -> Known | None:

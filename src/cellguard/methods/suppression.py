@@ -11,7 +11,8 @@ import numpy as np
 from cellguard.assessment import Assessment
 from cellguard.attack.totals import Known
 from cellguard.errors import InputError, NotProtected
-from cellguard.files.folder import OutputFolder
+from cellguard.files.earlier import output_folder
+from cellguard.files.folder import CellKey, OutputFolder, cell_keys
 from cellguard.methods.hiding import PatternMethod, insiders_of, watch_of
 from cellguard.protect.suppress.costs import parse_cost, set_costs
 from cellguard.protect.suppress.effort import BEST, EFFORTS, NORMAL, Effort, effort_named
@@ -19,12 +20,13 @@ from cellguard.protect.suppress.engines import usual_engine
 from cellguard.protect.suppress.expected import Load
 from cellguard.protect.suppress.spec import SuppressOptions
 from cellguard.protect.suppress.suppress import Suppression, suppress
+from cellguard.spec.jobfile import Job
 from cellguard.spec.specs import ProtectSpec
 from cellguard.table.apriori import State
-from cellguard.table.facts import BoolArray
 from cellguard.table.pattern import Pattern
+from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
-from cellguard.types import UNWATCHED, Run
+from cellguard.types import UNWATCHED, BoolArray, FloatArray, Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +49,7 @@ class Suppress(PatternMethod):
             raise NotProtected(assessment.warnings()[-1])
         wanted = {spec.name: parse_cost(_options(spec.protect).cost) for spec in assessment.job.tables}
         costs = set_costs(assessment.tables, assessment.needs.primary, wanted)
+        costs = stable_costs(self.job, assessment.tables, costs)
         start = None if self.warm is None else _earlier(self.warm, assessment.tables)
         sums = None if known is None else known.sums
         return suppress(
@@ -96,6 +99,36 @@ class Given(Suppress):
         for table, cells in zip(linked.tables, linked.cells_of, strict=True):
             hidden[cells] |= table.apriori.has(State.secondary)
         return Pattern(linked, assessment.needs.primary, hidden & ~assessment.needs.primary)
+
+
+def stable_costs(job: Job, tables: TableSet, costs: FloatArray) -> FloatArray:
+    """Return costs by which patterns stay as they were: hiding again what was hidden is cheap, and the rest is dear.
+
+    Cells are the same if response and codes are, whatever their table is called and of whatever time it is.
+    """
+    names = None
+    for spec in job.previous:
+        before = OutputFolder(output_folder(job.path(spec.folder))).cell_statuses()
+        names = names or _cell_keys(tables)
+        status = np.array([before.get(name, "") for name in names])
+        costs = np.where(np.isin(status, ["primary", "secondary"]), costs / spec.change_cost, costs)
+        costs = np.where(status == "published", costs * spec.change_cost, costs)
+    return costs
+
+
+def _cell_keys(tables: TableSet) -> list[CellKey]:
+    """Return what is the same in all releases of each distinct cell."""
+    number, row = tables.first
+    keys = [cell_keys(t.response, [d.name for d in t.dimensions], _texts(t), _totals(t)) for t in tables.tables]
+    return [keys[n][r] for n, r in zip(number.tolist(), row.tolist(), strict=True)]
+
+
+def _texts(table: Table) -> list[list[str]]:
+    return [np.array(d.codes, object)[c].tolist() for d, c in zip(table.dimensions, table.codes, strict=True)]
+
+
+def _totals(table: Table) -> list[str]:
+    return [d.total for d in table.dimensions]
 
 
 def _options(said: ProtectSpec) -> SuppressOptions:

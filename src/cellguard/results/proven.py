@@ -78,7 +78,8 @@ class Proven(Protected):
     @cached_property
     def verdict(self) -> Headline:
         """What is proven, and what was not checked."""
-        return headline(self.findings, self.audit, self.unions)
+        other = self.job is not None and any(spec.period == "other" for spec in self.job.previous)
+        return headline(self.findings, self.audit, self.unions, other_times=other)
 
     @property
     def inputs(self) -> Mapping[str, str]:

@@ -18,7 +18,7 @@ from cellguard.table.fact import Mark, Signs
 from cellguard.table.signed_facts import Sizes
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet, link
-from cellguard.types import BoolArray, FloatArray
+from cellguard.types import BoolArray, FloatArray, Positions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,7 +42,8 @@ class TableFindings(Streams):
         """The unsafe cells: some rule or the state must_suppress says so, and no waiver takes it back."""
         state = self.table.apriori
         said = np.logical_or.reduce([*self.unsafe, state.has(State.must_suppress)])
-        return np.asarray(said & ~state.has(State.waived), bool)
+        public = state.has(State.must_publish) & (self.table.release == "earlier")
+        return np.asarray(said & ~state.has(State.waived) & ~public, bool)
 
     def why(self, cell: str | Sequence[str] | int) -> list[str]:
         """Return the reasons why a cell is unsafe; none for a safe cell.
@@ -250,10 +251,24 @@ def _refuse_contradiction(findings: Findings) -> None:
                 "its level"
             )
         both = findings.primary[cells] & table.apriori.has(State.must_publish)
+        if both.any() and table.release == "earlier":
+            _refuse_public(findings, table, cells[both])
         if both.any():
             cell = int(np.flatnonzero(both)[0])
             reasons = "; ".join(here.why(cell)) or "in another table of the set"
             raise InputError(
                 f"{table.where(cell)}: the cell {table.told_name(cell)} must be published, but is unsafe ({reasons}); "
                 f"{int(both.sum())} cells are so. If the contributors allow publication, say `waived`"
+            )
+
+
+def _refuse_public(findings: Findings, table: Table, cells: Positions) -> None:
+    """Refuse cells that an earlier release shows and that are unsafe now: nobody can take them back."""
+    for here, own in zip(findings.by_table, findings.tables.cells_of, strict=True):
+        for row in np.flatnonzero(here.primary & np.isin(own, cells))[:1].tolist():
+            raise InputError(
+                f"{here.table.told_name(row)} of table {here.table.name!r} is unsafe ({'; '.join(here.why(row))}), but "
+                f"public already: {table.name!r}, of an earlier release, shows it ({len(cells)} cells are so). It "
+                "cannot be taken back: if that is accepted, or its contributors allow it, say `waived` of it in an "
+                "a-priori file; else use the rules of that release"
             )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
+    BeforeValidator,
     Field,
     PrivateAttr,
     SerializerFunctionWrapHandler,
@@ -24,7 +25,16 @@ from cellguard.spec.house_policy import load_policy, with_policy
 from cellguard.spec.names import collision_fault, dimension_fault
 from cellguard.spec.registry import find_method, sections
 from cellguard.spec.rulespec import rule_schema
-from cellguard.spec.specs import AttackSpec, DimensionSpec, MicrodataSpec, OutputSpec, Spec, TableSpec
+from cellguard.spec.specs import (
+    AttackSpec,
+    DimensionSpec,
+    MicrodataSpec,
+    OutputSpec,
+    PreviousSpec,
+    Spec,
+    TableSpec,
+    named_folder,
+)
 from cellguard.spec.yamlfile import Lines, read_yaml
 
 
@@ -37,7 +47,6 @@ class Job(Spec):
     'min_frequency 3'
     """
 
-    later: ClassVar[tuple[str, ...]] = ("previous",)
     version: Literal[1]
     policy: str | None = Field(
         None, min_length=1, description="file of rules and defaults, or a tool whose conventions rules follow"
@@ -49,6 +58,9 @@ class Job(Spec):
     settings: dict[str, Any] = Field({}, description="what is said under the name of a method, as `perturb`")
     attack: AttackSpec = AttackSpec()
     known: str | None = Field(None, min_length=1, description="CSV file of totals that an attacker has from elsewhere")
+    previous: list[Annotated[PreviousSpec, BeforeValidator(named_folder)]] = Field(
+        [], description="earlier releases about the same respondents: output folders"
+    )
     output: OutputSpec | None = None
     _folder: Path = PrivateAttr(default=Path())
     _held: Mapping[str, object] = PrivateAttr(default={})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from pydantic import (
@@ -34,15 +34,12 @@ class Spec(BaseModel):
     """A part of a job: frozen, strict about types, and unknown keys are errors with a suggestion."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True)
-    later: ClassVar[tuple[str, ...]] = ()
 
     @model_validator(mode="before")
     @classmethod
     def _known_keys(cls, data: object) -> object:
         if isinstance(data, Mapping):
             for key in data:
-                if key in cls.later:
-                    raise PydanticCustomError("later", "`{key}` is not there yet in this version", {"key": key})
                 if key not in cls.model_fields:
                     hint = did_you_mean(str(key), cls.model_fields)
                     raise PydanticCustomError("unknown_key", "unknown key '{key}'{hint}", {"key": key, "hint": hint})
@@ -236,6 +233,23 @@ class OutputSpec(Spec):
         if len(set(self.formats)) < len(self.formats):
             raise ValueError("`formats` names a format twice")
         return self
+
+
+class PreviousSpec(Spec):
+    """An earlier release: its output folder, what it is about, and how dear it is to depart from its pattern."""
+
+    folder: str = Field(min_length=1, description="the output folder of an earlier run")
+    period: Literal["same", "other"] = Field(
+        "same", description="same: the same values, which it made public in part; other: only its pattern matters"
+    )
+    change_cost: float = Field(
+        5.0, ge=1, allow_inf_nan=False, description="how many times as much a change costs: 1 makes no difference"
+    )
+
+
+def named_folder(data: object) -> object:
+    """Return a folder given by its name alone as all that is said of it."""
+    return {"folder": data} if isinstance(data, str) else data
 
 
 class AllBut(Spec):

@@ -15,7 +15,7 @@ from cellguard.verify.needs import Needs, units
 from cellguard.verify.numbers import Bools, Int64, bools, grains, rounded, scaled
 from cellguard.verify.released import METADATA, guarded_dimensions
 from cellguard.verify.rows import PRIMARY, PUBLISHED, SECONDARY, UNPUBLISHED, Published, Rows, blank
-from cellguard.verify.spec import Spec
+from cellguard.verify.spec import EARLIER, Spec
 from cellguard.verify.stages import Refused
 from cellguard.verify.stored import Folder, read_bytes, read_json
 from cellguard.verify.witnesses import Witnesses, reach, wide_enough
@@ -134,6 +134,16 @@ def check_hidden(cells: Cells, rows: Rows, release: Sequence[Published]) -> None
     hidden[cells.cell[~seen & (rows.status != UNPUBLISHED)]] = True
     _refuse(seen & primary[cells.cell], cells, "is primary, but a table shows it")
     _refuse(seen & hidden[cells.cell], cells, "is published, but another table hides the same cell")
+
+
+def check_earlier(cells: Cells, rows: Rows, facts: Sequence[Facts]) -> None:
+    """Refuse a cell that an earlier release shows, as its state says, but that is taken to be unknown."""
+    for i, table in enumerate(cells.spec.tables):
+        if table.where == EARLIER:
+            public = facts[i].state == said.MUST_PUBLISH
+            off = public != (rows.status[cells.rows(i)] == PUBLISHED)
+            off &= public | (facts[i].state != said.WAIVED)
+            _refuse(off, cells, "is not what the earlier release made of it", base=int(cells.offsets[i]))
 
 
 def check_needs(cells: Cells, rows: Rows, asked: Needs) -> None:

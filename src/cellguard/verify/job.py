@@ -19,12 +19,12 @@ from cellguard.verify.relations import parse_equation
 from cellguard.verify.rows import Rows
 from cellguard.verify.rule_words import parse_rule
 from cellguard.verify.rules import InRows
-from cellguard.verify.spec import HERE, NOWHERE, Spec, TableSpec
+from cellguard.verify.spec import EARLIER, HERE, NOWHERE, Spec, TableSpec
 from cellguard.verify.stages import Refused, attempt
 from cellguard.verify.stored import Folder, read_bytes
 
 NAME = "internal/job.yaml"
-KEYS = ("version", "microdata", "dimensions", "equations", "tables", "attack", "known")
+KEYS = ("version", "microdata", "dimensions", "equations", "tables", "attack", "known", "previous")
 ATTACK_KEYS = ("lower", "upper", "percent", "insiders")
 TABLE_KEYS = (
     "name", "by", "value", "response", "population", "where", "decimals", "zeros", "impossible", "publish", "tolerance",
@@ -41,11 +41,12 @@ class Job:
     """The stored job, all of whose keys that the claim depends on are there; ``words`` is all that it says."""
 
     words: Mapping[str, Any]
+    earlier: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def tables(self) -> list[Mapping[str, Any]]:
-        """What it says of each table."""
-        return list(self.words["tables"])
+        """What it says of each table, and then what an earlier job said of those that it only names by their folder."""
+        return [*self.words["tables"], *self.earlier]
 
     def records(self, table: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return what it says of the records that a table is made from, None for a table of ready-made cells."""
@@ -69,6 +70,30 @@ def read_job(folder: Folder) -> Job:
         elif words["microdata"] is None:
             raise Refused(f"{NAME}: tables[{number}] has neither cells nor records")
     return Job(words)
+
+
+def with_earlier(job: Job, spec: Spec) -> Job:
+    """Return the job with the tables of earlier releases, which come last: of these the certificate says it all."""
+    own = len(job.words["tables"])
+    if any(table.where == EARLIER for table in spec.tables[:own]):
+        raise Refused(f"{NAME} has a table of its own that the certificate calls an earlier release")
+    more = spec.tables[own:]
+    named = [entry for entry in job.words["previous"] or () if entry["period"] == "same"]
+    if more and not named:
+        raise Refused(f"{NAME} does not have the tables of the certificate")
+    if any(table.where == HERE for table in more):
+        raise Refused(f"{NAME} does not have all tables that are released here")
+    return Job(job.words, tuple(_as_said(table) for table in more))
+
+
+def _as_said(table: TableSpec) -> dict[str, Any]:
+    """Return what a job would say of a table of an earlier release."""
+    said: dict[str, Any] = {"name": table.name, EARLIER: table.where}
+    said |= {"by": list(table.by), "where": None, "value": "count" if table.count else "x", "response": table.response}
+    said |= {"population": table.population, "decimals": table.decimals, "zeros": table.zeros, "impossible": None}
+    said |= {"publish": "nothing" if table.where == NOWHERE else None, "tolerance": table.tolerance}
+    said |= {"cells": {"source": EARLIER}, "survey": None, "apriori": EARLIER, "rules": table.rules}
+    return said
 
 
 def _has_keys(entry: object, keys: Sequence[str], where: str) -> None:
@@ -103,7 +128,7 @@ def _check_table(entry: Mapping[str, Any], table: TableSpec, records: Mapping[st
     decimals = table.decimals if entry["decimals"] is None else entry["decimals"]
     said = {
         "by": ([*entry["by"], *(entry["where"] or {})], list(table.by)),
-        "release": (NOWHERE if entry["publish"] == "nothing" else HERE, table.where),
+        "release": (NOWHERE if entry["publish"] == "nothing" else entry.get(EARLIER, HERE), table.where),
         "response": (entry["response"] or entry["value"], table.response),
         "population": (entry["population"], table.population),
         "decimals": (decimals, table.decimals),
@@ -174,6 +199,8 @@ def check_origins(job: Job, cells: Cells, facts: Sequence[Facts]) -> None:
                     f"{table.facts} row {int(np.argmax(said))}: {key} was said of it, but {NAME} names neither an "
                     "a-priori file nor a column of the cells that could have said it"
                 )
+        if EARLIER in entry:
+            continue
         records = job.records(entry)
         if records is None and (here.unwaived is not None or here.requested is not None):
             raise Refused(f"{table.facts} has facts that only tables from records have")

@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 
 from cellguard.verify.categories import Axes
 from cellguard.verify.cells import Cells
-from cellguard.verify.facts import MUST_SUPPRESS, WAIVED, Facts
+from cellguard.verify.facts import MUST_PUBLISH, MUST_SUPPRESS, WAIVED, Facts
 from cellguard.verify.numbers import LARGEST, Bools, Floats, Int64, Ints, bools, difference, floors, narrow, scaled
 from cellguard.verify.rows import Rows
 from cellguard.verify.rules import Rule
-from cellguard.verify.spec import Attack, TableSpec
+from cellguard.verify.spec import EARLIER, Attack, TableSpec
 from cellguard.verify.stages import Refused
 from cellguard.verify.verdict import DEFAULT_PERCENT, NOISE
 
@@ -153,6 +153,8 @@ def _table_needs(
     upper = np.where(np.isnan(facts.need_upper), np.maximum(upper, further), facts.need_upper)
     noise = np.maximum(noise, NOISE * upper)
     here = (unsafe | (facts.state == MUST_SUPPRESS)) & (facts.state != WAIVED)
+    if table.where == EARLIER:  # what is public cannot be protected any more
+        here &= facts.state != MUST_PUBLISH
     levels = (_grains_up(lower, noise, decimals), _grains_up(upper, noise, decimals))
     return here, (*levels, _grains_up(wide, noise, decimals))
 

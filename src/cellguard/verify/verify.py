@@ -17,7 +17,7 @@ from cellguard.verify.facts import read_facts
 from cellguard.verify.formats import check_formats
 from cellguard.verify.hierarchies import read_dimensions
 from cellguard.verify.insiders import check_contributors, check_inside, read_contributors
-from cellguard.verify.job import check_decimals, check_job, check_origins, not_shown, read_job
+from cellguard.verify.job import check_decimals, check_job, check_origins, not_shown, read_job, with_earlier
 from cellguard.verify.needs import Capacities, capacities, needs
 from cellguard.verify.page import check_page
 from cellguard.verify.populations import check_differences, check_selected
@@ -25,7 +25,7 @@ from cellguard.verify.relations import build, with_known
 from cellguard.verify.rows import read_internal, read_release, read_rows
 from cellguard.verify.rule_words import parse_rule
 from cellguard.verify.rules import unknown_names
-from cellguard.verify.spec import read_spec
+from cellguard.verify.spec import EARLIER, read_spec
 from cellguard.verify.stages import Refused, Stage, attempt
 from cellguard.verify.stored import Folder, read_json
 from cellguard.verify.summary import check_summary
@@ -97,7 +97,7 @@ class _Work:
         self._path, self._folder = path, folder
         self.document = Stage("certificate.json", self._read_document)
         self.spec = Stage("certificate.json", lambda: read_spec(self.document.get()))
-        self.job = Stage("the job", lambda: read_job(self._folder))
+        self.job = Stage("the job", lambda: with_earlier(read_job(self._folder), self.spec.get()))
         self.internal = Stage("an internal table", self._read_internal)
         self.cells = Stage("the cells", self._identify)
         self.relations = Stage("the relations", lambda: build(self.cells.get()))
@@ -144,7 +144,7 @@ class _Work:
 
     def _limits(self) -> Capacities:
         cells, rows = self.cells.get(), self.rows.get()
-        told = [not table["cells"] and table["publish"] != "nothing" for table in self.job.get().tables]
+        told = [(EARLIER in t or not t["cells"]) and t["publish"] != "nothing" for t in self.job.get().tables]
         made = [i for i, tells in enumerate(told) if tells]
         return with_listed(capacities(cells, rows, self.facts.get()), cells, rows, made)
 
@@ -185,6 +185,7 @@ class _Work:
 
     def _check_hidden(self) -> str:
         checks.check_hidden(self.cells.get(), self.rows.get(), self.release.get())
+        checks.check_earlier(self.cells.get(), self.rows.get(), self.facts.get())
         return "no table shows what another hides"
 
     def _check_needs(self) -> str:

@@ -191,17 +191,6 @@ def test_a_wrong_rule_is_told_with_its_line(load, rule, said):
     assert f"job.yaml line {line}: tables[0].rules[1]: {said}" in message
 
 
-@pytest.mark.parametrize(
-    ("more", "line", "place"),
-    [
-        ("previous: [{folder: last}]\n", 8, "previous"),
-    ],
-)
-def test_what_is_not_there_yet_is_refused_in_plain_words(load, more, line, place):
-    key = place.split(".")[-1]
-    assert faults(load, SMALL + more) == f"job.yaml line {line}: {place}: `{key}` is not there yet in this version"
-
-
 def test_insiders_are_looked_at_where_the_job_says_so(load):
     assert load(SMALL).attack.insiders is False
     assert load(SMALL + "attack: {insiders: true}\n").attack.insiders is True

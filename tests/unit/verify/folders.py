@@ -98,7 +98,11 @@ def job(content):
         table |= {"value": "count" if about["count"] else "x", "apriori": "said.csv" if said else None}
         tables.append(table | {"cells": {"source": "t.csv", "top": ["x1"], **CELLS}})
     found = {"version": 1, "microdata": None, "dimensions": {}, "equations": content["equations"], "tables": tables}
-    return found | {"attack": attack | {"insiders": False}, "known": "known.csv" if content["known"] else None}
+    return found | {
+        "attack": attack | {"insiders": False},
+        "known": "known.csv" if content["known"] else None,
+        "previous": [],
+    }
 
 
 def write_job(folder, found):

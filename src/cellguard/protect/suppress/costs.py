@@ -127,6 +127,8 @@ def set_costs(tables: TableSet, primary: BoolArray, costs: Mapping[str, Cost]) -
     """
     found = np.zeros(len(tables))
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):
+        if table.release == "earlier":  # which nobody can hide any more, and is not shown again
+            continue
         own = costs[table.name](table, primary[cells])
         own = np.where(np.isnan(table.apriori.cost), own, table.apriori.cost)
         found[cells] = np.maximum(found[cells], own)
