@@ -13,7 +13,7 @@ from cellguard.cli.table_view import read_view
 from cellguard.errors import InputError
 from cellguard.files import job_respondents
 from cellguard.files.folder import OutputFolder
-from cellguard.files.job_respondents import noise_rule
+from cellguard.files.job_respondents import noise_rules
 from cellguard.job import audit_job, run
 from cellguard.methods.perturbation import Perturb, read_published
 from cellguard.protect.perturb.checks.watch import Watch
@@ -121,10 +121,9 @@ def test_refusals(folder, tables, more, words):
 )
 def test_rules_say_how_much_noise_a_cell_needs(rule, words):
     spec = TableSpec.model_validate(table("t", ["r"]) | {"rules": [rule, {"min_frequency": 3}]})
-    assert str(noise_rule(spec)) == words
+    assert [str(one) for one in noise_rules(spec)] == [words]
     both = TableSpec.model_validate(table("t", ["r"]) | {"rules": [rule, {"p_percent": 5}]})
-    with pytest.raises(InputError, match="one rule besides"):
-        noise_rule(both)
+    assert [str(one) for one in noise_rules(both)] == [words, "n = 2, p = 5, q = 100"]
 
 
 def test_holdings_share_a_multiplier(folder):
@@ -473,3 +472,25 @@ def test_digests_are_those_of_what_was_read(folder, monkeypatch):
     monkeypatch.setattr(job_respondents, "read_records", meddle)
     with pytest.raises(InputError, match="changed while it was read"):
         run(job(folder, table("t", ["region"])))
+
+
+def test_surveys_have_the_variance_of_sample_and_noise(folder, tmp_path):
+    lines = (folder / "firms.csv").read_text().splitlines()
+    weighted = [lines[0] + ",w", *(f"{line},{1 + i % 4}" for i, line in enumerate(lines[1:]))]
+    (folder / "firms.csv").write_text("\n".join(weighted) + "\n")
+    records = {"source": "firms.csv", "respondent": "id", "weight": "w"}
+    done = run(job(folder, table("t", ["region", "size"]), microdata=records))
+    OutputFolder(tmp_path / "out").write(done)
+    with (tmp_path / "out/internal/t.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    here = done.protected.check.tables[0]
+    x, w = here.table.records.values["turnover"], here.table.records.weight
+    assert float(rows[0]["sampling_variance"]) == pytest.approx((w * (w - 1) * x**2).sum(), rel=1e-6)
+    for row in rows:
+        both = float(row["sampling_variance"]) + float(row["noise"]) ** 2
+        assert float(row["published_variance"]) == pytest.approx(both, rel=1e-6)
+    page = (tmp_path / "out/internal/report.html").read_text()
+    assert "Horvitz-Thompson" in page and "not dominated" in page
+    plain = run(job(folder, table("t", ["region", "size"])))
+    OutputFolder(tmp_path / "census").write(plain)
+    assert "Horvitz-Thompson" not in (tmp_path / "census/internal/report.html").read_text()

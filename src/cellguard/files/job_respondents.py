@@ -86,20 +86,19 @@ def _strata(job: Job, read: JobRecords, records: Respondents, tables: tuple[Cali
     return by_column(records, column, texts, mu=spec.strata.mu, least=spec.least)
 
 
-def noise_rule(spec: TableSpec) -> NoiseRule:
-    """Return the rule of a perturbed table: n and p from its dominance, p % or prior-posterior rule.
+def noise_rules(spec: TableSpec) -> tuple[NoiseRule, ...]:
+    """Return the rules of a perturbed table: n and p from its dominance, p % or prior-posterior rules.
 
     >>> from cellguard.spec.specs import TableSpec
     >>> table = {"name": "t", "by": ["r"], "value": "x", "protect": {"method": "perturb"}}
-    >>> str(noise_rule(TableSpec.model_validate({**table, "rules": [{"p_percent": 20}]})))
-    'n = 2, p = 20, q = 100'
+    >>> both = [{"dominance": {"n": 1, "k": 50}}, {"dominance": {"n": 2, "k": 90}}]
+    >>> [str(rule) for rule in noise_rules(TableSpec.model_validate({**table, "rules": both}))]
+    ['n = 1, p = 100, q = 100', 'n = 2, p = 11.1111, q = 100']
     """
     rules = [rule for rule in spec.rules if not isinstance(rule, MinFrequency)]
-    if len(rules) > 1:
-        raise JobError(f"table {spec.name!r}: perturbation takes one rule besides min_frequency; leave the others out")
     if not rules:
         raise JobError(f"table {spec.name!r}: no rule says how much noise a cell needs; give dominance or p_percent")
-    return _as_noise_rule(spec.name, rules[0])
+    return tuple(_as_noise_rule(spec.name, rule) for rule in rules)
 
 
 def _as_noise_rule(name: str, rule: Rule) -> NoiseRule:
@@ -167,6 +166,7 @@ def _texts(read: JobRecords, expression: str) -> list[str]:
 
 
 def _table(job: Job, spec: TableSpec, records: Respondents, dimensions: Mapping[str, Dimension]) -> CalibrationTable:
+    rule, *others = noise_rules(spec)
     by = {column_of(job, name): dimensions[name] for name in spec.by}
     if len(by) < len(spec.by):
         raise JobError(f"table {spec.name!r}: two of its dimensions are the same column; leave one of them out of `by`")
@@ -175,7 +175,8 @@ def _table(job: Job, spec: TableSpec, records: Respondents, dimensions: Mapping[
         by,
         _response(spec),
         name=spec.name,
-        rule=noise_rule(spec),
+        rule=rule,
+        others=others,
         levels=None if spec.publish == "nothing" else spec.publish,
         decimals=spec.decimals or 0,
     )

@@ -10,6 +10,7 @@ import numpy as np
 from cellguard.files.write import csv_text, write_json
 from cellguard.protect.perturb.draw.replicate import Replication
 from cellguard.protect.perturb.draw.saved import write_saved
+from cellguard.protect.perturb.draw.variance import published_variance
 from cellguard.protect.perturb.workflow import Check, Perturbed
 from cellguard.results.noisy import Noisy
 from cellguard.table.columns import all_headed
@@ -17,13 +18,14 @@ from cellguard.table.facts import FloatArray
 
 MULTIPLIERS = "multipliers.parquet"
 _INTERNAL = ("value", "perturbed", "noise", "noise_percent", "count", "need", "S_N", "status")
+_SURVEYED = ("sampling_variance", "published_variance")
 _STUDIED = ("mean_ratio", "cv", "mean_noise_percent", "unsafe_share")
 
 
 def write_noise(inside: Path, noisy: Noisy) -> None:
     """Write each table's cells and the findings; the multipliers only if there is a release."""
     for number, here in enumerate(noisy.check.tables):
-        columns = {**_cells(here, noisy.check), **_studied(noisy.study, number)}
+        columns = {**_cells(here, noisy.check), **_surveyed(here), **_studied(noisy.study, number)}
         names = [*all_headed([d.name for d in here.table.table.dimensions], columns), *columns]
         rows = zip(*_codes(here), *columns.values(), strict=True)
         (inside / f"{here.table.name}.csv").write_text(csv_text(names, rows), encoding="utf-8")
@@ -49,6 +51,14 @@ def _cells(here: Perturbed, check: Check) -> dict[str, Sequence[object]]:
     numbers: list[FloatArray] = [here.table.total, here.total, here.noise, percent]
     columns = [*map(_numbers, numbers), count, _numbers(here.needs.need), _numbers(here.s_n), status]
     return dict(zip(_INTERNAL, columns, strict=True))
+
+
+def _surveyed(here: Perturbed) -> dict[str, Sequence[object]]:
+    """Return of a survey the estimated variance of each cell: that of the sample, and with the noise added."""
+    sample = here.sampling_variance
+    if sample is None:
+        return {}
+    return dict(zip(_SURVEYED, map(_numbers, (sample, published_variance(sample, here.noise))), strict=True))
 
 
 def _studied(study: Replication | None, number: int) -> dict[str, Sequence[object]]:

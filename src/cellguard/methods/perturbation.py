@@ -138,7 +138,7 @@ class Perturb(Method[Calibration, Noisy]):
                 "cells": len(n.table),
                 "sensitive": int(n.sensitive.sum()),
                 "supersensitive": int(supersensitive(n).sum()),
-                "rule": str(n.table.rule),
+                "rule": "; ".join(map(str, n.table.rules)),
             }
             for name, n in needs.items()
         }

@@ -11,6 +11,7 @@ import numpy as np
 from cellguard.protect.outcome import Outcome
 from cellguard.protect.perturb.cells.noise_rule import NoiseRule
 from cellguard.protect.perturb.draw.noise import NoiseStatistics, table_statistics
+from cellguard.protect.perturb.draw.variance import published_variance
 from cellguard.report.section import Section
 from cellguard.report.words import many, share, short
 from cellguard.results.noisy import Noisy
@@ -38,8 +39,8 @@ def perturbed(outcome: Outcome[Noisy]) -> Section:
                 "value": table.response,
                 "kind": "counts" if table.is_count else "sums",
                 "decimals": outcome.protected.decimals[table.name],
-                "rule": _rule(here.table.rule),
-                "figures": str(here.table.rule),
+                "rule": "; or ".join(map(_rule, here.table.rules)),
+                "figures": "; ".join(map(str, here.table.rules)),
                 "sensitive": f"{many(int(here.needs.sensitive.sum()), 'cell')} of {len(table):,} before the noise, "
                 f"{int(here.unsafe.sum()):,} with it",
                 "flag": outcome.protected.flags[table.name],
@@ -175,14 +176,14 @@ def _used(outcome: Outcome[Noisy]) -> str:
 def noise(outcome: Outcome[Noisy]) -> Section:
     """Show the result tables: percentage noise by group of cells, information loss, and averages of replications."""
     check, study = outcome.protected.check, outcome.protected.study
-    shown = [
-        _result("All tables" if len(check.tables) > 1 else check.tables[0].table.name, "this run", check.statistics)
-    ]
+    name = "All tables" if len(check.tables) > 1 else check.tables[0].table.name
+    shown = [_result(name, "this run", check.statistics)]
+    shown[0]["rows"] += _dominated(outcome)
     if len(check.tables) > 1:
         for here in check.tables:
             alone = table_statistics([here.table], [here.total])
             shown.append(_result(here.table.name, "this run", alone, closed=True))
-    data: dict[str, Any] = {"tables": shown, "study": ""}
+    data: dict[str, Any] = {"tables": shown, "study": "", "survey": _survey(outcome)}
     if study is not None:
         times = f"{study.replications:,}"
         shown.insert(1, _result(shown[0]["name"], f"averages of {times} replications", study.statistics()))
@@ -193,6 +194,32 @@ def noise(outcome: Outcome[Noisy]) -> Section:
         )
         data |= {"study": times, "bias": bias if len(ratio) else "All totals are 0.", "cells": _variable(outcome)}
     return Section("noise", "Noise and information loss", data)
+
+
+def _dominated(outcome: Outcome[Noisy]) -> list[tuple[str, ...]]:
+    """Return the noise of cells that are sensitive by the dominance rule, and of the others, whatever their S_N."""
+    tables = outcome.protected.check.tables
+    statistics = table_statistics([t.table for t in tables], [t.total for t in tables], by_dominance=True)
+    rows = {row[0]: row for row in _result("", "", statistics)["rows"]}
+    return [("dominated", *rows["sensitive"][1:]), ("not dominated", *rows["nonsensitive"][1:])]
+
+
+def _survey(outcome: Outcome[Noisy]) -> str:
+    """Say how much the sample and the noise make published totals vary; nothing for a census."""
+    parts = []
+    for here in outcome.protected.check.tables:
+        sample, there = here.sampling_variance, here.table.total != 0
+        if sample is not None and there.any():
+            both = published_variance(sample, here.noise)
+            parts.append(np.sqrt(np.array([sample, both])[:, there]) / np.abs(here.table.total[there]))
+    if not parts:
+        return ""
+    cv = 100 * np.concatenate(parts, axis=1).mean(axis=1)
+    return (
+        f"The totals are estimates from a sample. Their coefficient of variation is {cv[0]:.2f} % on average over the "
+        f"nonzero cells, and {cv[1]:.2f} % with the noise (Horvitz-Thompson, units drawn one by one with probability "
+        "1 / weight; the variance of a published total is that of the sample plus the squared noise)."
+    )
 
 
 def _result(name: str, run: str, statistics: NoiseStatistics, *, closed: bool = False) -> dict[str, Any]:

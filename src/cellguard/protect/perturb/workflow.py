@@ -28,6 +28,7 @@ from cellguard.protect.perturb.checks.watch import Watch
 from cellguard.protect.perturb.draw.mu import choose_mu
 from cellguard.protect.perturb.draw.multipliers import Multipliers
 from cellguard.protect.perturb.draw.noise import NoiseStatistics, table_statistics
+from cellguard.protect.perturb.draw.variance import sampling_variance
 from cellguard.types import BoolArray, FloatArray, Run
 
 _MOST_ADVICE = 20
@@ -51,6 +52,12 @@ class Perturbed:
     def s_n(self) -> FloatArray:
         """The sensitivity of the perturbed cells."""
         return s_n(self.needs, self.noise)
+
+    @cached_property
+    def sampling_variance(self) -> FloatArray | None:
+        """The estimated variance of the cells' weighted totals (Horvitz-Thompson); None without weights."""
+        records = self.table.records
+        return None if records.weight is None else sampling_variance(self.table, records)
 
     @property
     def unsafe(self) -> BoolArray:

@@ -26,7 +26,7 @@ class CalibrationTable:
     """A table that must be safe: its cells, and who is in them. Confidential.
 
     ``interior`` marks the cells without any cell below them. ``largest`` holds the largest contributions of each cell
-    (unweighted, by size) that the rule looks at, and whose they are.
+    (unweighted, by size) that the rules look at, and whose they are. A cell must be safe by ``rule`` and ``others``.
     """
 
     table: Table
@@ -35,9 +35,20 @@ class CalibrationTable:
     interior: BoolArray
     largest: Largest
     rule: NoiseRule
+    others: tuple[NoiseRule, ...] = ()
 
     def __len__(self) -> int:
         return len(self.table)
+
+    @property
+    def rules(self) -> tuple[NoiseRule, ...]:
+        """All rules of the table."""
+        return (self.rule, *self.others)
+
+    @property
+    def n(self) -> int:
+        """The largest n of its rules."""
+        return max(rule.n for rule in self.rules)
 
     @property
     def name(self) -> str:
@@ -71,6 +82,7 @@ def calibration_table(
     *,
     name: str = "table",
     rule: NoiseRule | None = None,
+    others: Sequence[NoiseRule] = (),
     levels: Levels | None = None,
     decimals: int = 0,
 ) -> CalibrationTable:
@@ -95,12 +107,13 @@ def calibration_table(
     present = ~np.isnan(records.value(response))
     lattice = build_lattice(dimensions, [_positions(records, *pair)[present] for pair in columns.items()], levels)
     members = membership(lattice, present)
-    top = largest(lattice, records.unit[present], records.plain(response)[present], max(rule.n, 2))
+    n = max(2, *(r.n for r in (rule, *others)))
+    top = largest(lattice, records.unit[present], records.plain(response)[present], n)
     total = members.sums(records.weighted(response))
     facts = Facts({Total(): total, Count(): top.count.astype(float), Top(top.value.shape[1]): top.value})
     silent = Apriori.silent(len(lattice))
     table = Table(name, dimensions, lattice.codes, facts, silent, response, decimals=decimals, levels=levels)
-    return CalibrationTable(table, records, members, _interior(table), top, rule)
+    return CalibrationTable(table, records, members, _interior(table), top, rule, tuple(others))
 
 
 def _positions(records: Respondents, column: str, dimension: Dimension) -> IntArray:

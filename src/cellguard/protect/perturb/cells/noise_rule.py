@@ -30,9 +30,9 @@ class NoiseRule:
         check_whole("perturbation rule", "n", self.n, 1)
         if not 0 < self.k < 100:
             raise InputError(f"perturbation rule: k must be above 0 and below 100 percent, not {percent(self.k)}")
-        if not 0 < 100 * self.accuracy < self.q <= 100:
+        if not 0 < 100 * self.accuracy <= self.q <= 100:
             raise InputError(
-                f"perturbation rule: needs 0 < p < q <= 100, not p = {percent(100 * self.accuracy)} and "
+                f"perturbation rule: needs 0 < p <= q <= 100, not p = {percent(100 * self.accuracy)} and "
                 f"q = {percent(self.q)}; give p, or a larger k"
             )
 

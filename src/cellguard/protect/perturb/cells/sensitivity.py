@@ -51,7 +51,7 @@ class Needs:
 
 
 def needs_of(table: CalibrationTable) -> Needs:
-    """Return the need of every cell.
+    """Return the need of every cell; of several rules the largest counts, with its coalition and rest.
 
     >>> from cellguard.hierarchy.build import flat
     >>> from cellguard.hierarchy.hierarchy import Dimension
@@ -62,13 +62,16 @@ def needs_of(table: CalibrationTable) -> Needs:
     >>> float(needs_of(table).need[1].round(4))
     2878.5714
     """
-    rule, records = table.rule, table.records
+    records = table.records
     negative = (records.value(table.response) < 0).any()
     size = table.sums(np.abs(records.weighted(table.response))) if negative else table.total
     top = np.abs(table.largest.value)
-    largest, coalition = top[:, 0], top[:, 1 : rule.n].sum(axis=1)
-    rest = rest_of(size, largest + coalition)
-    return Needs(table, largest, coalition, rest, size, rule.accuracy * largest - rule.prior * rest)
+    coalitions = [top[:, 1 : rule.n].sum(axis=1) for rule in table.rules]
+    rests = [rest_of(size, top[:, 0] + coalition) for coalition in coalitions]
+    needs = [rule.accuracy * top[:, 0] - rule.prior * rest for rule, rest in zip(table.rules, rests, strict=True)]
+    strictest, cell = np.argmax(needs, axis=0), np.arange(len(table))
+    coalition, rest, need = (np.asarray(by_rule, float)[strictest, cell] for by_rule in (coalitions, rests, needs))
+    return Needs(table, top[:, 0], coalition, rest, size, need)
 
 
 def rest_of(size: FloatArray, known: FloatArray) -> FloatArray:
@@ -104,7 +107,7 @@ def supersensitive(needs: Needs, rule: Dominance | None = None) -> BoolArray:
     By default those in which one contributor alone exceeds k percent of the total. Such cells must be removed by
     another design of the table, see `redesign`, or accepted as unsafe.
     """
-    rule = rule or Dominance(1, needs.table.rule.k)
+    rule = rule or extreme_rule(needs.table)
     if rule.n > needs.table.largest.value.shape[1]:
         raise InputError(
             f"the rule for supersensitive cells looks at {rule.n} contributions, but table {needs.table.name!r} keeps "
@@ -114,9 +117,14 @@ def supersensitive(needs: Needs, rule: Dominance | None = None) -> BoolArray:
     return np.asarray(needs.sensitive & (top - rule.k / 100 * needs.size > _DUST * needs.size), bool)
 
 
+def extreme_rule(table: CalibrationTable) -> Dominance:
+    """Return (1, k) dominance with the k of the table's rules, the largest if there are several."""
+    return Dominance(1, max(rule.k for rule in table.rules))
+
+
 def dominated(table: CalibrationTable) -> BoolArray:
-    """Tell which cells are unsafe under the (n, k) dominance rule (formula 2.1)."""
-    return table.rule.dominance.unsafe(table.table.facts)
+    """Tell which cells are unsafe under the (n, k) dominance rule (formula 2.1), or under one of several."""
+    return np.logical_or.reduce([rule.dominance.unsafe(table.table.facts) for rule in table.rules])
 
 
 def desired_totals(needs: Needs, direction: FloatArray) -> FloatArray:

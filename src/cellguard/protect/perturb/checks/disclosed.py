@@ -63,8 +63,8 @@ def disclosed(
     that combinations of cells give and that is unsafe as a cell. ``accepts`` tells which findings do not count.
     """
     watch, run = watch or Watch(), run or Run()
-    n = max(table.rule.n for table in system.tables)
-    judges = [Judge(system, rule) for rule in dict.fromkeys(table.rule for table in system.tables)]
+    n = max(table.n for table in system.tables)
+    judges = [Judge(system, rule) for rule in dict.fromkeys(r for t in system.tables for r in t.rules)]
     run.tell("looking for multipliers that the cells give away")
     cells, limits = published(system, watch.core)
     known = np.flatnonzero(cells.sure & (system.sizes <= n))
@@ -257,7 +257,7 @@ def _bounded(system: Unknowns, single: BoolArray, watch: Watch, run: Run) -> tup
     part = system.members[rows]
     columns, inverse = np.unique(part.indices, return_inverse=True)
     part = sp.csr_array((part.data, inverse, part.indptr), shape=(len(rows), len(columns)))
-    p = max(table.rule.accuracy for table in system.tables)
+    p = max(rule.accuracy for table in system.tables for rule in table.rules)
     wanted = np.flatnonzero((single & ~system.signed)[columns])
     if not len(wanted):
         return [], limits

@@ -142,7 +142,7 @@ def _walk(cells: Published, judge: Judge, search: Search, accepts: Accepts) -> t
 def _sensitive(cells: Published, judge: Judge, rows: list[int]) -> list[Finding]:
     """Return published cells as the findings that they are when their own rule judges them."""
     system = cells.system
-    mine = [row for row in rows if system.tables[int(system.table[row])].rule == judge.rule]
+    mine = [row for row in rows if judge.rule in system.tables[int(system.table[row])].rules]
     return [Finding("sensitive", "", (system.name(row),)) for row in mine]
 
 

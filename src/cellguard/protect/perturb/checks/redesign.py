@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.protect.perturb.cells.sensitivity import Needs, supersensitive
+from cellguard.protect.perturb.cells.sensitivity import Needs, extreme_rule, supersensitive
 from cellguard.rules.linear import Dominance
 from cellguard.table.keys import combine, find
 
@@ -38,7 +38,7 @@ def redesign(needs: Needs, rule: Dominance | None = None, *, most: int | None = 
     contributions of holdings in all its parts added up. Codes with others below them are merged with such codes only.
     ``rule`` says which cells are supersensitive, see `supersensitive`; with ``most`` only so many are looked at.
     """
-    rule = rule or Dominance(1, needs.table.rule.k)
+    rule = rule or extreme_rule(needs.table)
     cells = np.flatnonzero(supersensitive(needs, rule))[:most].tolist()
     return tuple(merge for cell in cells for merge in _merges_of(needs, cell, rule))
 

@@ -229,7 +229,7 @@ def strata_by_need(tables: Sequence[CalibrationTable]) -> npt.NDArray[np.int64]:
     """Return 1 for the units that are among the n largest of a sensitive cell, 0 for all others."""
     stratum = np.zeros(tables[0].records.units if tables else 0, np.int64)
     for table in tables:
-        units = table.largest.unit[needs_of(table).sensitive, : table.rule.n]
+        units = table.largest.unit[needs_of(table).sensitive, : table.n]
         stratum[units[units >= 0]] = 1
     return stratum
 

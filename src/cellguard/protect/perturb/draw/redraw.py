@@ -73,7 +73,7 @@ def _failing(made: Multipliers, tables: Sequence[CalibrationTable], likely: Coll
     for table in tables:
         unsafe: BoolArray = still_unsafe(needs_of(table), made.totals(table) - table.total)
         cells = [c for c in np.flatnonzero(unsafe).tolist() if (table.name, c) in likely]
-        units.append(table.largest.unit[cells, : table.rule.n].ravel())
+        units.append(table.largest.unit[cells, : table.n].ravel())
     there = np.unique(np.concatenate(units))
     there = there[there >= 0]
     return there if made.plan.only is None else there[made.plan.only[there]]

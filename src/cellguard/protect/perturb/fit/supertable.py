@@ -108,7 +108,7 @@ def _important(tables: Sequence[CalibrationTable]) -> BoolArray:
     """Tell which units are among the n largest of a sensitive cell."""
     marked = np.zeros(tables[0].records.units, bool)
     for table in tables:
-        units = table.largest.unit[needs_of(table).sensitive, : table.rule.n]
+        units = table.largest.unit[needs_of(table).sensitive, : table.n]
         marked[units[units >= 0]] = True
     return marked
 
@@ -201,5 +201,5 @@ def _described(
 def largest_share(table: CalibrationTable) -> FloatArray:
     """Return the share of the n largest contributions of each cell, from 0 to 1, in its (weighted) total."""
     size = needs_of(table).size
-    top = np.abs(table.largest.value)[:, : table.rule.n].sum(axis=1)
+    top = np.abs(table.largest.value)[:, : table.n].sum(axis=1)
     return np.minimum(np.divide(top, size, out=np.zeros(len(size)), where=size > 0), 1.0)

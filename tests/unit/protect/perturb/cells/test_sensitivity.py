@@ -230,8 +230,8 @@ def test_inner_codes_merge_with_inner_codes_only():
     [
         ({"n": 0}, "n must be"),
         ({"k": 100}, "k must be above 0 and below 100"),
-        ({"p": 50, "q": 40}, "needs 0 < p < q <= 100"),
-        ({"q": 101}, "needs 0 < p < q <= 100"),
+        ({"p": 50, "q": 40}, "needs 0 < p <= q <= 100"),
+        ({"q": 101}, "needs 0 < p <= q <= 100"),
         ({"k": 40}, "give p, or a larger k"),
     ],
 )
