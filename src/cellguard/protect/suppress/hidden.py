@@ -21,9 +21,9 @@ class HiddenSystem:
     def __init__(self, system: System, graph: propagation_kernel.Graph, hidden: BoolArray) -> None:
         self.system = system
         self._graph = graph
-        moving = hidden & ~system.never
+        itself = np.where(hidden & ~system.never, np.arange(system.n), -1)
         self._root, self.ratio, high, low, done, self._steps = hidden_kernel.eliminate_short(
-            moving, system.up, system.down, *graph[:5]
+            itself, system.up, system.down, *graph[:5]
         )
         self.roots = np.unique(self._root[self._root >= 0])
         number = np.full(system.n, -1)

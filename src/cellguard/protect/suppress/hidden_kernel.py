@@ -35,17 +35,23 @@ class Steps(NamedTuple):
 
 
 @numba.njit(cache=True)
-def eliminate_short(hidden, up, down, row_start, row_cells, row_values, cell_start, cell_rows):  # noqa: ANN001, ANN201
-    """Eliminate relations of one or two classes; return root and ratio of each cell, rooms, rows gone and steps."""
-    n, rows = len(hidden), len(row_start) - 1
-    root = np.where(hidden, np.arange(n), -1)
-    ratio = np.ones(n)
-    after, last, size = np.full(n, -1, np.int64), np.arange(n), np.ones(n, np.int64)
+def eliminate_short(root, up, down, row_start, row_cells, row_values, cell_start, cell_rows):  # noqa: ANN001, ANN201
+    """Eliminate relations of one or two classes; return root and ratio of each cell, rooms, rows gone and steps.
+
+    At first the ``root`` of each cell is itself, or -1 if it does not move; it changes.
+    """
+    n, rows = len(root), len(row_start) - 1
+    ratio, size = np.ones(n), np.ones(n, np.int64)
+    after, last, seen = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    for c in range(n):
+        after[c], last[c], seen[c] = -1, c, -1
     high, low = up.copy(), down.copy()
-    queue, waiting = np.arange(rows), np.ones(rows, np.bool_)
+    queue, waiting = np.empty(rows, np.int64), np.ones(rows, np.bool_)
+    for r in range(rows):
+        queue[r] = r
     head, tail = 0, rows
     done = np.zeros(rows, np.bool_)
-    total, seen, classes = np.zeros(n), np.full(n, -1, np.int64), np.empty(n, np.int64)
+    total, classes = np.zeros(n), np.empty(n, np.int64)
     most = min(rows, n) + 1
     s_row, s_gone, s_joined = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
     s_coefficient, s_ratio = np.empty(most), np.empty(most)
@@ -120,9 +126,12 @@ def eliminate_short(hidden, up, down, row_start, row_cells, row_values, cell_sta
             last[j] = last[i]
             size[j] += size[i]
         steps += 1
+    all_members, all_ratios = np.empty(len(members), np.int64), np.empty(len(members))
+    for k in range(len(members)):
+        all_members[k], all_ratios[k] = members[k], member_ratios[k]
     trail = Steps(
         s_row[:steps], s_gone[:steps], s_joined[:steps], s_coefficient[:steps], s_ratio[:steps], s_up[:steps],
-        s_down[:steps], s_start[: steps + 1], np.array(members), np.array(member_ratios),
+        s_down[:steps], s_start[: steps + 1], all_members, all_ratios,
     )  # fmt: skip
     return root, ratio, high, low, done, trail
 

@@ -1,6 +1,7 @@
 """Local search on a pattern that propagation finds served: drop, cover, exchange and insert cells. Compiled.
 
 All moves keep every target and every watched cut served; whether that is enough only an exact look can tell.
+Constants are handed on as `np.bool_` and `np.int64`: for plain ones what takes them is compiled once per constant.
 """
 
 # mypy: ignore-errors
@@ -11,17 +12,15 @@ import heapq
 import numba
 import numpy as np
 
+from cellguard.protect.suppress.incremental_kernel import begin, change, undo
 from cellguard.protect.suppress.propagation_kernel import (
     FLIPPED,
     LOGGED,
     SEED,
     SERVED,
     WORK,
-    begin,
-    change,
     cut_of,
     is_served,
-    undo,
 )
 
 _NEAR_CELLS = 60  # cells whose relations are followed to find secondaries nearby
@@ -104,7 +103,7 @@ def cover(open_, guide, budget, avoid, noise, price, goals, pattern, watched, gr
             added.append(best)
             one[0] = best
             # Another derivation may now be the shortest, and refute a target that the last one did not.
-            for other in change(one, False, price, goals, pattern, watched, graph, scratch):
+            for other in change(one, np.bool_(False), price, goals, pattern, watched, graph, scratch):
                 if other != target:
                     heapq.heappush(heap, (-goals.need[other] if other < many else 1.0, other))
     return added, True
@@ -120,8 +119,8 @@ def clean(cells, most, price, goals, pattern, watched, graph, scratch):  # noqa:
             continue
         begin(scratch)
         one[0] = c
-        if len(change(one, True, price, goals, pattern, watched, graph, scratch)):
-            undo(0, 0, price, goals, pattern, watched, graph, scratch)
+        if len(change(one, np.bool_(True), price, goals, pattern, watched, graph, scratch)):
+            undo(np.int64(0), np.int64(0), price, goals, pattern, watched, graph, scratch)
         else:
             gone += 1
             if gone >= most:
@@ -154,7 +153,10 @@ def _near(c, most, pattern, graph, scratch):  # noqa: ANN001, ANN202
                     order.append(k)
                     if not pattern.base[k] and len(secondaries) < most:
                         secondaries.append(k)
-    return np.array(secondaries)
+    near = np.empty(len(secondaries), np.int64)
+    for k in range(len(secondaries)):
+        near[k] = secondaries[k]
+    return near
 
 
 @numba.njit(cache=True)
@@ -177,10 +179,13 @@ def exchange(c, size, noise, guide, price, goals, pattern, watched, graph, scrat
                 many += 1
                 worth += pattern.cost[near[k]]
     begin(scratch)
-    open_ = change(gone[:many], False, price, goals, pattern, watched, graph, scratch)
-    added, done = cover(open_, guide, worth * (1 - 1e-9), c, noise, price, goals, pattern, watched, graph, scratch)
+    open_ = change(gone[:many], np.bool_(False), price, goals, pattern, watched, graph, scratch)
+    opened = np.empty(len(open_), np.int64)
+    for k in range(len(open_)):
+        opened[k] = open_[k]
+    added, done = cover(opened, guide, worth * (1 - 1e-9), c, noise, price, goals, pattern, watched, graph, scratch)
     if not done:
-        undo(0, 0, price, goals, pattern, watched, graph, scratch)
+        undo(np.int64(0), np.int64(0), price, goals, pattern, watched, graph, scratch)
         return 0.0
     saved = worth
     for d in added:
@@ -206,17 +211,17 @@ def insert(d, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, 
     begin(scratch)
     one = np.empty(1, np.int64)
     one[0] = d
-    change(one, False, price, goals, pattern, watched, graph, scratch)
+    change(one, np.bool_(False), price, goals, pattern, watched, graph, scratch)
     saved = 0.0
     for c in _dearest_first(around, pattern.cost):
         logged, flipped = scratch.counts[LOGGED], scratch.counts[FLIPPED]
         one[0] = c
-        if len(change(one, True, price, goals, pattern, watched, graph, scratch)):
+        if len(change(one, np.bool_(True), price, goals, pattern, watched, graph, scratch)):
             undo(logged, flipped, price, goals, pattern, watched, graph, scratch)
         else:
             saved += pattern.cost[c]
     if saved <= pattern.cost[d] * (1 + 1e-9):
-        undo(0, 0, price, goals, pattern, watched, graph, scratch)
+        undo(np.int64(0), np.int64(0), price, goals, pattern, watched, graph, scratch)
         return 0.0
     return saved - pattern.cost[d]
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
+from cellguard.protect.suppress import incremental_kernel, search_kernel
 from cellguard.protect.suppress import propagation_kernel as kernel
-from cellguard.protect.suppress import search_kernel
 from cellguard.protect.suppress.cuts import Cut, as_rows
 from cellguard.protect.suppress.policy import POLICY
 from cellguard.protect.suppress.propagation import LEAF_PRICE, Propagation
@@ -45,7 +45,7 @@ class State:
         self._scratch.counts[kernel.SEED] = 88172645463325252 + seed
         self._cuts: list[Cut] = []
         self._watched = self._watch([])
-        kernel.rebuild(LEAF_PRICE, goals, self._pattern, self._graph, self._scratch)
+        incremental_kernel.rebuild(LEAF_PRICE, goals, self._pattern, self._graph, self._scratch)
 
     @property
     def hidden(self) -> BoolArray:
@@ -88,14 +88,14 @@ class State:
         if len(cells) > max(200, len(other) // 50):
             self._pattern.hidden[:] = other
             self._watched = self._watch(self._cuts)
-            kernel.rebuild(LEAF_PRICE, self._goals, self._pattern, self._graph, self._scratch)
+            incremental_kernel.rebuild(LEAF_PRICE, self._goals, self._pattern, self._graph, self._scratch)
         elif len(cells):
             self._change(cells.astype(np.int64))
-        kernel.begin(self._scratch)
+        incremental_kernel.begin(self._scratch)
 
     def _change(self, cells: LongArray) -> list[int]:
         return list(
-            kernel.change(
+            incremental_kernel.change(
                 cells, False, LEAF_PRICE, self._goals, self._pattern, self._watched, self._graph, self._scratch
             )
         )
@@ -108,12 +108,12 @@ class State:
 
     def cover(self, open_: LongArray, guide: FloatArray) -> bool:
         """Hide cheap cells until these are served; False if some cannot be."""
-        kernel.begin(self._scratch)
+        incremental_kernel.begin(self._scratch)
         _, done = search_kernel.cover(
             open_, guide, np.inf, -1, 0.0, LEAF_PRICE, self._goals, self._pattern, self._watched, self._graph,
             self._scratch,
         )  # fmt: skip
-        kernel.begin(self._scratch)
+        incremental_kernel.begin(self._scratch)
         return bool(done)
 
     def construct(self, guide: FloatArray, run: Run) -> None:
