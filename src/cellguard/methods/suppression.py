@@ -15,14 +15,14 @@ from cellguard.files.folder import OutputFolder
 from cellguard.methods.hiding import PatternMethod
 from cellguard.protect.suppress.costs import parse_cost, set_costs
 from cellguard.protect.suppress.effort import BEST, EFFORTS, NORMAL, Effort, effort_named
+from cellguard.protect.suppress.sharing import Followers, suppress_together
 from cellguard.protect.suppress.spec import SuppressOptions
 from cellguard.protect.suppress.suppress import Suppression, suppress
 from cellguard.spec.specs import ProtectSpec
 from cellguard.table.apriori import State
-from cellguard.table.facts import BoolArray
 from cellguard.table.pattern import Pattern
 from cellguard.table.tableset import TableSet
-from cellguard.types import Run
+from cellguard.types import BoolArray, FloatArray, Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +47,17 @@ class Suppress(PatternMethod):
         costs = set_costs(assessment.tables, assessment.needs.primary, wanted)
         start = None if self.warm is None else _earlier(self.warm, assessment.tables)
         sums = None if known is None else known.sums
-        return suppress(
-            assessment.needs,
-            costs,
-            engine=self._engine(),
-            start=start,
-            known=sums,
-            effort=self._effort(run),
-            run=run,
-        )
+        engine, effort = self._engine(), self._effort(run)
+
+        def search(costs: FloatArray, begin: BoolArray | None) -> Suppression:
+            first = start if begin is None else begin
+            return suppress(assessment.needs, costs, engine=engine, start=first, known=sums, effort=effort, run=run)
+
+        with_others = {spec.name: _options(spec.protect).hide_with for spec in self.job.tables}
+        followers = Followers.of(assessment.tables, with_others)
+        if not len(followers.cells):
+            return search(costs, None)
+        return suppress_together(assessment.needs, costs, followers, search, sums)
 
     def _engine(self) -> str | None:
         """Return the engine asked for, if any: the tables of a set are searched together, so they must agree."""

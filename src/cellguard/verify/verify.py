@@ -16,7 +16,7 @@ from cellguard.verify.digests import check_digests, check_names
 from cellguard.verify.facts import read_facts
 from cellguard.verify.formats import check_formats
 from cellguard.verify.hierarchies import read_dimensions
-from cellguard.verify.job import check_decimals, check_job, check_origins, not_shown, read_job
+from cellguard.verify.job import check_decimals, check_job, check_origins, check_together, not_shown, read_job
 from cellguard.verify.needs import Capacities, capacities, needs
 from cellguard.verify.page import check_page
 from cellguard.verify.relations import build, with_known
@@ -180,6 +180,7 @@ class _Work:
 
     def _check_hidden(self) -> str:
         checks.check_hidden(self.cells.get(), self.rows.get(), self.release.get())
+        check_together(self.job.get(), self.cells.get(), self.rows.get())
         return "no table shows what another hides"
 
     def _check_needs(self) -> str:
