@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from cellguard.attack.audit import Audit
 from cellguard.files import layout
 from cellguard.files.write import csv_text, plain, plain_number
+from cellguard.protect.suppress.sharing import Followers
 from cellguard.results.proven import Intervals, Proven
 from cellguard.rules.assess import TableFindings
 from cellguard.table.apriori import NUMBERS, State
@@ -70,7 +71,7 @@ def _write_table(
 
 
 def _reasons(here: TableFindings, cells: Any, proven: Proven) -> list[str]:  # noqa: ANN401
-    """Return why each cell is hidden: the rules that say so, or the unsafe cells that it protects."""
+    """Return why each cell is hidden: the rules that say so, the unsafe cells that it protects, what it follows."""
     tables, reasons = proven.audit.needs.tables, here.reasons()
     protects = {} if proven.explained is None else proven.explained.protects
     for at in np.flatnonzero(proven.audit.pattern.secondary[cells]).tolist():
@@ -79,7 +80,18 @@ def _reasons(here: TableFindings, cells: Any, proven: Proven) -> list[str]:  # n
             reasons[at] = (
                 "protects " + ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
             )
+    for response in _followed(here.table.name, proven):
+        follows = Followers.of(tables, {here.table.name: [response]})
+        hidden = follows.cells[proven.audit.pattern.hidden[follows.leaders]]
+        for at in np.flatnonzero(np.isin(cells, hidden)).tolist():
+            reasons[at] = "; ".join(filter(None, [reasons[at], f"hidden with {response}"]))
     return reasons
+
+
+def _followed(table: str, proven: Proven) -> Sequence[str]:
+    """Return the responses with which a table's cells are hidden."""
+    said = [] if proven.job is None else [spec.protect for spec in proven.job.tables if spec.name == table]
+    return [response for options in said for response in getattr(options, "hide_with", ())]
 
 
 def facts_of(table: Table, values: Sequence[Decimal]) -> pa.Table:

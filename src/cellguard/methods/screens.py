@@ -42,7 +42,7 @@ def assessed_words(summary: Mapping[str, Any], *, cured: bool = True) -> Screen:
 def audit_words(summary: Mapping[str, Any], written: Sequence[str], *, cured: bool = True) -> Screen:
     """Return the verdict first, then the cells that are given away and how, what was written, what was not checked."""
     cure = CURE if summary["verdict"] == "no rule" and not cured else ""
-    gap = summary.get("gap")
+    gap = summary.get("gap") if summary.get("lower_bound") or not summary.get("cost") else None
     return [
         f"{summary['headline'].rstrip('.')}.",
         *_tables(summary),

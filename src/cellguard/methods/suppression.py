@@ -18,6 +18,7 @@ from cellguard.protect.suppress.costs import parse_cost, set_costs
 from cellguard.protect.suppress.effort import BEST, EFFORTS, NORMAL, Effort, effort_named
 from cellguard.protect.suppress.engines import usual_engine
 from cellguard.protect.suppress.expected import Load
+from cellguard.protect.suppress.sharing import Followers, suppress_together
 from cellguard.protect.suppress.spec import SuppressOptions
 from cellguard.protect.suppress.suppress import Suppression, suppress
 from cellguard.spec.jobfile import Job
@@ -52,17 +53,28 @@ class Suppress(PatternMethod):
         costs = stable_costs(self.job, assessment.tables, costs)
         start = None if self.warm is None else _earlier(self.warm, assessment.tables)
         sums = None if known is None else known.sums
-        return suppress(
-            assessment.needs,
-            costs,
-            engine=self._engine(),
-            start=start,
-            known=sums,
-            insiders=(insiders := insiders_of(assessment)),
-            watch=watch_of(assessment, insiders),
-            effort=self._effort(run),
-            run=run,
-        )
+        engine, effort = self._engine(), self._effort(run)
+        insiders = insiders_of(assessment)
+        watch = watch_of(assessment, insiders)
+
+        def search(costs: FloatArray, begin: BoolArray | None) -> Suppression:
+            return suppress(
+                assessment.needs,
+                costs,
+                engine=engine,
+                start=start if begin is None else begin,
+                known=sums,
+                insiders=insiders,
+                watch=watch,
+                effort=effort,
+                run=run,
+            )
+
+        with_others = {spec.name: _options(spec.protect).hide_with for spec in self.job.tables}
+        followers = Followers.of(assessment.tables, with_others)
+        if not len(followers.cells):
+            return search(costs, None)
+        return suppress_together(assessment.needs, costs, followers, search, sums)
 
     def expected_seconds(self, assessed: Assessment) -> float:
         """Return a guess from the size of the set, the engine and the effort."""

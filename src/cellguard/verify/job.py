@@ -16,7 +16,7 @@ from cellguard.verify.facts import UNPUBLISHED, Facts
 from cellguard.verify.needs import axes_of
 from cellguard.verify.numbers import Bools
 from cellguard.verify.relations import parse_equation
-from cellguard.verify.rows import Rows
+from cellguard.verify.rows import PRIMARY, PUBLISHED, SECONDARY, Rows
 from cellguard.verify.rule_words import parse_rule
 from cellguard.verify.rules import InRows
 from cellguard.verify.spec import EARLIER, HERE, NOWHERE, Spec, TableSpec
@@ -241,6 +241,28 @@ def check_decimals(job: Job, cells: Cells, rows: Rows) -> None:
         whole = not (rows.value[number] % 10 ** cells.spec.grains[table.group]).any()
         if table.decimals not in ((0, 2) if whole else (2,)):
             raise Refused(f"{table.name} is published with {table.decimals} decimals, which {NAME} does not ask for")
+
+
+def check_together(job: Job, cells: Cells, rows: Rows) -> None:
+    """Refuse a row that is published though the job has it hidden with a response whose cell of these codes is hidden.
+
+    An empty row may be one of which readers know that it is, and such rows are not hidden.
+    """
+    hidden = np.zeros(cells.count, dtype=bool)
+    hidden[cells.cell[(rows.status == PRIMARY) | (rows.status == SECONDARY)]] = True
+    for number, (said, table) in enumerate(zip(job.tables, cells.spec.tables, strict=True)):
+        options = said.get("protect") or {}
+        for response in attempt(NAME, lambda options=options: list(options.get("hide_with") or ())):  # type: ignore[misc]
+            if (response, table.population) not in cells.spec.groups:
+                raise Refused(f"{NAME} hides {table.name} with {response}, which no table of its population has")
+            group = cells.spec.groups.index((response, table.population))
+            own = cells.cell[cells.rows(number)]
+            leader = cells.find(group, cells.combination[own])
+            shown = (rows.status[cells.rows(number)] == PUBLISHED) & (rows.value[number] != 0)
+            wrong = shown & (leader >= 0) & hidden[np.maximum(leader, 0)]
+            if wrong.any():
+                row = int(cells.offsets[number]) + int(np.argmax(wrong))
+                raise Refused(f"{cells.row_name(row)} is published, although {NAME} hides it with {response}")
 
 
 def not_shown(job: Job, cells: Cells, facts: Sequence[Facts]) -> Bools:

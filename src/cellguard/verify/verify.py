@@ -17,7 +17,15 @@ from cellguard.verify.facts import read_facts
 from cellguard.verify.formats import check_formats
 from cellguard.verify.hierarchies import read_dimensions
 from cellguard.verify.insiders import check_contributors, check_inside, read_contributors
-from cellguard.verify.job import check_decimals, check_job, check_origins, not_shown, read_job, with_earlier
+from cellguard.verify.job import (
+    check_decimals,
+    check_job,
+    check_origins,
+    check_together,
+    not_shown,
+    read_job,
+    with_earlier,
+)
 from cellguard.verify.needs import Capacities, capacities, needs
 from cellguard.verify.page import check_page
 from cellguard.verify.populations import check_differences, check_selected
@@ -186,6 +194,7 @@ class _Work:
     def _check_hidden(self) -> str:
         checks.check_hidden(self.cells.get(), self.rows.get(), self.release.get())
         checks.check_earlier(self.cells.get(), self.rows.get(), self.facts.get())
+        check_together(self.job.get(), self.cells.get(), self.rows.get())
         return "no table shows what another hides"
 
     def _check_needs(self) -> str:

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from cellguard.moves.circuits import Circuits, circuits
 from cellguard.protect.suppress import gauss_kernel as kernel
 from cellguard.protect.suppress.effort import NORMAL, QUICK, Effort
+from cellguard.protect.suppress.packing import packed_bound
 from cellguard.protect.suppress.policy import POLICY
 from cellguard.protect.suppress.search import Search
 from cellguard.protect.suppress.system import System
@@ -46,7 +47,8 @@ def gauss(system: System, *, start: BoolArray | None = None, effort: Effort = NO
     if effort is QUICK or (effort is NORMAL and is_exact(system.needs) and free > POLICY.optimal_free):
         search = Search(system, QUICK, run)
         _repaired(search, pattern)
-        return Solved(search.pattern(), search.cost(search.pattern()), 0.0)
+        chosen = search.pattern()
+        return Solved(chosen, search.cost(chosen), packed_bound(system), cuts=frozenset({"relations"}))
     return witness(system, start=pattern, effort=effort, run=run)
 
 

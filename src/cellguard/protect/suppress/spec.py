@@ -51,3 +51,6 @@ class SuppressOptions(ProtectSpec):
     effort: Literal["quick", "normal", "best"] = Field(
         "normal", description="how long to look for a cheaper pattern; of the tables of a job the greatest counts"
     )
+    hide_with: list[str] = Field(
+        [], description="responses: a cell of this table is hidden wherever the same cell of one of them is"
+    )

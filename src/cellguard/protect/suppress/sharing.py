@@ -1,0 +1,107 @@
+"""One pattern for several responses: cells that are hidden wherever the same cell of another response is.
+
+Hiding more takes no witness away: a move that is 0 on every published cell still is if fewer are published. So a safe
+pattern stays safe when cells join it, for whatever reason, and why a cell is hidden is nothing that a proof rests on.
+A first search bounds the cost. A second one finds what is hidden anyway next to free, and the cheaper pattern counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from cellguard.errors import InputError, NotProtected, did_you_mean
+from cellguard.protect.suppress.suppress import Suppression
+from cellguard.protect.suppress.system import System, build_system, manageable
+from cellguard.protection import Requirements
+from cellguard.table.pattern import Pattern
+from cellguard.table.tableset import TableSet
+from cellguard.types import BoolArray, FloatArray, Positions
+
+_ALMOST_FREE = 1e-3  # of its cost a cell has that is hidden anyway
+Search = Callable[[FloatArray, BoolArray | None], Suppression]  # by costs, and perhaps from a pattern
+
+
+@dataclass(frozen=True, eq=False)
+class Followers:
+    """Distinct cells: each of ``cells`` is hidden wherever its ``leaders`` entry is."""
+
+    leaders: Positions
+    cells: Positions
+
+    @classmethod
+    def of(cls, tables: TableSet, hide_with: Mapping[str, Sequence[str]]) -> Followers:
+        """Return which cells follow which; ``hide_with`` names for each table the responses that it follows.
+
+        The cell that a cell follows has the same codes, and is of the same population.
+        """
+        leaders, cells = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
+        for number, table in enumerate(tables.tables):
+            for response in hide_with.get(table.name, ()):
+                topic = _topic(tables, table.name, table.population, response)
+                leader = tables.locate(topic, number, np.arange(len(table)))
+                shown = (leader >= 0) & ~table.unpublished
+                leaders.append(leader[shown])
+                cells.append(tables.cells_of[number][shown])
+        return cls(np.concatenate(leaders), np.concatenate(cells))
+
+    def joined(self, hidden: BoolArray) -> BoolArray:
+        """Return the hidden cells, and those that follow them."""
+        joined = hidden.copy()
+        joined[self.cells[hidden[self.leaders]]] = True
+        return joined
+
+
+def _topic(tables: TableSet, table: str, population: str, response: str) -> tuple[str, str]:
+    topic = (response, population)
+    if topic not in tables.topics:
+        known = sorted(name for name, people in tables.topics if people == population)
+        raise InputError(
+            f"table {table!r} is to hide with {response!r}, but no table of its population has that response"
+            f"{did_you_mean(response, known)}"
+        )
+    return topic
+
+
+def suppress_together(
+    needs: Requirements, costs: FloatArray, followers: Followers, search: Search, known: sp.csr_array | None = None
+) -> Suppression:
+    """Search for a pattern of which no follower is published where its leader is hidden."""
+    system = build_system(manageable(needs), costs, known)
+    first = search(costs, None)
+    pattern = _closed(system, followers, first.pattern)
+    anyway = followers.joined(_closed(system, followers, _leading(first.pattern, followers)).hidden)
+    second = search(np.where(anyway, _ALMOST_FREE * costs, costs), anyway)
+    patterns = [pattern, _closed(system, followers, second.pattern)]
+    paid = [float(costs[pattern.secondary].sum()) for pattern in patterns]
+    best = int(np.argmin(paid))
+    return replace(
+        first, pattern=patterns[best], cost=paid[best], costs=costs, finished=first.finished and second.finished
+    )
+
+
+def _leading(pattern: Pattern, followers: Followers) -> Pattern:
+    """Return what a pattern hides of cells that others follow, and its unsafe cells."""
+    leads = np.isin(np.arange(len(pattern.secondary)), followers.leaders)
+    return replace(pattern, secondary=pattern.secondary & leads)
+
+
+def _closed(system: System, followers: Followers, pattern: Pattern) -> Pattern:
+    """Return the pattern with all that follow hidden cells, and all that equal those; refuse one that cannot be so."""
+    while True:
+        wanted = followers.joined(pattern.hidden)
+        wider = system.pattern(system.merge(wanted))
+        if (wider.hidden == pattern.hidden).all():
+            break
+        pattern = wider
+    stays = wanted & ~pattern.hidden & ~system.needs.world.ties.empty
+    if stays.any():
+        cell = int(np.argmax(stays))
+        raise NotProtected(
+            f"{pattern.tables.told_name(cell)} must be published, but follows a cell that is hidden; leave it out of "
+            "`must_publish`, or its table out of `hide_with`"
+        )
+    return pattern
