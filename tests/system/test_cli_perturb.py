@@ -141,7 +141,7 @@ def test_unsafe_cells_are_named_and_nothing_is_released(folder):
     done = run("perturb", "job.yaml", "--out", "one", cwd=folder)
     assert done.returncode == 1
     assert "sensitive: region: West" in done.stdout
-    assert "recode: table 'region', cell West: merge" in done.stdout
+    assert "recode: merge South + West of 'region': tried out, it leaves none of" in done.stdout
     assert "Nothing was released" in done.stdout
     assert [path.name for path in (folder / "one").iterdir()] == ["internal"]
     assert not (folder / "one/internal/multipliers.parquet").exists()

@@ -431,7 +431,7 @@ def test_what_was_not_looked_at_is_not_proven(folder, tmp_path, monkeypatch):
     page = (tmp_path / "none/internal/report.html").read_text()
     assert "NOT PROVEN: not everything was looked at" in page and "So nothing was released" in page
     assert "nothing found, not all looked at" in page and "may be released" not in page
-    assert any("unproven: accept" in line for line in done.protected.check.advice())
+    assert any("unproven: accept" in line for line in done.protected.check.advice)
     done = run(job(folder, table("t", ["region"]), perturb={"seed": 7, "unproven": "accept"}))
     assert (done.verdict.kind, done.release is not None, done.summary["released"]) == (
         "not proven",

@@ -94,7 +94,7 @@ def findings(outcome: Outcome[Noisy]) -> Section:
     if outcome.protected.accepted:
         groups.append(_group("Accepted in the job", outcome.protected.accepted, True))
     groups.append(_group("To know", [f for f in check.findings if not f.blocks], False))
-    whole = check.advice()
+    whole = check.advice
     advice = [line for line in whole if not line.startswith("recode: table")]
     if len(advice) < len(whole):
         advice.insert(0, "recode: which codes to merge stands under supersensitive cells, below")

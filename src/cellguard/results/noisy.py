@@ -164,7 +164,7 @@ class Noisy(Protected):
             "findings": dict(sorted(Counter(f.kind for f in check.findings).items())),
             "open": [{"kind": f.kind, "text": f.text, "cells": [str(c) for c in f.cells]} for f in check.open[:100]],
             "places": check.places(),
-            "advice": check.advice(),
+            "advice": check.advice,
             "not_looked_at": list(check.limits),
             "warnings": self.warnings(),
         }

@@ -18,21 +18,17 @@ from cellguard.errors import InputError, listing
 from cellguard.protect.perturb.cells.alike import families
 from cellguard.protect.perturb.cells.calibration import CalibrationTable
 from cellguard.protect.perturb.cells.sensitivity import Needs, needs_of, s_n, still_unsafe, supersensitive
+from cellguard.protect.perturb.checks.advice import MOST, method_advice, recoding_advice, set_advice
 from cellguard.protect.perturb.checks.conflicts import TableMethod, conflicts
 from cellguard.protect.perturb.checks.disclosed import disclosed
 from cellguard.protect.perturb.checks.finding import Cell, Finding
 from cellguard.protect.perturb.checks.ratios import ratios
-from cellguard.protect.perturb.checks.redesign import redesign
 from cellguard.protect.perturb.checks.unknowns import unknowns_of
 from cellguard.protect.perturb.checks.watch import Watch
-from cellguard.protect.perturb.draw.mu import choose_mu
 from cellguard.protect.perturb.draw.multipliers import Multipliers
 from cellguard.protect.perturb.draw.noise import NoiseStatistics, table_statistics
 from cellguard.protect.perturb.draw.variance import sampling_variance
 from cellguard.types import BoolArray, FloatArray, Run
-
-_MOST_ADVICE = 20
-_MOST_LOOKED_AT = 200  # supersensitive cells of a table for which merges are sought
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,11 +121,14 @@ class Check:
         counts = Counter((table, f.kind) for f in self.open for table in dict.fromkeys(c.table for c in f.cells))
         return [f"table {table!r}: {count} {kind}" for (table, kind), count in sorted(counts.items())]
 
+    @cached_property
     def advice(self) -> list[str]:
-        """Say what can be done: recode, another method, another set of tables; of a conflict, publish one only."""
-        others = [f for f in self.open if f.kind != "conflict"]
-        advice = [*self._recoding(), *self._method(), *self._set(others)] if others else []
-        return [*self._conflicts(), *advice, *self._proof()]
+        """What can be done: recode, another method or seed, another set of tables; of a conflict, publish one only."""
+        others, tables = [f for f in self.open if f.kind != "conflict"], [t.table for t in self.tables]
+        if not others:
+            return [*self._conflicts(), *self._proof()]
+        recode, method = recoding_advice(tables, others), method_advice(tables, self.multipliers, others)
+        return [*self._conflicts(), *recode, *method, *set_advice(others), *self._proof()]
 
     def _proof(self) -> list[str]:
         """Say what can be done where nothing forbids the release but the proof is missing."""
@@ -149,46 +148,11 @@ class Check:
         advice = [
             f"conflict: never publish both {perturbed.table!r} perturbed and {other.table!r}; if {other.table!r} is "
             f"published already, take {perturbed.table!r} out, or else protect both in the same way"
-            for perturbed, other in mixed[:_MOST_ADVICE]
+            for perturbed, other in mixed[:MOST]
         ]
-        if len(mixed) > _MOST_ADVICE:
-            advice.append(f"conflict: the same goes for {len(mixed) - _MOST_ADVICE:,} more pairs of tables")
+        if len(mixed) > MOST:
+            advice.append(f"conflict: the same goes for {len(mixed) - MOST:,} more pairs of tables")
         return advice
-
-    def _recoding(self) -> list[str]:
-        open_ = {cell for f in self.open for cell in f.cells}
-        offered = [m for here in self.tables for m in redesign(here.needs, most=_MOST_LOOKED_AT)]
-        merges = [m for m in offered if Cell(m.table, m.name) in open_]
-        advice = [f"recode: {merge}" for merge in merges[:_MOST_ADVICE]]
-        return advice or ["recode: merge codes, or publish fewer levels, so that these cells have more contributors"]
-
-    def _method(self) -> list[str]:
-        sensitive = sum(f.kind == "sensitive" for f in self.open)
-        if not sensitive and any(f.kind == "implied" for f in self.open):
-            return ["another method: a larger mu; findings.json says how much noise the sums that cells imply need"]
-        if not sensitive:
-            return ["another seed does not help: it is the cells' contributors that give the multipliers away"]
-        settings = self.multipliers.settings
-        choice = self.multipliers.choice or choose_mu([t.table for t in self.tables], settings.mu)
-        served, all_ = len(choice.of("served")), len(choice.cells)
-        if settings.method == "zes" and served:
-            return [
-                f"another method: zes_mu would use mu = {choice.mu:.3g} and serve {served} of {all_} sensitive cells"
-            ]
-        left_out, beyond = len(choice.of("supersensitive")), len(choice.of("not attainable"))
-        if not left_out + beyond:
-            return ["another method: zes_mu with a higher `probability`, so that fewer cells get too little noise"]
-        return [
-            f"another method: of {all_} sensitive cells {left_out} are supersensitive, which no method helps, and "
-            f"{beyond} cannot be served by any mu up to {settings.mu.cap:g}"
-        ]
-
-    def _set(self, findings: Sequence[Finding]) -> list[str]:
-        counts = Counter(table for f in findings for table in {c.table for c in f.cells})
-        return [
-            f"another set: without table {table!r} {count} of {len(findings)} findings would go"
-            for table, count in counts.most_common(3)
-        ]
 
 
 def check_tables(

@@ -27,6 +27,7 @@ class CalibrationTable:
 
     ``interior`` marks the cells without any cell below them. ``largest`` holds the largest contributions of each cell
     (unweighted, by size) that the rules look at, and whose they are. A cell must be safe by ``rule`` and ``others``.
+    ``columns`` are the records' columns of its dimensions.
     """
 
     table: Table
@@ -36,6 +37,7 @@ class CalibrationTable:
     largest: Largest
     rule: NoiseRule
     others: tuple[NoiseRule, ...] = ()
+    columns: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.table)
@@ -113,7 +115,7 @@ def calibration_table(
     facts = Facts({Total(): total, Count(): top.count.astype(float), Top(top.value.shape[1]): top.value})
     silent = Apriori.silent(len(lattice))
     table = Table(name, dimensions, lattice.codes, facts, silent, response, decimals=decimals, levels=levels)
-    return CalibrationTable(table, records, members, _interior(table), top, rule, tuple(others))
+    return CalibrationTable(table, records, members, _interior(table), top, rule, tuple(others), tuple(columns))
 
 
 def _positions(records: Respondents, column: str, dimension: Dimension) -> IntArray:
