@@ -256,6 +256,6 @@ def _notes(asked: Hexagons, used: Hexagons, counts: Redistribution | None, plan:
     if counts is not None and counts.lost:
         notes.append(
             f"outliers were removed, and {counted(counts.lost, 'record')} with them: whoever knows the true total can "
-            "tell how many, but not where"
+            "tell how many, and where if only one place is possible"
         )
     return notes

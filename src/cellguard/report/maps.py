@@ -144,13 +144,15 @@ def _undo(done: Mapped) -> Section:
         rows: Sequence[tuple[str, str]] = [
             (
                 "Cannot be undone",
-                f"Redistributing the shown map changes nothing, so the shown map may itself be the true one: no count "
-                f"below {t} follows from it, for nobody who knows the algorithm, its settings and the total.",
+                "Redistributing the shown map changes nothing, so the shown map may itself be the true one: no count "
+                f"below {t} of a shown hexagon follows from it, even if one knows the algorithm, its settings and the "
+                "total.",
             ),
             (
                 "Can be concluded",
                 f"A hexagon above {t} never had fewer than it shows, and every shown hexagon has at least one record "
-                "of its own. Empty hexagons are empty, or were outliers.",
+                "of its own. Empty hexagons are empty, or were outliers; who knows the true total knows how many records "
+                "these had, and where if only one place is possible.",
             ),
             (
                 "Is likely",
