@@ -141,6 +141,8 @@ def _undo(done: Mapped) -> Section:
     t = done.threshold
     if done.values is None:
         about = done.summary()["tables"][done.job.tables[0].name]
+        received = done.spec.outliers == "redistribute"
+        above = "" if received else f"A hexagon above {t} never had fewer than it shows. "
         rows: Sequence[tuple[str, str]] = [
             (
                 "Cannot be undone",
@@ -150,9 +152,9 @@ def _undo(done: Mapped) -> Section:
             ),
             (
                 "Can be concluded",
-                f"A hexagon above {t} never had fewer than it shows, and every shown hexagon has at least one record "
-                "of its own. Empty hexagons are empty, or were outliers; who knows the true total knows how many records "
-                "these had, and where if only one place is possible.",
+                above + "Every shown hexagon has at least one record of its own. Empty hexagons are empty, or were "
+                "outliers; if outliers were removed, who knows the true total knows how many records they had, and "
+                "where if only one place is possible.",
             ),
             (
                 "Is likely",
