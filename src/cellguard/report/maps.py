@@ -123,7 +123,10 @@ def _moved(outcome: Outcome[Mapped]) -> Section:
     else:
         facts += [
             ("Moved", f"{many(about['contributors_moved'], 'contributor')}, {about['mu']:,} steps in all (mu)"),
-            ("Passed on", f"{about['passed_share']:.2%} of the total, in {many(about['passes'], 'pass')}"),
+            (
+                "Passed on",
+                f"{about['passed_share']:.2%} of the total, in {about['passes']} {'pass' if about['passes'] == 1 else 'passes'}",
+            ),
             ("Hexagons changed", f"{about['changed']:,}"),
         ]
     return Section("moved", "What was moved", {"facts": facts, "warnings": outcome.summary["warnings"]})
@@ -171,7 +174,7 @@ def _undo(done: Mapped) -> Section:
             (
                 "Cannot be undone",
                 "The changed contributions satisfy all rules and would not be changed again, so they may be the true "
-                "ones for all that the shown totals tell.",
+                "ones for all that the shown totals tell (unless one knows, say, that all contributions are whole).",
             ),
             (
                 "Direct estimates",
@@ -206,7 +209,10 @@ def _utility(done: Mapped) -> Section:
     ]
     own = done.others[done.spec.algorithm].measures
     columns = (own.u, own.cells, own.r1, own.r2, own.u1, own.u3)
-    rows = [[short(float(x)) for x in row] for row in zip(*(c.tolist() for c in columns), strict=True)]
+    rows = [
+        ["infinite" if np.isinf(x) else short(float(x)) for x in row]
+        for row in zip(*(c.tolist() for c in columns), strict=True)
+    ]
     marks = [(name, Markup(mark(name, 6, 6))) for name in done.others]  # noqa: S704
     data = {"algorithms": algorithms, "plots": pictures, "rows": rows, "marks": marks}
     return Section("utility", "Risk and utility", data)
