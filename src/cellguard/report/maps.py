@@ -125,7 +125,7 @@ def _moved(outcome: Outcome[Mapped]) -> Section:
             ("Moved", f"{many(about['contributors_moved'], 'contributor')}, {about['mu']:,} steps in all (mu)"),
             (
                 "Passed on",
-                f"{about['passed_share']:.2%} of the total, in {about['passes']} {'pass' if about['passes'] == 1 else 'passes'}",
+                f"{about['passed_share']:.2%} of the total, in {many(about['passes'], 'round')}",
             ),
             ("Hexagons changed", f"{about['changed']:,}"),
         ]
