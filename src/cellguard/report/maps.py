@@ -118,7 +118,7 @@ def _moved(outcome: Outcome[Mapped]) -> Section:
         facts += [
             ("Algorithm", done.spec.algorithm),
             ("Moved", f"{many(about['units_moved'], 'record')}, {about['mu']:,} steps in all (mu)"),
-            ("The least mu possible", f"{about['least_mu']:,}, so that {_above(about['mu'], about['least_mu'])}"),
+            ("The least mu possible", _above(about["mu"], about["least_mu"])),
         ]
     else:
         facts += [
@@ -135,8 +135,11 @@ def _moved(outcome: Outcome[Mapped]) -> Section:
 _TREATED = {"remove": "removed", "redistribute": "their records went to the closest hexagons", "keep": "kept"}
 
 
-def _above(mu: float, least: float) -> str:
-    return "nothing could be saved" if mu <= least else f"at most {share(mu - least, mu)} could be saved"
+def _above(mu: int, least: int | None) -> str:
+    if least is None:
+        return "not worked out, since the map is too wide"
+    saved = "nothing" if mu <= least else f"at most {share(mu - least, mu)}"
+    return f"{least:,}, so that {saved} could be saved"
 
 
 def _undo(done: Mapped) -> Section:
@@ -190,7 +193,7 @@ def _utility(done: Mapped) -> Section:
     """Show risk and utility of all algorithms, and the figures of the one that was used."""
     from markupsafe import Markup
 
-    least = min(other.mu for other in done.others.values())
+    least = done.others["optimal"].mu if "optimal" in done.others else 0
     algorithms = [
         {
             "name": name,
