@@ -225,6 +225,15 @@ def test_ready_made_hexagons(home):
         cg.run(cg.Job.load(path))
 
 
+def test_wide_maps_are_not_compared(home, monkeypatch):
+    monkeypatch.setattr("cellguard.methods.redistribution._MOST_COMPARED", 10)
+    done = command("map", job(home, formats=["csv", "html"]), "--out", home / "out")
+    assert done.exit_code == 0, done.output
+    assert "not worked out, since the map is too wide" in (home / "out/internal/report.html").read_text()
+    summary = json.loads((home / "out/internal/summary.json").read_text())
+    assert summary["tables"]["shops"]["least_mu"] is None and list(summary["algorithms"]) == ["group"]
+
+
 def test_hexagons_become_larger_where_there_are_too_few_records(home):
     path = job(home, bins=200)
     done = command("map", path, "--out", home / "out")

@@ -151,7 +151,7 @@ def test_legends_and_words(visit):
     assert page.locator("figure svg").count() == 3
     public = visit("public")
     assert public.locator("[data-slider]").count() == 0
-    assert "may have been moved" in public.locator("main").inner_text()
+    assert "may have been" in public.locator("main").inner_text()
     assert "changes" not in public.locator(".map .legend").inner_text()
 
 

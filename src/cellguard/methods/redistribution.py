@@ -42,6 +42,7 @@ _TABLE = {"name", "by", "value", "response", "population", "decimals", "cells", 
 _TEXT = ("delimiter", "decimal", "encoding")
 _COUNTS = "count"
 _FARTHEST = 45.0  # percent; totals may be shown as little as a tenth of the largest value then
+_MOST_COMPARED = 400_000  # places, empty ones included; ways across wider maps take long to optimise
 _MOST_DRAWN = 5_000  # hexagons in an SVG file
 
 
@@ -92,7 +93,8 @@ class Redistribute(Method[Located, Mapped]):
             with step("redistributing", run, seconds):
                 counts = redistribute(hexagons.space, hexagons.count, plan)
             with step("comparing algorithms", run, seconds):
-                others = {name: _with(hexagons, plan, name, counts) for name in ALGORITHMS}
+                names = ALGORITHMS if hexagons.space.nodes <= _MOST_COMPARED else [plan.algorithm]
+                others = {name: _with(hexagons, plan, name, counts) for name in names}
         else:
             with step("redistributing", run, seconds):
                 values = self._values(assessed, hexagons, plan)
@@ -256,6 +258,6 @@ def _notes(asked: Hexagons, used: Hexagons, counts: Redistribution | None, plan:
     if counts is not None and counts.lost:
         notes.append(
             f"outliers were removed, and {counted(counts.lost, 'record')} with them: whoever knows the true total can "
-            "tell how many, but not where"
+            "tell how many, and where if only one place is possible"
         )
     return notes

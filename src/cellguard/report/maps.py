@@ -118,12 +118,15 @@ def _moved(outcome: Outcome[Mapped]) -> Section:
         facts += [
             ("Algorithm", done.spec.algorithm),
             ("Moved", f"{many(about['units_moved'], 'record')}, {about['mu']:,} steps in all (mu)"),
-            ("The least mu possible", f"{about['least_mu']:,}, so that {_above(about['mu'], about['least_mu'])}"),
+            ("The least mu possible", _above(about["mu"], about["least_mu"])),
         ]
     else:
         facts += [
             ("Moved", f"{many(about['contributors_moved'], 'contributor')}, {about['mu']:,} steps in all (mu)"),
-            ("Passed on", f"{about['passed_share']:.2%} of the total, in {many(about['passes'], 'pass')}"),
+            (
+                "Passed on",
+                f"{about['passed_share']:.2%} of the total, in {many(about['passes'], 'round')}",
+            ),
             ("Hexagons changed", f"{about['changed']:,}"),
         ]
     return Section("moved", "What was moved", {"facts": facts, "warnings": outcome.summary["warnings"]})
@@ -132,8 +135,11 @@ def _moved(outcome: Outcome[Mapped]) -> Section:
 _TREATED = {"remove": "removed", "redistribute": "their records went to the closest hexagons", "keep": "kept"}
 
 
-def _above(mu: float, least: float) -> str:
-    return "nothing could be saved" if mu <= least else f"at most {share(mu - least, mu)} could be saved"
+def _above(mu: int, least: int | None) -> str:
+    if least is None:
+        return "not worked out, since the map is too wide"
+    saved = "nothing" if mu <= least else f"at most {share(mu - least, mu)}"
+    return f"{least:,}, so that {saved} could be saved"
 
 
 def _undo(done: Mapped) -> Section:
@@ -141,16 +147,20 @@ def _undo(done: Mapped) -> Section:
     t = done.threshold
     if done.values is None:
         about = done.summary()["tables"][done.job.tables[0].name]
+        received = done.spec.outliers == "redistribute"
+        above = "" if received else f"A hexagon above {t} never had fewer than it shows. "
         rows: Sequence[tuple[str, str]] = [
             (
                 "Cannot be undone",
-                f"Redistributing the shown map changes nothing, so the shown map may itself be the true one: no count "
-                f"below {t} follows from it, for nobody who knows the algorithm, its settings and the total.",
+                "Redistributing the shown map changes nothing, so the shown map may itself be the true one: no count "
+                f"below {t} of a shown hexagon follows from it, even if one knows the algorithm, its settings and the "
+                "total.",
             ),
             (
                 "Can be concluded",
-                f"A hexagon above {t} never had fewer than it shows, and every shown hexagon has at least one record "
-                "of its own. Empty hexagons are empty, or were outliers.",
+                above + "Every shown hexagon has at least one record of its own. Empty hexagons are empty, or were "
+                "outliers; if outliers were removed, who knows the true total knows how many records they had, and "
+                "where if only one place is possible.",
             ),
             (
                 "Is likely",
@@ -167,7 +177,7 @@ def _undo(done: Mapped) -> Section:
             (
                 "Cannot be undone",
                 "The changed contributions satisfy all rules and would not be changed again, so they may be the true "
-                "ones for all that the shown totals tell.",
+                "ones for all that the shown totals tell (unless one knows, say, that all contributions are whole).",
             ),
             (
                 "Direct estimates",
@@ -183,7 +193,7 @@ def _utility(done: Mapped) -> Section:
     """Show risk and utility of all algorithms, and the figures of the one that was used."""
     from markupsafe import Markup
 
-    least = min(other.mu for other in done.others.values())
+    least = done.others["optimal"].mu if "optimal" in done.others else 0
     algorithms = [
         {
             "name": name,
@@ -202,7 +212,10 @@ def _utility(done: Mapped) -> Section:
     ]
     own = done.others[done.spec.algorithm].measures
     columns = (own.u, own.cells, own.r1, own.r2, own.u1, own.u3)
-    rows = [[short(float(x)) for x in row] for row in zip(*(c.tolist() for c in columns), strict=True)]
+    rows = [
+        ["infinite" if np.isinf(x) else short(float(x)) for x in row]
+        for row in zip(*(c.tolist() for c in columns), strict=True)
+    ]
     marks = [(name, Markup(mark(name, 6, 6))) for name in done.others]  # noqa: S704
     data = {"algorithms": algorithms, "plots": pictures, "rows": rows, "marks": marks}
     return Section("utility", "Risk and utility", data)

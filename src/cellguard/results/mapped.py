@@ -199,7 +199,7 @@ class Mapped(Protected):
             "lost_share": _share(map_.lost, float(self.hexagons.count.sum())),
             "units_moved": map_.transfers.units_moved,
             "mu": map_.mu,
-            "least_mu": map_.least,
+            "least_mu": self.others["optimal"].mu if "optimal" in self.others else None,
             "u2_sum": map_.measures.u2_sum,
             "u2_mean": map_.measures.u2_mean,
             "at_threshold": int(at_threshold.sum()),
