@@ -115,7 +115,7 @@ CELLS = [
 ]
 
 
-@pytest.mark.parametrize(("cell", "rule", "unsafe"), CELLS, ids=str)
+@pytest.mark.parametrize(("cell", "rule", "unsafe"), CELLS, ids=[str(cell) for cell, _, _ in CELLS])
 def test_one_cell_per_difference(cell, rule, unsafe):
     facts = signed_contributions(cell)
     judged = {name: parse_rule(as_in(preset, rule)).unsafe(facts)[0] for name, preset in PRESETS.items()}
