@@ -196,6 +196,7 @@ def _averages(outcome: Outcome[Noisy]) -> tuple[str, str, str, str]:
     who = "Somebody who averages the totals of several years, in which noise that is drawn anew cancels."
     if years is None:
         return "Averages over years", "no earlier year given", "open", who
+    who += " The growth of one respondent is published as it is, unless attribute multipliers blur it."
     if years.new:
         return "Averages over years", f"kept by {years.kept:,}, {years.new:,} respondents are new", "yes", who
     return "Averages over years", "all multipliers are kept", "yes", who

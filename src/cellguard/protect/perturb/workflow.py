@@ -18,11 +18,11 @@ from cellguard.errors import InputError, listing
 from cellguard.protect.perturb.cells.alike import families
 from cellguard.protect.perturb.cells.calibration import CalibrationTable
 from cellguard.protect.perturb.cells.sensitivity import Needs, needs_of, s_n, still_unsafe, supersensitive
-from cellguard.protect.perturb.checks.advice import MOST, method_advice, recoding_advice, set_advice
 from cellguard.protect.perturb.checks.conflicts import TableMethod, conflicts
 from cellguard.protect.perturb.checks.disclosed import disclosed
 from cellguard.protect.perturb.checks.finding import Cell, Finding
 from cellguard.protect.perturb.checks.ratios import ratios
+from cellguard.protect.perturb.checks.remedies import MOST, method_advice, recoding_advice, set_advice
 from cellguard.protect.perturb.checks.unknowns import unknowns_of
 from cellguard.protect.perturb.checks.watch import Watch
 from cellguard.protect.perturb.draw.multipliers import Multipliers

@@ -285,4 +285,15 @@ def load_multipliers(
     )
     definitions = Definitions(saved.parameters["definitions"])
     plan = Plan.read(saved.parameters["plan"])
-    return Multipliers(records, base, attributes, settings, plan, definitions, saved.seed)
+    again, years = saved.parameters.get("redrawn"), saved.parameters.get("years")
+    return Multipliers(
+        records,
+        base,
+        attributes,
+        settings,
+        plan,
+        definitions,
+        saved.seed,
+        redrawn=None if again is None else Redrawn(**again),
+        years=None if years is None else Years(**years),
+    )

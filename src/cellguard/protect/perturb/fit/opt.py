@@ -29,6 +29,7 @@ from cellguard.randomness import Stream, stream
 from cellguard.types import UNWATCHED, FloatArray, Positions, Run
 
 Norm = Literal["l1", "l2", "linf"]
+_MOST_SQUARES = 4_000  # cells of which least squares are solved, with a matrix of cells by cells
 _ALL_SIGNS = 6  # sensitive cells of which all signs are tried
 _EXACT_SIGNS = 20  # ... of which an integer program finds the best
 _NODES = 2_000
@@ -111,6 +112,11 @@ def least_loss(whole: Supertable, how: Opt, seed: int, *purpose: str | int, run:
 
 def _wish(whole: Supertable, how: Opt, source: Stream) -> tuple[Wish, FloatArray]:
     """Return the wish without targets: bounds of margins and the sum of multipliers; and what each row needs."""
+    if how.norm == "l2" and len(whole.total) > _MOST_SQUARES:
+        raise InputError(
+            f"`norm: l2` takes up to {_MOST_SQUARES:,} cells of one response in all tables together, and there are "
+            f"{len(whole.total):,}; use `norm: l1`, which takes any number"
+        )
     need = random_needs(whole, source, how.excess)
     cap = random_caps(source, len(whole.units), how.cap, how.excess)
     n = len(need)

@@ -11,6 +11,8 @@ with multipliers closest to 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg as la
@@ -23,7 +25,8 @@ from cellguard.types import UNWATCHED, BoolArray, FloatArray, Run
 _RIDGE = 1e-6
 _SMALL = 1e-5  # of what is typical: the smallest need in units of which a row is measured
 _ROOM = 1e-6  # by which bounds of cells are widened, so that there is something between them
-_CLOSE, _FAR_OFF = 1e-7, 1e-3
+_CLOSE = 1e-7
+_NEARLY = 0.995  # of the way to the next bound
 _PATIENCE = 6  # steps without any progress after which rounding has the better of it
 _TINY = 1e-15
 _STEPS = 100
@@ -39,8 +42,19 @@ class _Problem:
     lower: FloatArray
     upper: FloatArray
 
+    @cached_property
+    def low(self) -> BoolArray:
+        """Which variables have a lower bound."""
+        return np.isfinite(self.lower)
+
+    @cached_property
+    def high(self) -> BoolArray:
+        """Which variables have an upper bound."""
+        return np.isfinite(self.upper)
+
     @property
     def movers(self) -> int:
+        """The number of movers."""
         return int(self.across.shape[1])
 
     def gap(self, x: FloatArray) -> FloatArray:
@@ -87,59 +101,109 @@ def least_squares(wish: Wish, *, run: Run = UNWATCHED) -> FloatArray:
     return np.clip(d, -wish.cap, wish.cap)
 
 
+class _Change(NamedTuple):
+    """How a point changes: x, the prices, and the multipliers of lower and upper bounds."""
+
+    x: FloatArray
+    price: FloatArray
+    down: FloatArray
+    up: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """A point within the bounds, with prices and multipliers of the bounds that are above 0."""
+
+    problem: _Problem
+    x: FloatArray
+    price: FloatArray
+    down: FloatArray
+    up: FloatArray
+
+    @classmethod
+    def middle(cls, problem: _Problem) -> _Point:
+        """Return a point in the middle of the bounds; all products of multiplier and room are alike."""
+        low, high = problem.low, problem.high
+        x = np.clip(0.0, np.where(low, problem.lower + 1, -np.inf), np.where(high, problem.upper - 1, np.inf))
+        both = low & high
+        x[both] = (problem.lower[both] + problem.upper[both]) / 2
+        down = np.divide(1.0, x - problem.lower, out=np.zeros(len(x)), where=low)
+        up = np.divide(1.0, problem.upper - x, out=np.zeros(len(x)), where=high)
+        return cls(problem, x, np.zeros(problem.across.shape[0]), down, up)
+
+    @cached_property
+    def below(self) -> FloatArray:
+        """The room down to the lower bounds."""
+        return np.where(self.problem.low, np.maximum(self.x - self.problem.lower, _TINY), 1.0)
+
+    @cached_property
+    def above(self) -> FloatArray:
+        """The room up to the upper bounds."""
+        return np.where(self.problem.high, np.maximum(self.problem.upper - self.x, _TINY), 1.0)
+
+    @cached_property
+    def slope(self) -> FloatArray:
+        """The derivative of the Lagrangian, 0 at the optimum."""
+        p = self.problem
+        return np.asarray(p.h * self.x + p.c - p.priced(self.price) - self.down + self.up, float)
+
+    @cached_property
+    def mean(self) -> float:
+        """The mean product of multiplier and room, 0 at the optimum."""
+        sides = int(self.problem.low.sum() + self.problem.high.sum())
+        return float(self.below @ self.down + self.above @ self.up) / max(sides, 1)
+
+    @property
+    def off(self) -> float:
+        """How far it is from being optimal."""
+        return max(float(np.abs(self.slope).max()), float(np.abs(self.problem.gap(self.x)).max()), self.mean)
+
+    @cached_property
+    def _factor(self) -> tuple[FloatArray, tuple[FloatArray, bool]]:
+        theta = self.problem.h + self.down / self.below + self.up / self.above
+        return theta, _factored(self.problem.normal(theta))
+
+    def change(self, centre: float, down: FloatArray | float = 0.0, up: FloatArray | float = 0.0) -> _Change:
+        """Return Newton's step to products of ``centre``, with second-order terms of both multipliers."""
+        p, (theta, factor) = self.problem, self._factor
+        left = np.where(p.low, (centre - down) / self.below - self.down, 0.0)
+        right = np.where(p.high, (centre - up) / self.above - self.up, 0.0)
+        rhs = -self.slope + left - right
+        price = la.cho_solve(factor, -p.gap(self.x) - p.gap(rhs / theta), check_finite=False)
+        x = (rhs + p.priced(price)) / theta
+        return _Change(x, price, left - self.down / self.below * x, right + self.up / self.above * x)
+
+    def share(self, change: _Change) -> float:
+        """Return how much of a change keeps all rooms and multipliers above 0, at most 1."""
+        low, high = self.problem.low, self.problem.high
+        rooms = min(_longest(self.below, change.x, low), _longest(self.above, -change.x, high))
+        return min(rooms, _longest(self.down, change.down, low), _longest(self.up, change.up, high))
+
+    def moved(self, change: _Change, share: float) -> _Point:
+        """Return the point after a share of a change."""
+        before = (self.x, self.price, self.down, self.up)
+        return _Point(self.problem, *(a + share * b for a, b in zip(before, change, strict=True)))
+
+
 def _interior(problem: _Problem, run: Run) -> FloatArray:
-    """Return the optimal x, by steps from the middle of the bounds."""
-    low, high = np.isfinite(problem.lower), np.isfinite(problem.upper)
-    x = np.clip(0.0, np.where(low, problem.lower + 1, -np.inf), np.where(high, problem.upper - 1, np.inf))
-    both = low & high
-    x[both] = (problem.lower[both] + problem.upper[both]) / 2
-    price = np.zeros(problem.across.shape[0])
-    # Multipliers of the bounds start so that all products with the room that is left are alike.
-    down = np.divide(1.0, x - problem.lower, out=np.zeros(len(x)), where=low)
-    up = np.divide(1.0, problem.upper - x, out=np.zeros(len(x)), where=high)
-    sides = max(int(low.sum() + high.sum()), 1)
-    best, least, since = x, np.inf, 0
+    """Return the x that comes closest to being optimal, by steps from the middle of the bounds.
+
+    Whatever it is, it lies within the bounds of the movers: what falls short of the optimum is no danger but a loss.
+    """
+    point = best = _Point.middle(problem)
+    since = 0
     for _ in range(_STEPS):
         run.check()
-        below = np.where(low, np.maximum(x - problem.lower, _TINY), 1.0)
-        above = np.where(high, np.maximum(problem.upper - x, _TINY), 1.0)
-        slope = problem.h * x + problem.c - problem.priced(price) - down + up
-        mean = float(below[low] @ down[low] + above[high] @ up[high]) / sides
-        off = max(float(np.abs(slope).max()), float(np.abs(problem.gap(x)).max()), mean)
-        if off < least:
-            best, least, since = x, off, 0
-        since += 1
-        if least < _CLOSE or since > _PATIENCE:
+        since = 0 if point.off < best.off else since + 1
+        best = point if point.off < best.off else best
+        if best.off < _CLOSE or since > _PATIENCE:
             break
-        theta = problem.h + down / below + up / above
-        factor = _factored(problem.normal(theta))
-
-        def step(
-            centre: float, second: tuple[FloatArray, FloatArray]
-        ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-            """Return the changes of x, the prices and both multipliers for a centre and second-order terms."""
-            left = np.where(low, (centre - second[0]) / below - down, 0.0)  # noqa: B023 - called in this turn only
-            right = np.where(high, (centre - second[1]) / above - up, 0.0)  # noqa: B023
-            rhs = -slope + left - right  # noqa: B023
-            dp = la.cho_solve(factor, -problem.gap(x) - problem.gap(rhs / theta), check_finite=False)  # noqa: B023
-            dx = (rhs + problem.priced(dp)) / theta  # noqa: B023
-            return dx, dp, left - down / below * dx, right + up / above * dx  # noqa: B023
-
-        zero = np.zeros(len(x))
-        dx, _, d_down, d_up = step(0.0, (zero, zero))
-        share = min(_longest(below, dx, low), _longest(above, -dx, high))
-        dual = min(_longest(down, d_down, low), _longest(up, d_up, high))
-        after = (below + share * dx)[low] @ (down + dual * d_down)[low]
-        after += (above - share * dx)[high] @ (up + dual * d_up)[high]
-        centre = mean * (float(after) / sides / mean) ** 3
-        dx, dp, d_down, d_up = step(centre, (dx * d_down, -dx * d_up))
-        share = 0.995 * min(_longest(below, dx, low), _longest(above, -dx, high))
-        dual = 0.995 * min(_longest(down, d_down, low), _longest(up, d_up, high))
-        share = dual = min(share, dual, 1.0)
-        x, price, down, up = x + share * dx, price + dual * dp, down + dual * d_down, up + dual * d_up
-    if least > _FAR_OFF:
-        raise InternalError("least squares with bounds did not come to an end")
-    return best
+        ahead = point.change(0.0)
+        after = point.moved(ahead, point.share(ahead)).mean
+        centre = point.mean * (after / point.mean) ** 3
+        change = point.change(centre, ahead.x * ahead.down, -ahead.x * ahead.up)
+        point = point.moved(change, _NEARLY * point.share(change))
+    return best.x
 
 
 def _longest(now: FloatArray, change: FloatArray, there: BoolArray) -> float:

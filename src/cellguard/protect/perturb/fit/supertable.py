@@ -98,10 +98,15 @@ def supertable(
     blocks = [_cells_by_movers(t, part, mover, start) for t, part in zip(tables, parts, strict=True)]
     shown = [~t.table.unpublished & (np.diff(b.indptr) > 0) for t, b in zip(tables, blocks, strict=True)]
     kept = sp.csr_array(sp.vstack([b[np.flatnonzero(s)] for b, s in zip(blocks, shown, strict=True)], format="csr"))
+    shown_movers = np.diff(sp.csc_array(kept).indptr) > 0
+    number = np.where(shown_movers, np.cumsum(shown_movers) - 1, -1)
+    mover = {leaf: np.where(of_unit >= 0, number[of_unit], -1) for leaf, of_unit in mover.items()}
+    kept = sp.csr_array(kept[:, np.flatnonzero(shown_movers)])
     first, row = _distinct_rows(kept)
     ends = np.cumsum([0, *(int(s.sum()) for s in shown)])
     rows = tuple(_spread(s, row[a:b]) for s, a, b in zip(shown, ends[:-1], ends[1:], strict=True))
-    return _described(tuple(tables), sp.csr_array(kept[first]), rows, mover, np.concatenate(units), stays)
+    counted = np.concatenate(units)[shown_movers]
+    return _described(tuple(tables), sp.csr_array(kept[first]), rows, mover, counted, stays)
 
 
 def _important(tables: Sequence[CalibrationTable]) -> BoolArray:

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 from cellguard.errors import InputError
-from cellguard.hierarchy.build import flat
+from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.perturb.cells.calibration import calibration_table
 from cellguard.protect.perturb.cells.respondents import respondents
+from cellguard.protect.perturb.draw.multipliers import Settings, make_multipliers
+from cellguard.protect.perturb.fit import opt
 from cellguard.protect.perturb.fit.marg import Marg, marg
+from cellguard.protect.perturb.fit.opt import Opt
 from cellguard.protect.perturb.fit.raking import Margins, rake
 from cellguard.protect.perturb.fit.supertable import supertable
 from cellguard.randomness import stream
@@ -106,3 +109,50 @@ def test_raking_refuses_what_cannot_be():
         rake(np.array([-1.0]), [])
     odd = rake(np.ones(2), [Margins(np.array([0, 0]), np.array([1.0])), Margins(np.array([0, 0]), np.array([3.0]))])
     assert odd.sweeps == 10_000 and odd.residual > 0.1
+
+
+def test_records_that_no_published_cell_holds_do_not_move():
+    records = respondents({"a": ["p1", "p2", "q"]}, {"x": [5.0, 7.0, 9.0]})
+    uneven = Dimension("a", from_levels([("p", "p1"), ("p", "p2"), ("q", "")]))
+    here = calibration_table(records, [uneven], "x", levels={"a": [2]})
+    whole = supertable([here])
+    assert whole.mover["x"].tolist() == [0, 1, -1] and whole.matrix.toarray().tolist() == [[5, 0], [0, 7]]
+    for method in ("opt", "least_loss", "marg", "marg_zes"):
+        made = make_multipliers(records, [here], Settings(method=method), seed=1)
+        assert np.isfinite(made.of("x")).all() and made.of("x")[2] == 1
+
+
+def test_contributions_below_0_can_be_fitted():
+    rng = np.random.default_rng(2)
+    values = np.round(rng.normal(0, 100, 60))
+    values[:2] = 5000, -4800
+    records = respondents({"a": rng.choice(list("AB"), 60).tolist(), "b": ["1"] * 60}, {"x": values})
+    here = table(records, "ab")
+    for norm in ("l1", "l2", "linf"):
+        made = make_multipliers(records, [here], Settings(method="opt", opt=Opt(norm=norm, cap=0.5)), seed=1)
+        assert np.isfinite(made.of("x")).all() and np.abs(made.of("x") - 1).max() <= 0.5 + 1e-9
+    with pytest.raises(InputError, match="0 or more"):
+        make_multipliers(records, [here], Settings(method="marg"), seed=1)
+
+
+@pytest.mark.parametrize("method", ["marg", "marg_zes", "opt", "least_loss"])
+def test_the_order_of_the_records_does_not_matter(method):
+    records = firms(300, holdings=9)
+    order = np.random.default_rng(1).permutation(len(records))
+    codes = {name: np.array(records.labels[name])[column][order] for name, column in records.codes.items()}
+    values = {name: column[order] for name, column in records.values.items()}
+    turned = respondents(codes, values, unit=records.keys[records.unit][order])
+    by_key = []
+    for people in (records, turned):
+        tables = [table(people, "ab"), table(people, "bc")]
+        norm = "l2" if method == "opt" else "l1"
+        made = make_multipliers(people, tables, Settings(method=method, opt=Opt(norm=norm)), seed=4)
+        by_key.append(dict(zip(people.keys.tolist(), made.of("x").tolist(), strict=True)))
+    assert by_key[0] == by_key[1]
+
+
+def test_too_many_cells_for_least_squares_are_refused(monkeypatch):
+    monkeypatch.setattr(opt, "_MOST_SQUARES", 5)
+    records = firms(60)
+    with pytest.raises(InputError, match="takes up to 5 cells"):
+        make_multipliers(records, [table(records, "ab")], Settings(method="opt", opt=Opt(norm="l2")), seed=1)
