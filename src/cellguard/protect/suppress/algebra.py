@@ -38,7 +38,8 @@ def solved(system: System, start: BoolArray | None, effort: Effort, *, run: Run)
     """Return a cheap safe pattern; None if there are bounds, too many cells, or too few small moves."""
     movable = ~system.never
     unbounded = np.isinf(system.up[movable]).all() and np.isinf(system.down[movable]).all()
-    if not unbounded or system.n > POLICY.algebra_cells:
+    whole = (system.matrix.data == np.rint(system.matrix.data)).all()
+    if not unbounded or not whole or system.n > POLICY.algebra_cells:
         return None
     algebra = Algebra(system)
     moves = algebra.first(start, run)
@@ -134,10 +135,12 @@ class Algebra:
 def _improve(search: Search, algebra: Algebra, moves: Moves) -> None:
     """Bound the cost, and exchange cells until the work is used up or there were enough trials."""
     thorough = search.effort is BEST
-    if search.effort is QUICK or not search.cost(moves.hidden):
+    if not search.cost(moves.hidden):
         return
     Closing(search).propagated()
     search.told("bounded")
+    if search.effort is QUICK:
+        return
     rng = np.random.default_rng(1)
     end = search.work + search.budget * (1.0 if thorough else POLICY.algebra_share)
     trials = POLICY.algebra_trials * int((moves.hidden & ~search.system.hidden).sum()) * (10 if thorough else 1)
