@@ -1,8 +1,9 @@
 """Jobs with rules about rows, judged from their released rows alone.
 
 A row has s respondents of some categories and o others. The promise is that some world that fits everything released
-refutes the statement that makes the row unsafe, so that nobody can be sure of it. Worlds are whole numbers of people over
-the leaves; the statements are linear in them, so that an integer program finds such a world or shows that there is none.
+refutes the statement that makes the row unsafe, so that nobody can be sure of it. Worlds are whole numbers of people
+over the leaves; the statements are linear in them, so that an integer program finds such a world or shows that there is
+none.
 """
 
 from __future__ import annotations
@@ -153,8 +154,8 @@ class Worlds:
             shown = {tuple(codes): value for *codes, value in zip(*table.codes, table.value, strict=True)}
             named = [sorted({codes[i] for codes in shown}) for i in range(len(table.by))]
             for codes in product(*named):
-                inside = [all(code in ("Total", leaf[columns.index(name)]) for name, code in zip(table.by, codes, strict=True))
-                          for leaf in leaves]  # fmt: skip
+                pairs = [(columns.index(name), code) for name, code in zip(table.by, codes, strict=True)]
+                inside = [all(code in ("Total", leaf[i]) for i, code in pairs) for leaf in leaves]
                 value = shown.get(codes, "0")  # not listed: nobody is there
                 # Tables are made from records: a code is listed if somebody has it, and so is a row of known zeros.
                 somebody = known or sum(code != "Total" for code in codes) <= 1
