@@ -32,6 +32,7 @@ from cellguard.types import BoolArray, Positions, Run
 _REFRESH = 50  # times the terms of the circuits that may be written before a fresh basis pays
 _CROWDED = 0.03  # share of open targets up to which cuts repair with fewer cells than circuits would
 _TRIMMED = 60_000  # targets up to which a second proof is worth the few cells that it saves
+_PROVING = 4  # sweeps that prove needs by circuits of hidden cells before programs do
 _SWEEPS = 12  # that look for circuits within the bounds; each leaves about half of what it tries
 
 
@@ -88,12 +89,18 @@ def _repaired(search: Search, pattern: BoolArray) -> None:
     state, oracle, run = search.state, search.oracle, search.run
     state.move_to(pattern)
     state.construct(search.guide, run)
-    open_ = oracle.unproven(state.hidden, run, patience=1)
-    targets = len(search.propagation.goals.cell)
+    cell = search.propagation.goals.cell
+    targets = len(cell)
+    open_ = np.arange(targets)
+    if is_exact(search.system.needs):
+        open_ = np.flatnonzero(
+            ~on_circuits(search.system, state.hidden, cell, only=True, sweeps=_PROVING, run=run)[cell]
+        )
+    open_ = oracle.unproven(state.hidden, run, among=open_, patience=1)
     crowded = len(open_) > _CROWDED * targets
     if crowded:
         run.tell(f"{len(open_):,} needs to repair")
-        state.move_to(with_circuits(search.system, state.hidden, search.propagation.goals.cell[open_], run=run))
+        state.move_to(with_circuits(search.system, state.hidden, cell[open_], run=run))
         open_ = oracle.unproven(state.hidden, run, among=open_, patience=1)
     if len(open_):
         open_ = search.repair(open_, POLICY.first_repair * max(1.0, targets / 10_000))
@@ -105,29 +112,37 @@ def _repaired(search: Search, pattern: BoolArray) -> None:
         search.try_state(POLICY.first_repair)
 
 
-def with_circuits(system: System, hidden: BoolArray, cells: Positions, *, run: Run, sweeps: int = _SWEEPS) -> BoolArray:
-    """Return the pattern with circuits through as many of these cells as can be, each a whole move within the bounds.
+def with_circuits(system: System, hidden: BoolArray, cells: Positions, *, run: Run) -> BoolArray:
+    """Return the pattern with circuits through as many of these cells as can be: whole moves within the bounds."""
+    return hidden | on_circuits(system, hidden, cells, run=run)
+
+
+def on_circuits(
+    system: System, hidden: BoolArray, cells: Positions, *, only: bool = False, sweeps: int = _SWEEPS, run: Run
+) -> BoolArray:
+    """Tell which cells lie on circuits through some, whole moves within the bounds; of ``only`` hidden cells, if asked.
 
     All other cells of a circuit can go both ways, by 1 at least, so that only the cells themselves can be in each
     other's way: whichever are, are tried again with fewer of them.
     """
-    both = (np.minimum(system.up, system.down) >= 1) & ~system.never
+    both = (np.minimum(system.up, system.down) >= 1) & ~system.never & (hidden | (not only))
     left, size = np.unique(cells), len(cells)
     rng = np.random.default_rng(1)
+    on = np.zeros(system.n, bool)
     for _ in range(sweeps):
         if not len(left):
             break
         run.check()
         some = np.sort(rng.permutation(left)[:size])
-        ranking = _Ranking.among(system, hidden, both, some)
+        ranking = _Ranking.among(system, hidden | on, both, some, roomy=only)
         basis = circuits(_in_order(system, ranking.order), len(some))
         used = basis.some(basis.within(system.down[ranking.order], system.up[ranking.order])).columns
-        hidden = hidden | np.isin(np.arange(system.n), ranking.order[used])
+        on[ranking.order[used]] = True
         before = len(left)
-        left = np.setdiff1d(left, ranking.order[used])
+        left = left[~on[left]]
         if 2 * (before - len(left)) < len(some):
             size = max(size // 2, 1)
-    return hidden
+    return on
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,11 +170,16 @@ class _Ranking:
         return cls(order, int(target.sum()), int((group[order] < 2).sum()))
 
     @classmethod
-    def among(cls, system: System, hidden: BoolArray, movable: BoolArray, targets: Positions) -> _Ranking:
-        """Rank some targets, then hidden cells and then others by rising cost; none that is not movable."""
+    def among(
+        cls, system: System, hidden: BoolArray, movable: BoolArray, targets: Positions, *, roomy: bool
+    ) -> _Ranking:
+        """Rank some targets, then hidden cells and then others; none that is not movable.
+
+        Cells are ranked by rising cost or, if ``roomy``, first those that can go far: longer moves fit them.
+        """
         group = np.where(hidden, 1, 2)
         group[targets] = 0
-        order = np.lexsort((system.cost, group))
+        order = np.lexsort((-np.minimum(np.minimum(system.up, system.down), 3) if roomy else system.cost, group))
         order = order[(movable | (group == 0))[order]]
         return cls(order, len(targets), int((group[order] < 2).sum()))
 
