@@ -19,7 +19,7 @@ from cellguard.moves.local import Goal, Neighbours, Rooms
 from cellguard.types import BoolArray, LongArray, Run
 
 Find = Callable[["Book", Goal, LongArray], Move | None]
-LADDER = ((2, 0, 80), (4, 0, 250), (6, 0, 700), (9, 0, 1_500), (30, 0, 6_000))
+LADDER = ((3, 0, 120), (8, 0, 1_000), (40, 0, 6_000))
 _CHEAP, _DEAR = 1e-3, 1.0
 _OFTEN = 500  # targets between two words of progress
 
