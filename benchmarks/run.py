@@ -8,6 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from bench_counts import BENCHMARKS as COUNTS
+from bench_insiders import BENCHMARKS as INSIDERS
 
 from bench_audit import BENCHMARKS as AUDIT
 from bench_linked import BENCHMARKS as LINKED
@@ -17,7 +18,7 @@ from bench_report import BENCHMARKS as REPORT
 from bench_tables import BENCHMARKS as TABLES
 from bench_tabulate import BENCHMARKS as TABULATE
 
-BENCHMARKS = {**TABLES, **AUDIT, **PROTECT, **COUNTS, **LINKED, **PERTURB, **REPORT, **TABULATE}
+BENCHMARKS = {**TABLES, **AUDIT, **PROTECT, **COUNTS, **INSIDERS, **LINKED, **PERTURB, **REPORT, **TABULATE}
 
 
 def main(names: list[str]) -> None:
