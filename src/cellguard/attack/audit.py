@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -14,6 +15,7 @@ from cellguard.attack.insiders import Inside, attack_inside
 from cellguard.attack.intervals import exact_moves
 from cellguard.attack.verdict import Verdict, decide
 from cellguard.errors import InputError
+from cellguard.moves.exact import Move
 from cellguard.moves.problem import Grains, Problem, grains_of, pose
 from cellguard.protection import Requirements
 from cellguard.table.arrow import Streams, of_all, of_table
@@ -107,14 +109,16 @@ def audit(
     known: sp.csr_array | None = None,
     intervals: bool = False,
     insiders: Contributions | None = None,
+    hints: Sequence[Move] = (),
     run: Run = UNWATCHED,
 ) -> Audit:
     """Attack a pattern as an outsider would who has all published cells and knows how the tables hang together.
 
     ``known`` are sums of cells that the attacker has from elsewhere, one row each. With ``intervals`` the exact
     interval of every unknown cell is worked out, not only what the verdict needs. ``insiders`` are the respondents
-    behind the cells: with them the pattern is attacked as each of them would, too. ``threads`` work at the same time;
-    ``tell`` hears of progress. What is not proven safe is unsafe or undecided; nothing raises for being so.
+    behind the cells: with them the pattern is attacked as each of them would, too.
+    ``hints`` are moves of cells of the world to look at first; each is checked like any other. ``threads`` work at the
+    same time; ``tell`` hears of progress. What is not proven safe is unsafe or undecided; nothing raises for being so.
 
     >>> from cellguard.rules.assess import assess
     >>> from cellguard.rules.simple import MinFrequency
@@ -133,7 +137,7 @@ def audit(
     judged, complete = _attack_outside(needs, pattern, known, intervals, run)
     if insiders is None or judged.verdict != "safe":
         return judged
-    inside = attack_inside(judged.problem, judged.grains, needs, insiders, complete=complete, run=run)
+    inside = attack_inside(judged.problem, judged.grains, needs, insiders, complete=complete, hints=hints, run=run)
     return replace(judged, inside=inside)
 
 

@@ -7,7 +7,7 @@ open.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -18,8 +18,9 @@ from cellguard.moves.exact import Move, fits, room_of
 from cellguard.moves.local import Goal, Neighbours, Rooms
 from cellguard.types import BoolArray, LongArray, Run
 
+Entry = tuple[int, LongArray, int]  # how far a move takes a cell, who notices it, and its number
 Find = Callable[["Book", Goal, LongArray], Move | None]
-LADDER = ((2, 0, 80), (4, 0, 250), (6, 0, 700), (9, 0, 1_500), (30, 0, 6_000))
+LADDER = ((3, 0, 120), (8, 0, 1_000), (40, 0, 6_000))
 _CHEAP, _DEAR = 1e-3, 1.0
 _OFTEN = 500  # targets between two words of progress
 
@@ -55,7 +56,7 @@ class Book:
     run: Run
     outsider: bool = False
     moves: list[Move] = field(default_factory=list)
-    served: dict[int, list[tuple[int, LongArray, int]]] = field(default_factory=dict)
+    served: dict[int, list[Entry]] = field(default_factory=dict)
     closed: set[int] = field(default_factory=set)
     target: BoolArray = field(init=False)
 
@@ -81,12 +82,10 @@ class Book:
     def reached(self, cell: int) -> Open:
         """Return all insiders who may matter to a cell: what it needs against each, and what it has."""
         who, asked = self._against(cell)
-        up, down = np.zeros(len(who), np.int64), np.zeros(len(who), np.int64)
-        for reach, notices, _ in self.served.get(cell, []):
-            blind = ~np.isin(who, notices)
-            up = np.where(blind, np.maximum(up, reach), up)
-            down = np.where(blind, np.maximum(down, -reach), down)
-        return Open(who, asked, down, up)
+        entries = self.served.get(cell, [])
+        reach = np.array([entry[0] for entry in entries], np.int64)[:, None]
+        far = np.where(_blind(who, entries), reach, 0)
+        return Open(who, asked, np.max(-far, axis=0, initial=0), np.max(far, axis=0, initial=0))
 
     def _against(self, cell: int) -> tuple[LongArray, Asked]:
         """Return the insiders who may matter to a cell: all who are in it or notice some move, and what it needs."""
@@ -132,11 +131,10 @@ class Book:
             ranked = sorted(entries, key=lambda entry: (entry[2] not in kept, len(entry[1]), entry[2]))
             who, asked = self._against(cell)
             up, down = np.zeros(len(who), np.int64), np.zeros(len(who), np.int64)
-            for reach, notices, number in ranked:
+            for (reach, _, number), blind in zip(ranked, _blind(who, ranked), strict=True):
                 short = _short(asked, down, up)
                 if not short.any():
                     break
-                blind = ~np.isin(who, notices)
                 if (short & blind & (reach > up if reach > 0 else -reach > down)).any():
                     kept.add(number)
                     up = np.where(blind, np.maximum(up, reach), up)
@@ -242,6 +240,18 @@ def _way(open_: Open) -> tuple[int, int]:
     if down.any():
         return -1, int(open_.asked.down[down].max())
     return 0, int(open_.asked.sliding.max())
+
+
+def _blind(who: LongArray, entries: Sequence[Entry]) -> BoolArray:
+    """Tell who of some insiders, which are in order, does not notice each of some moves: a row per move."""
+    blind = np.ones((len(entries), len(who)), bool)
+    if entries:
+        noticing = np.concatenate([entry[1] for entry in entries])
+        row = np.repeat(np.arange(len(entries)), [len(entry[1]) for entry in entries])
+        place = np.minimum(np.searchsorted(who, noticing), len(who) - 1)
+        some = who[place] == noticing
+        blind[row[some], place[some]] = False
+    return blind
 
 
 def _short(asked: Asked, down: LongArray, up: LongArray) -> BoolArray:

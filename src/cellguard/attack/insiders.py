@@ -7,6 +7,7 @@ goes to the same programs as an outsider's attack, within the insider's bounds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -57,6 +58,7 @@ def attack_inside(
     known: Contributions,
     *,
     complete: bool = True,
+    hints: Sequence[Move] = (),
     run: Run,
 ) -> Inside:
     """Decide for every insider and every unsafe cell whether the insider's interval reaches what it must.
@@ -66,6 +68,7 @@ def attack_inside(
     standing = stand(problem, grains, needs, known)
     book = Book(standing, Neighbours(problem.matrix, problem.whole), run)
     share(book)
+    _take(book, hints)
     stuck = book.settle(find_near)
     failing, undecided = _decide(book, stuck)
     if not complete:
@@ -90,6 +93,15 @@ def share(book: Book) -> None:
     pool(ledger, run=book.run)
     for move in ledger.moves:
         book.credit(spread(ledger.reduction, move))
+
+
+def _take(book: Book, hints: Sequence[Move]) -> None:
+    """Enter moves of cells of the world that somebody suggests, as far as all their cells are unknown."""
+    cells = book.standing.problem.cells
+    for hint in hints:
+        place = np.minimum(np.searchsorted(cells, hint.variables), max(len(cells) - 1, 0))
+        if len(cells) and np.array_equal(cells[place], hint.variables):
+            book.credit(Move(place, hint.n, hint.denominator))
 
 
 def _decide(book: Book, stuck: list[Pair]) -> tuple[list[Pair], list[Pair]]:

@@ -139,6 +139,7 @@ def prove(
             known=sums,
             intervals=method.intervals,
             insiders=(insiders := insiders_of(assessed)),
+            hints=() if suppression is None else suppression.hints,
             run=run.endless(),
         )
         watch = watch_of(assessed, insiders)

@@ -86,8 +86,15 @@ class Neighbours:
 
     def relations_of(self, cells: Positions) -> sp.csr_array:
         """Return the relations of some cells, over them alone: whatever else is in them stands still."""
-        part = sp.csr_array(self._columns[:, cells])
-        return sp.csr_array(part[np.flatnonzero(np.diff(part.indptr))])
+        first = self._cell_start[cells]
+        size = self._cell_start[cells + 1] - first
+        entry = np.repeat(first - np.cumsum(size) + size, size) + np.arange(size.sum())
+        rows = self._cell_rows[entry]
+        order = np.argsort(rows, kind="stable")
+        new = np.flatnonzero(np.diff(rows[order])) + 1
+        start = np.concatenate([[0], new, [len(rows)]] if len(rows) else [[0]]).astype(np.int32)
+        columns = np.repeat(np.arange(len(cells), dtype=np.int32), size)[order]
+        return sp.csr_array((self._columns.data[entry][order], columns, start), shape=(len(start) - 1, len(cells)))
 
     def touching(self, cells: Positions) -> tuple[sp.csr_array, Positions]:
         """Return the relations of some cells with all their terms, and which cells these are."""

@@ -31,6 +31,14 @@ _SCALINGS = 3
 _WORK = 1  # moves that cleaning up may look for, per unsafe cell
 
 
+@dataclass(frozen=True, eq=False)
+class Mended:
+    """A pattern, and the moves of cells of the world that proved it to the engine: hints for an audit."""
+
+    pattern: Pattern
+    moves: list[Move]
+
+
 @dataclass(eq=False)
 class Mender:
     """A pattern while it is mended: which cells that may be hidden are, and what is proven through them."""
@@ -119,13 +127,13 @@ class Mender:
                     self.kept.append(move)
                 self.run.check()
 
-    def clean(self) -> None:
-        """Publish cells again, the dearest first, where all that moved through them finds another way."""
+    def clean(self, before: BoolArray) -> None:
+        """Publish cells that were not hidden ``before``, dearest first, if all that moved through them finds a way."""
         book = self.book
         for number, move in enumerate(book.moves):
             for cell in move.variables[~self.free[move.variables]].tolist():
                 self.through.setdefault(cell, set()).add(number)
-        some = np.flatnonzero(self.hidden & ~self.free)
+        some = np.flatnonzero(self.hidden & ~self.free & ~before)
         most = self.looked + _WORK * int(book.target.sum())
         needed = {int(c) for move in self.kept for c in move.variables}
         for cell in some[np.argsort(-self.cost[some], kind="stable")].tolist():
@@ -168,7 +176,7 @@ def mend_inside(
     *,
     watch: Watch | None = None,
     run: Run,
-) -> Pattern:
+) -> Mended:
     """Return a pattern that is also safe against every single respondent, as far as hiding more cells makes it so.
 
     ``watch`` finds sums of hidden cells that readers know and rules call unsafe: then more is hidden, too.
@@ -187,7 +195,7 @@ def mend_inside(
     book = Book(
         stand(problem, grains, needs, insiders), Neighbours(problem.matrix, problem.whole, cost), run, outsider=True
     )
-    mender = Mender(book, hidden, cost, free, run)
+    mender = Mender(book, hidden.copy(), cost, free, run)
 
     def as_pattern() -> Pattern:
         chosen = np.zeros(n, bool)
@@ -198,7 +206,7 @@ def mend_inside(
     if watch is not None:
         place = {int(cell): number for number, cell in enumerate(problem.cells)}
         mender.part(watch, as_pattern, place, 10.0 ** grains.decimals[problem.cells].astype(float))
-    mender.clean()
+    mender.clean(hidden)
     if watch is not None:
         mender.part(watch, as_pattern, place, 10.0 ** grains.decimals[problem.cells].astype(float))
-    return as_pattern()
+    return Mended(as_pattern(), [Move(problem.cells[m.variables], m.n, m.denominator) for m in book.used()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 
 from cellguard.attack.unions import Watch
 from cellguard.errors import NotProtected, Stopped
+from cellguard.moves.exact import Move
 from cellguard.protect.suppress.advice import advice
 from cellguard.protect.suppress.costs import Cost, costs_by
 from cellguard.protect.suppress.effort import NORMAL, Effort, effort_named
@@ -29,7 +31,7 @@ class Suppression:
     """The pattern, what its secondaries cost, and a bound on what any safe pattern costs.
 
     ``costs`` is what hiding each distinct cell would cost. ``cuts`` are the kinds of cuts that the bound rests on,
-    ``engine`` is which one chose the pattern.
+    ``engine`` is which one chose the pattern. ``hints`` are moves that an audit may look at first.
 
     >>> import cellguard as cg
     >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
@@ -44,6 +46,7 @@ class Suppression:
     finished: bool = True
     cuts: frozenset[str] = field(default_factory=frozenset)
     engine: str = "witness"
+    hints: Sequence[Move] = ()
 
     def __repr__(self) -> str:
         return f"<Suppression: {self.pattern!r}, gap {self.gap:.1%}>"
@@ -92,7 +95,7 @@ def suppress(
     looked = effort_named(effort) if isinstance(effort, str) else effort
     thin = manageable(needs)
     first = replace(needs, world=needs.world.without_crossing()) if thin.world.is_thin else needs
-    system = build_system(first, costs, known)
+    system, hints = build_system(first, costs, known), list[Move]()
     if not needs.primary.any():  # nothing to protect, and so nothing to compile or to search
         hidden = system.pattern(system.hidden)
         return Suppression(hidden, 0.0, 0.0, costs, engine=name)
@@ -105,7 +108,8 @@ def suppress(
             pattern = system.pattern(mend(system, system.merge(pattern.hidden), run=run))
         if insiders is not None:
             run.tell("looking at what respondents know")
-            pattern = mend_inside(system, pattern, costs, insiders, known, watch=watch, run=run.endless())
+            mended = mend_inside(system, pattern, costs, insiders, known, watch=watch, run=run.endless())
+            pattern, hints = mended.pattern, mended.moves
     except Stopped as stop:
         raise Stopped(f"{stop}, and no safe pattern was found yet") from None
     except (Unprotectable, Impossible):
@@ -113,4 +117,4 @@ def suppress(
         raise NotProtected(advice(system, costs, known, again, run=run)) from None
     paid = float(costs[pattern.secondary].sum())
     said = name if choose is ENGINES.get(name) else getattr(choose, "__name__", "own")
-    return Suppression(pattern, paid, solved.bound, costs, solved.finished, solved.cuts, said)
+    return Suppression(pattern, paid, solved.bound, costs, solved.finished, solved.cuts, said, hints)

@@ -1,0 +1,59 @@
+"""Insiders: what it takes to attack a pattern as every single respondent, and to make one that is safe against them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import cellguard as cg
+from cellguard.attack.audit import audit
+from cellguard.attack.insiders import attack_inside
+from cellguard.protect.suppress.effort import NORMAL, QUICK, Effort
+from cellguard.protect.suppress.suppress import Suppression, suppress
+from cellguard.table.contributions import contributions_of
+from cellguard.types import UNWATCHED
+
+from business import with_contributors
+
+
+def insiders(name: str, bar: str, effort: Effort = NORMAL) -> Callable[[], Iterator[str]]:
+    """Protect a table of the figures under p % with p = 10, against outsiders only and against insiders too."""
+
+    def run() -> Iterator[str]:
+        needs = cg.require(cg.assess(with_contributors(name, 10_000), (cg.PPercent(10),)))
+        value, known = needs.tables.value, contributions_of(needs.tables)
+        cost = np.maximum(value, 1.0)
+        plain, first = _timed(lambda: suppress(needs, cost, effort=effort))
+        judged, proof = _timed(lambda: audit(needs, plain.pattern))
+        inside, alone = _timed(lambda: attack_inside(judged.problem, judged.grains, needs, known, run=UNWATCHED))
+        yield f"outsiders only: {_words(plain, value)}, {first:.1f} + {proof:.1f} CPU s"
+        cells = len({pair.cell for pair in inside.failing})
+        yield f"attacked by insiders: {len(inside.failing)} pairs, {cells} cells fall, {alone:.1f} CPU s (bar: {bar})"
+        mended, second = _timed(lambda: suppress(needs, cost, insiders=known, effort=effort))
+        again, check = _timed(lambda: audit(needs, mended.pattern, insiders=known, hints=mended.hints))
+        yield f"insiders too: {_words(mended, value)}, {second:.1f} + {check:.1f} CPU s, {again.verdict}"
+        yield f"{(second + check) / (first + proof):.1f} times the time (bar: 3)"
+
+    return run
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    start = time.process_time()
+    result = work()
+    return result, time.process_time() - start
+
+
+def _words(found: Suppression, value: np.ndarray) -> str:
+    secondary = found.pattern.secondary
+    return f"{int(secondary.sum()):,} secondary worth {value[secondary].sum():,.0f}"
+
+
+BENCHMARKS: dict[str, Callable[[], Iterator[str]]] = {
+    "insiders-A-10k": insiders("A", "10 s"),
+    "insiders-B0-10k": insiders("B0", "60 s"),
+    "insiders-C-10k": insiders("C", "300 s"),
+    "insiders-C-10k-quick": insiders("C", "300 s", QUICK),
+}
