@@ -12,10 +12,12 @@ import numpy as np
 
 from cellguard.assessment import Assessment, rule_doubts
 from cellguard.attack.audit import audit
+from cellguard.attack.foreign import Intervals
 from cellguard.errors import InputError, did_you_mean, listing
 from cellguard.files.compare import Again, compare
 from cellguard.files.excel import check_excel
 from cellguard.files.folder import OutputFolder
+from cellguard.files.joined import ReadFolder, infer_folders
 from cellguard.files.write import check_room
 from cellguard.methods.hiding import assess_tables, read_known_totals, step
 from cellguard.methods.suppression import Given
@@ -165,6 +167,24 @@ def audit_folder(
     return _outcome(Given(Job.load(OutputFolder(folder).inside / "job.yaml")), proven, seconds)
 
 
+def infer_releases(
+    folder: str | Path,
+    others: Sequence[str | Path],
+    *,
+    within: Run = Run(),  # noqa: B008
+) -> Intervals:
+    """Work out from several releases what they tell of hidden cells, although some have no internal half.
+
+    The first folder must have one. Without all true values it can only be told which cells are known exactly.
+    """
+    releases: list[ReadFolder | Path] = [OutputFolder(folder).read()]
+    for other in others:
+        here = OutputFolder(other)
+        alone = here.outside if here.outside.is_dir() else Path(other)
+        releases.append(here.read() if here.has_internal() else alone)
+    return infer_folders(releases, within)
+
+
 def verify_inputs(inside: str | Path, job: Job, *, within: Run = Run()) -> tuple[Check, ...]:  # noqa: B008
     """Check that the internal half of an output folder is what a job gives: its words, its files, and their facts.
 
@@ -204,14 +224,24 @@ def explain_cell(folder: str | Path, name: str, *, table: str | None = None) -> 
         moved = explain_pattern(needs, pattern, only=cell, known=known).through.values()
         through = [tables.cell_name(c) for c in sorted(set().union(*moved))]
         return [f"{name} is primary: {'; '.join(reasons)}.", "It is protected through " + listing(through, 20) + "."]
+    if pattern.unpublished[cell]:
+        return [f"{name} is in no release."]
     if not pattern.secondary[cell]:
-        return [f"{name} is published."]
+        return [f"{name} is published{_since(tables, cell)}."]
     without = replace(pattern, secondary=pattern.secondary & (np.arange(len(tables)) != cell))
     lost = np.flatnonzero(audit(needs, without, known=known).failing)
     if not len(lost):
         return [f"{name} is secondary. Every unsafe cell would be protected without it too."]
     names = [tables.cell_name(int(c)) for c in lost]
     return [f"{name} is secondary. Without it these unsafe cells would not be protected: {listing(names, 20)}."]
+
+
+def _since(tables: TableSet, cell: int) -> str:
+    """Say which table of an earlier release shows a cell, if one does."""
+    for table, cells in zip(tables.tables, tables.cells_of, strict=True):
+        if table.release == "earlier" and (~table.unpublished & (cells == cell)).any():
+            return f", and was so before: {table.name}"
+    return ""
 
 
 def _table_with(tables: TableSet, cell: str, wanted: str | None) -> int:
