@@ -9,11 +9,13 @@ from typing import Any, cast
 
 from cellguard.assessment import Assessment, rule_doubts
 from cellguard.attack.audit import audit
+from cellguard.attack.foreign import Intervals
 from cellguard.attack.nearness import nearest_to
 from cellguard.errors import InputError
 from cellguard.files.compare import Again, compare
 from cellguard.files.excel import check_excel
 from cellguard.files.folder import OutputFolder
+from cellguard.files.joined import ReadFolder, infer_folders
 from cellguard.files.rebuilt import Stored
 from cellguard.files.write import check_room
 from cellguard.methods.hiding import assess_tables, read_known_totals, step
@@ -171,6 +173,24 @@ def audit_folder(
         )
     proven = Proven(stored.findings, judged, stored.known, notes=tuple(rule_doubts(stored.findings)))
     return _outcome(Given(Job.load(OutputFolder(folder).inside / "job.yaml")), proven, seconds)
+
+
+def infer_releases(
+    folder: str | Path,
+    others: Sequence[str | Path],
+    *,
+    within: Run = Run(),  # noqa: B008
+) -> Intervals:
+    """Work out from several releases what they tell of hidden cells, although some have no internal half.
+
+    The first folder must have one. Without all true values it can only be told which cells are known exactly.
+    """
+    releases: list[ReadFolder | Path] = [OutputFolder(folder).read()]
+    for other in others:
+        here = OutputFolder(other)
+        alone = here.outside if here.outside.is_dir() else Path(other)
+        releases.append(here.read() if here.has_internal() else alone)
+    return infer_folders(releases, within)
 
 
 def verify_inputs(inside: str | Path, job: Job, *, within: Run = Run()) -> tuple[Check, ...]:  # noqa: B008

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -94,6 +95,26 @@ def coarse():
         "rules": [{"min_frequency": 3}],
         "publish": {"region": [0, 1]},
     }
+
+
+def test_a_release_by_itself_may_disclose_too(home):
+    first = write(home, "first", make(home, said=["n2"]))
+    second = write(home, "second", make(home, said=["n3"]))
+    alone = shutil.copytree(second / "release", home / "elsewhere" / "release")
+    done = command("audit", first, "--with", alone.parent)
+    assert done.returncode == 1 and "n1: known exactly, 20" in done.stdout
+    assert command("audit", first, "--with", alone).returncode == 1
+    same = shutil.copytree(first / "release", home / "copy" / "release")
+    done = command("audit", first, "--with", same)
+    assert done.returncode == 0 and "No suppressed cell is disclosed exactly" in done.stdout
+
+
+def test_explain_says_since_when(home):
+    write(home, "first", make(home, said=["n2"]))
+    second = write(home, "second", make(home, previous=["first"], output={"formats": ["csv", "html"]}))
+    assert "n2 is published, and was so before: earlier1.t." in command("explain", second, "n2", "--table", "t").stdout
+    assert "of an earlier release" in (second / "internal/report.html").read_text()
+    assert verify(second / "internal/certificate.json").valid
 
 
 def test_releases_of_different_times_are_refused(home):

@@ -69,6 +69,8 @@ def _own(
     if path.is_dir():
         if out:
             raise InputError("--out goes with a job; an output folder is written already")
+        if not all(OutputFolder(other).has_internal() for other in others):
+            return _released(path, others, intervals, within, force=force)
         outcome = audit_folder(path, others=others, intervals=exact, within=within)
     else:
         if out:
@@ -89,6 +91,15 @@ def _own(
     return Attacked(outcome.summary, safe, tuple(written))
 
 
+def _released(path: Path, others: Sequence[Path], intervals: Path | None, within: Run, *, force: bool) -> Attacked:
+    """Attack several releases, some of which come without their true values."""
+    from cellguard.cli.foreign_tables import summarise
+    from cellguard.job import infer_releases
+
+    summary = summarise(infer_releases(path, others, within=within))
+    return Attacked(summary, summary["verdict"] == "not exactly disclosed", _write_intervals(intervals, summary, force))
+
+
 def _foreign(
     tell: Tell, intervals: Path | None, force: bool, threads: int, out: Path | None, given: dict[str, Any]
 ) -> Attacked:
@@ -97,12 +108,17 @@ def _foreign(
     if out:
         raise InputError("--out goes with a job")
     summary = audit_foreign(Foreign(**given), threads=threads, tell=tell)
-    written = []
-    if intervals:
-        rows = [(i["cell"], _end(i["lower"]), _end(i["upper"])) for i in summary["intervals"]]
-        write_text(intervals, csv_text(("cell", "lower", "upper"), rows), force=force, confidential=True)
-        written.append(f"intervals: {intervals} (confidential)")
-    return Attacked(summary, summary["verdict"] in {"safe", "not exactly disclosed"}, tuple(written))
+    safe = summary["verdict"] in {"safe", "not exactly disclosed"}
+    return Attacked(summary, safe, _write_intervals(intervals, summary, force))
+
+
+def _write_intervals(path: Path | None, summary: dict[str, Any], force: bool) -> tuple[str, ...]:
+    """Write the intervals of a summary, if they are asked for; say so."""
+    if path is None:
+        return ()
+    rows = [(i["cell"], _end(i["lower"]), _end(i["upper"])) for i in summary["intervals"]]
+    write_text(path, csv_text(("cell", "lower", "upper"), rows), force=force, confidential=True)
+    return (f"intervals: {path} (confidential)",)
 
 
 def _end(number: float | None) -> str:

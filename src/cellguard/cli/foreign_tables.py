@@ -81,7 +81,7 @@ def audit_foreign(given: Foreign, *, threads: int, tell: Callable[[str], None]) 
         raise InputError("no cell of these tables is suppressed; name the column that marks such cells with --flag")
     known = read_known(given.known, linked) if given.known else None
     found = infer(linked, Knowledge(given.lower, given.upper), known=known, run=Run(tell, threads=threads))
-    return _summary(found)
+    return summarise(found)
 
 
 def _with_truth(given: Foreign, table: Table, source: Source, by: dict[str, Dimension]) -> Table:
@@ -116,7 +116,8 @@ def _audit_truth(given: Foreign, tables: list[Table], threads: int, tell: Callab
     return done.summary() | {"intervals": [{"cell": c, "lower": low, "upper": high} for c, low, high in ends]}
 
 
-def _summary(found: Intervals) -> dict[str, Any]:
+def summarise(found: Intervals) -> dict[str, Any]:
+    """Return what was worked out of tables whose hidden values are not known, with a verdict."""
     tables, disclosed = found.tables, np.flatnonzero(found.disclosed).tolist()
     how = explain(found.ties, found.ties.relations, found.unknown, found.lower, found.upper, disclosed[:100])
     return {

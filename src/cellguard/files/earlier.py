@@ -118,6 +118,7 @@ def _check_columns(job: Job, name: str, read: ReadFolder) -> None:
                 f"the column {column!r} is the dimension {columns[column]!r} here and {dimension!r} in {name!r}; call "
                 "it the same, so that its cells are tied"
             )
+    _check_population(job, name, old)
     called = {spec.value: spec.response or spec.value for spec in job.tables if spec.cells is None}
     for entry in _from_records(old):
         response = entry.get("response") or entry.get("value")
@@ -126,6 +127,20 @@ def _check_columns(job: Job, name: str, read: ReadFolder) -> None:
                 f"the value {entry['value']!r} is the response {called[entry['value']]!r} here and {response!r} in "
                 f"{name!r}; give it the same `response`"
             )
+
+
+def _check_population(job: Job, name: str, old: Mapping[str, Any]) -> None:
+    """Refuse records that are one population here and another in an earlier release."""
+    source = (old.get("microdata") or {}).get("source") or ""
+    if job.microdata is None or Path(source).name != Path(job.microdata.source).name:
+        return
+    here = {spec.population for spec in job.tables if spec.cells is None}
+    there = {str(entry.get("population")) for entry in _from_records(old)}
+    if here != there:
+        raise JobError(
+            f"the records {job.microdata.source!r} are the population {min(here)!r} here and {min(there)!r} in "
+            f"{name!r}; give them the same `population`; `where` says which records a table is about"
+        )
 
 
 def _from_records(words: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -158,6 +158,10 @@ class OutputFolder:
         """Return the tables with their rules, and what the release shows of them."""
         return read_folder(self.path, self.certificate())
 
+    def has_internal(self) -> bool:
+        """Whether the folder has its internal half; a release may be somewhere by itself."""
+        return (self.inside / "certificate.json").is_file()
+
     def statuses(self) -> dict[str, dict[str, str]]:
         """Return for each table the status of each cell, by its name."""
         certificate = self.certificate()

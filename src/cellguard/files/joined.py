@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from cellguard.attack.foreign import Intervals, infer, read_protected
 from cellguard.attack.totals import Known
 from cellguard.errors import Disagreement, InputError
+from cellguard.files import layout
 from cellguard.files.rebuilt import Stored, knowledge_of, read_shown_cells, read_stored_tables
+from cellguard.hierarchy.build import TOTAL
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.hierarchy.union import unite
 from cellguard.protection import require
@@ -20,11 +24,14 @@ from cellguard.rules.assess import assess
 from cellguard.rules.rule import Rule
 from cellguard.spec.rulespec import parse_rule
 from cellguard.table.apriori import State
+from cellguard.table.binding import flat_dimension
 from cellguard.table.cell_order import in_hierarchy_order
 from cellguard.table.pattern import Pattern
+from cellguard.table.read import About
+from cellguard.table.source import open_source
 from cellguard.table.table import Table
-from cellguard.table.tableset import TableSet, link
-from cellguard.types import BoolArray, Positions
+from cellguard.table.tableset import TableSet, assemble, link
+from cellguard.types import BoolArray, Positions, Run
 from cellguard.world.knowledge import Knowledge
 
 
@@ -106,6 +113,68 @@ def join_folders(folders: Sequence[ReadFolder]) -> Stored:
     hidden = ~visible & ~Pattern(needs.tables, needs.primary, ~visible).unpublished
     pattern = Pattern(needs.tables, needs.primary & ~visible, hidden & ~needs.primary)
     return Stored(findings, needs, pattern, _known(folders, needs.tables))
+
+
+def infer_folders(folders: Sequence[ReadFolder | Path], run: Run) -> Intervals:
+    """Return what somebody can work out who has several releases, some of which come without their internal half.
+
+    Of a release by itself the codes are those of the other folders; a dimension that these do not have has its codes
+    side by side. Equations and totals known from elsewhere are those of the other folders.
+    """
+    read = [folder for folder in folders if isinstance(folder, ReadFolder)]
+    united = unite_dimensions([folder.tables for folder in read])
+    tables = list[Table]()
+    for number, folder in enumerate(folders):
+        if isinstance(folder, ReadFolder):
+            tables += [_as_seen(t, s, folder, number) for t, s in zip(folder.tables, folder.seen, strict=True)]
+        else:
+            tables += _released(folder, number, united, {t.response for f in read for t in f.tables if t.is_count})
+    united = unite_dimensions([tables])
+    linked = assemble(
+        [on_dimensions(table, united) for table in tables if table.release != "nowhere"],
+        list(dict.fromkeys(e for folder in read for e in folder.certificate["equations"])),
+    )
+    return infer(linked, narrowest([folder.certificate for folder in read]), run=run)
+
+
+def _as_seen(table: Table, seen: Positions, folder: ReadFolder, number: int) -> Table:
+    """Return a table of which only what its release shows is known."""
+    state = np.where(table.unpublished, State.unpublished, State.secondary)
+    state[seen] = State.none
+    named = _named(table, folder, number)
+    return replace(named, apriori=replace(named.apriori, state=state.astype(np.int8)))
+
+
+def _released(release: Path, number: int, united: Mapping[str, Dimension], counts: Collection[str]) -> list[Table]:
+    """Return the tables of a release by itself, as its metadata describe them; ``counts`` are known frequencies."""
+    about = read_metadata(release)
+    tables = []
+    for name, said in about.items():
+        source = open_source(release / f"{name}.csv")
+        by = {}
+        for dimension, column in zip(said["by"], layout.released(said["by"]), strict=False):
+            codes = source.codes(column)[0]
+            by[column] = united.get(dimension) or flat_dimension(dimension, codes, total=TOTAL, place=source.place.name)
+        called = f"{release.resolve().parent.name}/{name} ({number})"
+        topic = said["response"], said["population"], said["response"] in counts
+        more = About(called, *topic, decimals=said["decimals"])
+        tables.append(replace(read_protected(source, by, "value", flag="flag", about=more), release="earlier"))
+    return tables
+
+
+def read_metadata(release: Path) -> dict[str, dict[str, Any]]:
+    """Return what a release says of its tables."""
+    try:
+        about: dict[str, dict[str, Any]] = json.loads((release / "metadata.json").read_text(encoding="utf-8"))["tables"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{str(release)!r} is no release: metadata.json cannot be read") from None
+    guarded = [name for name, said in about.items() if said.get("guarded")]
+    if guarded or any("method" in said for said in about.values()):
+        raise InputError(
+            f"the tables of {str(release)!r} are not suppressed, or have guarded codes; name an output folder with its "
+            "internal half"
+        )
+    return about
 
 
 def _named(table: Table, folder: ReadFolder, number: int) -> Table:

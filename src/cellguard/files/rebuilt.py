@@ -86,9 +86,9 @@ def read_shown_cells(folder: Path, about: Mapping[str, Any], statuses: Sequence[
     seen = []
     for spec, status in zip(about["tables"], statuses, strict=True):
         rows = np.flatnonzero(np.array(status) != "unpublished")
-        if spec["release"] == "nowhere":
-            rows = rows[:0]
-        elif spec["release"] == "here":
+        if spec["release"] != "here":
+            rows = np.flatnonzero(np.array(status) == "published")
+        elif len(rows):
             rows = rows[_shown(folder / "release" / f"{spec['name']}.csv", len(rows))]
         seen.append(rows)
     return seen

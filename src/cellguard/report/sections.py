@@ -18,6 +18,12 @@ from cellguard.results.proven import Proven, name_cell
 from cellguard.table.apriori import STATES, State
 from cellguard.table.pattern import STATUS
 
+_RELEASED = {
+    "here": "",
+    "nowhere": "not released: only protected, since readers can work it out from others",
+    "earlier": "of an earlier release: what it shows is known, and it is not released again",
+}
+
 
 def protected(outcome: Outcome[Proven]) -> Section:
     """Say what was protected, with which rules and settings, and what was said of single cells."""
@@ -43,6 +49,7 @@ def protected(outcome: Outcome[Proven]) -> Section:
                 "cost": _spell(told.get(table.name, {}).get("protect", {}).get("cost", "")),
                 "said": [f"{state}: {many(n, 'cell')}" for state, n in said if n],
                 "unpublished": unpublished,
+                "released": _RELEASED[table.release],
             }
         )
     data = {"tables": tables, "equations": [str(e) for e in outcome.protected.audit.needs.tables.equations]}

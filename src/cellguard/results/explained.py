@@ -45,16 +45,24 @@ def explain_one(
         through = [tables.cell_name(c) for c in sorted(set().union(*moved))]
         lines.append(f"{called} is primary: {'; '.join(reasons)}.")
         return [*lines, "It is protected through " + listing(through, 20) + "." if through else "Nothing protects it."]
-    if here.table.unpublished[position]:
-        return [*lines, f"{called} is not in the release."]
+    if pattern.unpublished[cell]:
+        return [*lines, f"{called} is in no release."]
     if not pattern.secondary[cell]:
-        return [*lines, f"{called} is published."]
+        return [*lines, f"{called} is published{_since(tables, cell)}."]
     without = replace(pattern, secondary=pattern.secondary & (np.arange(len(tables)) != cell))
     lost = np.flatnonzero(audit(needs, without, known=known).failing)
     if not len(lost):
         return [*lines, f"{called} is secondary. Every unsafe cell would be protected without it too."]
     names = listing([tables.cell_name(int(c)) for c in lost], 20)
     return [*lines, f"{called} is secondary. Without it these unsafe cells would not be protected: {names}."]
+
+
+def _since(tables: TableSet, cell: int) -> str:
+    """Say which table of an earlier release shows a cell, if one does."""
+    for table, cells in zip(tables.tables, tables.cells_of, strict=True):
+        if table.release == "earlier" and (~table.unpublished & (cells == cell)).any():
+            return f", and was so before: {table.name}"
+    return ""
 
 
 def _facts(here: TableFindings, position: int, called: str) -> str:

@@ -9,7 +9,7 @@ them too, be it unpublished.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,8 +49,12 @@ class Difference:
     extent: Extent | None
 
 
-def differences(extents: Sequence[Extent], leaves: Mapping[str, Held]) -> list[Difference]:
+def differences(
+    extents: Sequence[Extent], leaves: Mapping[str, Held], nobody: Callable[[Extent, Extent], bool] = lambda *_: False
+) -> list[Difference]:
     """Return the differences of nested populations that no table has; ``leaves`` are all those of each dimension.
+
+    ``nobody`` tells of two populations, the larger one first, whether they are the same people all the same.
 
     >>> every = {"status": frozenset({"active", "closed", "dormant"})}
     >>> whole = Extent("whole", ("turnover", "all"), ("region", "size"), {})
@@ -63,7 +67,7 @@ def differences(extents: Sequence[Extent], leaves: Mapping[str, Held]) -> list[D
     for smaller in extents:
         for larger in extents:
             narrowed = _narrowed(larger, smaller, leaves)
-            if not narrowed:
+            if not narrowed or nobody(larger, smaller):
                 continue
             if len(narrowed) > 1:
                 missing.append(Difference(larger.name, smaller.name, None))
@@ -122,7 +126,8 @@ def _leaves_of(leaves: Leaves, code: str) -> Held:
 def unjudged(tables: Sequence[Table]) -> list[Difference]:
     """Return the differences of populations that no table has, but for those that are visibly nobody."""
     by_name = {table.name: table for table in tables}
-    return [d for d in differences(*extents_of(tables)) if not _nobody(by_name[d.larger], by_name[d.smaller])]
+    extents, leaves = extents_of(tables)
+    return differences(extents, leaves, lambda large, small: _nobody(by_name[large.name], by_name[small.name]))
 
 
 def _nobody(larger: Table, smaller: Table) -> bool:

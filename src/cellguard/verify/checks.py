@@ -14,7 +14,7 @@ from cellguard.verify.facts import Facts
 from cellguard.verify.needs import Needs, units
 from cellguard.verify.numbers import Bools, Int64, bools, grains, rounded, scaled
 from cellguard.verify.released import METADATA, guarded_dimensions
-from cellguard.verify.rows import PRIMARY, PUBLISHED, SECONDARY, UNPUBLISHED, Published, Rows, blank
+from cellguard.verify.rows import PRIMARY, PUBLISHED, SECONDARY, UNPUBLISHED, Published, Rows, blank, listed
 from cellguard.verify.spec import EARLIER, Spec
 from cellguard.verify.stages import Refused
 from cellguard.verify.stored import Folder, read_bytes, read_json
@@ -199,7 +199,7 @@ def known_cells(cells: Cells, rows: Rows) -> Bools:
         mine = np.flatnonzero(cells.group == cells.spec.groups.index(table.group))
         mine = mine[~np.isin(mine, cells.cell[part])]
         if mine.size:
-            shown = rows.status[part] != UNPUBLISHED
+            shown = listed(cells, rows, i)
             known[mine[cells.covered(i, cells.combination[mine], shown)]] = True
     return known
 

@@ -13,7 +13,7 @@ from cellguard.verify.clusters import Piece, Pieces
 from cellguard.verify.leaves import REST, TableViews, View, common
 from cellguard.verify.numbers import Bools, Int64
 from cellguard.verify.relations import Terms, tied_groups
-from cellguard.verify.rows import UNPUBLISHED, Rows
+from cellguard.verify.rows import Rows, listed
 from cellguard.verify.spec import Group, Spec
 from cellguard.verify.stages import Refused
 
@@ -125,10 +125,10 @@ def _somebody(cells: Cells, rows: Rows, table: int) -> Bools:
     Where zeros are known every row does; else one with a value does.
     """
     part = cells.rows(table)
-    listed = (rows.status[part] != UNPUBLISHED) & ~nobody(cells, rows, table) & (rows.count[part] != 0)
+    told = listed(cells, rows, table) & ~nobody(cells, rows, table) & (rows.count[part] != 0)
     if cells.spec.tables[table].zeros == "known":
-        return listed
-    return listed & np.asarray(rows.value[table] != 0, dtype=bool)
+        return told
+    return told & np.asarray(rows.value[table] != 0, dtype=bool)
 
 
 def listed_counts(cells: Cells, rows: Rows, made: Collection[int] = ()) -> Bools:
@@ -163,7 +163,7 @@ def somebody(cells: Cells, rows: Rows, pieces: Pieces, atoms: Sequence[Sequence[
             which = _dividing(cells, pieces, group, table)
             piece = pieces.clusters[group][which]
             if not piece.open:
-                hidden = (rows.status[cells.rows(table)] == UNPUBLISHED).any()
+                hidden = (~listed(cells, rows, table)).any()
                 sums += _sums(
                     cells, pieces.views[table], table, piece, atoms[group][which], targets, climb=bool(hidden)
                 )

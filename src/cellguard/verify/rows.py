@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from cellguard.verify.cells import Cells
 from cellguard.verify.numbers import SAFE, Bools, Int64, Ints, bools, grains, grains_or_zero
 from cellguard.verify.released import read_released
-from cellguard.verify.spec import TableSpec
+from cellguard.verify.spec import EARLIER, TableSpec
 from cellguard.verify.stages import Refused
 from cellguard.verify.stored import Folder, read_csv
 
@@ -118,6 +118,11 @@ def read_release(folder: Folder, cells: Cells, internal: dict[str, pa.Array], in
             row = int(np.argmax(differs))
             raise Refused(f"{table.release} line {row + 2} is not the row that {table.internal} has there")
     return Published(shown, columns[-2], columns[-1])
+
+
+def listed(cells: Cells, rows: Rows, table: int) -> Bools:
+    """Return the rows of a table that a release lists, suppressed or not; those of earlier releases may all be."""
+    return np.asarray((rows.status[cells.rows(table)] != UNPUBLISHED) | (cells.spec.tables[table].where == EARLIER))
 
 
 def blank(column: pa.Array) -> Bools:

@@ -93,6 +93,7 @@ def mark_occupied(
         cell = tables.locate(topic, i, rows)
         # A code by itself is told by any row that has it.
         told = (~table.unpublished[rows] | (table.zeros == "possible")) & (table.release != "nowhere")
+        told |= table.release == "earlier"  # which lists what it hides
         builder.occupied[cell[(cell >= 0) & told]] = True
         if i in others:
             _occupy_between(builder, number, i, rows[cell < 0], rooms)

@@ -127,7 +127,7 @@ def set_costs(tables: TableSet, primary: BoolArray, costs: Mapping[str, Cost]) -
     """
     found = np.zeros(len(tables))
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):
-        if table.release == "earlier":  # which nobody can hide any more, and is not shown again
+        if table.release != "here":  # nobody shows it now, so that it costs nothing to hide
             continue
         own = costs[table.name](table, primary[cells])
         own = np.where(np.isnan(table.apriori.cost), own, table.apriori.cost)

@@ -1,0 +1,20 @@
+"""Whole jobs in two releases, the second of which knows the first, attacked through the files of both."""
+
+import pytest
+
+from fuzz.releases import run_pair
+from fuzz.run import Kind
+
+FIRST, SAMPLE, ALL, CHUNK = 50_000, 60, 240, 20
+
+
+@pytest.mark.parametrize(
+    "first",
+    [pytest.param(s, marks=[] if s < FIRST + SAMPLE else pytest.mark.long) for s in range(FIRST, FIRST + ALL, CHUNK)],
+)
+def test_what_is_called_safe_is_safe_beside_the_earlier_release(first, tmp_path):
+    found = [run_pair(seed, tmp_path) for seed in range(first, first + CHUNK)]
+    failed = [result for result in found if result.failed]
+    assert not failed, "\n".join(map(str, failed))
+    decided = [result for result in found if result.kind is Kind.safe]
+    assert len(decided) >= CHUNK // 3, "too few jobs were released with something hidden in them"
