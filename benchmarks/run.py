@@ -8,6 +8,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from bench_counts import BENCHMARKS as COUNTS
+from bench_rules import BENCHMARKS as RULES
+from compare_rules import BENCHMARKS as COMPARED
 
 from bench_audit import BENCHMARKS as AUDIT
 from bench_linked import BENCHMARKS as LINKED
@@ -17,7 +19,7 @@ from bench_report import BENCHMARKS as REPORT
 from bench_tables import BENCHMARKS as TABLES
 from bench_tabulate import BENCHMARKS as TABULATE
 
-BENCHMARKS = {**TABLES, **AUDIT, **PROTECT, **COUNTS, **LINKED, **PERTURB, **REPORT, **TABULATE}
+BENCHMARKS = {**TABLES, **AUDIT, **PROTECT, **COUNTS, **LINKED, **PERTURB, **REPORT, **TABULATE, **RULES, **COMPARED}
 
 
 def main(names: list[str]) -> None:

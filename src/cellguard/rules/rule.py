@@ -109,7 +109,7 @@ class Rule(ABC):
 
     def scale(self, cells: Facts) -> FloatArray:
         """Return what the figure is a share of, so that sensitivities of different cells compare."""
-        return cells.total
+        return cells.basis
 
     def unsafe(self, cells: Facts) -> BoolArray:
         """Tell which cells are unsafe; an empty one never is."""
