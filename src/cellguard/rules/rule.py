@@ -124,7 +124,7 @@ class Rule(ABC):
         return []
 
     def remarks(self, cells: Facts) -> list[tuple[str, BoolArray]]:
-        """Return what a statistician should know of some cells, in words after their number, and which they are."""
+        """Return what a statistician should know of some cells, in words after "3 cells", and which they are."""
         return []
 
     @property

@@ -166,8 +166,8 @@ class Signed(Rule):
         rising = np.any([variance_ratio(cells, h) > 1 for h in range(1, self.h + 1)], axis=0)
         rising &= self.by != "quantile"
         return [
-            ("are safe since no contribution stands out; check them by hand", (branch == _ALIKE) & occupied(cells)),
-            ("are safe with a variance ratio above 1, which tells nothing", (branch == _SPREAD) & safe & rising),
+            ("safe only since no contribution stands out; check by hand", (branch == _ALIKE) & occupied(cells)),
+            ("safe with a variance ratio above 1, which tells nothing", (branch == _SPREAD) & safe & rising),
         ]
 
     def upper(self, cells: Facts) -> FloatArray:
