@@ -90,7 +90,7 @@ class Signed(Rule):
     protection_percent: Percent = PROTECTION_PERCENT
 
     def __post_init__(self) -> None:
-        if not isinstance(self.usual, Rule) or isinstance(self.usual, Signed) or self.usual.whole_rows:
+        if not isinstance(self.usual, Rule) or isinstance(self.usual, Signed) or type(self.usual).look is not Rule.look:
             raise InputError("signed: usual must be a rule about the contributions of one cell, such as p_percent")
         for name in ("sign_ratio", "limit", "near"):
             if not 0 <= getattr(self, name) < 1:
