@@ -149,4 +149,4 @@ def _comparison() -> Iterator[str]:
             yield f"{distribution}, n = {n}: k {found['k']}, p {found['p']}, s {found['s']}; kappa {kappas}"
 
 
-BENCHMARKS = {"rules_compared": _comparison, "signed_curves": _curves}
+BENCHMARKS = {"rules-compared": _comparison, "signed-curves": _curves}

@@ -10,6 +10,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from bench_compare import BENCHMARKS as COMPARE
 from bench_counts import BENCHMARKS as COUNTS
 from bench_insiders import BENCHMARKS as INSIDERS
+from bench_rules import BENCHMARKS as RULES
+from compare_rules import BENCHMARKS as COMPARED
 
 from bench_audit import BENCHMARKS as AUDIT
 from bench_linked import BENCHMARKS as LINKED
@@ -22,7 +24,7 @@ from bench_tabulate import BENCHMARKS as TABULATE
 
 BENCHMARKS = {
     **(TABLES | AUDIT | PROTECT | COUNTS | INSIDERS | LINKED),
-    **(MAPS | PERTURB | REPORT | TABULATE | COMPARE),
+    **(MAPS | PERTURB | REPORT | TABULATE | COMPARE | RULES | COMPARED),
 }
 
 

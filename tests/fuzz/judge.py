@@ -61,14 +61,19 @@ class Unsafe:
         self.table, self.topic, self.axes, self.codes, self.value = spec["name"], read_topic(spec), axes, codes, value
         self.lower = self.upper = self.sliding = 0.0
 
-    def need(self, level: float, said: Mapping[str, str]) -> None:
-        """Set the needs: the level on both sides unless others are said, as far as the known bounds leave room."""
-        upper = float(said.get("need_upper", level))
-        lower = float(said.get("need_lower", upper))
+    def need(self, level: float, said: Mapping[str, str], reach: float = 0.0, width: float = 0.0) -> None:
+        """Set the needs: the level on both sides unless others are said, as far as the known bounds leave room.
+
+        Besides, the interval must reach ``reach`` above the value and be ``width`` wide.
+        """
+        upper = float(said.get("need_upper", max(level, reach)))
+        lower = float(said.get("need_lower", said.get("need_upper", level)))
         least, most = read_bounds(said)
         self.lower, self.upper = min(lower, self.value - least), min(upper, most - self.value)
+        self.sliding = min(width, most - least)
         # A whole number that may move by less than 1 on either side must still not be certain.
-        self.sliding = 1.0 if self.topic.is_count or max(self.lower, self.upper) < 1 - 1e-9 else 0.0
+        if self.topic.is_count or max(self.lower, self.upper, self.sliding) < 1 - 1e-9:
+            self.sliding = max(self.sliding, 1.0)
 
     def goal(self, space: Any, know: Knowledge) -> Goal:
         cell = space.cell(self.axes, [a.below[c] for a, c in zip(self.axes, self.codes, strict=True)])
@@ -179,14 +184,17 @@ def _judge_cell(
     inside = members(records, axes, codes)
     worth = amounts(records, column)
     value = sum(worth[i] for i in inside)
-    levels = [_level(rule, contributions(spec, case, inside, worth), column) for rule in spec["rules"]]
+    given = contributions(spec, case, inside, worth)
+    levels = [_level(rule, given, column) for rule in spec["rules"]]
+    short = [_runner_up(rule, given) for rule in spec["rules"]]
     unsafe = [level for level in levels if level is not None]
     forced = said.get("status") == "must_suppress"
     if said.get("status") == "waived" or not (unsafe or forced):
         return None
     cell = Unsafe(spec, axes, codes, value)
     plain = 0.0 if column == "count" else PERCENT / 100 * value
-    cell.need(max(unsafe) if unsafe else plain, said)
+    reach, width = (max(ends) for ends in zip(*short, strict=True)) if short else (0.0, 0.0)
+    cell.need(max(unsafe) if unsafe else plain, said, reach, width)
     return cell
 
 
@@ -224,6 +232,21 @@ def _level(rule: Mapping[str, Any], x: Sequence[int], column: str) -> float | No
     elif name == "dominance":
         tail = given["k"] / 100
         excess = top(given["n"]) - tail * total
+    elif name == "statisticon":
+        return 0.0 if _runner_up(rule, x)[1] else None
     else:
         raise NotImplementedError(name)
     return excess / tail if total and excess > SLACK * max(total, 1) else None
+
+
+def _runner_up(rule: Mapping[str, Any], x: Sequence[int]) -> tuple[float, float]:
+    """How far above its value, and how wide, a cell must stay uncertain so that the second cannot tell the largest.
+
+    He takes the total for anything in the interval; each of the others has at most as much as he has.
+    """
+    s, total, second = rule.get("statisticon", 0), sum(x), [*x, 0, 0][1]
+    low = max(second, total - (len(x) - 1) * second)
+    short = s / 100 * total - (total - second - low)
+    if not x or short <= SLACK * max(total, 1):
+        return 0.0, 0.0
+    return max(short - (low - second), 0.0), short

@@ -260,6 +260,7 @@ class _Tables:
             {"p_percent": rng.choice([5, 10, 20, 50])},
             {"dominance": {"n": 1, "k": rng.choice([60, 75, 90])}},
             {"dominance": {"n": 2, "k": rng.choice([80, 95])}},
+            {"statisticon": rng.choice([10, 30])},
         ]
         rules = [frequency] if rng.random() < 0.7 else []
         return [*rules, rng.choice(shares)] if not rules or rng.random() < 0.4 else rules

@@ -109,7 +109,7 @@ class Rule(ABC):
 
     def scale(self, cells: Facts) -> FloatArray:
         """Return what the figure is a share of, so that sensitivities of different cells compare."""
-        return cells.total
+        return cells.basis
 
     def unsafe(self, cells: Facts) -> BoolArray:
         """Tell which cells are unsafe; an empty one never is."""
@@ -124,7 +124,7 @@ class Rule(ABC):
         return []
 
     def remarks(self, cells: Facts) -> list[tuple[str, BoolArray]]:
-        """Return what a statistician should know of some cells, in words after their number, and which they are."""
+        """Return what a statistician should know of some cells, in words after "3 cells", and which they are."""
         return []
 
     @property

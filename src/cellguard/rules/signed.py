@@ -90,7 +90,7 @@ class Signed(Rule):
     protection_percent: Percent = PROTECTION_PERCENT
 
     def __post_init__(self) -> None:
-        if not isinstance(self.usual, Rule) or isinstance(self.usual, Signed) or self.usual.whole_rows:
+        if not isinstance(self.usual, Rule) or isinstance(self.usual, Signed) or type(self.usual).look is not Rule.look:
             raise InputError("signed: usual must be a rule about the contributions of one cell, such as p_percent")
         for name in ("sign_ratio", "limit", "near"):
             if not 0 <= getattr(self, name) < 1:
@@ -166,8 +166,8 @@ class Signed(Rule):
         rising = np.any([variance_ratio(cells, h) > 1 for h in range(1, self.h + 1)], axis=0)
         rising &= self.by != "quantile"
         return [
-            ("are safe since no contribution stands out; check them by hand", (branch == _ALIKE) & occupied(cells)),
-            ("are safe with a variance ratio above 1, which tells nothing", (branch == _SPREAD) & safe & rising),
+            ("safe only since no contribution stands out; check by hand", (branch == _ALIKE) & occupied(cells)),
+            ("safe with a variance ratio above 1, which tells nothing", (branch == _SPREAD) & safe & rising),
         ]
 
     def upper(self, cells: Facts) -> FloatArray:

@@ -24,7 +24,7 @@ class MinFrequency(Rule):
 
     ``hide`` says what an attacker must not find out about an unsafe frequency: its ``exact`` count (he may find out
     that it is 1 or 2), or that it is ``small``, so that his interval must reach `enough`. Sums have no such choice.
-    With ``nonzero`` respondents count only if they have a record that is not 0.
+    With ``nonzero`` respondents count only if they have not 0 in all of the cell's most detailed parts.
 
     >>> from cellguard.table.facts import contributions
     >>> MinFrequency(3).unsafe(contributions([5, 4], [5, 4, 3], [])).tolist()

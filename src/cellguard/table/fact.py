@@ -90,12 +90,12 @@ class Contributors(Single):
 
 @dataclass(frozen=True, slots=True)
 class NonZero(Single):
-    """The number of respondents (holdings, where given) with a record that is not 0."""
+    """The number of respondents (holdings, where given) who have not 0 in all of a cell's most detailed parts."""
 
     column = "nonzero"
 
     def gather(self, work: Gathering) -> Column:
-        """Return how many holdings are left without the records that are 0."""
+        """Return how many holdings are left without their sums by leaf codes that are 0."""
         return work.nonzero
 
 

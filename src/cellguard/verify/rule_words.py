@@ -202,7 +202,7 @@ def _entropy(words: _Parameters) -> Rule:
 
 def _signed(words: _Parameters) -> Rule:
     usual = parse_rule(words.take("usual"))
-    if isinstance(usual, InRows | EitherSign):
+    if isinstance(usual, InRows | EitherSign | KnownInterval):
         raise Refused("rule signed: usual is not a rule about the contributions of one cell")
     ratio, limit, near = (words.number(name, 0.05) for name in ("sign_ratio", "limit", "near"))
     if not (0 <= ratio < 1 and 0 <= limit < 1 and 0 <= near < 1):

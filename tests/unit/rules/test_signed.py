@@ -13,6 +13,7 @@ from cellguard.rules.linear import Dominance, PPercent
 from cellguard.rules.rule import All
 from cellguard.rules.signed import EffectiveContributors, Signed, quantile_ratio, variance_ratio
 from cellguard.rules.simple import MinFrequency
+from cellguard.rules.statisticon import Statisticon
 from cellguard.table.fact import Signs
 from cellguard.table.negative import Negative, parse_negative
 from cellguard.table.signed_cells import signed_contributions
@@ -162,8 +163,9 @@ def test_faults_of_rules():
     for parameters in ({"h": 0}, {"h": 6}, {"n": 0}, {"sign_ratio": 1}, {"limit": -0.1}, {"near": 2}, {"by": "mean"}):
         with pytest.raises(InputError, match="signed: "):
             Signed(PPercent(10), **parameters)
-    with pytest.raises(InputError, match="usual must be a rule"):
-        Signed(Signed(PPercent(10)))
+    for usual in (Signed(PPercent(10)), Statisticon(10), 10):
+        with pytest.raises(InputError, match="usual must be a rule"):
+            Signed(usual)
     with pytest.raises(InputError, match="n must be above 1"):
         EffectiveContributors(1)
 

@@ -110,6 +110,7 @@ def test_missing_columns_are_refused():
         {"signed": {"usual": {"p_percent": 10}, "limit": 1}},
         {"signed": {"usual": {"p_percent": 10}, "by": "mean"}},
         {"signed": {"usual": {"signed": {"usual": {"p_percent": 10}}}}},
+        {"signed": {"usual": {"statisticon": 10}}},
         {"entropy": 1},
         {"min_frequency": {"n": 3, "nonzero": True, "hide": "small"}},
     ):
