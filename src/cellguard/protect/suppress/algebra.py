@@ -153,6 +153,8 @@ def _improve(search: Search, algebra: Algebra, moves: Moves) -> None:
         idle = idle + 1 if moves is before else 0
         if number % 100 == 99:
             search.told("exchanging")
+            if search.is_stale(search.effort.stale, POLICY.little):
+                break
 
 
 def _exchanged(search: Search, algebra: Algebra, moves: Moves, rng: np.random.Generator) -> Moves:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.moves.pool import pooled_moves
@@ -48,25 +49,45 @@ class Cut:
 
 def relation_cuts(system: System) -> list[Cut]:
     """Return one cut a relation, unsafe cell and direction: the other cells of the relation must make up for it."""
-    matrix = sp.csc_array(system.matrix)
-    rows = sp.csr_array(system.matrix)
-    found: dict[tuple[bytes, bytes], Cut] = {}
-    for target in targets_of(system):
-        p, amount = target.cell, target.amount
-        for at in range(matrix.indptr[p], matrix.indptr[p + 1]):
-            row = matrix.indices[at]
-            terms = slice(rows.indptr[row], rows.indptr[row + 1])
-            cells, signs = rows.indices[terms], rows.data[terms] * matrix.data[at] * np.sign(amount)
-            others = cells != p
-            one_way = np.where(signs < 0, system.up[cells], system.down[cells])
-            # The width of a sliding need may come from both directions of the other cells.
-            wide = system.pinned[p]
-            room = (system.up[cells] + system.down[cells]) / system.sliding[p] if wide else one_way / abs(amount)
-            room = room / np.abs(matrix.data[at])
-            cut = _cut(system, cells[others], (room * np.abs(rows.data[terms]))[others])
-            if cut is not None:
-                found[cut.key()] = cut
-    return list(found.values())
+    columns, rows = sp.csc_array(system.matrix), sp.csr_array(system.matrix)
+    up, down = np.flatnonzero(system.need_up), np.flatnonzero(system.need_down)
+    target, amount = np.concatenate([up, down]), np.concatenate([system.need_up[up], -system.need_down[down]])
+    # One pair per target and relation, and one term per pair and cell of the relation.
+    of_target, place = _spread(columns.indptr, target)
+    row, own = columns.indices[place], columns.data[place]
+    pair, place = _spread(rows.indptr, row)
+    cells, values = rows.indices[place], rows.data[place]
+    p, wanted = target[of_target][pair], amount[of_target][pair]
+    one_way = np.where(values * own[pair] * np.sign(wanted) < 0, system.up[cells], system.down[cells])
+    # The width of a sliding need may come from both directions of the other cells.
+    wide = system.pinned[p]
+    room = np.where(wide, system.up[cells] + system.down[cells], one_way)
+    room = room / np.where(wide, system.sliding[p], np.abs(wanted)) * np.abs(values / own[pair])
+    share = np.where(cells == p, 0.0, np.minimum(room, 1.0))
+    right = 1.0 - np.bincount(pair, share * system.hidden[cells], len(row))
+    keep = ~system.hidden[cells] & ~system.never[cells] & (share > 1e-7) & (right > 1e-6)[pair]
+    weights = np.minimum(share[keep] / right[pair[keep]], 1.0)
+    order = np.lexsort((cells[keep], pair[keep]))
+    chosen, weights = cells[keep][order].astype(np.intp), weights[order]
+    ends = np.cumsum(np.bincount(pair[keep], minlength=len(row)))
+    cuts: dict[tuple[bytes, bytes], Cut] = {}
+    for number in np.flatnonzero(right > 1e-6).tolist():
+        part = slice(ends[number - 1] if number else 0, ends[number])
+        cut = Cut(chosen[part], weights[part])
+        cuts[cut.key()] = cut
+    return list(cuts.values())
+
+
+def _spread(indptr: npt.NDArray[np.integer], chosen: npt.NDArray[np.integer]) -> tuple[Positions, Positions]:
+    """Return for every entry of some rows or columns which of them it is in, and where it is.
+
+    >>> [part.tolist() for part in _spread(np.array([0, 2, 2, 5]), np.array([2, 0]))]
+    [[0, 0, 0, 1, 1], [2, 3, 4, 0, 1]]
+    """
+    many = np.diff(indptr)[chosen]
+    owner = np.repeat(np.arange(len(chosen)), many)
+    first = np.cumsum(many) - many
+    return owner, np.arange(len(owner)) - first[owner] + indptr[chosen][owner]
 
 
 def targets_of(system: System) -> list[Target]:

@@ -53,7 +53,7 @@ class Policy:
     algebra_work: float = 12.0  # of one trial for each term of the relations
 
     # Bounds and optima.
-    relation_targets: int = 20_000  # up to which one cut per relation and target starts the master: cheap, and strong
+    relation_targets: int = 100_000  # up to which one cut per relation and target starts the master: cheap, and strong
     bound_gain: float = 2e-4  # rounds of cuts that raise the bound by less are the last
     bound_share: float = 0.15  # of the work, for cuts of propagation
     program_free: int = 9_000  # free cells and
