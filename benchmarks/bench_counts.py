@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -16,14 +17,16 @@ from cellguard.protect.suppress.system import build_system
 from cellguard.types import UNWATCHED
 from counts import CROWDS, build_counts
 
+from business import firm_counts
+
 _AUDITED = 250_000  # cells up to which the proof, by whole numbers, is part of the measurement
 
 
-def protect(name: str) -> Callable[[], Iterator[str]]:
-    """Protect a named frequency table with cost = value; audit it if it is not too large."""
+def protect(build: Callable[[], cg.Table]) -> Callable[[], Iterator[str]]:
+    """Protect a frequency table with cost = value; audit it if it is not too large."""
 
     def run() -> Iterator[str]:
-        table = build_counts(name)
+        table = build()
         needs = cg.require(cg.assess(table, [cg.MinFrequency(3)]))
         cost = np.maximum(needs.tables.value, 1.0)
         system = build_system(needs, cost)
@@ -48,4 +51,7 @@ def protect(name: str) -> Callable[[], Iterator[str]]:
     return run
 
 
-BENCHMARKS: dict[str, Callable[[], Iterator[str]]] = {name: protect(name) for name in CROWDS}
+BENCHMARKS: dict[str, Callable[[], Iterator[str]]] = {
+    **{name: protect(partial(build_counts, name)) for name in CROWDS},
+    "counts-firms-c": protect(partial(firm_counts, "C", 100_000)),
+}

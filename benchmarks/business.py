@@ -105,13 +105,22 @@ def _holdings(rng: np.random.Generator, size: np.ndarray, region: np.ndarray, di
 
 def table(name: str, firms: int) -> cg.Table:
     """Return table A, B0 or C of the figures: turnover with the two largest holdings of every cell."""
+    dimensions, columns = _cells(name, firms)
+    return cg.cells(columns, by=dimensions, value="total", count="count", top=["top1", "top2"], name=name)
+
+
+def firm_counts(name: str, firms: int) -> cg.Table:
+    """Return the numbers of firms in the cells of table A, B0 or C, empty ones included."""
+    dimensions, columns = _cells(name, firms)
+    about = cg.About(is_count=True, zeros="possible")
+    return cg.cells(columns, by=dimensions, value="firms", count="firms", name=name, about=about)
+
+
+def _cells(name: str, firms: int) -> tuple[list[Dimension], dict[str, list]]:
     data, levels = records(firms), TABLES[name]
     dimensions = [Dimension(str(i), cg.Hierarchy.from_levels(_paths(data, names))) for i, names in enumerate(levels)]
-    parts: list[dict[str, list]] = []
-    for chosen in itertools.product(*([None, *names] for names in levels)):
-        parts.append(_roll_up(data, chosen))
-    columns = {key: [x for part in parts for x in part[key]] for key in parts[0]}
-    return cg.cells(columns, by=dimensions, value="total", count="count", top=["top1", "top2"], name=name)
+    parts = [_roll_up(data, chosen) for chosen in itertools.product(*([None, *names] for names in levels))]
+    return dimensions, {key: [x for part in parts for x in part[key]] for key in parts[0]}
 
 
 def with_contributors(name: str, firms: int) -> cg.Table:
@@ -142,6 +151,7 @@ def _roll_up(data: dict[str, np.ndarray], chosen: tuple[str | None, ...]) -> dic
     second = np.where(count > 1, value[np.minimum(start + 1, len(value) - 1)], 0)
     codes = {str(i): _codes(name, cells[:, i]) for i, name in enumerate(chosen)}
     figures = {"total": np.add.reduceat(value, start), "count": count, "top1": value[start], "top2": second}
+    figures["firms"] = np.bincount(cell.ravel())
     return codes | {key: column.tolist() for key, column in figures.items()}
 
 

@@ -15,13 +15,13 @@ UNCOVERED, ALONE = -1, -2
 
 
 @numba.njit(cache=True)
-def inverse(a):  # noqa: ANN001, ANN201
-    """Return 1 / a, which is a ** (PRIME - 2) by Fermat's little theorem."""
-    result, base, exponent = np.int64(1), np.int64(a % PRIME), PRIME - 2
+def inverse(a, prime):  # noqa: ANN001, ANN201
+    """Return 1 / a, which is a ** (prime - 2) by Fermat's little theorem, modulo a prime below 2**31."""
+    result, base, exponent = np.int64(1), np.int64(a) % prime, prime - 2
     while exponent > 0:
         if exponent & 1:
-            result = result * base % PRIME
-        base = base * base % PRIME
+            result = result * base % prime
+        base = base * base % prime
         exponent >>= 1
     return result
 
@@ -145,7 +145,7 @@ def sweep(indptr, indices, data, n, targets):  # noqa: ANN001, ANN201
                 best = r
             r = leading_next[r]
         pivot[c] = best
-        scale = inverse(values[begin[best]])
+        scale = inverse(values[begin[best]], PRIME)
         if scale != 1:
             for k in range(begin[best], begin[best] + length[best]):
                 values[k] = values[k] * scale % PRIME

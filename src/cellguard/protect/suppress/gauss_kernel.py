@@ -49,7 +49,7 @@ def publish(indptr, indices, data, width, is_target, order, work):  # noqa: ANN0
         for k in range(first, first + many):
             if holders[columns[k]] < holders[columns[best]]:
                 best = k
-        circuit, scale = columns[best], inverse(values[best])
+        circuit, scale = columns[best], inverse(values[best], PRIME)
         needed = False
         link = head[circuit]
         while link >= 0 and not needed:

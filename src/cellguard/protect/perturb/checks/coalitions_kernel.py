@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from cellguard.protect.perturb.checks.residues_kernel import inverse
+from cellguard.moves.circuits_kernel import inverse
 
 
 @numba.njit(cache=True)

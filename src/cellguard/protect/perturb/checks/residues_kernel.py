@@ -5,19 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-
-@numba.njit(cache=True)
-def inverse(a, prime):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
-    """Return 1 / a modulo the prime (Fermat): a^(p - 2)."""
-    result = 1
-    base = int(a) % prime
-    power = prime - 2
-    while power > 0:
-        if power & 1:
-            result = result * base % prime
-        base = base * base % prime
-        power >>= 1
-    return result
+from cellguard.moves.circuits_kernel import inverse
 
 
 @numba.njit(cache=True)
