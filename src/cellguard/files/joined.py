@@ -179,7 +179,9 @@ def read_metadata(release: Path) -> dict[str, dict[str, Any]]:
 
 def _named(table: Table, folder: ReadFolder, number: int) -> Table:
     """Return a table with a name of its own among all folders."""
-    state = np.where(table.apriori.has(State.must_publish), State.none, table.apriori.state).astype(np.int8)
+    # What is public already in the view of one folder is no concern of the rules of then.
+    instead = State.waived if table.release == "earlier" else State.none
+    state = np.where(table.apriori.has(State.must_publish), instead, table.apriori.state).astype(np.int8)
     release = table.release if table.release == "nowhere" or number == 0 else "earlier"
     name = table.name if number == 0 else f"{folder.path.resolve().name}/{table.name} ({number})"
     return frozen(replace(table, name=name, apriori=replace(table.apriori, state=state), release=release))
