@@ -267,3 +267,5 @@ def check_rules(job: Job) -> None:
     for table in job.tables:
         if any(isinstance(rule, MinFrequency) and rule.hide == "small" for rule in table.rules):
             raise JobError(f"table {table.name!r}: `hide: small` is for suppressed tables of counts; leave it out")
+        if any(isinstance(rule, MinFrequency) and rule.nonzero for rule in table.rules):
+            raise JobError(f"table {table.name!r}: `nonzero` is for suppressed tables; leave it out")

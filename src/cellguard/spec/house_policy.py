@@ -108,7 +108,8 @@ def _table(table: object, policy: Policy, weighted: bool, where: str) -> object:
         return table
     ready, count = bool(table.get("cells")), table.get("value") == "count"
     defaults = {"survey": policy.preset.survey, **policy.tables}
-    if ready or not weighted or _is_perturbed({**defaults, **table}):
+    noisy = _is_perturbed({**defaults, **table})
+    if ready or noisy or not weighted:
         defaults.pop("survey")
     if ready or count:
         defaults.pop("negative", None)
@@ -120,6 +121,6 @@ def _table(table: object, policy: Policy, weighted: bool, where: str) -> object:
             raise JobError(f"{where}: the policy has no rules named {rules!r}{near}")
         rules = policy.rules[rules]
     if isinstance(rules, list):
-        sums = not (ready or count)
+        sums = not (ready or count or noisy)
         whole["rules"] = [as_in(policy.preset, rule, sums_of_records=sums) for rule in rules]
     return whole

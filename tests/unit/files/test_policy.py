@@ -105,6 +105,15 @@ def test_who_has_zero_counts_only_in_sums_of_records():
     assert sums.rules == [MinFrequency(3, nonzero=True)] and counts.rules == [MinFrequency(3)]
 
 
+def test_perturbed_tables_take_only_what_they_can():
+    records = {"version": 1, "policy": "g_confid", "microdata": {"source": "x.csv", "weight": "w"}}
+    rules = [{"min_frequency": 3}, {"p_percent": 10}]
+    table = {"name": "t", "by": ["r"], "value": "x", "rules": rules, "protect": {"method": "perturb"}}
+    for policy in PRESETS:
+        noisy = Job.parse({**records, "policy": policy, "tables": [table]}).tables[0]
+        assert noisy.survey is None and not noisy.rules[0].nonzero
+
+
 CELLS = [
     ((60, 25, 15), {"dominance": {"n": 2, "k": 85}}, {"gauss_suppression", "acro"}),
     ((9, 8, 7), {"min_frequency": 3}, {"sdctable", "gauss_suppression"}),
