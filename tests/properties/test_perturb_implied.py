@@ -9,6 +9,7 @@ import itertools
 from collections import Counter
 
 import numpy as np
+import pytest
 
 from cellguard.files.folder import OutputFolder
 from cellguard.hierarchy.build import flat
@@ -240,10 +241,11 @@ FITTED = [
 ]
 
 
-def test_whatever_the_method_a_safe_set_determines_no_unsafe_sum():
+@pytest.mark.parametrize("start", [0, pytest.param(1000, marks=pytest.mark.long)])
+def test_whatever_the_method_a_safe_set_determines_no_unsafe_sum(start):
     """Fitted multipliers are judged as drawn ones are: what the published cells determine is safe, all of it."""
     seen, served = Counter(), Counter()
-    for seed in range(70):
+    for seed in range(start, start + (42 if not start else 140)):
         settings = FITTED[seed % len(FITTED)]
         tables, drawn = crossed(seed, settings)
         attacker = attacker_of(tables, drawn)
@@ -252,8 +254,8 @@ def test_whatever_the_method_a_safe_set_determines_no_unsafe_sum():
         check = check_tables(tables, drawn)
         agree(check, attacker, tables[0].rule, seen)
         served[settings.method, check.verdict] += any(t.needs.sensitive.any() for t in check.tables)
-    assert seen["safe"] >= 25 and seen["unsafe"] >= 10, seen
-    assert served["opt", "safe"] + served["least_loss", "safe"] >= 5, served
+    assert seen["safe"] >= 15 and seen["unsafe"] >= 6, seen
+    assert served["opt", "safe"] + served["least_loss", "safe"] >= 3, served
 
 
 def test_sums_and_differences_are_those_that_brute_force_finds():

@@ -192,11 +192,13 @@ def looked_at(outcome: Outcome[Noisy]) -> Section:
 
 def _averages(outcome: Outcome[Noisy]) -> tuple[str, str, str, str]:
     """Say whether somebody who averages a respondent's totals over years comes closer to the truth."""
-    years = outcome.protected.check.multipliers.years
+    years, again = outcome.protected.check.multipliers.years, outcome.protected.check.multipliers.redrawn
     who = "Somebody who averages the totals of several years, in which noise that is drawn anew cancels."
     if years is None:
         return "Averages over years", "no earlier year given", "open", who
     who += " The growth of one respondent is published as it is, unless attribute multipliers blur it."
+    if again is not None and again.units:
+        return "Averages over years", f"kept by {years.kept:,}, but {again.units:,} drew again", "open", who
     if years.new:
         return "Averages over years", f"kept by {years.kept:,}, {years.new:,} respondents are new", "yes", who
     return "Averages over years", "all multipliers are kept", "yes", who

@@ -22,6 +22,7 @@ from cellguard.types import UNWATCHED, BoolArray, FloatArray, LongArray, Run
 # In the largest deviation, among equal ones the smaller sum is better; and without any cost the middle of all optima
 # would be infinitely far away.
 _TIES = 1e-6
+_NOTHING = 1e-8  # what is less beside a mover's largest entry does not count, and solvers do not take it
 
 
 def least_absolute(wish: Wish, *, run: Run = UNWATCHED) -> FloatArray:
@@ -97,6 +98,8 @@ class _Parts:
     def program(self) -> Program:
         wish, n, some = self.wish, len(self.wish.target), int(self.bounded.sum())
         by_noise = sp.csr_array(wish.matrix @ sp.diags_array(1 / (self.amount * wish.scale)))
+        by_noise.data[np.abs(by_noise.data) < _NOTHING] = 0.0
+        by_noise.eliminate_zeros()
         eye = sp.eye_array(n, format="csr")
         which, slack = eye[np.flatnonzero(self.bounded)], sp.eye_array(some)
         matrix = sp.csr_array(

@@ -99,8 +99,8 @@ def supertable(
     shown = [~t.table.unpublished & (np.diff(b.indptr) > 0) for t, b in zip(tables, blocks, strict=True)]
     kept = sp.csr_array(sp.vstack([b[np.flatnonzero(s)] for b, s in zip(blocks, shown, strict=True)], format="csr"))
     shown_movers = np.diff(sp.csc_array(kept).indptr) > 0
-    number = np.where(shown_movers, np.cumsum(shown_movers) - 1, -1)
-    mover = {leaf: np.where(of_unit >= 0, number[of_unit], -1) for leaf, of_unit in mover.items()}
+    number = np.append(np.where(shown_movers, np.cumsum(shown_movers) - 1, -1), -1)
+    mover = {leaf: number[of_unit] for leaf, of_unit in mover.items()}
     kept = sp.csr_array(kept[:, np.flatnonzero(shown_movers)])
     first, row = _distinct_rows(kept)
     ends = np.cumsum([0, *(int(s.sum()) for s in shown)])

@@ -131,7 +131,7 @@ def recovered(table, made, cap, within=1e-3):
 @pytest.mark.parametrize("cap", [0.2, 0.09])
 def test_an_attacker_who_knows_p_and_the_cap_finds_nobody(method, cap):
     """Without the excess all lone firms are found; with it hardly more than by chance."""
-    table = lone(30)
+    table = lone(16)
     shares = [
         recovered(table, make_multipliers(table.records, [table], settings, seed=5), cap)
         for settings in (Settings(method=method, opt=Opt(cap=cap, excess=excess, norm="l1")) for excess in (0.0, 0.25))
