@@ -13,7 +13,7 @@ import numpy as np
 
 import cellguard as cg
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.table.fact import Contributors, Count, Top
+from cellguard.table.fact import Count, Holdings, Top
 from cellguard.table.read import About
 from cellguard.table.tabulate import Wanted, make_tables
 
@@ -130,7 +130,7 @@ def with_contributors(name: str, firms: int) -> cg.Table:
     columns: dict[str, list] = {key: _codes(key, data[key]) for key in by}
     columns |= {"turnover": data["turnover"].tolist(), "holding": data["holding"].tolist()}
     grouped = cg.records(columns, by=list(by), values=["turnover"], holding="holding")
-    facts = (Count(), Top(2), Contributors())
+    facts = (Count(), Top(2), Holdings())
     return make_tables(grouped, [Wanted(by, "turnover", About(name), facts)])[0]
 
 

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from cellguard.cli.reference import reference
+from cellguard.spec.house_policy import Policy
 from cellguard.spec.jobfile import job_schema
 
 from system.command import run
@@ -64,6 +65,16 @@ def prepare(folder, page):
         (folder / "t.csv").write_text("region,size,turnover\n" + "".join(",".join(map(str, r)) + "\n" for r in rows))
         (folder / "region.csv").write_text("code,parent\nTotal,\nN,Total\nS,Total\n")
         assert run("protect", "job.yaml", "--out", "DIR", "-q", cwd=folder).returncode == 0
+        shutil.copytree(folder / "DIR", folder / "OTHER")
+    if page.name == "compare.md":
+        job = {
+            "version": 1,
+            "microdata": {"source": "firms.csv", "respondent": "firm"},
+            "tables": [
+                {"name": "turnover", "by": ["section", "region"], "value": "turnover", "rules": [{"p_percent": 10}]}
+            ],
+        }
+        (folder / "job.yaml").write_text(yaml.safe_dump(job))
     if page.name == "report.md":
         job = {
             "version": 1,
@@ -102,7 +113,9 @@ def test_the_job_of_the_page_on_records_is_what_init_writes(tmp_path):
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "yaml")], ids=lambda p: p.name)
 def test_every_key_that_a_page_shows_is_one_of_the_job(page):
     schema = job_schema()
-    known = set(schema["properties"]) | {key for part in schema["$defs"].values() for key in part.get("properties", {})}
+    known = {*schema["properties"], *Policy.model_fields} | {
+        key for part in schema["$defs"].values() for key in part.get("properties", {})
+    }
     for text in blocks(page, "yaml"):
         said = yaml.safe_load(text)
         assert isinstance(said, (dict, list))

@@ -93,6 +93,28 @@ def test_a_pattern_that_outsiders_accept_is_not_enough(tmp_path):
     assert 8 in refusals(folder)
 
 
+def ready_made(tmp_path, cells):
+    text = "region,x,n,secret\nTotal,180,9,no\nA,50,1,yes\nB,30,1,yes\nC,100,7,no\n"
+    (tmp_path / "t.csv").write_text(text)
+    rule = {"given": {"column": "secret"}}
+    table = {"name": "t", "by": ["region"], "value": "x", "rules": [rule], "cells": {"source": "t.csv", **cells}}
+    job = cg.Job.parse({"version": 1, "attack": {"insiders": True}, "tables": [table]}, folder=tmp_path)
+    return run(job)
+
+
+def test_ready_made_tables_say_whom_they_do_not_know(tmp_path):
+    outcome = ready_made(tmp_path, {"count": "n"})
+    assert outcome.verdict.text == "Safe against outsiders and the respondents of single cells"
+    assert "owners" in outcome.summary["not_checked"]
+    OutputFolder(tmp_path / "out").write(outcome)
+    assert refusals(tmp_path / "out") == []
+
+
+def test_tables_that_do_not_tell_their_respondents_are_refused(tmp_path):
+    with pytest.raises(cg.InputError, match="no table tells how many respondents"):
+        ready_made(tmp_path, {})
+
+
 def test_forged_contributions_are_refused(tmp_path):
     _, folder, job = written(tmp_path)
 

@@ -14,7 +14,7 @@ from cellguard.assessment import Assessment
 from cellguard.attack.audit import audit
 from cellguard.attack.totals import Known, read_known
 from cellguard.attack.unions import Watch, union_watch
-from cellguard.errors import Disagreement
+from cellguard.errors import Disagreement, InputError
 from cellguard.files.cell_tables import write_cells
 from cellguard.files.certificate import write_certificate
 from cellguard.files.folder import OutputFolder
@@ -177,7 +177,14 @@ def assess_tables(job: Job, run: Run, seconds: dict[str, float]) -> Assessment:
 
 def insiders_of(assessment: Assessment) -> Contributions | None:
     """Return who contributes to the cells, if respondents are to be looked at as attackers."""
-    return contributions_of(assessment.tables) if assessment.job.attack.insiders else None
+    if not assessment.job.attack.insiders:
+        return None
+    if all(table.facts.count is None for table in assessment.tables.tables):
+        raise InputError(
+            "attack: insiders: no table tells how many respondents its cells have; name the column with `count`, or "
+            "say insiders: false"
+        )
+    return contributions_of(assessment.tables)
 
 
 def watch_of(assessment: Assessment, insiders: Contributions | None) -> Watch | None:

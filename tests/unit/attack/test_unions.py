@@ -13,7 +13,7 @@ from cellguard.attack.unions import known_sums, union_watch
 from cellguard.hierarchy.build import flat, from_parents
 from cellguard.protect.suppress.suppress import suppress
 from cellguard.table.contributions import contributions_of
-from cellguard.table.fact import Contributors
+from cellguard.table.fact import Holdings
 from cellguard.table.pattern import Pattern
 from cellguard.table.read import About
 from cellguard.table.tabulate import Wanted, make_tables
@@ -25,7 +25,7 @@ def watched(entries, tree, rules=RULES, knowledge=None):
     """Needs, the respondents and what finds unions, from (holding, region, amount)."""
     data = {"g": [g for g, _, _ in entries], "r": [r for _, r, _ in entries], "x": [x for _, _, x in entries]}
     grouped = cg.records(data, by=["r"], values=["x"], holding="g")
-    facts = (*dict.fromkeys(f for rule in rules for f in rule.facts), Contributors())
+    facts = (*dict.fromkeys(f for rule in rules for f in rule.facts), Holdings())
     findings = cg.assess(cg.link(make_tables(grouped, [Wanted({"r": tree}, "x", About("t"), facts)])), rules)
     needs = cg.require(findings, knowledge)
     known = contributions_of(needs.tables)
