@@ -76,8 +76,9 @@ def test_each_json_scalar(folder, name):
     path = folder / name
     before = path.read_bytes()
     content = json.loads(before)
-    for place, value in scalars(content):
-        for other in (None, True, -1, 10**400, 0.5, "", "x", [], {}, [[1]], {"a": 1}):
+    others = (None, True, -1, 10**400, 0.5, "", "x", [], {}, [[1]], {"a": 1})
+    for number, (place, value) in enumerate(scalars(content)):
+        for other in (others[(number + turn) % len(others)] for turn in (0, 3, 6, 9)):  # some each, all in turn
             if other != value:
                 folders.write_json(path, with_changed(content, place, other))
                 assert refused(folder), (place, other)
