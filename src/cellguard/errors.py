@@ -51,7 +51,7 @@ class Disagreement(InputError):
 
 
 class JobError(InputError):
-    """The job file has an unknown key, a wrong value or asks for something that is not there yet."""
+    """The job file has an unknown key or a wrong value."""
 
 
 class MissingExtra(InputError):
