@@ -4,7 +4,7 @@ BIN := .venv/bin
 # The tests start processes: let Python keep its bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long fuzz lint browser docs bench lock clean
+.PHONY: demo test test-long test-all fuzz lint browser docs bench lock clean
 
 demo: .venv/ready
 	$(BIN)/cellguard demo --out build/demo --force
@@ -15,6 +15,10 @@ test: lint browser
 # The same kinds of brute force as in `make test`, in larger numbers: about three minutes on two cores.
 test-long: .venv/ready
 	$(BIN)/python -m pytest -n auto --dist worksteal -m long tests
+
+# The whole of it, which takes an hour: before a release.
+test-all: .venv/ready
+	$(BIN)/python -m pytest -n auto --dist worksteal -m endless tests
 
 # Random jobs, attacked through their released files; failing ones go to build/fuzz.
 JOBS ?= 20000

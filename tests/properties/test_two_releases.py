@@ -5,7 +5,7 @@ import pytest
 from fuzz.releases import run_pair
 from fuzz.run import Kind
 
-FIRST, SAMPLE, ALL, CHUNK = 50_000, 60, 240, 20
+FIRST, SAMPLE, ALL, CHUNK = 50_000, 40, 200, 20
 
 
 @pytest.mark.parametrize(

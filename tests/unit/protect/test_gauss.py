@@ -111,7 +111,8 @@ def draw(seed):
     return inner, ["known", "possible"][int(rng.integers(2))]
 
 
-LONG = [pytest.param(first, marks=pytest.mark.long) for first in range(100, 5_000, 700)]
+MARKS = {100: pytest.mark.long, 800: pytest.mark.long}
+LONG = [pytest.param(k, marks=MARKS.get(k, pytest.mark.endless)) for k in range(100, 5_000, 700)]
 
 
 @pytest.mark.parametrize("first", [0, 20, *LONG])
