@@ -1,4 +1,4 @@
-"""Whether the kernels still have to be compiled, which happens once after installation and takes some seconds."""
+"""Whether the kernels still have to be compiled, which happens once after installation and takes up to a minute."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-MESSAGE = "Compiling, once after installation; this takes some seconds. Later runs start at once."
+MESSAGE = "Compiling, once after installation; this takes up to a minute. Later runs start at once."
 _PACKAGE = Path(__file__).parent.parent
 _MODULES = {"perturb": "peeling_kernel", "map": "fill_kernel"}  # by command, a module whose kernels it always runs
 
