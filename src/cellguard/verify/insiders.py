@@ -90,9 +90,11 @@ def check_contributors(known: Contributors, cells: Cells, rows: Rows, facts: Seq
     many = np.diff(known.starts)
     sums = np.concatenate([[0], np.cumsum(known.amount)])[known.starts]
     sums = np.diff(sums)
+    public = np.zeros(cells.count, dtype=bool)
+    public[cells.cell[rows.status == 0]] = True
     for i, (table, said) in enumerate(zip(cells.spec.tables, job.tables, strict=True)):
         cell, here = cells.cell[cells.rows(i)], facts[i]
-        hidden, count = rows.status[cells.rows(i)] != 0, here.count
+        hidden, count = ~public[cell], here.count  # a level that one table does not show may be another one's
         listed, told = many[cell], known.told[cell]
         must = hidden & (count > 0) if not said["cells"] else hidden & (count == 1)
         _refuse(must & ~told, cells, i, "is hidden, but not who contributes to it is told")
