@@ -24,6 +24,7 @@ from cellguard.table.tableset import TableSet
 from cellguard.world.world import World
 
 Kind = Literal["safe", "unsafe", "undecided", "no rule"]
+_BEYOND = "what respondents know beyond listed cells"
 _OTHER_TIMES = NotChecked(
     "other_times",
     "similar values of other times",
@@ -126,7 +127,8 @@ def _verdict(findings: Findings, audit: Audit, ties: Sequence[NotChecked], singl
     open_ties = f", {' and '.join(tie.name for tie in ties)} not checked" if ties else ""
     if audit.inside is not None:
         whom = "every single respondent" if audit.inside.linked else "the respondents of single cells"
-        return "safe", f"Safe against outsiders and {whom}{open_ties}"
+        beyond = f", {_BEYOND} not checked" if audit.needs.world.between else ""
+        return "safe", f"Safe against outsiders and {whom}{beyond}{open_ties}"
     only = f"outsiders only{open_ties}"
     return "safe", f"Safe against {only}; insiders not checked: {singles}"
 
@@ -159,7 +161,7 @@ def _open_insiders(audit: Audit, singles: Singles) -> tuple[NotChecked, ...]:
         open_attacks.append(NotChecked("owners", "one respondent in several cells", who))
     if audit.needs.world.between:
         who = "Respondents who also use where in combinations that no table lists they are."
-        open_attacks.append(NotChecked("insiders_between", "what respondents know beyond listed cells", who))
+        open_attacks.append(NotChecked("insiders_between", _BEYOND, who))
     return tuple(open_attacks)
 
 

@@ -163,3 +163,18 @@ def test_missing_witnesses_are_noticed(tmp_path):
     document = json.loads(path.read_text())
     path.write_text(json.dumps({**document, "insiders": {"witness": many - 1, "respondents": "records"}}))
     assert 8 in refusals(folder)
+
+
+def test_the_headline_itself_says_what_is_not_proven_where_tables_have_cells_between(tmp_path):
+    rows = [f"f{i},{'AB'[i % 2]},{'xyz'[i % 3]},{'uvw'[i // 3 % 3]},{50 + 37 * i % 90}" for i in range(54)]
+    (tmp_path / "r.csv").write_text("id,a,b,c,x\nbig,A,x,u,9000\n" + "\n".join(rows) + "\n")
+    tables = [
+        {"name": "t" + "".join(by), "by": by, "value": "x", "rules": [{"p_percent": 10}]}
+        for by in (["a", "b"], ["a", "c"], ["b", "c"])
+    ]
+    data = {"version": 1, "microdata": {"source": "r.csv", "respondent": "id"}, "tables": tables}
+    job = cg.Job.parse({**data, "attack": {"insiders": True}}, folder=tmp_path)
+    outcome = run(job)
+    assert outcome.protected.audit.needs.world.between
+    assert outcome.verdict.kind == "safe"
+    assert "what respondents know beyond listed cells not checked" in outcome.verdict.text
