@@ -24,6 +24,7 @@ _STATUS = {
     highspy.HighsModelStatus.kInterrupt: Status.stopped,
     highspy.HighsModelStatus.kUnknown: Status.stopped,  # even from scratch the solver could not tell
 }
+_DUAL, _PRIMAL = 1, 4  # HiGHS's numbers for the two simplex algorithms
 _NOTHING = np.zeros(0)
 _LARGE = 3_000  # columns from which a solve may take so long that somebody wants to stop it
 _OFTEN = 0.2  # seconds between two looks at whether to stop
@@ -56,7 +57,8 @@ class Session:
             self._set("run_crossover", "off")
         else:
             self._set("solver", "simplex")
-            self._set("simplex_strategy", 4 if primal else 1)
+            self._set("simplex_strategy", _DUAL)
+        self._primal = primal
         self._check(self._highs.passModel(_model(program)), "passModel")
 
     def set_cost(self, columns: npt.NDArray[np.integer], cost: FloatArray) -> None:
@@ -71,7 +73,7 @@ class Session:
     def solve(self) -> Solution:
         """Solve, and return the solution if there is one."""
         # A warning (say, an unbounded ray found late) still has a model status that tells the truth.
-        status = self._run()
+        status = self._first_of_primal() if self._primal else self._run()
         return self._solution(self._run_again() if status == highspy.HighsModelStatus.kUnknown else status)
 
     def solve_afresh(self) -> Solution:
@@ -93,6 +95,19 @@ class Session:
             np.asarray(solution.row_dual, float),
             bound,
         )
+
+    def _first_of_primal(self) -> highspy.HighsModelStatus:
+        """Solve for the first time, without a basis: presolve and the dual algorithm are several times as quick there.
+
+        From their basis the primal algorithm goes on, whatever costs change.
+        """
+        before = self._highs.getOptionValue("presolve")[1]
+        self._set("presolve", "on")
+        status = self._run()
+        self._set("presolve", before)
+        self._set("simplex_strategy", _PRIMAL)
+        self._primal = False
+        return status
 
     def _run(self) -> highspy.HighsModelStatus:
         large = self._mixed or self._highs.getNumCol() >= _LARGE

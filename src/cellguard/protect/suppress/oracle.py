@@ -10,23 +10,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
-from cellguard import solver
 from cellguard.moves.pool import pooled_moves
 from cellguard.moves.scale import decades
 from cellguard.protect.suppress.cuts import Cut
 from cellguard.protect.suppress.hidden import HiddenSystem
 from cellguard.protect.suppress.policy import POLICY
+from cellguard.protect.suppress.prober import Probers
 from cellguard.protect.suppress.propagation import Propagation
 from cellguard.protect.suppress.propagation_kernel import DOWN, UP, WIDTH
 from cellguard.protect.suppress.system import System
-from cellguard.solver.program import Program, Status
 from cellguard.types import BoolArray, FloatArray, LongArray, Positions, Run
 
-_FAR = 1e6
 _ENOUGH = 1.0 - 1e-7
-_POWERS = 20  # needs within a factor of 2 ** 20 share a session
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +100,8 @@ class Oracle:
                 columns, amounts = self._wanted(classes, served, up, down, rng)
                 self.work += float(min(classes.matrix.shape[0], POLICY.dense_rows)) * len(columns)
                 for group in decades(np.abs(amounts)):
+                    if len(group) < POLICY.pooled_worth:
+                        continue
                     moves = pooled_moves(classes.matrix, down, up, columns[group], amounts[group], run=run)
                     if moves is not None:
                         served.credit_both(classes.expand(moves))
@@ -112,7 +110,7 @@ class Oracle:
                     break
                 run.tell(f"{left:,} needs left to prove")
                 run.check()
-                idle = idle + 1 if left > 0.95 * before else 0
+                idle = idle + 1 if before - left < max(0.05 * before, POLICY.pooled_worth) else 0
         return served.mask()
 
     def _wanted(
@@ -143,7 +141,7 @@ class Oracle:
         served = Served(self.propagation)
         served.said[:] = True
         served.said[targets] = False
-        probers: dict[tuple[int, int], _Prober] = {}
+        probers = Probers(classes, goals.cell[targets], run)
         cuts: dict[tuple[bytes, bytes], Cut] = {}
         refuted: set[int] = set()
         for number, target in enumerate(targets[np.lexsort((goals.cell[targets], goals.kind[targets]))].tolist()):
@@ -154,7 +152,7 @@ class Oracle:
                 break
             if target in refuted:
                 continue
-            weights = self._weigh(classes, target, probers, served, run)
+            weights = self._weigh(probers, target, served)
             if weights is None:
                 served.said[target] = True
                 continue
@@ -168,20 +166,18 @@ class Oracle:
                 run.check()
         return Look(np.flatnonzero(~served.mask()), list(cuts.values()))
 
-    def _weigh(
-        self, classes: HiddenSystem, target: int, probers: dict[tuple[int, int], _Prober], served: Served, run: Run
-    ) -> FloatArray | None:
+    def _weigh(self, probers: Probers, target: int, served: Served) -> FloatArray | None:
         """Return what each cell could add to a target, as shares of its need, or None if it is served."""
-        goals = self.propagation.goals
+        goals, classes = self.propagation.goals, probers.classes
         cell, kind, need = int(goals.cell[target]), int(goals.kind[target]), float(goals.need[target])
         reached, shares = 0.0, np.zeros(self.system.n)
         for upward in (True, False) if kind == WIDTH else (kind == UP,):
             if classes.place[cell] < 0:
                 z, reach = classes.lift(cell, upward, np.zeros(0, np.intp), np.zeros(0)), 0.0
             else:
-                prober = self._prober(classes, cell, need, probers, run)
+                prober = probers.of(cell, need)
                 moves, reach, rows, multipliers = prober.probe(cell, upward, need)
-                self.work += float(prober.iterations) * min(len(prober.rows), POLICY.dense_rows)
+                self.work += float(prober.iterations) * min(prober.height, POLICY.dense_rows)
                 if moves is not None:
                     served.credit(moves)
                 z = classes.lift(cell, upward, rows, multipliers)
@@ -209,15 +205,6 @@ class Oracle:
             if np.minimum(shares[hidden], 1.0).sum() < 1.0 - 1e-6:
                 yield other, shares
 
-    def _prober(
-        self, classes: HiddenSystem, cell: int, need: float, probers: dict[tuple[int, int], _Prober], run: Run
-    ) -> _Prober:
-        power = _POWERS * round(np.log2(need) / _POWERS)
-        key = int(classes.label[classes.place[cell]]), power
-        if key not in probers:
-            probers[key] = _Prober(classes, key[0], 2.0**power, run)
-        return probers[key]
-
     def _shares(self, cell: int, upward: bool, need: float, z: FloatArray) -> FloatArray:
         """Return |q| room / need from d_cell = q d; the cell's own room where it cancels out."""
         own = 1.0 - z[cell]
@@ -236,48 +223,3 @@ class Oracle:
         right = 1.0 - shares[system.hidden].sum()
         cells = np.flatnonzero((shares > 1e-7) & ~system.hidden & ~system.never)
         return None if right <= 1e-6 else Cut(cells, np.minimum(shares[cells] / right, 1.0))
-
-
-class _Prober:
-    """The attacker's programs of one component at one scale, each warm from the last."""
-
-    def __init__(self, classes: HiddenSystem, label: int, scale: float, run: Run) -> None:
-        self.classes = classes
-        self.scale = scale
-        self.columns = np.flatnonzero(classes.label == label)
-        part = sp.csr_array(classes.matrix[:, self.columns])
-        self.rows = np.flatnonzero(np.diff(part.indptr))
-        part = sp.csr_array(part[self.rows])
-        self.up = np.minimum(classes.up[self.columns] / scale, _FAR)
-        self.down = np.minimum(classes.down[self.columns] / scale, _FAR)
-        zero = np.zeros(part.shape[0])
-        self.session = solver.open(
-            Program(part, zero, zero, -self.down, self.up, np.zeros(len(self.columns))), primal=True, run=run
-        )
-        self.iterations = 0
-        self._at = {int(c): i for i, c in enumerate(self.columns)}
-
-    def probe(self, cell: int, upward: bool, need: float) -> tuple[FloatArray | None, float, Positions, FloatArray]:
-        """Return the moves of all cells, how far the cell goes up to its need, and multipliers on relations left."""
-        classes = self.classes
-        at, ratio = self._at[int(classes.place[cell])], float(classes.ratio[cell])
-        want = (need if upward else -need) / ratio / self.scale
-        sign = np.sign(want)
-        one = np.array([at])
-        lower, upper = -self.down[at], self.up[at]
-        self.session.set_bounds(
-            one,
-            np.array([max(lower, want) if sign < 0 else lower]),
-            np.array([min(upper, want) if sign > 0 else upper]),
-        )
-        self.session.set_cost(one, np.array([-sign]))
-        solution = self.session.solve()
-        self.iterations = self.session.iterations
-        self.session.set_bounds(one, np.array([lower]), np.array([upper]))
-        self.session.set_cost(one, np.zeros(1))
-        if solution.status is not Status.optimal:
-            return None, 0.0, self.rows[:0], np.zeros(0)
-        full = np.zeros(len(classes.roots))
-        full[self.columns] = solution.x * self.scale
-        reach = abs(float(solution.x[at]) * self.scale * ratio)
-        return classes.expand(full), reach, self.rows, solution.duals * sign * ratio

@@ -19,18 +19,24 @@ class Policy:
     # The first safe pattern.
     construct_rounds: int = 200  # of covering the cuts of all open targets at once; each round shows the next cuts
     construct_few: int = 100  # open targets from which on cells are hidden one by one
-    first_repair: float = 6.0e7  # work of repairs by cuts, about 3 CPU s for 10,000 targets, before flows end them
+    first_repair: float = 3.0e8  # work of repairs by cuts, about 15 CPU s for 10,000 targets, before flows end them
+    trimming: float = 6.0e7  # work after which no further look for needless cells begins, for 10,000 targets
     flow_rounds: int = 6  # joint flows leave less and less open; after these, single flows
     whole_flows: int = 20_000  # cells up to which joint flows may use all of them, not only those near the targets
 
     # Repairs by exact cuts.
     repair_rounds: int = 200  # each satisfies one cut per target; determinations in 3-D are long cascades
     long_repair: float = 0.7  # share of the work that may go on repairing the constructed pattern
+    pooled_worth: int = 20  # targets that one more pooled program must serve: single ones take a twentieth of its time
+    substituted_rows: int = 6  # relations up to which a class is replaced wherever it stands
+    substituted_terms: int = 30  # of the relation that replaces it, at most
+    substituted_fill: int = 20  # terms more than before, at most
     dense_rows: int = 4_000  # rows beyond which an iteration takes no longer: solvers touch only a part of them
     shared: int = 30  # other targets for which one refutation is tried too
     cut_depth: int = 30  # cuts that are looked for per target before the next whole master
 
     # Local search.
+    flat_terms: float = 3.0  # relations per cell up to which programs are quick, and needless cells easily found: 2-D
     batch: int = 60  # cells that a trial drops at first; grows with success
     least_batch: int = 6
     spread: int = 10  # exchanges tried for each cell that a trial might drop: few of them succeed
@@ -56,9 +62,9 @@ class Policy:
     relation_targets: int = 100_000  # up to which one cut per relation and target starts the master: cheap, and strong
     bound_gain: float = 2e-4  # rounds of cuts that raise the bound by less are the last
     bound_share: float = 0.15  # of the work, for cuts of propagation
+    first_bound: float = 6.0e7  # ... at least this, for 10,000 targets
     program_free: int = 9_000  # free cells and
     program_targets: int = 8_000  # targets up to which cuts of programs are looked for at fractional x
-    program_terms: float = 3.0  # relations per cell up to which they are quick and better than others: 2-D
     program_rounds: int = 8
     bounded_free: int = 5_000  # free cells up to which one whole master over all of them is solved for its bound
     optimal_free: int = 1_200  # ... up to which whole masters are driven to the optimum

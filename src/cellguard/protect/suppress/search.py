@@ -103,12 +103,28 @@ class Search:
             self.keep(self.state.hidden)
             self.trim()
 
+    def settle(self) -> None:
+        """Publish what joint flows hid needlessly, if the first pattern rests on them."""
+        if len(self._open):
+            self.state.move_to(self.pattern())
+            self.state.clean()
+            self.mend(self.state.hidden, POLICY.first_repair * self._size())
+
     def trim(self) -> None:
-        """Publish all that propagation and the cuts find needless, if a repair of what that breaks is quick."""
-        before = self.work
-        while self.work < before + POLICY.first_repair * self._size() and self.state.clean():
+        """Publish what propagation and the cuts find needless, as long as a repair of what that breaks is quick.
+
+        In two dimensions that is little; in more a pattern without all needless cells is far from safe.
+        """
+        end = self.work + POLICY.trimming * self._size()
+        most = 1 << 60 if self.is_flat else round(POLICY.batch * self._size())
+        while self.work < end and self.state.clean(most=most):
             if not self.try_state(POLICY.first_repair * self._size()):
                 break
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether cells are in few relations, as in two dimensions."""
+        return bool(self.system.matrix.nnz <= POLICY.flat_terms * self.system.n)
 
     def _size(self) -> float:
         """How many times 10,000 targets there are, at least 1."""
@@ -117,7 +133,7 @@ class Search:
     @property
     def bounding(self) -> float:
         """The units of work that may go into cuts of propagation for the bound."""
-        return max(POLICY.bound_share * self.budget, POLICY.first_repair * self._size())
+        return max(POLICY.bound_share * self.budget, POLICY.first_bound * self._size())
 
     def resume(self) -> None:
         """Go on with the constructed pattern where joint flows ended its repair by cuts."""

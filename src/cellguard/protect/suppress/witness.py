@@ -51,9 +51,10 @@ def improve(search: Search, closing: Closing) -> None:
     free = int((~system.hidden & ~system.never).sum())
     closing.propagated()
     if effort is QUICK:
+        search.settle()
         return
     few = free <= POLICY.program_free and len(search.propagation.goals.cell) <= POLICY.program_targets
-    if few and (free <= POLICY.optimal_free or system.matrix.nnz <= POLICY.program_terms * system.n):
+    if few and (free <= POLICY.optimal_free or search.is_flat):
         closing.programmed(POLICY.program_rounds)
     search.told("bounded")
     if search.gap > effort.gap:
