@@ -7,8 +7,9 @@ open.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,9 @@ from cellguard.types import BoolArray, LongArray, Run
 
 Entry = tuple[int, LongArray, int]  # how far a move takes a cell, who notices it, and its number
 Find = Callable[["Book", Goal, LongArray], Move | None]
-LADDER = ((3, 0, 120), (8, 0, 1_000), (40, 0, 6_000))
+Step = tuple[int, int, int]
+CLOSE: Step = (6, 3, 300)  # rounds, cells per relation (0: all), and cells in all
+FAR: Step = (40, 0, 6_000)
 _CHEAP, _DEAR = 1e-3, 1.0
 _OFTEN = 500  # targets between two words of progress
 
@@ -48,7 +51,7 @@ class Book:
     """Moves and whom they prove against whom. Cells are positions among the unknown ones of a problem.
 
     With ``outsider`` cells are proven against outsiders too, and not only against respondents. Moves are no longer
-    entered for ``closed`` cells, which need no more.
+    entered for ``closed`` cells, which need no more. Moves that are ``dead`` prove nothing any more.
     """
 
     standing: Standing
@@ -58,6 +61,7 @@ class Book:
     moves: list[Move] = field(default_factory=list)
     served: dict[int, list[Entry]] = field(default_factory=dict)
     closed: set[int] = field(default_factory=set)
+    dead: set[int] = field(default_factory=set)
     target: BoolArray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -81,17 +85,20 @@ class Book:
 
     def reached(self, cell: int) -> Open:
         """Return all insiders who may matter to a cell: what it needs against each, and what it has."""
-        who, asked = self._against(cell)
-        entries = self.served.get(cell, [])
+        entries = self._entries(cell)
+        who, asked = self._against(cell, entries)
         reach = np.array([entry[0] for entry in entries], np.int64)[:, None]
         far = np.where(_blind(who, entries), reach, 0)
         return Open(who, asked, np.max(-far, axis=0, initial=0), np.max(far, axis=0, initial=0))
 
-    def _against(self, cell: int) -> tuple[LongArray, Asked]:
+    def _entries(self, cell: int) -> list[Entry]:
+        return [entry for entry in self.served.get(cell, ()) if entry[2] not in self.dead]
+
+    def _against(self, cell: int, entries: Sequence[Entry]) -> tuple[LongArray, Asked]:
         """Return the insiders who may matter to a cell: all who are in it or notice some move, and what it needs."""
         standing = self.standing
         others = np.array([ANYBODY, OUTSIDER] if self.outsider else [ANYBODY])
-        some = [standing.contributors(cell), others, *(notices for _, notices, _ in self.served.get(cell, []))]
+        some = [standing.contributors(cell), others, *(notices for _, notices, _ in entries)]
         who = np.unique(np.concatenate(some))
         who = who[(who != standing.owner[cell]) | (who < 0)]
         return who, standing.asked(cell, who)
@@ -127,29 +134,42 @@ class Book:
     def used(self) -> list[Move]:
         """Return the moves that the proof needs: of each cell those that fewest notice, until nobody is left."""
         kept: set[int] = set()
-        for cell, entries in self.served.items():
-            ranked = sorted(entries, key=lambda entry: (entry[2] not in kept, len(entry[1]), entry[2]))
-            who, asked = self._against(cell)
-            up, down = np.zeros(len(who), np.int64), np.zeros(len(who), np.int64)
-            for (reach, _, number), blind in zip(ranked, _blind(who, ranked), strict=True):
-                short = _short(asked, down, up)
-                if not short.any():
-                    break
-                if (short & blind & (reach > up if reach > 0 else -reach > down)).any():
-                    kept.add(number)
-                    up = np.where(blind, np.maximum(up, reach), up)
-                    down = np.where(blind, np.maximum(down, -reach), down)
+        for cell in self.served:
+            kept.update(self.needed(cell, kept))
         return [self.moves[number] for number in sorted(kept)]
 
-    def settle(self, find: Find) -> list[Pair]:
-        """Look for moves until every unsafe cell is proven against every insider; return what is left open."""
+    def needed(self, cell: int, kept: Container[int] = ()) -> list[int]:
+        """Return the numbers of moves that prove a cell: if they can be had, those that are kept anyway."""
+        entries, needed = self._entries(cell), []
+        ranked = sorted(entries, key=lambda entry: (entry[2] not in kept, len(entry[1]), entry[2]))
+        who, asked = self._against(cell, entries)
+        up, down = np.zeros(len(who), np.int64), np.zeros(len(who), np.int64)
+        for (reach, _, number), blind in zip(ranked, _blind(who, ranked), strict=True):
+            short = _short(asked, down, up)
+            if not short.any():
+                break
+            if (short & blind & (reach > up if reach > 0 else -reach > down)).any():
+                needed.append(number)
+                up = np.where(blind, np.maximum(up, reach), up)
+                down = np.where(blind, np.maximum(down, -reach), down)
+        return needed
+
+    def settle(self, find: Find, cells: Sequence[int]) -> list[Pair]:
+        """Look for moves until some unsafe cells are proven against every insider; return what is left open."""
         stuck: list[Pair] = []
-        targets = self.targets()
-        for number, cell in enumerate(targets):
+        for number, cell in enumerate(cells):
             stuck += self.settle_cell(cell, find)
             if number % _OFTEN == 0:
-                self.run.tell(f"{len(targets) - number:,} cells to prove against insiders")
+                self.run.tell(f"{len(cells) - number:,} cells to prove against insiders")
                 self.run.check()
+        return stuck
+
+    def settle_among(self, hidden: BoolArray) -> list[Pair]:
+        """Prove what can be by moves of hidden cells: first close ones, which may serve others too, then far ones."""
+        cells, stuck = self.targets(), list[Pair]()
+        for step in (CLOSE, FAR):
+            stuck = self.settle(partial(find_among, hidden=hidden, step=step), cells)
+            cells = list(dict.fromkeys(pair.cell for pair in stuck))
         return stuck
 
     def settle_cell(self, cell: int, find: Find) -> list[Pair]:
@@ -193,7 +213,7 @@ class Book:
         """Return a shorter copy of a move that goes further than needed, if then none of these insiders notices."""
         if self.standing.problem.whole[cell]:
             return None
-        for reach, notices, number in self.served.get(cell, []):
+        for reach, notices, number in self._entries(cell):
             times = reach // amount if reach * amount > 0 else 0
             if times >= 2 and np.isin(insiders, notices).any():
                 move = self.moves[number]
@@ -216,20 +236,13 @@ class Book:
         return Rooms(down, up, calm, cheap, dear, np.where(alone, _DEAR, _CHEAP))
 
 
-def find_near(book: Book, goal: Goal, insiders: LongArray) -> Move | None:
-    """Return a short move of a cell that none of some insiders notices, among the unknown cells near it."""
-    rooms = book.rooms(goal.cells[0], insiders)
-    everything, nothing = np.ones(book.neighbours.n, bool), np.zeros(book.neighbours.n, bool)
-    last = 0
-    for step in LADDER:
-        cells = book.neighbours.near(goal.cells, step, everything, nothing)
-        if len(cells) == last:
-            break
-        last = len(cells)
-        move = book.neighbours.cheapest(cells, goal, rooms, run=book.run)
-        if move is not None:
-            return move
-    return None
+def find_among(book: Book, goal: Goal, insiders: LongArray, *, hidden: BoolArray, step: Step) -> Move | None:
+    """Return a short move, among the hidden cells near a goal, that none of some insiders notices."""
+    rooms, near = book.rooms(goal.cells[0], insiders), book.neighbours
+    if step is FAR and near.hopeless(goal, np.where(hidden, rooms.down, 0), np.where(hidden, rooms.up, 0)):
+        return None
+    cells = near.near(goal.cells, step, np.zeros(near.n, bool) if step[1] else hidden, ~hidden)
+    return near.cheapest(cells, goal, rooms, run=book.run)
 
 
 def _way(open_: Open) -> tuple[int, int]:
