@@ -83,6 +83,10 @@ class Book:
         asked = Asked(*(need[short] for need in all_of.asked))
         return Open(all_of.who[short], asked, all_of.down[short], all_of.up[short])
 
+    def open_pairs(self) -> list[Pair]:
+        """Return all unsafe cells with the insiders against whom they are not proven."""
+        return [Pair(who, cell, 0, 0) for cell in self.targets() for who in self.open(cell).who.tolist()]
+
     def reached(self, cell: int) -> Open:
         """Return all insiders who may matter to a cell: what it needs against each, and what it has."""
         entries = self._entries(cell)

@@ -64,14 +64,18 @@ def attack_inside(
 ) -> Inside:
     """Decide for every insider and every unsafe cell whether the insider's interval reaches what it must.
 
-    If the problem is not ``complete``, since some cells between stand still, nothing is refuted.
+    If the problem is not ``complete``, since some cells between stand still, nothing is refuted. Ctrl-C ends it: what is
+    not proven then is undecided.
     """
     standing = stand(problem, grains, needs, known)
     book = Book(standing, Neighbours(problem.matrix, problem.whole), run)
-    share(book)
-    _take(book, hints)
-    stuck = book.settle_among(np.ones(len(problem.cells), bool))
-    failing, undecided = _decide(book, stuck)
+    try:
+        share(book)
+        _take(book, hints)
+        stuck = book.settle_among(np.ones(len(problem.cells), bool))
+        failing, undecided = _decide(book, stuck)
+    except KeyboardInterrupt:
+        failing, undecided = [], book.open_pairs()
     if not complete:
         failing, undecided = [], failing + undecided
     return Inside(book, book.used(), failing, undecided, known.linked)
