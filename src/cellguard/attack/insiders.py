@@ -64,8 +64,8 @@ def attack_inside(
 ) -> Inside:
     """Decide for every insider and every unsafe cell whether the insider's interval reaches what it must.
 
-    If the problem is not ``complete``, since some cells between stand still, nothing is refuted. Ctrl-C ends it: what is
-    not proven then is undecided.
+    If the problem is not ``complete``, since some cells between stand still, nothing is refuted. Ctrl-C ends it, and
+    leaves undecided what is not proven.
     """
     standing = stand(problem, grains, needs, known)
     book = Book(standing, Neighbours(problem.matrix, problem.whole), run)
