@@ -23,6 +23,7 @@ Entry = tuple[int, LongArray, int]  # how far a move takes a cell, who notices i
 Find = Callable[["Book", Goal, LongArray], Move | None]
 Step = tuple[int, int, int]
 CLOSE: Step = (6, 3, 300)  # rounds, cells per relation (0: all), and cells in all
+WIDE: Step = (8, 6, 1_000)
 FAR: Step = (40, 0, 6_000)
 _CHEAP, _DEAR = 1e-3, 1.0
 _OFTEN = 500  # targets between two words of progress
@@ -158,26 +159,29 @@ class Book:
                 down = np.where(blind, np.maximum(down, -reach), down)
         return needed
 
-    def settle(self, find: Find, cells: Sequence[int]) -> list[Pair]:
+    def settle(self, find: Find, cells: Sequence[int], *, each: bool = True) -> list[Pair]:
         """Look for moves until some unsafe cells are proven against every insider; return what is left open."""
         stuck: list[Pair] = []
         for number, cell in enumerate(cells):
-            stuck += self.settle_cell(cell, find)
+            stuck += self.settle_cell(cell, find, each=each)
             if number % _OFTEN == 0:
                 self.run.tell(f"{len(cells) - number:,} cells to prove against insiders")
                 self.run.check()
         return stuck
 
     def settle_among(self, hidden: BoolArray) -> list[Pair]:
-        """Prove what can be by moves of hidden cells: first close ones, which may serve others too, then far ones."""
+        """Prove what can be by moves of hidden cells: first by close ones, which may serve others too, then from afar.
+
+        Close ones are looked for against all insiders of a cell at once, others also against each by itself.
+        """
         cells, stuck = self.targets(), list[Pair]()
-        for step in (CLOSE, FAR):
-            stuck = self.settle(partial(find_among, hidden=hidden, step=step), cells)
+        for step in (CLOSE, WIDE, FAR):
+            stuck = self.settle(partial(find_among, hidden=hidden, step=step), cells, each=step is not CLOSE)
             cells = list(dict.fromkeys(pair.cell for pair in stuck))
         return stuck
 
-    def settle_cell(self, cell: int, find: Find) -> list[Pair]:
-        """Prove one cell against all insiders, as far as moves are found."""
+    def settle_cell(self, cell: int, find: Find, *, each: bool = True) -> list[Pair]:
+        """Prove one cell against all insiders, as far as moves are found; unless ``each``, only moves for all."""
         stuck: dict[int, Pair] = {}
         while True:
             open_ = self.open(cell)
@@ -186,18 +190,18 @@ class Book:
                 break
             open_ = Open(open_.who[keep], Asked(*(a[keep] for a in open_.asked)), open_.down[keep], open_.up[keep])
             if not self._serve(cell, open_, find):
-                stuck.update((pair.insider, pair) for pair in self._each(cell, open_, find))
+                stuck.update((pair.insider, pair) for pair in self._each(cell, open_, find if each else None))
         if not stuck:
             self.closed.add(cell)
         return list(stuck.values())
 
-    def _each(self, cell: int, open_: Open, find: Find) -> list[Pair]:
-        """Serve insiders one by one, until one is served; return those who are not."""
+    def _each(self, cell: int, open_: Open, find: Find | None) -> list[Pair]:
+        """Serve insiders one by one, until one is served; return those who are not, without ``find`` all of them."""
         stuck = []
         for place in range(len(open_.who)):
             one = slice(place, place + 1)
             single = Open(open_.who[one], Asked(*(a[one] for a in open_.asked)), open_.down[one], open_.up[one])
-            if len(open_.who) > 1 and self._serve(cell, single, find):
+            if find is not None and len(open_.who) > 1 and self._serve(cell, single, find):
                 break
             sign, amount = _way(single)
             stuck.append(Pair(int(open_.who[place]), cell, sign, amount))
@@ -243,7 +247,7 @@ class Book:
 def find_among(book: Book, goal: Goal, insiders: LongArray, *, hidden: BoolArray, step: Step) -> Move | None:
     """Return a short move, among the hidden cells near a goal, that none of some insiders notices."""
     rooms, near = book.rooms(goal.cells[0], insiders), book.neighbours
-    if step is FAR and near.hopeless(goal, np.where(hidden, rooms.down, 0), np.where(hidden, rooms.up, 0)):
+    if step is not CLOSE and near.hopeless(goal, np.where(hidden, rooms.down, 0), np.where(hidden, rooms.up, 0)):
         return None
     cells = near.near(goal.cells, step, np.zeros(near.n, bool) if step[1] else hidden, ~hidden)
     return near.cheapest(cells, goal, rooms, run=book.run)

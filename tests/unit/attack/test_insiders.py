@@ -173,7 +173,7 @@ def test_ctrl_c_leaves_undecided_what_is_not_proven(monkeypatch):
     needs = assessed(rows((1, "A", 50), (2, "B", 30), *[(20 + i, "C", 9) for i in range(5)], *MANY), [REGION], RULES[0])
     known = contributions_of(needs.tables)
 
-    def stop(*_):
+    def stop(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Book, "settle_cell", stop)
