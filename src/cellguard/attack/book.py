@@ -7,8 +7,9 @@ open.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,10 @@ from cellguard.types import BoolArray, LongArray, Run
 
 Entry = tuple[int, LongArray, int]  # how far a move takes a cell, who notices it, and its number
 Find = Callable[["Book", Goal, LongArray], Move | None]
-LADDER = ((3, 0, 120), (8, 0, 1_000), (40, 0, 6_000))
+Step = tuple[int, int, int]
+CLOSE: Step = (6, 3, 300)  # rounds, cells per relation (0: all), and cells in all
+WIDE: Step = (8, 6, 1_000)
+FAR: Step = (40, 0, 6_000)
 _CHEAP, _DEAR = 1e-3, 1.0
 _OFTEN = 500  # targets between two words of progress
 
@@ -48,7 +52,7 @@ class Book:
     """Moves and whom they prove against whom. Cells are positions among the unknown ones of a problem.
 
     With ``outsider`` cells are proven against outsiders too, and not only against respondents. Moves are no longer
-    entered for ``closed`` cells, which need no more.
+    entered for ``closed`` cells, which need no more. Moves that are ``dead`` prove nothing any more.
     """
 
     standing: Standing
@@ -58,6 +62,7 @@ class Book:
     moves: list[Move] = field(default_factory=list)
     served: dict[int, list[Entry]] = field(default_factory=dict)
     closed: set[int] = field(default_factory=set)
+    dead: set[int] = field(default_factory=set)
     target: BoolArray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,19 +84,26 @@ class Book:
         asked = Asked(*(need[short] for need in all_of.asked))
         return Open(all_of.who[short], asked, all_of.down[short], all_of.up[short])
 
+    def open_pairs(self) -> list[Pair]:
+        """Return all unsafe cells with the insiders against whom they are not proven."""
+        return [Pair(who, cell, 0, 0) for cell in self.targets() for who in self.open(cell).who.tolist()]
+
     def reached(self, cell: int) -> Open:
         """Return all insiders who may matter to a cell: what it needs against each, and what it has."""
-        who, asked = self._against(cell)
-        entries = self.served.get(cell, [])
+        entries = self._entries(cell)
+        who, asked = self._against(cell, entries)
         reach = np.array([entry[0] for entry in entries], np.int64)[:, None]
         far = np.where(_blind(who, entries), reach, 0)
         return Open(who, asked, np.max(-far, axis=0, initial=0), np.max(far, axis=0, initial=0))
 
-    def _against(self, cell: int) -> tuple[LongArray, Asked]:
+    def _entries(self, cell: int) -> list[Entry]:
+        return [entry for entry in self.served.get(cell, ()) if entry[2] not in self.dead]
+
+    def _against(self, cell: int, entries: Sequence[Entry]) -> tuple[LongArray, Asked]:
         """Return the insiders who may matter to a cell: all who are in it or notice some move, and what it needs."""
         standing = self.standing
         others = np.array([ANYBODY, OUTSIDER] if self.outsider else [ANYBODY])
-        some = [standing.contributors(cell), others, *(notices for _, notices, _ in self.served.get(cell, []))]
+        some = [standing.contributors(cell), others, *(notices for _, notices, _ in entries)]
         who = np.unique(np.concatenate(some))
         who = who[(who != standing.owner[cell]) | (who < 0)]
         return who, standing.asked(cell, who)
@@ -127,33 +139,49 @@ class Book:
     def used(self) -> list[Move]:
         """Return the moves that the proof needs: of each cell those that fewest notice, until nobody is left."""
         kept: set[int] = set()
-        for cell, entries in self.served.items():
-            ranked = sorted(entries, key=lambda entry: (entry[2] not in kept, len(entry[1]), entry[2]))
-            who, asked = self._against(cell)
-            up, down = np.zeros(len(who), np.int64), np.zeros(len(who), np.int64)
-            for (reach, _, number), blind in zip(ranked, _blind(who, ranked), strict=True):
-                short = _short(asked, down, up)
-                if not short.any():
-                    break
-                if (short & blind & (reach > up if reach > 0 else -reach > down)).any():
-                    kept.add(number)
-                    up = np.where(blind, np.maximum(up, reach), up)
-                    down = np.where(blind, np.maximum(down, -reach), down)
+        for cell in self.served:
+            kept.update(self.needed(cell, kept))
         return [self.moves[number] for number in sorted(kept)]
 
-    def settle(self, find: Find) -> list[Pair]:
-        """Look for moves until every unsafe cell is proven against every insider; return what is left open."""
+    def needed(self, cell: int, kept: Container[int] = ()) -> list[int]:
+        """Return the numbers of moves that prove a cell: if they can be had, those that are kept anyway."""
+        entries, needed = self._entries(cell), []
+        ranked = sorted(entries, key=lambda entry: (entry[2] not in kept, len(entry[1]), entry[2]))
+        who, asked = self._against(cell, entries)
+        up, down = np.zeros(len(who), np.int64), np.zeros(len(who), np.int64)
+        for (reach, _, number), blind in zip(ranked, _blind(who, ranked), strict=True):
+            short = _short(asked, down, up)
+            if not short.any():
+                break
+            if (short & blind & (reach > up if reach > 0 else -reach > down)).any():
+                needed.append(number)
+                up = np.where(blind, np.maximum(up, reach), up)
+                down = np.where(blind, np.maximum(down, -reach), down)
+        return needed
+
+    def settle(self, find: Find, cells: Sequence[int], *, each: bool = True) -> list[Pair]:
+        """Look for moves until some unsafe cells are proven against every insider; return what is left open."""
         stuck: list[Pair] = []
-        targets = self.targets()
-        for number, cell in enumerate(targets):
-            stuck += self.settle_cell(cell, find)
+        for number, cell in enumerate(cells):
+            stuck += self.settle_cell(cell, find, each=each)
             if number % _OFTEN == 0:
-                self.run.tell(f"{len(targets) - number:,} cells to prove against insiders")
+                self.run.tell(f"{len(cells) - number:,} cells to prove against insiders")
                 self.run.check()
         return stuck
 
-    def settle_cell(self, cell: int, find: Find) -> list[Pair]:
-        """Prove one cell against all insiders, as far as moves are found."""
+    def settle_among(self, hidden: BoolArray) -> list[Pair]:
+        """Prove what can be by moves of hidden cells: first by close ones, which may serve others too, then from afar.
+
+        Close ones are looked for against all insiders of a cell at once, others also against each by itself.
+        """
+        cells, stuck = self.targets(), list[Pair]()
+        for step in (CLOSE, WIDE, FAR):
+            stuck = self.settle(partial(find_among, hidden=hidden, step=step), cells, each=step is not CLOSE)
+            cells = list(dict.fromkeys(pair.cell for pair in stuck))
+        return stuck
+
+    def settle_cell(self, cell: int, find: Find, *, each: bool = True) -> list[Pair]:
+        """Prove one cell against all insiders, as far as moves are found; unless ``each``, only moves for all."""
         stuck: dict[int, Pair] = {}
         while True:
             open_ = self.open(cell)
@@ -162,18 +190,18 @@ class Book:
                 break
             open_ = Open(open_.who[keep], Asked(*(a[keep] for a in open_.asked)), open_.down[keep], open_.up[keep])
             if not self._serve(cell, open_, find):
-                stuck.update((pair.insider, pair) for pair in self._each(cell, open_, find))
+                stuck.update((pair.insider, pair) for pair in self._each(cell, open_, find if each else None))
         if not stuck:
             self.closed.add(cell)
         return list(stuck.values())
 
-    def _each(self, cell: int, open_: Open, find: Find) -> list[Pair]:
-        """Serve insiders one by one, until one is served; return those who are not."""
+    def _each(self, cell: int, open_: Open, find: Find | None) -> list[Pair]:
+        """Serve insiders one by one, until one is served; return those who are not, without ``find`` all of them."""
         stuck = []
         for place in range(len(open_.who)):
             one = slice(place, place + 1)
             single = Open(open_.who[one], Asked(*(a[one] for a in open_.asked)), open_.down[one], open_.up[one])
-            if len(open_.who) > 1 and self._serve(cell, single, find):
+            if find is not None and len(open_.who) > 1 and self._serve(cell, single, find):
                 break
             sign, amount = _way(single)
             stuck.append(Pair(int(open_.who[place]), cell, sign, amount))
@@ -193,7 +221,7 @@ class Book:
         """Return a shorter copy of a move that goes further than needed, if then none of these insiders notices."""
         if self.standing.problem.whole[cell]:
             return None
-        for reach, notices, number in self.served.get(cell, []):
+        for reach, notices, number in self._entries(cell):
             times = reach // amount if reach * amount > 0 else 0
             if times >= 2 and np.isin(insiders, notices).any():
                 move = self.moves[number]
@@ -216,20 +244,13 @@ class Book:
         return Rooms(down, up, calm, cheap, dear, np.where(alone, _DEAR, _CHEAP))
 
 
-def find_near(book: Book, goal: Goal, insiders: LongArray) -> Move | None:
-    """Return a short move of a cell that none of some insiders notices, among the unknown cells near it."""
-    rooms = book.rooms(goal.cells[0], insiders)
-    everything, nothing = np.ones(book.neighbours.n, bool), np.zeros(book.neighbours.n, bool)
-    last = 0
-    for step in LADDER:
-        cells = book.neighbours.near(goal.cells, step, everything, nothing)
-        if len(cells) == last:
-            break
-        last = len(cells)
-        move = book.neighbours.cheapest(cells, goal, rooms, run=book.run)
-        if move is not None:
-            return move
-    return None
+def find_among(book: Book, goal: Goal, insiders: LongArray, *, hidden: BoolArray, step: Step) -> Move | None:
+    """Return a short move, among the hidden cells near a goal, that none of some insiders notices."""
+    rooms, near = book.rooms(goal.cells[0], insiders), book.neighbours
+    if step is not CLOSE and near.hopeless(goal, np.where(hidden, rooms.down, 0), np.where(hidden, rooms.up, 0)):
+        return None
+    cells = near.near(goal.cells, step, np.zeros(near.n, bool) if step[1] else hidden, ~hidden)
+    return near.cheapest(cells, goal, rooms, run=book.run)
 
 
 def _way(open_: Open) -> tuple[int, int]:

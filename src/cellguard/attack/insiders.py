@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cellguard import solver
-from cellguard.attack.book import LADDER, Book, Pair, find_near
+from cellguard.attack.book import Book, Pair
 from cellguard.attack.ledger import Ledger
 from cellguard.attack.pooling import pool
 from cellguard.attack.standing import Standing, stand
 from cellguard.attack.verdict import decide
 from cellguard.moves.exact import Move, spread
-from cellguard.moves.local import Neighbours
+from cellguard.moves.local import Goal, Neighbours
 from cellguard.moves.problem import Grains, Problem
 from cellguard.moves.reduction import reduce_problem
 from cellguard.moves.scale import as_floats, hair
@@ -28,6 +28,7 @@ from cellguard.solver.program import Program, Status
 from cellguard.table.contributions import Contributions
 from cellguard.types import Run
 
+_NEAR = (3, 0, 120)
 _WIDE = 1e5  # times the amount that matters: bounds beyond that are cut off where only refuting counts
 
 
@@ -63,14 +64,18 @@ def attack_inside(
 ) -> Inside:
     """Decide for every insider and every unsafe cell whether the insider's interval reaches what it must.
 
-    If the problem is not ``complete``, since some cells between stand still, nothing is refuted.
+    If the problem is not ``complete``, since some cells between stand still, nothing is refuted. Ctrl-C ends it, and
+    leaves undecided what is not proven.
     """
     standing = stand(problem, grains, needs, known)
     book = Book(standing, Neighbours(problem.matrix, problem.whole), run)
-    share(book)
-    _take(book, hints)
-    stuck = book.settle(find_near)
-    failing, undecided = _decide(book, stuck)
+    try:
+        share(book)
+        _take(book, hints)
+        stuck = book.settle_among(np.ones(len(problem.cells), bool))
+        failing, undecided = _decide(book, stuck)
+    except KeyboardInterrupt:
+        failing, undecided = [], book.open_pairs()
     if not complete:
         failing, undecided = [], failing + undecided
     return Inside(book, book.used(), failing, undecided, known.linked)
@@ -145,8 +150,10 @@ def _refuted(book: Book, pair: Pair) -> bool:
     insiders = np.array([pair.insider])
     down, up, sliding = (int(need[0]) for need in book.standing.asked(pair.cell, insiders))
     limits = book.standing.limits(insiders[insiders >= 0])
+    if pair.sign and book.neighbours.hopeless(Goal((pair.cell,), pair.sign * pair.amount), *limits):
+        return True
     everything = np.ones(book.neighbours.n, bool)
-    cells = book.neighbours.near((pair.cell,), LADDER[0], everything, ~everything)
+    cells = book.neighbours.near((pair.cell,), _NEAR, everything, ~everything)
     scale = float(max(down, up, sliding, 1))
     matrix, terms = book.neighbours.touching(cells)
     low, high = (np.minimum(as_floats(limit[terms]) / scale, _WIDE) for limit in limits)

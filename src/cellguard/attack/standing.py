@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -136,9 +136,11 @@ class Standing:
 
     def _shares(self, cell: int, amounts: LongArray) -> LongArray:
         """Return the accuracy's share of each amount, rounded up to whole grains."""
-        share = Fraction(repr(float(self.accuracy[cell]))) / 100
-        exact = {amount: -(-amount * share.numerator // share.denominator) for amount in set(amounts.tolist())}
-        return np.array([exact[amount] for amount in amounts.tolist()], np.int64)
+        top, bottom = _ratio(float(self.accuracy[cell]))
+        if top >= 2**31 or bottom >= 2**31:
+            return np.array([-(-amount * top // bottom) for amount in amounts.tolist()], np.int64)
+        whole, part = np.divmod(amounts, bottom)
+        return whole * top - (-part * top // bottom)
 
     def parties(self, cell: int, insiders: LongArray) -> tuple[LongArray, LongArray]:
         """Return what each insider contributes to a cell (at most), and what the largest other one does."""
@@ -189,6 +191,13 @@ def stand(problem: Problem, grains: Grains, needs: Requirements, known: Contribu
         np.rint(needs.world.unit[cells] * scale).astype(np.int64),
         needs.knowledge.lower < 0,
     )
+
+
+@cache
+def _ratio(percent: float) -> tuple[int, int]:
+    """Return a number of percent, as it is written, as a fraction."""
+    share = Fraction(repr(percent)) / 100
+    return share.numerator, share.denominator
 
 
 def _grains(amount: FloatArray, scale: FloatArray) -> LongArray:

@@ -24,7 +24,7 @@ from cellguard.protect.method import Method, Screen
 from cellguard.protect.outcome import Outcome
 from cellguard.protect.suppress.suppress import Suppression
 from cellguard.protection import require
-from cellguard.report.signing import Earlier
+from cellguard.report.signing import Baseline
 from cellguard.results.proven import Proven
 from cellguard.rules.assess import assess
 from cellguard.rules.rule import Rule
@@ -59,15 +59,15 @@ class PatternMethod(Method[Assessment, Proven]):
 
     def assess(self, run: Run, seconds: dict[str, float]) -> Assessment:
         """Build the job's tables, link them, apply the rules and say what protection must achieve."""
-        self._earlier()  # what cannot be read is told before the work
+        self._baseline()  # what cannot be read is told before the work
         return assess_tables(self.job, run, seconds)
 
-    def _earlier(self) -> Earlier | None:
+    def _baseline(self) -> Baseline | None:
         """Return the run to compare with."""
         if self.compare is None:
             return None
         folder = OutputFolder(self.compare)
-        return Earlier(str(self.compare), folder.summary(), folder.statuses())
+        return Baseline(str(self.compare), folder.summary(), folder.statuses())
 
     def protect(self, assessed: Assessment, run: Run, seconds: dict[str, float]) -> Proven:
         """Choose a pattern, and attack it."""
@@ -114,7 +114,7 @@ class PatternMethod(Method[Assessment, Proven]):
 
         render.require_extra()
         dimensions = {d.name: d for t in outcome.protected.tables for d in t.dimensions}
-        pages = {"internal/report.html": page.internal_page(outcome, self._earlier())}
+        pages = {"internal/report.html": page.internal_page(outcome, self._baseline())}
         if outcome.release is not None:
             pages["release/report.html"] = page.public_page(outcome.release, dimensions)
         return pages

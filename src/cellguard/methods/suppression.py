@@ -51,7 +51,7 @@ class Suppress(PatternMethod):
         wanted = {spec.name: parse_cost(_options(spec.protect).cost) for spec in assessment.job.tables}
         costs = set_costs(assessment.tables, assessment.needs.primary, wanted)
         costs = stable_costs(self.job, assessment.tables, costs)
-        start = None if self.warm is None else _earlier(self.warm, assessment.tables)
+        start = None if self.warm is None else _hidden_before(self.warm, assessment.tables)
         sums = None if known is None else known.sums
         engine, effort = self._engine(), self._effort(run)
         insiders = insiders_of(assessment)
@@ -149,7 +149,7 @@ def _options(said: ProtectSpec) -> SuppressOptions:
     return said
 
 
-def _earlier(folder: str | Path, tables: TableSet) -> BoolArray:
+def _hidden_before(folder: str | Path, tables: TableSet) -> BoolArray:
     """Return which distinct cells an earlier run hid; cells that it did not have are not hidden."""
     old = OutputFolder(folder).statuses()
     hidden = np.zeros(len(tables), bool)

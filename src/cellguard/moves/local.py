@@ -19,11 +19,14 @@ from cellguard import solver
 from cellguard.moves.echelon import echelon
 from cellguard.moves.exact import Move, exact_move, tight_move
 from cellguard.moves.neighbourhood_kernel import neighbourhood
+from cellguard.moves.reach_kernel import Graph, propagate
 from cellguard.moves.reduction import Reduction
+from cellguard.moves.scale import as_floats
 from cellguard.solver.program import Program, Status
 from cellguard.types import BoolArray, FloatArray, LongArray, Positions, Run
 
 _FAR = 1e5  # times the amount: bounds beyond that are cut off
+_SURELY = 1 - 1e-6  # of the amount: what propagation finds to be out of reach by more than rounding
 _RAISE = 1e-6  # by which a goal is raised where the exact move falls short of it by a hair
 
 
@@ -66,6 +69,11 @@ class Neighbours:
         self._row_cells = self.matrix.indices[ranked].astype(np.int64)
         self._cell_start = self._columns.indptr.astype(np.int64)
         self._cell_rows = self._columns.indices.astype(np.int64)
+        values = self.matrix.data[ranked].astype(float), self._columns.data.astype(float)
+        room = np.zeros(self.n)
+        self._graph = Graph(
+            self._row_start, self._row_cells, values[0], self._cell_start, self._cell_rows, values[1], room, room
+        )
 
     @property
     def n(self) -> int:
@@ -112,7 +120,7 @@ class Neighbours:
         if program is None:
             return None
         whole = bool(self.whole[cells].any())
-        solution = solver.solve(program, presolve=len(cells) > 500, run=run)
+        solution = solver.solve(program, run=run)  # a few steps from 0, which is quicker than presolving
         if solution.status is not Status.optimal:
             return None
         moves = _joined(solution.x, len(cells)) * abs(goal.amount)
@@ -123,6 +131,15 @@ class Neighbours:
         if move is None and whole:
             move = _whole(local, program, place, goal.amount, run)
         return None if move is None else Move(cells[move.variables], move.n, move.denominator)
+
+    def hopeless(self, goal: Goal, down: LongArray, up: LongArray) -> bool:
+        """Tell whether propagation shows that no move within these rooms takes a goal of one cell as far as it must."""
+        if len(goal.cells) > 1:
+            return False
+        graph = self._graph._replace(up=as_floats(up), down=as_floats(down))
+        reach, via = np.empty(2 * self.n), np.empty(2 * self.n, np.int32)
+        propagate(float(abs(goal.amount)), np.ones(self.n), 0.0, graph, reach, via, np.zeros(8, np.int64))
+        return bool(reach[2 * goal.cells[0] + (goal.amount < 0)] < _SURELY)
 
     def _raised(self, local: Reduction, program: Program, place: Positions, amount: int, run: Run) -> Move | None:
         """Try again with a goal that is a little further, so that what exactness takes off does not matter."""

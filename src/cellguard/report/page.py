@@ -25,7 +25,7 @@ from cellguard.report.perturbed_sections import chosen_mu, noise, perturbed
 from cellguard.report.render import render
 from cellguard.report.section import Section
 from cellguard.report.sections import edge, largest, levels, protected, protects, reasons
-from cellguard.report.signing import Earlier, compared, signing
+from cellguard.report.signing import Baseline, compared, signing
 from cellguard.report.unsafe import hidden_cells
 from cellguard.report.what_if import what_if
 from cellguard.report.words import many, number, told_count
@@ -35,7 +35,7 @@ from cellguard.table.pattern import Release
 from cellguard.table.table import Table
 
 
-def internal_page(outcome: Outcome[Proven], earlier: Earlier | None = None) -> str:
+def internal_page(outcome: Outcome[Proven], earlier: Baseline | None = None) -> str:
     """Return the page from which a disclosure officer decides. Confidential: it holds hidden values.
 
     With an ``earlier`` run it says what changed since.

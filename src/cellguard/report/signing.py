@@ -19,7 +19,7 @@ _FIGURES = ("cells", "primary", "secondary")
 
 
 @dataclass(frozen=True)
-class Earlier:
+class Baseline:
     """An earlier run: what it is called, its summary, and for each table the status of each cell by its name."""
 
     name: str
@@ -27,7 +27,7 @@ class Earlier:
     statuses: Mapping[str, Mapping[str, str]]
 
 
-def compared(outcome: Outcome[Proven], earlier: Earlier) -> Section:
+def compared(outcome: Outcome[Proven], earlier: Baseline) -> Section:
     """Show what changed since an earlier run: figures side by side, and the cells whose status differs."""
     now = outcome.summary
     figures = [(word, earlier.summary.get("set", {}).get(word), now["set"][word]) for word in _FIGURES]

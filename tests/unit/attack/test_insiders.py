@@ -8,6 +8,8 @@ import pytest
 import cellguard as cg
 import insider_oracle
 from cellguard.attack.audit import audit
+from cellguard.attack.book import Book
+from cellguard.errors import Stopped
 from cellguard.hierarchy.build import flat, from_parents
 from cellguard.protect.suppress.suppress import suppress
 from cellguard.table.contributions import contributions_of
@@ -165,6 +167,20 @@ def test_negative_contributions_leave_only_lone_cells_known():
     needs = cg.require(cg.assess(table, [cg.MinFrequency(3)]), cg.Knowledge(lower=-np.inf))
     assert near(needs, hiding(needs)) == {(0, "B"), (1, "A")}
     assert near(needs, hiding(needs, "C")) == set()
+
+
+def test_ctrl_c_leaves_undecided_what_is_not_proven(monkeypatch):
+    needs = assessed(rows((1, "A", 50), (2, "B", 30), *[(20 + i, "C", 9) for i in range(5)], *MANY), [REGION], RULES[0])
+    known = contributions_of(needs.tables)
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Book, "settle_cell", stop)
+    judged = audit(needs, hiding(needs, "C"), insiders=known)
+    assert (judged.verdict, judged.inside.failing) == ("undecided", []) and judged.inside.undecided
+    with pytest.raises(Stopped, match="what respondents know"):
+        suppress(needs, insiders=known)
 
 
 def draw(seed):

@@ -9,7 +9,7 @@ import pytest
 import cellguard as cg
 from cellguard.onecall.protect import protect
 from cellguard.report.page import internal_page
-from cellguard.report.signing import Earlier, compared, signing
+from cellguard.report.signing import Baseline, compared, signing
 from cellguard.report.unsafe import hidden_cells
 from cellguard.report.what_if import what_if
 
@@ -50,7 +50,7 @@ def test_what_if_counts_unsafe_cells_as_the_rules_would(outcome):
 
 def test_what_changed_since_an_earlier_run(outcome, tmp_path):
     cells = {"N/a": "primary", "N/b": "published", "gone": "primary"}
-    part = compared(outcome, Earlier("old", {"set": {"primary": 1}, "cost": 5}, {"table": cells})).data
+    part = compared(outcome, Baseline("old", {"set": {"primary": 1}, "cost": 5}, {"table": cells})).data
     changed = {row["codes"]: (row["before"], row["now"]) for row in part["rows"]}
     assert changed["N / b"] == ("published", "secondary") and "N / a" not in changed
     assert changed["gone"] == ("primary", "absent") and ("primary", "1", "1") in part["figures"]

@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from cellguard.moves.circuits_kernel import PRIME
-from cellguard.protect.suppress import hidden_kernel, modular_kernel, propagation_kernel
+from cellguard.moves.reach_kernel import Graph
+from cellguard.protect.suppress import hidden_kernel, modular_kernel
 from cellguard.protect.suppress.system import System
 from cellguard.types import BoolArray, FloatArray, LongArray, Positions
 
@@ -18,7 +19,7 @@ _DENOMINATORS = (1, 2, 3, 4, 6, 12, 60)
 class HiddenSystem:
     """Classes of cells that move together. Cell c moves by ``ratio[c]`` times class ``place[c]``; -1 is fixed."""
 
-    def __init__(self, system: System, graph: propagation_kernel.Graph, hidden: BoolArray) -> None:
+    def __init__(self, system: System, graph: Graph, hidden: BoolArray) -> None:
         self.system = system
         self._graph = graph
         itself = np.where(hidden & ~system.never, np.arange(system.n), -1)

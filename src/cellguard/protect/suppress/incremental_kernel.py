@@ -12,17 +12,14 @@ import heapq
 import numba
 import numpy as np
 
+from cellguard.moves.reach_kernel import STEP, WORK, leaf, propagate
 from cellguard.protect.suppress.propagation_kernel import (
     FLIPPED,
     LOGGED,
     LOST,
     SERVED,
-    STEP,
     TINY,
-    WORK,
     is_served,
-    leaf,
-    propagate,
 )
 
 

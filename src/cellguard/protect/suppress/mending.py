@@ -8,13 +8,13 @@ that went through them finds another way.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
 
-from cellguard.attack.book import LADDER, Book, Pair
+from cellguard.attack.book import CLOSE, FAR, Book, Pair, find_among
 from cellguard.attack.standing import stand
 from cellguard.attack.unions import Watch
 from cellguard.moves.exact import Move
@@ -25,10 +25,10 @@ from cellguard.table.contributions import Contributions
 from cellguard.table.pattern import Pattern
 from cellguard.types import BoolArray, FloatArray, LongArray, Run
 
-_HIDING = ((2, 4, 150), (2, 8, 500), (3, 10, 1_500), (5, 20, 6_000))
+_HIDING = ((4, 3, 400), (6, 6, 1_500), (10, 20, 6_000))
 _PRICE = 30.0  # of hiding a cell of middling cost, where being noticed by somebody costs 1
 _SCALINGS = 3
-_WORK = 1  # moves that cleaning up may look for, per unsafe cell
+_WORK = 300  # cells that cleaning up may look at, per unsafe cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,24 +50,23 @@ class Mender:
     run: Run
     looked: int = 0
     through: dict[int, set[int]] = field(default_factory=dict)
+    relying: dict[int, set[int]] = field(default_factory=dict)
     kept: list[Move] = field(default_factory=list)
 
     def find(self, book: Book, goal: Goal, insiders: LongArray) -> Move | None:
-        """Return a short move through hidden cells."""
-        self.looked += 1
-        rooms, last = book.rooms(goal.cells[0], insiders), 0
-        for step in LADDER:
-            cells = book.neighbours.near(goal.cells, step, self.hidden, ~self.hidden)
-            if len(cells) == last:
-                break
-            last = len(cells)
-            move = book.neighbours.cheapest(cells, goal, rooms, run=self.run)
-            if move is not None:
-                return move
-        return None
+        """Return a short move through hidden cells: a close one, or else one from afar."""
+        self.looked += CLOSE[2]
+        move = find_among(book, goal, insiders, hidden=self.hidden, step=CLOSE)
+        if move is None:
+            self.looked += int(self.hidden.sum())
+            move = find_among(book, goal, insiders, hidden=self.hidden, step=FAR)
+        return move
 
     def hide(self, book: Book, goal: Goal, insiders: LongArray) -> Move | None:
         """Return the cheapest move through hidden and other cells, and hide these."""
+        move = find_among(book, goal, insiders, hidden=self.hidden, step=FAR)  # what was hidden for others may do
+        if move is not None:
+            return move
         rooms, nothing = book.rooms(goal.cells[0], insiders), np.zeros(len(self.hidden), bool)
         best, price = None, np.inf
         for step in _HIDING:
@@ -107,7 +106,7 @@ class Mender:
 
     def prove(self) -> list[Pair]:
         """Prove all unsafe cells against all insiders, hiding what that takes; return what cannot be."""
-        stuck = self.book.settle(self.find)
+        stuck = self.book.settle_among(self.hidden)
         left: list[Pair] = []
         for cell in dict.fromkeys(pair.cell for pair in stuck):
             left += self.book.settle_cell(cell, self.hide)
@@ -130,9 +129,10 @@ class Mender:
     def clean(self, before: BoolArray) -> None:
         """Publish cells that were not hidden ``before``, dearest first, if all that moved through them finds a way."""
         book = self.book
-        for number, move in enumerate(book.moves):
-            for cell in move.variables[~self.free[move.variables]].tolist():
-                self.through.setdefault(cell, set()).add(number)
+        kept: set[int] = set()
+        for cell in book.served:
+            kept.update(self._rely(cell, kept))
+        self._enter(0)
         some = np.flatnonzero(self.hidden & ~self.free & ~before)
         most = self.looked + _WORK * int(book.target.sum())
         needed = {int(c) for move in self.kept for c in move.variables}
@@ -146,25 +146,34 @@ class Mender:
 
     def _publish(self, cell: int) -> None:
         """Publish a cell if everything is proven without it."""
-        book = self.book
-        gone = self.through.get(cell, set())
-        users = [c for number in gone for c in book.moves[number].variables.tolist() if book.target[c]]
-        before = {user: book.served[user] for user in dict.fromkeys(users) if user in book.served}
-        for user, entries in before.items():
-            book.served[user] = [entry for entry in entries if entry[2] not in gone]
-            book.closed.discard(user)
+        book, moves = self.book, len(self.book.moves)
+        gone = self.through.get(cell, set()) - book.dead
+        users = sorted({user for number in gone for user in self.relying.get(number, ())})
+        book.dead |= gone
+        book.closed -= set(users)
         self.hidden[cell] = False
-        moves = len(book.moves)
-        for user in before:
-            if book.settle_cell(user, self.find):
-                self.hidden[cell] = True
-                for one, entries in before.items():
-                    fresh = [entry for entry in book.served[one] if entry[2] >= moves]
-                    book.served[one] = entries + fresh
-                break
-        for number in range(moves, len(book.moves)):
-            for other in book.moves[number].variables[~self.free[book.moves[number].variables]].tolist():
-                self.through.setdefault(other, set()).add(number)
+        if any(book.settle_cell(user, self.find) for user in users):
+            self.hidden[cell] = True
+            book.dead -= gone
+            book.closed |= set(users)
+        else:
+            for user in users:
+                self._rely(user)
+        self._enter(moves)
+
+    def _rely(self, user: int, kept: Container[int] = ()) -> list[int]:
+        """Note which moves prove a cell."""
+        needed = self.book.needed(user, kept)
+        for number in needed:
+            self.relying.setdefault(number, set()).add(user)
+        return needed
+
+    def _enter(self, first: int) -> None:
+        """Note which moves, from a number on, go through cells that may be published again."""
+        for number in range(first, len(self.book.moves)):
+            cells = self.book.moves[number].variables
+            for cell in cells[~self.free[cells]].tolist():
+                self.through.setdefault(cell, set()).add(number)
 
 
 def mend_inside(

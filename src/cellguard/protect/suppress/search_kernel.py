@@ -12,13 +12,13 @@ import heapq
 import numba
 import numpy as np
 
+from cellguard.moves.reach_kernel import WORK
 from cellguard.protect.suppress.incremental_kernel import begin, change, undo
 from cellguard.protect.suppress.propagation_kernel import (
     FLIPPED,
     LOGGED,
     SEED,
     SERVED,
-    WORK,
     cut_of,
     is_served,
 )

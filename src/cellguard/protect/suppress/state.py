@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
+from cellguard.moves.reach_kernel import WORK, Graph
 from cellguard.protect.suppress import incremental_kernel, search_kernel
 from cellguard.protect.suppress import propagation_kernel as kernel
 from cellguard.protect.suppress.cuts import Cut, as_rows
@@ -65,7 +66,7 @@ class State:
     @property
     def work(self) -> int:
         """How much was done so far: terms of relations that were looked at."""
-        return int(self._scratch.counts[kernel.WORK])
+        return int(self._scratch.counts[WORK])
 
     def watch(self, cuts: Sequence[Cut]) -> None:
         """Keep these cuts served as well from now on."""
@@ -159,8 +160,6 @@ class State:
         )  # fmt: skip
 
 
-def kernel_unserved(
-    goals: kernel.Goals, pattern: kernel.Pattern, graph: kernel.Graph, scratch: kernel.Scratch
-) -> LongArray:
+def kernel_unserved(goals: kernel.Goals, pattern: kernel.Pattern, graph: Graph, scratch: kernel.Scratch) -> LongArray:
     """Return the targets that are not served."""
     return np.asarray(search_kernel.unserved(goals, pattern, graph, scratch), np.int64)

@@ -108,7 +108,11 @@ def suppress(
             pattern = system.pattern(mend(system, system.merge(pattern.hidden), run=run))
         if insiders is not None:
             run.tell("looking at what respondents know")
-            mended = mend_inside(system, pattern, costs, insiders, known, watch=watch, run=run.endless())
+            try:
+                mended = mend_inside(system, pattern, costs, insiders, known, watch=watch, run=run.endless())
+            except KeyboardInterrupt:
+                cure = "a pattern that is safe against outsiders is there; `attack: {insiders: false}` takes that"
+                raise Stopped(f"stopped while looking at what respondents know ({cure})") from None
             pattern, hints = mended.pattern, mended.moves
     except Stopped as stop:
         raise Stopped(f"{stop}, and no safe pattern was found yet") from None
