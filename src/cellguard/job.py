@@ -22,6 +22,7 @@ from cellguard.methods.hiding import assess_tables, read_known_totals, step
 from cellguard.methods.suppression import Given
 from cellguard.protect.method import Method, Protected
 from cellguard.protect.outcome import Outcome
+from cellguard.protect.suppress.sharing import hidden_with
 from cellguard.results.explained import explain_one, find_cell
 from cellguard.results.proven import Proven
 from cellguard.spec.jobfile import Job
@@ -239,7 +240,9 @@ def explain_cell(folder: str | Path, name: str, *, table: str | None = None) -> 
     lines = explain_one(stored.findings, needs, stored.pattern, name, table=table, known=known)
     number, position = find_cell(needs.tables, name, table)
     cell = int(needs.tables.cells_of[number][position])
-    return lines + (_nearest_lines(stored, cell) if needs.primary[cell] else [])
+    followed = hidden_with(stored.pattern, Job.load(OutputFolder(folder).inside / "job.yaml")).get(cell, ())
+    along = [f"The job has it hidden with {response}." for response in followed]
+    return [*lines, *along, *(_nearest_lines(stored, cell) if needs.primary[cell] else [])]
 
 
 def _nearest_lines(stored: Stored, cell: int) -> list[str]:

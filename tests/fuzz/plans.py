@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -64,7 +64,20 @@ def draw_plan(seed: int, attempt: int = 0) -> Plan:
     holding = rng.random() < 0.25
     records = draw_records(rng, leaves, holding)
     tables = _Tables(rng, motif, made, dims, records, holding).draw()
+    if motif == "beside":
+        tables = _tied(rng, tables)
     return Plan(seed, attempt, dims, records, tables, holding, (motif, "records" if made else "cells"))
+
+
+def _tied(rng: Random, tables: list[TablePlan]) -> list[TablePlan]:
+    """Tables of which the first has counts beside its values, or is hidden where the second is, or neither."""
+    first, second = (table.spec for table in tables[:2])
+    more: dict[str, Any] = {}
+    if rng.random() < 0.5 and not tables[0].said:
+        more["counts"] = rng.choice(["shown", "hidden_with_values"])
+    elif rng.random() < 0.5 and first["value"] != second["value"]:
+        more["protect"] = {**first.get("protect", {}), "hide_with": [second["value"]]}
+    return [replace(tables[0], spec={**first, **more}), *tables[1:]]
 
 
 def _how_many_columns(rng: Random, motif: str) -> int:

@@ -67,6 +67,18 @@ class Shown:
         return axis.name not in self.levels or axis.level[code] in self.levels[axis.name]
 
 
+def spelled_out(case: Case) -> Case:
+    """The case with a table of counts for each table that has counts beside its values: what a reader gets."""
+    tables = [{key: said for key, said in spec.items() if key != "counts"} for spec in case.job["tables"]]
+    for spec in case.job["tables"]:
+        if "counts" in spec:
+            few = [rule for rule in spec["rules"] if "min_frequency" in rule and spec["counts"] != "shown"]
+            own = {"name": f"{spec['name']}_count", "value": "count", "rules": few, "zeros": read_zeros(spec)}
+            kept = {key: spec[key] for key in ("by", "where", "population", "publish", "cells") if key in spec}
+            tables.append({**kept, **own})
+    return replace(case, job={**case.job, "tables": tables})
+
+
 def read_axes(case: Case) -> dict[str, Axis]:
     """The dimensions of all tables; one without a file has the codes of its column side by side."""
     names = dict.fromkeys(name for table in case.job["tables"] for name in columns(table))

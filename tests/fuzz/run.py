@@ -22,7 +22,7 @@ from fuzz.cases import Case, read_csv
 from fuzz.generator import draw_case, draw_twin
 from fuzz.judge import find_disclosures
 from fuzz.programs import Undecided
-from fuzz.public import BadRelease, Codes, columns
+from fuzz.public import BadRelease, Codes, columns, spelled_out
 from fuzz.worlds import ALL, Knowledge, TooLarge
 
 UNCLAIMED = {"insiders", "unions"}  # what no run claims yet
@@ -95,7 +95,7 @@ def run_case(case: Case, folder: Path, know: Knowledge = ALL) -> Result:
         return Result(0, Kind.unclaimed)
     if "counts_and_values" in summary["not_checked"]:
         know = replace(know, together=False)  # which the headline says too
-    return attack(case, folder / "out" / "release", know, primary=summary["set"]["primary"])
+    return attack(spelled_out(case), folder / "out" / "release", know, primary=summary["set"]["primary"])
 
 
 def protect(case: Case, folder: Path) -> dict[str, Any] | None:

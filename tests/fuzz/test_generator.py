@@ -38,8 +38,9 @@ def test_all_kinds_of_jobs_are_drawn():
     assert {spec["value"] for spec in tables()} == {"x", "y", "count"}
     assert {spec.get("zeros") for spec in tables()} == {None, "known", "possible"}
     assert {rule for spec in tables() for entry in spec["rules"] for rule in entry} >= {"min_frequency", "p_percent"}
-    for key in ("publish", "apriori", "cells", "response", "population"):
+    for key in ("publish", "apriori", "cells", "response", "population", "counts"):
         assert any(key in spec for spec in tables()), key
+    assert any("hide_with" in spec.get("protect", {}) for spec in tables())
     assert any("holding" in case.job.get("microdata", {}) for case in CASES)
     mixed = [{"cells" in spec for spec in case.job["tables"]} for case in CASES]
     assert {True, False} in mixed

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from cellguard.cli.main import cli
 from cellguard.errors import InputError, NotProtected
-from cellguard.job import audit_folder, run
+from cellguard.job import audit_folder, audit_job, explain_cell, run
 from cellguard.spec.jobfile import Job
 from cellguard.verify.verify import verify
 
@@ -88,3 +88,34 @@ def test_what_cannot_follow_is_refused(tmp_path):
     (tmp_path / "job.yaml").write_text(yaml.safe_dump(words))
     with pytest.raises(NotProtected, match="must be published, but follows a cell that is hidden"):
         run(Job.load(tmp_path / "job.yaml"))
+
+
+def test_a_pattern_that_a_job_describes_has_its_followers_hidden_and_pages_say_so(tmp_path):
+    job, out = firms(tmp_path, 1, staff=["turnover"]), tmp_path / "out"
+    chosen = hidden(run(Job.load(job)))
+    words = yaml.safe_load(job.read_text())
+    for table, cells in zip(words["tables"], [chosen["turnover"], chosen["staff"] - chosen["turnover"]], strict=True):
+        lines = [f"{industry},{region},secondary" for industry, region in sorted(cells)]
+        table["apriori"] = f"{table['name']}_said.csv"
+        (tmp_path / table["apriori"]).write_text("\n".join(["industry,region,status", *lines]))
+    job.write_text(yaml.safe_dump(words))
+    assert chosen["turnover"] <= hidden(audit_job(Job.load(job)))["staff"]
+    done = CliRunner().invoke(cli, ["audit", str(job), "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    with (out / "internal/staff.csv").open() as file:
+        follower = next(row for row in csv.DictReader(file) if row["reasons"].endswith("hidden with turnover"))
+    assert "hidden with turnover" in (out / "internal/report.html").read_text()
+    name = f"{follower['industry']}/{follower['region']}"
+    assert explain_cell(out, name, table="staff")[-1] == "The job has it hidden with turnover."
+
+
+def test_a_described_pattern_cannot_show_a_follower(tmp_path):
+    job = firms(tmp_path, 0, staff=["turnover"])
+    words = yaml.safe_load(job.read_text())
+    (tmp_path / "said.csv").write_text("industry,region,status\nA,N,secondary\n")
+    (tmp_path / "shown.csv").write_text("industry,region,status\nA,N,must_publish\n")
+    words["tables"][0] |= {"apriori": "said.csv", "rules": [{"min_frequency": 1}]}
+    words["tables"][1] |= {"apriori": "shown.csv", "rules": [{"min_frequency": 1}]}
+    job.write_text(yaml.safe_dump(words))
+    with pytest.raises(NotProtected, match="A/N must be published, but follows a cell that is hidden"):
+        audit_job(Job.load(job))

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 from cellguard.attack.audit import Audit
 from cellguard.files import layout
 from cellguard.files.write import csv_text, plain, plain_number
-from cellguard.protect.suppress.sharing import Followers
 from cellguard.results.proven import Intervals, Proven
 from cellguard.rules.assess import TableFindings
 from cellguard.table.apriori import NUMBERS, State
@@ -80,18 +79,11 @@ def _reasons(here: TableFindings, cells: Any, proven: Proven) -> list[str]:  # n
             reasons[at] = (
                 "protects " + ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
             )
-    for response in _followed(here.table.name, proven):
-        follows = Followers.of(tables, {here.table.name: [response]})
-        hidden = follows.cells[proven.audit.pattern.hidden[follows.leaders]]
-        for at in np.flatnonzero(np.isin(cells, hidden)).tolist():
-            reasons[at] = "; ".join(filter(None, [reasons[at], f"hidden with {response}"]))
+    followers = np.fromiter(proven.hidden_with, np.intp, len(proven.hidden_with))
+    for at in np.flatnonzero(np.isin(cells, followers)).tolist():
+        words = [f"hidden with {response}" for response in proven.hidden_with[int(cells[at])]]
+        reasons[at] = "; ".join(filter(None, [reasons[at], *words]))
     return reasons
-
-
-def _followed(table: str, proven: Proven) -> Sequence[str]:
-    """Return the responses with which a table's cells are hidden."""
-    said = [] if proven.job is None else [spec.protect for spec in proven.job.tables if spec.name == table]
-    return [response for options in said for response in getattr(options, "hide_with", ())]
 
 
 def facts_of(table: Table, values: Sequence[Decimal]) -> pa.Table:

@@ -18,7 +18,7 @@ from cellguard.protect.suppress.costs import parse_cost, set_costs
 from cellguard.protect.suppress.effort import BEST, EFFORTS, NORMAL, Effort, effort_named
 from cellguard.protect.suppress.engines import usual_engine
 from cellguard.protect.suppress.expected import Load
-from cellguard.protect.suppress.sharing import Followers, suppress_together
+from cellguard.protect.suppress.sharing import Followers, refuse_shown, suppress_together
 from cellguard.protect.suppress.spec import SuppressOptions
 from cellguard.protect.suppress.suppress import Suppression, suppress
 from cellguard.spec.jobfile import Job
@@ -70,8 +70,7 @@ class Suppress(PatternMethod):
                 run=run,
             )
 
-        with_others = {spec.name: _options(spec.protect).hide_with for spec in self.job.tables}
-        followers = Followers.of(assessment.tables, with_others)
+        followers = Followers.in_job(assessment.tables, self.job)
         if not len(followers.cells):
             return search(costs, None)
         return suppress_together(assessment.needs, costs, followers, search, sums)
@@ -102,15 +101,21 @@ class Suppress(PatternMethod):
 
 @dataclass(frozen=True, eq=False)
 class Given(Suppress):
-    """The pattern that a job describes itself: its unsafe cells, and the cells said to be ``secondary``."""
+    """The pattern that a job describes itself: its unsafe cells, those said to be ``secondary``, and their followers.
+
+    A cell that must be published stays so, and if it was to follow one that is hidden, the job contradicts itself.
+    """
 
     def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Pattern:  # type: ignore[override]
         """Return what the job says."""
         linked = assessment.tables
-        hidden = np.zeros(len(linked), bool)
+        hidden, stays = assessment.needs.primary.copy(), assessment.needs.world.ties.empty.copy()
         for table, cells in zip(linked.tables, linked.cells_of, strict=True):
             hidden[cells] |= table.apriori.has(State.secondary)
-        return Pattern(linked, assessment.needs.primary, hidden & ~assessment.needs.primary)
+            stays[cells] |= table.apriori.has(State.must_publish)
+        followers = Followers.in_job(linked, self.job).all_joined(hidden) & ~hidden
+        refuse_shown(followers & stays & ~assessment.needs.world.ties.empty, linked)
+        return Pattern(linked, assessment.needs.primary, (hidden | followers & ~stays) & ~assessment.needs.primary)
 
 
 def stable_costs(job: Job, tables: TableSet, costs: FloatArray) -> FloatArray:

@@ -182,13 +182,14 @@ def reasons(outcome: Outcome[Proven], most: int = 60) -> Section:
 
 
 def protects(outcome: Outcome[Proven], cell: int, most: int) -> str:
-    """Name the unsafe cells that a secondary protects, as far as that was worked out."""
+    """Name the unsafe cells that a secondary protects, as far as that was worked out, and what it is hidden with."""
+    followed = outcome.protected.hidden_with.get(cell, ())
+    along = f"hidden with {' and '.join(followed)}" if followed else ""
     if outcome.protected.explained is None:
-        return "protects unsafe cells"
+        return along or "protects unsafe cells"
     others = [c for c in outcome.protected.explained.protects.get(cell, ()) if c != cell]
     if not others:
-        return "gives others room; no unsafe cell depends on it alone"
+        return along or "gives others room; no unsafe cell depends on it alone"
+    names = [name(outcome.protected.audit.needs.world.ties, c, cell) for c in others[:most]]
     more = f" and {len(others) - most} more" if len(others) > most else ""
-    return (
-        "protects " + ", ".join(name(outcome.protected.audit.needs.world.ties, c, cell) for c in others[:most]) + more
-    )
+    return "protects " + ", ".join(names) + more + (f"; {along}" if along else "")

@@ -19,6 +19,7 @@ from cellguard.attack.unions import Union
 from cellguard.headline import Headline, headline
 from cellguard.protect.method import Protected
 from cellguard.protect.suppress.explain import Explanations, explain_pattern
+from cellguard.protect.suppress.sharing import hidden_with
 from cellguard.protect.suppress.suppress import Suppression
 from cellguard.rules.assess import Findings
 from cellguard.spec.jobfile import Job
@@ -93,6 +94,11 @@ class Proven(Protected):
             return None
         sums = None if self.known is None else self.known.sums
         return explain_pattern(self.audit.needs, self.audit.pattern, known=sums)
+
+    @cached_property
+    def hidden_with(self) -> Mapping[int, list[str]]:
+        """The responses with which cells are hidden, by cell."""
+        return {} if self.job is None else hidden_with(self.audit.pattern, self.job)
 
     @cached_property
     def nearest(self) -> list[Near]:

@@ -20,6 +20,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from cellguard.errors import JobError, file_name
 from cellguard.rules.presets import PRESETS
+from cellguard.spec.counts_beside import with_counts
 from cellguard.spec.faults import below, explain
 from cellguard.spec.house_policy import load_policy, with_policy
 from cellguard.spec.names import collision_fault, dimension_fault
@@ -65,6 +66,11 @@ class Job(Spec):
     _folder: Path = PrivateAttr(default=Path())
     _held: Mapping[str, object] = PrivateAttr(default={})
     _policy_file: str | None = PrivateAttr(default=None)
+
+    @field_validator("tables")
+    @classmethod
+    def _counts_are_tables(cls, tables: list[TableSpec]) -> list[TableSpec]:
+        return with_counts(tables)
 
     @model_validator(mode="after")
     def _tables_have_data(self) -> Job:

@@ -291,6 +291,11 @@ class TableSpec(Spec):
     rules: list[RuleSpec] = Field(
         description="unsafe if any of them says so; [] applies none, and nothing is called safe"
     )
+    counts: Literal["shown", "hidden_with_values"] | None = Field(
+        None,
+        description="publish beside the values how many respondents each cell has: everywhere, or only where the value "
+        "is published",
+    )
     protect: SerializeAsAny[ProtectSpec] = Field(default={}, validate_default=True)
 
     @field_validator("rules", mode="before")
@@ -324,6 +329,8 @@ class TableSpec(Spec):
             raise ValueError("`negative` is for sums; counts are never negative")
         if self.value == "count" and self.cells and self.cells.count is None:
             raise ValueError("value: count is a frequency table; name the column of counts with `cells: {count: ...}`")
+        if self.counts and (fault := self._fault_of_counts()):
+            raise ValueError(fault)
         if self.impossible and self.zeros == "known":
             raise ValueError("`impossible` goes with zeros: possible")
         if len(set(self.by)) < len(self.by):
@@ -337,6 +344,21 @@ class TableSpec(Spec):
             if not listed or len(set(listed)) < len(listed):
                 raise ValueError(f"`where` names no code of {name!r}, or one twice")
         return self
+
+    def _fault_of_counts(self) -> str | None:
+        """Say why there can be no counts beside the values."""
+        if self.value == "count":
+            return "`counts` go beside values, and this is a frequency table; leave them out"
+        if self.protect.method != "suppress":
+            return "`counts` go beside values of which some are suppressed; leave them out"
+        if self.cells and self.cells.count is None:
+            return "`counts` beside the values need a column of counts; name it with `cells: {count: ...}`"
+        if self.apriori:
+            return (
+                "`apriori` speaks of values, so it cannot go with `counts`; give the counts a table of their own, with "
+                "`value: count` and a file of its own"
+            )
+        return None
 
     @property
     def dimensions(self) -> list[str]:

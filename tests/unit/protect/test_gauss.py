@@ -14,7 +14,7 @@ from cellguard.errors import InputError, NotProtected
 from cellguard.job import run
 from cellguard.protect.suppress.effort import QUICK
 from cellguard.protect.suppress.engines import usual_engine
-from cellguard.protect.suppress.gauss import eliminated
+from cellguard.protect.suppress.gauss import eliminated, on_circuits, with_circuits
 from cellguard.protect.suppress.packing import packed_bound
 from cellguard.protect.suppress.suppress import suppress
 from cellguard.protect.suppress.system import build_system
@@ -227,3 +227,20 @@ def test_the_bound_of_single_relations_is_below_the_optimum(first):
         assert best.gap == 0 and bound <= best.cost + 1e-9
         bounded += bound > 0
     assert bounded > 3
+
+
+def test_short_circuits_of_cheap_cells_help_where_long_ones_of_hidden_cells_do_not_fit():
+    rng = np.random.default_rng(6)
+    table = counts(rng.poisson(np.exp(rng.normal(1.5, 2.0, (20, 14, 8)))), "possible")
+    system = build_system(cg.require(cg.assess(table, [cg.MinFrequency(3)])), np.ones(len(table)))
+    unsafe = np.flatnonzero((system.need_up > 0) | (system.need_down > 0))
+    hidden = eliminated(system, run=UNWATCHED)
+    patterns = (
+        hidden,
+        hidden | on_circuits(system, hidden, unsafe, run=UNWATCHED),
+        with_circuits(system, hidden, unsafe, run=UNWATCHED),
+    )
+    proven = [on_circuits(system, one, unsafe, only=True, run=UNWATCHED)[unsafe].mean() for one in patterns]
+    assert proven[0] == proven[1] < 0.6 and proven[2] > 0.7
+    room = np.minimum(system.up, system.down)
+    assert (room[hidden & ~system.hidden] >= 1).all()  # of cells that cost the same, those that go both ways

@@ -31,6 +31,7 @@ from cellguard.types import BoolArray, Positions, Run
 
 _REFRESH = 50  # times the terms of the circuits that may be written before a fresh basis pays
 _CROWDED = 0.03  # share of open targets up to which cuts repair with fewer cells than circuits would
+_TANGLED, _RIGID = 0.5, 0.05  # share of targets left open by circuits, and of secondaries that go one way only
 _TRIMMED = 60_000  # targets up to which a second proof is worth the few cells that it saves
 _PROVING = 4  # sweeps that prove needs by circuits of hidden cells before programs do
 _SWEEPS = 12  # that look for circuits within the bounds; each leaves about half of what it tries
@@ -93,11 +94,11 @@ def _repaired(search: Search, pattern: BoolArray) -> None:
     targets = len(cell)
     open_ = np.arange(targets)
     if is_exact(search.system.needs):
-        open_ = np.flatnonzero(
-            ~on_circuits(search.system, state.hidden, cell, only=True, sweeps=_PROVING, run=run)[cell]
-        )
-    open_ = oracle.unproven(state.hidden, run, among=open_, patience=1)
-    crowded = len(open_) > _CROWDED * targets
+        proven = on_circuits(search.system, state.hidden, cell, only=True, sweeps=_PROVING, run=run)
+        open_ = np.flatnonzero(~proven[cell])
+    if not (tangled := _is_tangled(search.system, state.hidden, len(open_) / max(targets, 1))):
+        open_ = oracle.unproven(state.hidden, run, among=open_, patience=1)
+    crowded = tangled or len(open_) > _CROWDED * targets
     if crowded:
         run.tell(f"{len(open_):,} needs to repair")
         state.move_to(with_circuits(search.system, state.hidden, cell[open_], run=run))
@@ -112,15 +113,39 @@ def _repaired(search: Search, pattern: BoolArray) -> None:
         search.try_state(POLICY.first_repair)
 
 
+def _is_tangled(system: System, hidden: BoolArray, open_: float) -> bool:
+    """Tell whether hidden cells can go both ways, and yet circuits of them do not prove most of what they could.
+
+    Programs may find fractions of moves then, but no whole ones, which proofs of counts need.
+    """
+    rigid = np.minimum(system.up, system.down)[hidden & ~system.hidden] < 1
+    return is_exact(system.needs) and open_ > _TANGLED and float(rigid.mean() if len(rigid) else 1.0) < _RIGID
+
+
 def with_circuits(system: System, hidden: BoolArray, cells: Positions, *, run: Run) -> BoolArray:
-    """Return the pattern with circuits through as many of these cells as can be: whole moves within the bounds."""
-    return hidden | on_circuits(system, hidden, cells, run=run)
+    """Return the pattern with circuits through as many of these cells as can be: whole moves within the bounds.
+
+    Circuits of hidden cells come first. Where they are long, few of them are within the bounds, and short ones of
+    cheap cells, hidden or not, help.
+    """
+    hidden = hidden | on_circuits(system, hidden, cells, run=run)
+    left = cells[~on_circuits(system, hidden, cells, only=True, run=run)[cells]]
+    return hidden | on_circuits(system, hidden, left, loyal=False, run=run)
 
 
 def on_circuits(
-    system: System, hidden: BoolArray, cells: Positions, *, only: bool = False, sweeps: int = _SWEEPS, run: Run
+    system: System,
+    hidden: BoolArray,
+    cells: Positions,
+    *,
+    only: bool = False,
+    loyal: bool = True,
+    sweeps: int = _SWEEPS,
+    run: Run,
 ) -> BoolArray:
     """Tell which cells lie on circuits through some, whole moves within the bounds; of ``only`` hidden cells, if asked.
+
+    Hidden cells are taken before others if ``loyal``, and otherwise like others.
 
     All other cells of a circuit can go both ways, by 1 at least, so that only the cells themselves can be in each
     other's way: whichever are, are tried again with fewer of them.
@@ -134,7 +159,7 @@ def on_circuits(
             break
         run.check()
         some = np.sort(rng.permutation(left)[:size])
-        ranking = _Ranking.among(system, hidden | on, both, some, roomy=only)
+        ranking = _Ranking.among(system, (hidden | on) & loyal, both, some, roomy=only)
         basis = circuits(_in_order(system, ranking.order), len(some))
         used = basis.some(basis.within(system.down[ranking.order], system.up[ranking.order])).columns
         on[ranking.order[used]] = True
@@ -157,7 +182,8 @@ class _Ranking:
     def of(cls, system: System, start: BoolArray | None) -> _Ranking:
         """Rank the cells that may move: with needs, hidden anyway, of an earlier pattern, others by rising cost.
 
-        Of cells that cost the same, those that can move both ways come first.
+        Of cells that cost the same, those that can move both ways come first, and then small ones: these are inner
+        cells, whose circuits are short.
         """
         target = (system.need_up > 0) | (system.need_down > 0)
         stuck = (system.never | ((system.up < 1) & (system.down < 1))) & ~system.hidden
@@ -165,7 +191,7 @@ class _Ranking:
         if start is not None:
             group = np.where((group == 3) & start, 2, group)
         room = np.minimum(system.up, system.down)
-        order = np.lexsort((-np.minimum(room, 2), system.cost, group))
+        order = np.lexsort((system.down, -np.minimum(room, 2), system.cost, group))
         order = order[~stuck[order]]
         return cls(order, int(target.sum()), int((group[order] < 2).sum()))
 
@@ -179,7 +205,8 @@ class _Ranking:
         """
         group = np.where(hidden, 1, 2)
         group[targets] = 0
-        order = np.lexsort((-np.minimum(np.minimum(system.up, system.down), 3) if roomy else system.cost, group))
+        rank = -np.minimum(np.minimum(system.up, system.down), 3) if roomy else system.cost
+        order = np.lexsort((system.down, rank, group))
         order = order[(movable | (group == 0))[order]]
         return cls(order, len(targets), int((group[order] < 2).sum()))
 

@@ -17,6 +17,7 @@ from cellguard.errors import InputError, NotProtected, did_you_mean
 from cellguard.protect.suppress.suppress import Suppression
 from cellguard.protect.suppress.system import System, build_system, manageable
 from cellguard.protection import Requirements
+from cellguard.spec.jobfile import Job
 from cellguard.table.pattern import Pattern
 from cellguard.table.tableset import TableSet
 from cellguard.types import BoolArray, FloatArray, Positions
@@ -48,11 +49,33 @@ class Followers:
                 cells.append(tables.cells_of[number][shown])
         return cls(np.concatenate(leaders), np.concatenate(cells))
 
+    @classmethod
+    def in_job(cls, tables: TableSet, job: Job) -> Followers:
+        """Return which cells follow which in the tables of a job."""
+        return cls.of(tables, {spec.name: getattr(spec.protect, "hide_with", ()) for spec in job.tables})
+
     def joined(self, hidden: BoolArray) -> BoolArray:
         """Return the hidden cells, and those that follow them."""
         joined = hidden.copy()
         joined[self.cells[hidden[self.leaders]]] = True
         return joined
+
+    def all_joined(self, hidden: BoolArray) -> BoolArray:
+        """Return the hidden cells, those that follow them, those that follow these, and so on."""
+        while ((wider := self.joined(hidden)) != hidden).any():
+            hidden = wider
+        return hidden
+
+
+def hidden_with(pattern: Pattern, job: Job) -> dict[int, list[str]]:
+    """Return for the cells that a job has hidden wherever others are, and that are, the responses of these."""
+    responses: dict[int, list[str]] = {}
+    for spec in job.tables:
+        for response in getattr(spec.protect, "hide_with", ()):
+            followers = Followers.of(pattern.tables, {spec.name: [response]})
+            for cell in followers.cells[pattern.hidden[followers.leaders]].tolist():
+                responses.setdefault(cell, []).append(response)
+    return responses
 
 
 def _topic(tables: TableSet, table: str, population: str, response: str) -> tuple[str, str]:
@@ -97,11 +120,14 @@ def _closed(system: System, followers: Followers, pattern: Pattern) -> Pattern:
         if (wider.hidden == pattern.hidden).all():
             break
         pattern = wider
-    stays = wanted & ~pattern.hidden & ~system.needs.world.ties.empty
-    if stays.any():
-        cell = int(np.argmax(stays))
-        raise NotProtected(
-            f"{pattern.tables.told_name(cell)} must be published, but follows a cell that is hidden; leave it out of "
-            "`must_publish`, or its table out of `hide_with`"
-        )
+    refuse_shown(wanted & ~pattern.hidden & ~system.needs.world.ties.empty, pattern.tables)
     return pattern
+
+
+def refuse_shown(stays: BoolArray, tables: TableSet) -> None:
+    """Refuse cells that stay published although they follow hidden ones."""
+    if stays.any():
+        raise NotProtected(
+            f"{tables.told_name(int(np.argmax(stays)))} must be published, but follows a cell that is hidden; leave it "
+            "out of `must_publish`, or its table out of `hide_with`"
+        )
