@@ -104,7 +104,7 @@ def _drawn(rules: tuple[str, ...], drawn: Sequence[Mapping[str, Any]], page: boo
     data = {name: rule_study_data(study) for name, study in studies.items()}
     if not page:
         return data, ""
-    return data, rule_study_page([study_setting(families, fixed=fixed, **one) for one in drawn])
+    return data, rule_study_page([study_setting(families, fixed=fixed, **one) for one in drawn], seed=drawn[0]["seed"])
 
 
 def _own(

@@ -25,6 +25,7 @@ from cellguard.evaluate.rule_study import (
     contours,
     study_rules,
 )
+from cellguard.evaluate.signed_cases import signed_section
 from cellguard.report.evaluation import evaluation_page, part, table
 from cellguard.report.section import Section
 from cellguard.types import FloatArray
@@ -76,12 +77,13 @@ def study_setting(families: Mapping[str, Family] | None = None, **settings: Any)
     return Setting(drawn, study, contours(families, **every), kappas)
 
 
-def rule_study_page(settings: Sequence[Setting]) -> str:
-    """Return the whole comparison on random cells as a page, setting by setting."""
+def rule_study_page(settings: Sequence[Setting], *, seed: int = 1) -> str:
+    """Return the whole comparison on random cells as a page, setting by setting; last, contributions of either sign."""
     first = settings[0].study
     sections = [section for one in settings for section in _setting(one, len(settings) > 1)]
     names = ", ".join(str(family) for family in first.families.values())
     intro = f"On {len(first):,} cells each, drawn from {'; '.join(one.drawn for one in settings)}."
+    sections.append(signed_section(seed))
     return evaluation_page(f"Rules compared: {names}", "Comparison of rules", intro, sections, confidential=False)
 
 

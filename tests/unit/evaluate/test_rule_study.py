@@ -101,7 +101,7 @@ def test_own_tables_give_a_confidential_page(job):
 def test_the_page_of_drawn_cells_has_all_pictures_and_the_figures():
     study = study_rules(TWO, cells=100)
     page = rule_study_page([study_setting(TWO, cells=100)])
-    assert page.count("<svg") == 6
+    assert page.count("<svg") == 7 and "Contributions of either sign" in page
     assert "Confidential" not in page
     assert str(rule_study_data(study)["pairs"]["D-P"]["both"]) in page
     assert page == rule_study_page([study_setting(TWO, cells=100)])
@@ -122,7 +122,7 @@ def test_the_command_compares_drawn_cells_and_own_tables(job, tmp_path):
 def test_a_page_has_every_setting_once():
     page = rule_study_page([study_setting(TWO, cells=50, n=n) for n in (4, 6)])
     anchors = [part.split('"')[0] for part in page.split('<section id="')[1:]]
-    assert len(anchors) == len(set(anchors)) == 8
+    assert len(anchors) == len(set(anchors)) == 9
 
 
 def test_agreement_over_sizes_is_that_of_each_size():
