@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import cellguard as cg
-from cellguard.evaluate.policies import compare_policies, parse_policies
+from cellguard.evaluate.candidates import parse_policies
+from cellguard.evaluate.policies import compare_policies
 from cellguard.evaluate.rule_study import contours, study_rules
 
 from business import records

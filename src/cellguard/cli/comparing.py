@@ -146,7 +146,7 @@ def _show(name: str, study: Mapping[str, Any]) -> None:
 
 @click.command()
 @click.argument("job", type=PATH)
-@click.option("--methods", default="suppress", show_default=True, help="The methods to compare, as suppress,perturb.")
+@click.option("--methods", default="suppress", show_default=True, help="The methods, as suppress,perturb.")
 @click.option(
     "--rules",
     multiple=True,
@@ -174,15 +174,17 @@ def compare(
     """Protect the tables in JOB by several methods and rules, and compare risk and utility.
 
     Every method is run with every set of rules. The risk of each is what an outsider can work out of the cells that the
-    job's own rules call unsafe. Recommended is the policy that tells the most at the tolerated risk. Nothing is
+    job's own rules call unsafe, and beside it what respondents can. Recommended is the policy that tells the most at
+    the tolerated risk. If JOB makes a map, `redistribute` is held against leaving hexagons out (`suppress`). Nothing is
     released; what is printed and written is confidential.
 
     \b
     cellguard compare job.yaml --methods suppress,perturb --out compared.html
     cellguard compare job.yaml --rules 'p_percent p=5' --rules 'p_percent p=10' --rules 'dominance n=1 k=75'
     """
-    from cellguard.evaluate.policies import compare_policies, parse_policies
-    from cellguard.evaluate.policy_page import policy_page, policy_rows
+    from cellguard.evaluate.candidates import parse_policies
+    from cellguard.evaluate.policies import compare_policies
+    from cellguard.evaluate.policy_page import policy_page
     from cellguard.files.write import check_file, csv_text, write_text
     from cellguard.spec.jobfile import Job
     from cellguard.types import Run
@@ -196,12 +198,13 @@ def compare(
     if out:
         write_text(out, policy_page(compared, f"Policies for {job.name}"), force=force, confidential=True)
     if listed:
-        write_text(listed, csv_text(*policy_rows(compared)), force=force, confidential=True)
+        write_text(listed, csv_text(*compared.rows()), force=force, confidential=True)
     if as_json:
         click.echo(json.dumps([point.plain() for point in compared.points], indent=2))
         return
     for point in compared.points:
-        said = point.fault or f"utility {100 * point.utility:.1f} %, risk {100 * point.risk:.1f} %"
+        told = f", from insiders {100 * point.inside_risk:.1f} %" if point.inside_too_near >= 0 else ""
+        said = point.fault or f"utility {100 * point.utility:.1f} %, risk {100 * point.risk:.1f} %{told}"
         click.echo(f"  {point.name}: {said}" + "".join(f"; {cell} {text}" for cell, text in point.shown.items()))
     click.echo(compared.words())
     for path in filter(None, (out, listed)):
