@@ -44,7 +44,8 @@ def policies() -> Iterator[str]:
     seconds = time.process_time() - start
     yield f"six policies on A 10k: {seconds:.1f} CPU s (bar 30); {compared.words()}"
     for point in compared.points:
-        yield f"{point.name}: utility {point.utility:.3f}, risk {point.risk:.3f} {point.fault}"
+        risks = f"risk {point.risk:.3f}, insiders {point.inside_risk:.3f}"
+        yield f"{point.name}: utility {point.utility:.3f}, {risks} {point.fault}"
 
 
 BENCHMARKS = {"compare-rules": rules, "compare-policies": policies}

@@ -204,7 +204,8 @@ def compare(
         return
     for point in compared.points:
         told = f", from insiders {100 * point.inside_risk:.1f} %" if point.inside_too_near >= 0 else ""
-        said = point.fault or f"utility {100 * point.utility:.1f} %, risk {100 * point.risk:.1f} %{told}"
+        figures = f"utility {100 * point.utility:.1f} %, risk {100 * point.risk:.1f} %{told}"
+        said = "; ".join(filter(None, [figures if point.by_table or not point.fault else "", point.fault]))
         click.echo(f"  {point.name}: {said}" + "".join(f"; {cell} {text}" for cell, text in point.shown.items()))
     click.echo(compared.words())
     for path in filter(None, (out, listed)):

@@ -21,6 +21,7 @@ from cellguard.evaluate.risk_utility import Point, RiskUtility, ends
 from cellguard.evaluate.utility import Utility, measure_utility
 from cellguard.job import assess_job, run
 from cellguard.protection import Requirements
+from cellguard.results.noisy import Noisy
 from cellguard.spec.jobfile import Job
 from cellguard.table.contributions import Contributions, contributions_of
 from cellguard.table.pattern import Release
@@ -108,11 +109,14 @@ def _place(reference: Reference, name: str, job: Job | str) -> Point:
     except CellguardError as error:
         return Point(name, 0.0, 0.0, 0, {}, {}, process_time() - start, str(error).split("\n")[0])
     seconds = process_time() - start
-    if outcome.release is None:
-        return Point(name, 0.0, 0.0, 0, {}, {}, seconds, outcome.verdict.text)
-    nearness = measure_nearness(reference.needs, outcome.release, Run(), reference.insiders)
-    by_table = _utilities(reference.needs, outcome.release, nearness)
-    shown = {_name(reference.needs, *c): _shown(reference.needs, outcome.release, *c) for c in reference.asked}
+    fault = "" if outcome.release is not None else outcome.verdict.text
+    # What is not released all the same has a risk and a utility, which tell why.
+    release = outcome.protected.drawn if isinstance(outcome.protected, Noisy) else outcome.release
+    if release is None:
+        return Point(name, 0.0, 0.0, 0, {}, {}, seconds, fault)
+    nearness = measure_nearness(reference.needs, release, Run(), reference.insiders)
+    by_table = _utilities(reference.needs, release, nearness)
+    shown = {_name(reference.needs, *c): _shown(reference.needs, release, *c) for c in reference.asked}
     weight = sum(u.cells for u in by_table.values())
     return Point(
         name,
@@ -122,9 +126,10 @@ def _place(reference: Reference, name: str, job: Job | str) -> Point:
         by_table,
         shown,
         seconds,
+        fault,
         inside_risk=nearness.inside_mean,
         inside_too_near=nearness.inside_too_near,
-        open=tuple(attack.name for attack in outcome.verdict.not_checked),
+        open=tuple(a.name for a in outcome.verdict.not_checked if a.key != "insiders" or reference.insiders is None),
     )
 
 

@@ -45,11 +45,12 @@ def risk_utility_figure(compared: RiskUtility) -> Figure:
     axes.axhline(compared.tolerated, color=INK, linewidth=0.8)
     best = compared.recommended
     for number, point in enumerate(compared.points, 1):
-        if point.fault:
+        if point.fault and not point.by_table:
             continue
         end = point.name in {EVERYTHING, NOTHING}
-        colour = INK if end else PRIMARY if point is best else SECONDARY
-        axes.plot([point.utility], [point.risk], "s" if end else "o", color=colour, markersize=6)
+        colour = INK if end or point.fault else PRIMARY if point is best else SECONDARY
+        mark = "s" if end else "x" if point.fault else "o"
+        axes.plot([point.utility], [point.risk], mark, color=colour, markersize=6)
         if not end and point.inside_too_near >= 0:
             axes.plot([point.utility] * 2, [point.risk, point.inside_risk], "-", color=colour, linewidth=0.8)
             axes.plot([point.utility], [point.inside_risk], "o", mfc="none", color=colour, markersize=8)
@@ -60,7 +61,9 @@ def risk_utility_figure(compared: RiskUtility) -> Figure:
     axes.set_xlabel("utility: share of the cells' information that is published", fontsize=9)
     axes.set_ylabel("risk: mean share of the needs that is missing", fontsize=9)
     entitle(
-        axes, "Risk against utility", "discs: outsiders, rings: insiders; line: tolerated risk; dashed: the frontier"
+        axes,
+        "Risk against utility",
+        "discs: outsiders, rings: insiders, crosses: not released; line: tolerated risk; dashed: frontier",
     )
     return figure
 
@@ -77,9 +80,9 @@ def _summary(compared: RiskUtility) -> Section:
     rows = [
         (
             f"{number}. {point.name}",
-            "nothing released" if point.fault else f"{100 * point.utility:.1f} %",
-            "" if point.fault else f"{100 * point.risk:.1f} %",
-            "" if point.fault or point.inside_too_near < 0 else f"{100 * point.inside_risk:.1f} %",
+            "" if point.fault and not point.by_table else f"{100 * point.utility:.1f} %",
+            "" if point.fault and not point.by_table else f"{100 * point.risk:.1f} %",
+            "" if point.inside_too_near < 0 else f"{100 * point.inside_risk:.1f} %",
             "recommended" if point is compared.recommended else point.fault,
         )
         for number, point in enumerate(compared.points, 1)
@@ -97,7 +100,7 @@ def _security(compared: RiskUtility) -> Section:
             "not known" if point.inside_too_near < 0 else f"{point.inside_too_near:,}",
             "; ".join(point.open),
         )
-        for point in _released(compared)
+        for point in _measured(compared)
     ]
     words = (
         "In how many unsafe cells does somebody come nearer than the job's own rules allow: an outsider, or a "
@@ -111,7 +114,7 @@ def _character(compared: RiskUtility) -> list[Section]:
     """Return what methods are like by themselves."""
     methods = [m for m in _KINDS if any(p.name.split(",")[0] == m for p in compared.points)]
     return [
-        part(name, title, tables=[table(("Method", ""), [(m, _KINDS[m][column]) for m in methods])])
+        part(name, title, words=[f"{m}: {_KINDS[m][column]}" for m in methods])
         for column, (name, title) in enumerate((("robustness", "Robustness"), ("flexibility", "Flexibility")))
     ]
 
@@ -150,8 +153,8 @@ def _cost(compared: RiskUtility) -> Section:
     return part("cost", "Cost", tables=[table(("Policy", "CPU s"), rows)])
 
 
-def _released(compared: RiskUtility) -> list[Point]:
-    return [point for point in compared.points if not point.fault and point.name not in {EVERYTHING, NOTHING}]
+def _measured(compared: RiskUtility) -> list[Point]:
+    return [point for point in compared.points if point.by_table and point.name not in {EVERYTHING, NOTHING}]
 
 
 def _losses(utility: Utility) -> list[float]:
@@ -159,4 +162,6 @@ def _losses(utility: Utility) -> list[float]:
 
 
 def _figure(value: float) -> str:
-    return "" if math.isnan(value) else "no end" if math.isinf(value) else f"{value:,.4g}"
+    if math.isnan(value) or math.isinf(value):
+        return "" if math.isnan(value) else "no end"
+    return f"{value:,.0f}" if abs(value) >= 1000 or value == round(value) else f"{value:.4f}"

@@ -17,7 +17,7 @@ EVERYTHING, NOTHING = "original data", "no data"
 
 @dataclass(frozen=True)
 class Point:
-    """A policy on the R-U map; ``fault`` says why it releases nothing, and risk and utility are then 0.
+    """A policy on the R-U map; ``fault`` says why it releases nothing: its figures are then those that it would have.
 
     ``risk`` and ``too_near`` are those of outsiders, ``inside_risk`` and ``inside_too_near`` of the respondents
     themselves (NaN and -1 where tables do not tell who they are). ``shown`` is what the policy publishes of the cells
