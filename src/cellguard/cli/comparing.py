@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     "--distribution",
     "distributions",
     multiple=True,
-    help="What is drawn from, repeatable. [default: exponential(1)]",
+    help="What is drawn from, repeatable: as 'normal(100, 50)', or 'FILE:COLUMN' of your records (the page is then "
+    "confidential). [default: exponential(1)]",
 )
 @click.option(
     "--n", "sizes", multiple=True, type=click.IntRange(3), help="Contributions per cell; may be repeated. [default: 4]"
@@ -77,6 +78,7 @@ def compare_rules(
 
     if out:
         check_file(out, force=force)
+    own = job is not None or any(":" in text for text in distributions)
     with progress(as_json) as tell:
         if job is not None:
             data, page = _own(job, rules, target, out is not None, tell)
@@ -85,26 +87,34 @@ def compare_rules(
             drawn = [{"distribution": d, "n": n} for d in distributions or ("exponential(1)",) for n in sizes or (4,)]
             data, page = _drawn(rules, [{**one, **common} for one in drawn], out is not None)
     if out:
-        write_text(out, page, force=force, confidential=job is not None)
+        write_text(out, page, force=force, confidential=own)
     if as_json:
         click.echo(json.dumps(data, indent=2))
     else:
         for name, study in data.items():
             _show(name, study)
         if out:
-            click.echo(f"The whole comparison: {out}" + (" (confidential)" if job is not None else ""))
+            click.echo(f"The whole comparison: {out}" + (" (confidential)" if own else ""))
 
 
 def _drawn(rules: tuple[str, ...], drawn: Sequence[Mapping[str, Any]], page: bool) -> tuple[dict[str, Any], str]:
+    from cellguard.evaluate.draws import recorded_values
     from cellguard.evaluate.rule_page import rule_study_data, rule_study_page, study_setting
     from cellguard.evaluate.rule_study import parse_families, study_rules
 
     families, fixed = parse_families(rules) if rules else (None, {})
-    studies = {f"{one['distribution']}, n = {one['n']}": study_rules(families, fixed=fixed, **one) for one in drawn}
+    settings = {}
+    for one in drawn:
+        path, colon, column = one["distribution"].rpartition(":")
+        values = {"distribution": recorded_values(Path(path), column)} if colon else {}
+        settings[f"{one['distribution']}, n = {one['n']}"] = {**one, **values}
+    studies = {name: study_rules(families, fixed=fixed, **one) for name, one in settings.items()}
     data = {name: rule_study_data(study) for name, study in studies.items()}
     if not page:
         return data, ""
-    return data, rule_study_page([study_setting(families, fixed=fixed, **one) for one in drawn], seed=drawn[0]["seed"])
+    whole = [study_setting(families, called=name, fixed=fixed, **one) for name, one in settings.items()]
+    recorded = any(":" in one["distribution"] for one in drawn)
+    return data, rule_study_page(whole, seed=drawn[0]["seed"], confidential=recorded)
 
 
 def _own(

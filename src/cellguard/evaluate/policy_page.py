@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _HEADS = ("Hidden cells", "Hidden value", "Width", "Distortion", "AAD", "Hellinger", "Rank", "Association")
 _KINDS = {
     "suppress": (
-        "Every figure that is published is true. A later table of the same respondents must know of this one: "
-        "`previous`, or both in one job.",
+        "Every figure that is published is true. A later table of the same respondents must know of this one "
+        "(previous), or both be in one job.",
         "What is hidden depends on all tables of the set, so another table may mean another pattern.",
     ),
     "perturb": (
@@ -63,7 +63,7 @@ def risk_utility_figure(compared: RiskUtility) -> Figure:
     entitle(
         axes,
         "Risk against utility",
-        "discs: outsiders, rings: insiders, crosses: not released; line: tolerated risk; dashed: frontier",
+        "discs: outsiders; rings: insiders; crosses: not released; dashed: frontier",
     )
     return figure
 

@@ -128,3 +128,15 @@ def test_a_page_has_every_setting_once():
 def test_agreement_over_sizes_is_that_of_each_size():
     kappas = agreement_over_sizes(TWO, sizes=[4, 6], cells=200)
     assert kappas["D", "P"].tolist() == [study_rules(TWO, n=n, cells=200).agreements["D", "P"].kappa for n in (4, 6)]
+
+
+def test_cells_are_drawn_from_own_records_and_the_page_is_confidential(job, tmp_path):
+    drawn, page = f"{job.folder / 'r.csv'}:x", tmp_path / "p.html"
+    asked = ["compare-rules", "--distribution", drawn, "--cells", "60", "--out", str(page), "--json"]
+    result = CliRunner().invoke(cli, asked)
+    assert result.exit_code == 0, result.output
+    (study,) = json.loads(result.stdout).values()
+    assert study["cells"] == 60 and len(study["rules"]["P"]["unsafe_by_strictness"]) == 100
+    assert "Confidential" in page.read_text() and page.stat().st_mode & 0o077 == 0
+    wrong = CliRunner().invoke(cli, ["compare-rules", "--distribution", drawn[:-1] + "y"])
+    assert "no column 'y'" in str(wrong.exception)
