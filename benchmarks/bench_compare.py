@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import cellguard as cg
-from cellguard.evaluate.policies import compare_policies, parse_policies
+from cellguard.evaluate.candidates import parse_policies
+from cellguard.evaluate.policies import compare_policies
 from cellguard.evaluate.rule_study import contours, study_rules
 
 from business import records
@@ -43,7 +44,8 @@ def policies() -> Iterator[str]:
     seconds = time.process_time() - start
     yield f"six policies on A 10k: {seconds:.1f} CPU s (bar 30); {compared.words()}"
     for point in compared.points:
-        yield f"{point.name}: utility {point.utility:.3f}, risk {point.risk:.3f} {point.fault}"
+        risks = f"risk {point.risk:.3f}, insiders {point.inside_risk:.3f}"
+        yield f"{point.name}: utility {point.utility:.3f}, {risks} {point.fault}"
 
 
 BENCHMARKS = {"compare-rules": rules, "compare-policies": policies}

@@ -2,7 +2,7 @@
 
 `compare` repeats the simulation of the thesis on the Statisticon rule: many cells are drawn, dominance of two (D), p %
 (P) and Statisticon (S) are each given the whole parameter that makes a wanted number of cells sensitive, and the cells
-on which they disagree are described. `spread_curves` draws the six cases of Flygare, Jansson & Orusild, section 4:
+on which they disagree are described. `signed-curves` are the six cases of Flygare, Jansson & Orusild, section 4:
 uniform (1 to 3) or normal (I to III) contributions with none, one or two extremes, and h = 0 to 5 of them left out.
 """
 
@@ -13,17 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cellguard.evaluate.signed_cases import study_signed
 from cellguard.rules.linear import Dominance, PPercent
-from cellguard.rules.signed import quantile_ratio, variance_ratio
 from cellguard.rules.statisticon import Statisticon
 from cellguard.table.fact import Count, Top, Total
 from cellguard.table.facts import Facts
-from cellguard.table.signed_cells import signed_contributions
 from cellguard.types import BoolArray, FloatArray
 
 PARAMETERS = np.arange(1, 101)
-CASES = {"1": ("uniform", 0), "2": ("uniform", 1), "3": ("uniform", 2)}
-CASES |= {"I": ("normal", 0), "II": ("normal", 1), "III": ("normal", 2)}
 
 
 def draw(distribution: str, n: int, many: int, seed: int) -> FloatArray:
@@ -118,26 +115,9 @@ def counts_by_parameter(n: int, *, seed: int, many: int = 1000) -> dict[str, Flo
     return {rule: sensitive(rule, told[rule], PARAMETERS).sum(axis=0) for rule in told}
 
 
-def signed_case(case: str, seed: int, observations: int = 1000) -> FloatArray:
-    """Return the contributions of a case: the last one or two are replaced by 50 %, or 50 % and 40 %, of the total."""
-    distribution, extremes = CASES[case]
-    rng = np.random.default_rng(seed)
-    drawn = rng.uniform(0, 10, observations) if distribution == "uniform" else rng.normal(1000, 1000, observations)
-    rest = drawn[: observations - extremes].sum()
-    drawn[observations - extremes :] = {0: [], 1: [rest], 2: [5 * rest, 4 * rest]}[extremes]
-    return drawn
-
-
-def spread_curves(case: str, seed: int) -> dict[str, FloatArray]:
-    """Return the variance and quantile ratios of a case for h = 0 to 5: the curves of the figures."""
-    cell = signed_contributions(signed_case(case, seed))
-    ratios = {"S": variance_ratio, "Q": quantile_ratio}
-    return {name: np.array([float(ratio(cell, h)[0]) for h in range(6)]) for name, ratio in ratios.items()}
-
-
 def _curves() -> Iterator[str]:
-    for case in CASES:
-        for name, curve in spread_curves(case, seed=1).items():
+    for case, seen in study_signed(seed=1).items():
+        for name, curve in (("S", seen.variance), ("Q", seen.quantile)):
             yield f"case {case:<3} {name}_R  " + "  ".join(f"{value:.6f}" for value in curve)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -41,9 +42,20 @@ def run(*arguments: object, cwd: str | Path = ".") -> Done:
         return subprocess.CompletedProcess(words, status, out.getvalue().decode(), err.getvalue().decode())
 
 
-def run_process(*arguments: object, cwd: str | Path = ".") -> Done:
-    """Run the console script in a process of its own."""
-    return subprocess.run([CELLGUARD, *map(str, arguments)], cwd=cwd, capture_output=True, text=True)
+def run_process(*arguments: object, cwd: str | Path = ".", obeying: bool = False) -> Done:
+    """Run the console script in a process of its own; ``obeying`` the permissions of files even as root."""
+    words = [CELLGUARD, *map(str, arguments)]
+    drop = _obey_permissions if obeying else None
+    return subprocess.run(words, cwd=cwd, capture_output=True, text=True, preexec_fn=drop)
+
+
+def _obey_permissions() -> None:
+    """Give up, for the process to come, what lets root read and write against the permissions of files."""
+    if os.geteuid() == 0:
+        libc = ctypes.CDLL(None, use_errno=True)
+        for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+            if libc.prctl(24, capability, 0, 0, 0):  # PR_CAPBSET_DROP
+                raise OSError(ctypes.get_errno(), "root does not give up its rights here")
 
 
 def _status() -> int:

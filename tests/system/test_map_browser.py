@@ -1,7 +1,5 @@
 """The pages of a map in a real browser: slider, zoom, legend, details, no errors, no network, and how fast."""
 
-import os
-
 import numpy as np
 import pytest
 
@@ -12,21 +10,9 @@ from cellguard.protect.redistribute.shown import ShownMap
 from cellguard.protect.redistribute.simulate import simulate
 from cellguard.report.maps import internal_map, public_map
 
-from system.test_report_browser import ARGUMENTS, CHROMIUM, CONTRAST, DESKTOP, PHONE
+from system.browsing import CONTRAST, DESKTOP, NEEDS_BROWSER, PHONE
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None and not os.environ.get("CI"), reason="no chromium here; `make browser` installs it"
-)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield opened
-        opened.close()
+pytestmark = NEEDS_BROWSER
 
 
 @pytest.fixture(scope="module")
@@ -52,26 +38,6 @@ def files(outcome, tmp_path_factory):
     (home / "internal.html").write_text(internal_map(outcome))
     (home / "public.html").write_text(public_map(outcome.protected.shown))
     return home
-
-
-@pytest.fixture
-def visit(browser, files):
-    """Open a page; at the end there must have been no error and no request but for the page itself."""
-    trouble, opened = [], []
-
-    def go(name, size=DESKTOP):
-        page = browser.new_page(viewport=dict(zip(("width", "height"), size, strict=True)))
-        page.on("console", lambda message: trouble.append(message.text))
-        page.on("pageerror", lambda error: trouble.append(str(error)))
-        page.on("request", lambda request: trouble.append(request.url) if "/pages" not in request.url else None)
-        page.goto((files / f"{name}.html").as_uri())
-        opened.append(page)
-        return page
-
-    yield go
-    for page in opened:
-        page.close()
-    assert trouble == []
 
 
 PIXELS = "document.querySelector('canvas').toDataURL()"

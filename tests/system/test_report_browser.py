@@ -1,8 +1,6 @@
 """The pages in a real browser: no errors, no network, keyboard, narrow screens, print and contrast."""
 
 import json
-import os
-import shutil
 import time
 
 import numpy as np
@@ -13,20 +11,9 @@ from cellguard.report.page import internal_page, perturbed_page, public_page, pu
 from cellguard.table.pattern import Release, ReleasedTable, release
 from unit.report import cases, perturbed_cases
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None and not os.environ.get("CI"), reason="no chromium here; `make browser` installs it"
-)
-DESKTOP, PHONE, PAPER = (1280, 900), (390, 844), (690, 1000)
+from system.browsing import CONTRAST, DESKTOP, NEEDS_BROWSER, PAPER, PHONE
+
+pytestmark = NEEDS_BROWSER
 SUMMARY = {
     "cost": 5.0,
     "lower_bound": 4.0,
@@ -36,16 +23,6 @@ SUMMARY = {
     "versions": {"cellguard": "1"},
     "warnings": ["dimension 'region': groupings that do not nest overlap"],
 }
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")
@@ -67,26 +44,6 @@ def files(tmp_path_factory):
     for name, text in pages.items():
         (home / f"{name}.html").write_text(text, encoding="utf-8")
     return home
-
-
-@pytest.fixture
-def visit(browser, files):
-    """Open a page of some size; at the end there must have been no error and no request but for the page itself."""
-    trouble, opened = [], []
-
-    def go(name, size=DESKTOP, **more):
-        page = browser.new_page(viewport=dict(zip(("width", "height"), size, strict=True)), **more)
-        page.on("console", lambda message: trouble.append(message.text))
-        page.on("pageerror", lambda error: trouble.append(str(error)))
-        page.on("request", lambda request: trouble.append(request.url) if "/pages" not in request.url else None)
-        page.goto((files / f"{name}.html").as_uri())
-        opened.append(page)
-        return page
-
-    yield go
-    for page in opened:
-        page.close()
-    assert trouble == []
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
@@ -232,31 +189,6 @@ def test_a_public_cell_tells_no_more_than_it_shows(visit):
     page = visit("public")
     page.locator("td.c").first.click()
     assert page.locator(".detail").first.inner_text().endswith(": suppressed.")
-
-
-CONTRAST = """() => {
-  const parse = (text) => text.match(/[\\d.]+/g).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
-    .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const ground = (node) => {
-    for (let at = node; at; at = at.parentElement) {
-      const colour = parse(getComputedStyle(at).backgroundColor);
-      if (colour.length < 4 || colour[3] === 1) return colour;
-    }
-    return [255, 255, 255];
-  };
-  const found = [];
-  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walk.nextNode()) {
-    const node = walk.currentNode.parentElement;
-    if (!walk.currentNode.data.trim() || ["SCRIPT", "STYLE", "OPTION"].includes(node.tagName)) continue;
-    const [a, b] = [light(parse(getComputedStyle(node).color)), light(ground(node))];
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < 4.5) found.push(node.className + " " + walk.currentNode.data.slice(0, 30) + " " + ratio.toFixed(2));
-  }
-  return found;
-}"""
 
 
 @pytest.mark.parametrize("media", ["screen", "print"])

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     "--distribution",
     "distributions",
     multiple=True,
-    help="What is drawn from, repeatable. [default: exponential(1)]",
+    help="What is drawn from, repeatable: as 'normal(100, 50)', or 'FILE:COLUMN' of your records (the page is then "
+    "confidential). [default: exponential(1)]",
 )
 @click.option(
     "--n", "sizes", multiple=True, type=click.IntRange(3), help="Contributions per cell; may be repeated. [default: 4]"
@@ -77,6 +78,7 @@ def compare_rules(
 
     if out:
         check_file(out, force=force)
+    own = job is not None or any(":" in text for text in distributions)
     with progress(as_json) as tell:
         if job is not None:
             data, page = _own(job, rules, target, out is not None, tell)
@@ -85,26 +87,34 @@ def compare_rules(
             drawn = [{"distribution": d, "n": n} for d in distributions or ("exponential(1)",) for n in sizes or (4,)]
             data, page = _drawn(rules, [{**one, **common} for one in drawn], out is not None)
     if out:
-        write_text(out, page, force=force, confidential=job is not None)
+        write_text(out, page, force=force, confidential=own)
     if as_json:
         click.echo(json.dumps(data, indent=2))
     else:
         for name, study in data.items():
             _show(name, study)
         if out:
-            click.echo(f"The whole comparison: {out}" + (" (confidential)" if job is not None else ""))
+            click.echo(f"The whole comparison: {out}" + (" (confidential)" if own else ""))
 
 
 def _drawn(rules: tuple[str, ...], drawn: Sequence[Mapping[str, Any]], page: bool) -> tuple[dict[str, Any], str]:
+    from cellguard.evaluate.draws import recorded_values
     from cellguard.evaluate.rule_page import rule_study_data, rule_study_page, study_setting
     from cellguard.evaluate.rule_study import parse_families, study_rules
 
     families, fixed = parse_families(rules) if rules else (None, {})
-    studies = {f"{one['distribution']}, n = {one['n']}": study_rules(families, fixed=fixed, **one) for one in drawn}
+    settings = {}
+    for one in drawn:
+        path, colon, column = one["distribution"].rpartition(":")
+        values = {"distribution": recorded_values(Path(path), column)} if colon else {}
+        settings[f"{one['distribution']}, n = {one['n']}"] = {**one, **values}
+    studies = {name: study_rules(families, fixed=fixed, **one) for name, one in settings.items()}
     data = {name: rule_study_data(study) for name, study in studies.items()}
     if not page:
         return data, ""
-    return data, rule_study_page([study_setting(families, fixed=fixed, **one) for one in drawn])
+    whole = [study_setting(families, called=name, fixed=fixed, **one) for name, one in settings.items()]
+    recorded = any(":" in one["distribution"] for one in drawn)
+    return data, rule_study_page(whole, seed=drawn[0]["seed"], confidential=recorded)
 
 
 def _own(
@@ -146,7 +156,7 @@ def _show(name: str, study: Mapping[str, Any]) -> None:
 
 @click.command()
 @click.argument("job", type=PATH)
-@click.option("--methods", default="suppress", show_default=True, help="The methods to compare, as suppress,perturb.")
+@click.option("--methods", default="suppress", show_default=True, help="The methods, as suppress,perturb.")
 @click.option(
     "--rules",
     multiple=True,
@@ -174,15 +184,17 @@ def compare(
     """Protect the tables in JOB by several methods and rules, and compare risk and utility.
 
     Every method is run with every set of rules. The risk of each is what an outsider can work out of the cells that the
-    job's own rules call unsafe. Recommended is the policy that tells the most at the tolerated risk. Nothing is
+    job's own rules call unsafe, and beside it what respondents can. Recommended is the policy that tells the most at
+    the tolerated risk. If JOB makes a map, `redistribute` is held against leaving hexagons out (`suppress`). Nothing is
     released; what is printed and written is confidential.
 
     \b
     cellguard compare job.yaml --methods suppress,perturb --out compared.html
     cellguard compare job.yaml --rules 'p_percent p=5' --rules 'p_percent p=10' --rules 'dominance n=1 k=75'
     """
-    from cellguard.evaluate.policies import compare_policies, parse_policies
-    from cellguard.evaluate.policy_page import policy_page, policy_rows
+    from cellguard.evaluate.candidates import parse_policies
+    from cellguard.evaluate.policies import compare_policies
+    from cellguard.evaluate.policy_page import policy_page
     from cellguard.files.write import check_file, csv_text, write_text
     from cellguard.spec.jobfile import Job
     from cellguard.types import Run
@@ -196,12 +208,14 @@ def compare(
     if out:
         write_text(out, policy_page(compared, f"Policies for {job.name}"), force=force, confidential=True)
     if listed:
-        write_text(listed, csv_text(*policy_rows(compared)), force=force, confidential=True)
+        write_text(listed, csv_text(*compared.rows()), force=force, confidential=True)
     if as_json:
         click.echo(json.dumps([point.plain() for point in compared.points], indent=2))
         return
     for point in compared.points:
-        said = point.fault or f"utility {100 * point.utility:.1f} %, risk {100 * point.risk:.1f} %"
+        told = f", from insiders {100 * point.inside_risk:.1f} %" if point.inside_too_near >= 0 else ""
+        figures = f"utility {100 * point.utility:.1f} %, risk {100 * point.risk:.1f} %{told}"
+        said = "; ".join(filter(None, [figures if point.by_table or not point.fault else "", point.fault]))
         click.echo(f"  {point.name}: {said}" + "".join(f"; {cell} {text}" for cell, text in point.shown.items()))
     click.echo(compared.words())
     for path in filter(None, (out, listed)):

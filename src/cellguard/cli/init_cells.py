@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from cellguard.cli.init_columns import COUNT_NAME, TOTALS, Column
-from cellguard.cli.init_hierarchies import Figures, Levels, find_levels, levels_of_metadata
+from cellguard.cli.init_hierarchies import Figures, Levels, find_levels, levels_of_metadata, written_levels
 from cellguard.cli.init_records import attack_words, column_key, dimension_names
+from cellguard.cli.init_sums import parents_by_sums
 from cellguard.cli.yaml_words import in_comment, text_of
 from cellguard.errors import InputError
 from cellguard.microdata.rda import Metadata
@@ -21,6 +22,7 @@ from cellguard.spec.names import plain_name
 from cellguard.table.facts import FloatArray
 from cellguard.table.source import Source, open_source
 
+_MOST_FIGURES = 20_000_000
 _TOP = re.compile(r"(?i)^(max\w*|top\w*|largest\w*|x[1-9])$")
 
 
@@ -112,8 +114,8 @@ def _dimension(column: str, name: str, total: str, levels: Levels | None, *, inn
     if levels is None:
         return [
             f"  # MISSING: the codes of {in_comment([name])} do not add up side by side, so they have several levels,",
-            "  # and no file beside the data says which. Name one here: `levels: FILE.csv` (one column a level),",
-            "  # `parents: FILE.csv` (columns code and parent), `hrc: FILE.hrc`, or say `digits: [1, 1, 2]`",
+            "  # and neither a file beside the data nor the values say which. Name: `levels: FILE.csv` (a column per",
+            "  # level), `parents: FILE.csv` (columns code and parent), `hrc: FILE.hrc`, or say `digits: [1, 1, 2]`",
             f"  {text_of(name)}: {{{said}}}",
         ]
     if not levels.key:
@@ -190,7 +192,46 @@ def _levels(guess: _Guess, column: str, data: Path, folder: Path, metadata: Meta
     total = guess.dimensions[column]
     if all(_near(figure.get(total, 0.0), sum(v for c, v in figure.items() if c != total)) for figure in figures):
         return Levels("", "")
-    return find_levels(figures, total, data, folder)
+    return find_levels(figures, total, data, folder) or _levels_by_sums(guess, column)
+
+
+def _levels_by_sums(guess: _Guess, column: str) -> Levels | None:
+    """Return the levels that follow from which codes are the sums of others, in all combinations of the rest."""
+    source, total = guess.source, guess.dimensions[column]
+    codes = source.text(column).to_pylist()
+    others = [source.text(name).to_pylist() for name in guess.dimensions if name != column]
+    rows = {code: i for i, code in enumerate(dict.fromkeys(codes))}
+    columns = {cell: i for i, cell in enumerate(dict.fromkeys(zip(*others, strict=True)))} if others else {(): 0}
+    if total not in rows or len(rows) * len(columns) > _MOST_FIGURES:
+        return None
+    at = [columns[cell] for cell in zip(*others, strict=True)] if others else [0] * len(codes)
+    place = [rows[code] for code in codes], at
+    # Respondents too, where they add up as well: they tell codes apart that have no value at all.
+    for told in (_both(guess), [_valued(guess)]):
+        figures = np.hstack([_spread(numbers, place, (len(rows), len(columns))) for numbers in told])
+        listed = [code for code in rows if code != total]
+        above = parents_by_sums(listed, figures[[rows[code] for code in listed]], figures[rows[total]], total)
+        if above is not None:
+            break
+    if above is None:
+        return None
+    words = "which codes are the sums of which others, guessed from the values alone; check it"
+    return written_levels(column, [(total, ""), *above.items()], words)
+
+
+def _both(guess: _Guess) -> list[FloatArray]:
+    return [_valued(guess)] + ([guess.numbers[guess.count]] if guess.count and guess.value != "count" else [])
+
+
+def _spread(numbers: FloatArray, place: tuple[list[int], list[int]], shape: tuple[int, int]) -> FloatArray:
+    figures = np.zeros(shape)
+    figures[place] = numbers
+    return figures
+
+
+def _valued(guess: _Guess) -> FloatArray:
+    """Return what sums are looked for in. The value alone: a respondent in several cells counts once in their total."""
+    return guess.numbers[guess.value if guess.value in guess.numbers else str(guess.count)]
 
 
 def _figures(guess: _Guess, column: str) -> Figures:
@@ -201,9 +242,7 @@ def _figures(guess: _Guess, column: str) -> Figures:
         if name != column:
             here &= np.array(source.text(name).to_pylist()) == total
     codes = np.array(source.text(column).to_pylist())[here].tolist()
-    # The value alone: a respondent in several cells counts once in their total.
-    name = guess.value if guess.value in guess.numbers else str(guess.count)
-    return (dict(zip(codes, guess.numbers[name][here].tolist(), strict=True)),)
+    return (dict(zip(codes, _valued(guess)[here].tolist(), strict=True)),)
 
 
 def _near(whole: float, parts: float) -> bool:

@@ -1,11 +1,11 @@
-"""The hierarchy of a column of ready-made cells: from a file beside it, or from codes that begin alike and add up."""
+"""The hierarchy of a column of ready-made cells: from a file beside it, from codes that begin alike, or from sums."""
 
 from __future__ import annotations
 
 import csv
 import io
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -61,13 +61,16 @@ def levels_of_metadata(metadata: Metadata, variable: Variable, codes: set[str], 
         return Levels(
             f"hrc: {text_of(os.path.relpath(path.resolve(), folder.resolve()))}{lead}", "the metadata name it"
         )
-    name = f"{plain_name(variable.name)}_parents.csv"
     pairs = [*((code, tree.parent_of(code) or "") for code in tree.codes), *((code, total) for code in missing)]
+    return written_levels(variable.name, pairs, f"{path.name} and the code for missing")
+
+
+def written_levels(column: str, pairs: Sequence[tuple[str, str]], why: str) -> Levels:
+    """Return levels that a file beside the job will say, from pairs of a code and its parent."""
+    name = f"{plain_name(column)}_parents.csv"
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([("code", "parent"), *pairs])
-    return Levels(
-        f"parents: {name}", f"written beside the job: {path.name} and the code for missing", {name: text.getvalue()}
-    )
+    return Levels(f"parents: {name}", f"written beside the job: {why}", {name: text.getvalue()})
 
 
 def adds_up(tree: Hierarchy, figures: Figures) -> bool:

@@ -9,12 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
 from cellguard.errors import InputError, did_you_mean
+from cellguard.microdata.checked import check_records
+from cellguard.microdata.query import read_units
+from cellguard.microdata.roles import Missing, Roles
+from cellguard.microdata.sources import open_records
 from cellguard.randomness import Stream, stream
 from cellguard.table.fact import Count, Top, Total
 from cellguard.table.facts import Facts
@@ -94,6 +99,12 @@ def draw_cells(
     elif negatives == "redraw":
         values = _redrawn(values, quantiles, numbers)
     return Draws(-np.sort(-values.reshape(cells, n), axis=1))
+
+
+def recorded_values(path: Path, column: str) -> FloatArray:
+    """Return the values that records have in a column, to draw cells from. Confidential."""
+    opened = open_records(path)
+    return read_units(check_records(opened, Roles((), (column,), missing=Missing("drop")))).values[column]
 
 
 def quantiles_of(distribution: Distribution) -> Quantiles:

@@ -1,90 +1,167 @@
-"""The R-U map of policies as a picture and as a page. Confidential."""
+"""The R-U map of policies as a picture and as a page, under the headings by which Cuppen (2000, 8.2) judges methods.
+
+Confidential.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from cellguard.evaluate.policies import EVERYTHING, NOTHING, RiskUtility
-from cellguard.evaluate.utility import Utility
+from cellguard.evaluate.risk_utility import EVERYTHING, NOTHING, Point, RiskUtility
+from cellguard.evaluate.utility import MEASURES, Utility
 from cellguard.report.canvas import INK, LINE, PRIMARY, SECONDARY, entitle, single
 from cellguard.report.evaluation import evaluation_page, part, table
+from cellguard.report.losses import level_name
+from cellguard.report.section import Section
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MEASURES = ("hidden", "hidden_value", "distortion", "deviation", "hellinger", "rank", "association")
-_HEADS = ("Hidden cells", "Hidden value", "Distortion", "AAD", "Hellinger", "Rank", "Association")
+_HEADS = ("Hidden cells", "Hidden value", "Width", "Distortion", "AAD", "Hellinger", "Rank", "Association")
+_KINDS = {
+    "suppress": (
+        "Every figure that is published is true. A later table of the same respondents must know of this one "
+        "(previous), or both be in one job.",
+        "What is hidden depends on all tables of the set, so another table may mean another pattern.",
+    ),
+    "perturb": (
+        "All tables from the same multipliers agree and add up, whatever comes later; each new one is to be checked, "
+        "for differences of tables may give a multiplier away.",
+        "Any table can be made from the saved multipliers; only those of the job are calibrated.",
+    ),
+    "redistribute": (
+        "The number of records on the map stays; who knows that records were moved learns where few were.",
+        "Maps of other hexagons of the same records must not be published beside it.",
+    ),
+}
 
 
 def risk_utility_figure(compared: RiskUtility) -> Figure:
-    """Draw the policies by utility and risk, the frontier, and the largest tolerated risk."""
+    """Draw the policies by utility and risk, the frontier, and the tolerated risk; rings are insiders' risks."""
     figure, axes = single(7, 4.5)
     frontier = compared.frontier
     axes.plot([p.utility for p in frontier], [p.risk for p in frontier], "--", color=LINE, linewidth=1.2)
     axes.axhline(compared.tolerated, color=INK, linewidth=0.8)
     best = compared.recommended
     for number, point in enumerate(compared.points, 1):
-        if point.fault:
+        if point.fault and not point.by_table:
             continue
         end = point.name in {EVERYTHING, NOTHING}
-        colour = INK if end else PRIMARY if point is best else SECONDARY
-        axes.plot([point.utility], [point.risk], "s" if end else "o", color=colour, markersize=6)
+        colour = INK if end or point.fault else PRIMARY if point is best else SECONDARY
+        mark = "s" if end else "x" if point.fault else "o"
+        axes.plot([point.utility], [point.risk], mark, color=colour, markersize=6)
+        if not end and point.inside_too_near >= 0:
+            axes.plot([point.utility] * 2, [point.risk, point.inside_risk], "-", color=colour, linewidth=0.8)
+            axes.plot([point.utility], [point.inside_risk], "o", mfc="none", color=colour, markersize=8)
         above = (4, 5 + 9 * (number % 3))  # policies without risk lie side by side
         axes.annotate(str(number), (point.utility, point.risk), above, textcoords="offset points", fontsize=8)
     axes.set_xlim(-0.03, 1.08)
     axes.set_ylim(-0.05, 1.08)
     axes.set_xlabel("utility: share of the cells' information that is published", fontsize=9)
     axes.set_ylabel("risk: mean share of the needs that is missing", fontsize=9)
-    entitle(axes, "Risk against utility", "numbers as in the table; line: the tolerated risk; dashed: the frontier")
+    entitle(
+        axes,
+        "Risk against utility",
+        "discs: outsiders; rings: insiders; crosses: not released; dashed: frontier",
+    )
     return figure
-
-
-def policy_rows(compared: RiskUtility) -> tuple[list[str], list[list[object]]]:
-    """Return the names of columns, and one row per policy and table. Confidential."""
-    rows: list[list[object]] = []
-    for point in compared.points:
-        whole = [point.utility, point.risk, point.too_near, round(point.seconds, 2), point.fault]
-        rows += [[point.name, name, *whole, *_losses(utility)] for name, utility in point.by_table.items()]
-        if not point.by_table:
-            rows.append([point.name, "", *whole, *([""] * len(_MEASURES))])
-    return ["policy", "table", "utility", "risk", "too_near", "seconds", "fault", *_MEASURES], rows
-
-
-def _losses(utility: Utility) -> list[float | None]:
-    return [utility.plain()[measure] for measure in _MEASURES]
 
 
 def policy_page(compared: RiskUtility, title: str) -> str:
     """Return the comparison of policies as a page. Confidential."""
-    rows = [
-        (
-            f"{number}. {point.name}",
-            "nothing released" if point.fault else f"{100 * point.utility:.1f} %",
-            "" if point.fault else f"{100 * point.risk:.1f} %",
-            "" if point.fault else f"{point.too_near:,}",
-            f"{point.seconds:.1f}",
-            "recommended" if point is compared.recommended else point.fault,
-        )
-        for number, point in enumerate(compared.points, 1)
-    ]
-    heads = ("Policy", "Utility", "Risk", "Cells too near", "CPU s", "")
-    losses = [
-        (f"{point.name}: {name}", *map(_figure, _losses(utility)))
-        for point in compared.points
-        for name, utility in point.by_table.items()
-    ]
-    keys = list(dict.fromkeys(cell for point in compared.points for cell in point.shown))
-    shown = [(point.name, *(point.shown.get(cell, "") for cell in keys)) for point in compared.points if point.shown]
-    drawn = ("R-U map", risk_utility_figure(compared))
-    sections = [
-        part("map", "Risk and utility", words=(compared.words(),), tables=[table(heads, rows)], figures=[drawn]),
-        part("losses", "What each policy loses", tables=[table(("Policy and table", *_HEADS), losses)]),
-        *([part("cells", "Chosen cells", tables=[table(("Policy", *keys), shown)])] if keys else []),
-    ]
+    sections = [_summary(compared), _security(compared), *_character(compared), *_richness(compared), _cost(compared)]
     unsafe = f"{compared.unsafe:,} cells that the job's own rules call unsafe"
     intro = f"The risk of every policy is measured by the {unsafe}."
     return evaluation_page(title, "Comparison of policies", intro, sections, confidential=True)
 
 
-def _figure(value: float | None) -> str:
-    return "" if value is None else f"{value:,.4g}"
+def _summary(compared: RiskUtility) -> Section:
+    rows = [
+        (
+            f"{number}. {point.name}",
+            "" if point.fault and not point.by_table else f"{100 * point.utility:.1f} %",
+            "" if point.fault and not point.by_table else f"{100 * point.risk:.1f} %",
+            "" if point.inside_too_near < 0 else f"{100 * point.inside_risk:.1f} %",
+            "recommended" if point is compared.recommended else point.fault,
+        )
+        for number, point in enumerate(compared.points, 1)
+    ]
+    heads = ("Policy", "Utility", "Outsiders' risk", "Insiders' risk", "")
+    drawn = ("R-U map", risk_utility_figure(compared))
+    return part("map", "Risk and utility", words=(compared.words(),), tables=[table(heads, rows)], figures=[drawn])
+
+
+def _security(compared: RiskUtility) -> Section:
+    rows = [
+        (
+            point.name,
+            f"{point.too_near:,}",
+            "not known" if point.inside_too_near < 0 else f"{point.inside_too_near:,}",
+            "; ".join(point.open),
+        )
+        for point in _measured(compared)
+    ]
+    words = (
+        "In how many unsafe cells does somebody come nearer than the job's own rules allow: an outsider, or a "
+        "respondent who takes off what it knows of itself?",
+    )
+    heads = ("Policy", "Outsiders too near", "Insiders too near", "Not checked")
+    return part("security", "Security", words=words, tables=[table(heads, rows)])
+
+
+def _character(compared: RiskUtility) -> list[Section]:
+    """Return what methods are like by themselves."""
+    methods = [m for m in _KINDS if any(p.name.split(",")[0] == m for p in compared.points)]
+    return [
+        part(name, title, words=[f"{m}: {_KINDS[m][column]}" for m in methods])
+        for column, (name, title) in enumerate((("robustness", "Robustness"), ("flexibility", "Flexibility")))
+    ]
+
+
+def _richness(compared: RiskUtility) -> list[Section]:
+    pairs = [(point, name, utility) for point in compared.points for name, utility in point.by_table.items()]
+    losses = [(f"{point.name}: {name}", *map(_figure, _losses(utility))) for point, name, utility in pairs]
+    levels = [
+        (
+            f"{point.name}: {name}",
+            " by ".join(map(level_name, level.level)),
+            f"{level.cells:,}",
+            f"{level.hidden:,}",
+            _figure(level.hidden_value),
+            _figure(level.distortion),
+        )
+        for point, name, utility in pairs
+        for level in utility.levels
+    ]
+    heads = ("Policy and table", "Level", "Cells", "Hidden", "Hidden value", "Distortion")
+    note = "Width: the median width of what an outsider knows of a hidden cell, as a share of its value."
+    tables = [table(("Policy and table", *_HEADS), losses, note=note)]
+    tables += [table(heads, levels, title="By level")] if levels else []
+    keys = list(dict.fromkeys(cell for point in compared.points for cell in point.shown))
+    shown = [(point.name, *(point.shown.get(cell, "") for cell in keys)) for point in compared.points if point.shown]
+    return [
+        part("richness", "Richness of information", tables=tables),
+        *([part("cells", "Chosen cells", tables=[table(("Policy", *keys), shown)])] if keys else []),
+    ]
+
+
+def _cost(compared: RiskUtility) -> Section:
+    rows = [
+        (point.name, f"{point.seconds:.1f}") for point in compared.points if point.name not in {EVERYTHING, NOTHING}
+    ]
+    return part("cost", "Cost", tables=[table(("Policy", "CPU s"), rows)])
+
+
+def _measured(compared: RiskUtility) -> list[Point]:
+    return [point for point in compared.points if point.by_table and point.name not in {EVERYTHING, NOTHING}]
+
+
+def _losses(utility: Utility) -> list[float]:
+    return [getattr(utility, measure) for measure in MEASURES]
+
+
+def _figure(value: float) -> str:
+    if math.isnan(value) or math.isinf(value):
+        return "" if math.isnan(value) else "no end"
+    return f"{value:,.0f}" if abs(value) >= 1000 or value == round(value) else f"{value:.4f}"

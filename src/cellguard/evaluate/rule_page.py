@@ -25,6 +25,7 @@ from cellguard.evaluate.rule_study import (
     contours,
     study_rules,
 )
+from cellguard.evaluate.signed_cases import signed_section
 from cellguard.report.evaluation import evaluation_page, part, table
 from cellguard.report.section import Section
 from cellguard.types import FloatArray
@@ -49,6 +50,7 @@ def rule_study_data(study: RuleStudy) -> dict[str, Any]:
             "rule": str(rule),
             "strictness": study.chosen[name].strictness,
             "unsafe": study.chosen[name].unsafe,
+            "unsafe_by_strictness": study.counts(name).tolist(),
             "reached": study.chosen[name].reached,
         }
         for name, rule in study.rules.items()
@@ -66,23 +68,31 @@ class Setting:
     kappas: Mapping[tuple[str, str], FloatArray]
 
 
-def study_setting(families: Mapping[str, Family] | None = None, **settings: Any) -> Setting:  # noqa: ANN401
-    """Make the whole comparison on random cells; ``settings`` are those of `study_rules`."""
+def study_setting(
+    families: Mapping[str, Family] | None = None,
+    *,
+    called: str = "",
+    **settings: Any,  # noqa: ANN401
+) -> Setting:
+    """Make the whole comparison on random cells; ``settings`` are those of `study_rules`, ``called`` their name."""
     study = study_rules(families, **settings)
     every = {key: value for key, value in settings.items() if key in ("distribution", "cells", "negatives", "seed")}
     wanted = {key: settings[key] for key in ("target",) if key in settings}
     kappas = agreement_over_sizes(families, **every, **wanted)
-    drawn = f"{settings.get('distribution', 'exponential(1)')}, n = {study.largest.shape[1]}"
+    drawn = called or f"{settings.get('distribution', 'exponential(1)')}, n = {study.largest.shape[1]}"
     return Setting(drawn, study, contours(families, **every), kappas)
 
 
-def rule_study_page(settings: Sequence[Setting]) -> str:
-    """Return the whole comparison on random cells as a page, setting by setting."""
+def rule_study_page(settings: Sequence[Setting], *, seed: int = 1, confidential: bool = False) -> str:
+    """Return the whole comparison on random cells as a page, setting by setting; last, contributions of either sign."""
     first = settings[0].study
     sections = [section for one in settings for section in _setting(one, len(settings) > 1)]
     names = ", ".join(str(family) for family in first.families.values())
     intro = f"On {len(first):,} cells each, drawn from {'; '.join(one.drawn for one in settings)}."
-    return evaluation_page(f"Rules compared: {names}", "Comparison of rules", intro, sections, confidential=False)
+    sections.append(signed_section(seed))
+    return evaluation_page(
+        f"Rules compared: {names}", "Comparison of rules", intro, sections, confidential=confidential
+    )
 
 
 def _setting(one: Setting, several: bool) -> list[Section]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from cellguard.hierarchy.hierarchy import Hierarchy, grow
 from cellguard.microdata.checked import Checked, check_codes, check_records, first_negative
 from cellguard.microdata.grouped import COUNT
 from cellguard.microdata.nesting import nested_hierarchy
+from cellguard.microdata.office import value_labels
 from cellguard.microdata.rda import Metadata, OutsideFile, read_code_list, read_rda
 from cellguard.microdata.roles import MISSING_CODE, Missing, Roles
 from cellguard.microdata.sources import open_records
@@ -63,10 +64,16 @@ class JobRecords:
             hushed=hushed,
         )
 
-    def labels(self, column: str) -> Mapping[str, str]:
-        """Return the labels of a code list that the metadata name; a list that is not there is no fault."""
-        listed = self.metadata.variable(column).labels if self.metadata else None
-        if not (listed and self.metadata):
+    def labels(self, columns: Sequence[str]) -> Mapping[str, str]:
+        """Return what the codes of columns are called: by the file itself, or by a code list that the metadata name.
+
+        A list that is not there is no fault.
+        """
+        if self.metadata is None:
+            said = value_labels(self.folder / Path(self.spec.source).name)
+            return {code: label for column in columns for code, label in said.get(column, {}).items()}
+        listed = self.metadata.variable(columns[-1]).labels
+        if not listed:
             return {}
         try:
             return read_code_list(self.metadata.file(listed, self.folder))

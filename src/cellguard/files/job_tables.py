@@ -188,7 +188,7 @@ def _build_dimension(
         codes.append(next(rest for i in range(len(codes) + 1) if (rest := REST + "'" * i) not in codes))
     labels = read_labels(job.path(spec.labels)) if spec.labels else {}
     if records:
-        spec, labels = records.complete(name, spec), labels or records.labels(column)
+        spec, labels = records.complete(name, spec), labels or records.labels(spec.nested or [column])
         codes = list(dict.fromkeys([*codes, *records.codes(column)]))
     rows = sum(len(source) for source in sources) + (records.checked.records if records else 0)
     taken = Taken(codes, may_be_values(codes, rows, spec.total or TOTAL))

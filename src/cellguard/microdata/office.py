@@ -39,6 +39,17 @@ def read_office(path: Path) -> pa.Table:
     return from_mapping({column: _plain(values) for column, values in columns.items()})
 
 
+def value_labels(path: Path) -> Mapping[str, Mapping[str, str]]:
+    """Return what an SPSS, Stata or SAS file calls the codes of each column; of any other file nothing."""
+    if _READERS.get(path.suffix.lower()) is not _read_statistics:
+        return {}
+    columns = _statistics_reader(path)(str(path), metadataonly=True)[1].variable_value_labels
+    return {
+        name: {str(code): str(label) for code, label in zip(_plain(list(said)), said.values(), strict=True)}
+        for name, said in columns.items()
+    }
+
+
 def _read_excel(path: Path) -> Mapping[str, Sequence[Any]]:
     try:
         from openpyxl import load_workbook
@@ -64,6 +75,11 @@ def _read_excel(path: Path) -> Mapping[str, Sequence[Any]]:
 
 
 def _read_statistics(path: Path) -> Mapping[str, Sequence[Any]]:
+    columns, _ = _statistics_reader(path)(str(path), output_format="dict")
+    return {name: list(values) for name, values in columns.items()}
+
+
+def _statistics_reader(path: Path) -> Callable[..., Any]:
     try:
         import pyreadstat
     except ImportError:
@@ -72,9 +88,8 @@ def _read_statistics(path: Path) -> Mapping[str, Sequence[Any]]:
             "it as CSV"
         ) from None
     reader = {".sav": "sav", ".zsav": "sav", ".por": "por", ".dta": "dta", ".sas7bdat": "sas7bdat", ".xpt": "xport"}
-    read = getattr(pyreadstat, f"read_{reader[path.suffix.lower()]}")
-    columns, _ = read(str(path), output_format="dict")
-    return {name: list(values) for name, values in columns.items()}
+    read: Callable[..., Any] = getattr(pyreadstat, f"read_{reader[path.suffix.lower()]}")
+    return read
 
 
 _READERS: Mapping[str, Callable[[Path], Mapping[str, Sequence[Any]]]] = {

@@ -48,7 +48,7 @@ def neighbourhood(  # type: ignore[no-untyped-def] # noqa: ANN201
                         taken_in += 1
             if taken_in > most:
                 break
-        if taken_in > most:
+        if taken_in > most or taken_in == end:  # too many, or nothing new
             break
         start = end
     # cells all of whose relations are touched cost nothing to take along

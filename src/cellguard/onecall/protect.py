@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from cellguard.errors import InputError, did_you_mean
 from cellguard.hierarchy.hierarchy import Hierarchy
 from cellguard.job import run
 from cellguard.onecall.kinds import is_path, kind_of, to_arrow
-from cellguard.onecall.result import ProtectedFrame
+from cellguard.onecall.result import COUNT, SUM, MeanFrame, ProtectedFrame
 from cellguard.protect.outcome import Outcome
 from cellguard.reading.csvfile import read_list
 from cellguard.results.proven import Proven
@@ -73,17 +74,29 @@ def protect(
     >>> protect(firms, by=["region"], value="turnover", rules=PPercent(10)).why("N")[-2]
     'N is primary: p_percent 10.'
     """
-    held: dict[str, object] = {} if is_path(data) else {_FRAME: to_arrow(data)}
-    roles = {"weight": weight, "respondent": respondent, "holding": holding}
     how = {"value": value or "count", "protect": {"cost": cost}, **(options or {})}
+    tables = _tables(by if isinstance(by, Mapping) else {name: by}, rules, how)
+    roles = {"weight": weight, "respondent": respondent, "holding": holding}
+    outcome = _run(data, tables, hierarchies or {}, roles, within)
+    return _shown(outcome, ("pandas" if _has_pandas() else "pyarrow") if is_path(data) else kind_of(data))
+
+
+def _run(
+    data: object,
+    tables: list[dict[str, Any]],
+    hierarchies: Mapping[str, object],
+    roles: Mapping[str, str | None],
+    within: Run,
+) -> Outcome[Proven]:
+    """Run the job of a call."""
+    held: dict[str, object] = {} if is_path(data) else {_FRAME: to_arrow(data)}
     spec = {
         "version": 1,
         "microdata": {"source": str(data) if is_path(data) else _FRAME} | {r: c for r, c in roles.items() if c},
-        "dimensions": _dimensions(hierarchies or {}, held),
-        "tables": _tables(by if isinstance(by, Mapping) else {name: by}, rules, how),
+        "dimensions": _dimensions(hierarchies, held),
+        "tables": tables,
     }
-    outcome = run(Job.parse(spec, source="the call", held=held), within=within)
-    return _shown(outcome, ("pandas" if _has_pandas() else "pyarrow") if is_path(data) else kind_of(data))
+    return run(Job.parse(spec, source="the call", held=held), within=within)
 
 
 def _tables(tables: Mapping[str, object], rules: object, how: Mapping[str, object]) -> list[dict[str, Any]]:
@@ -106,27 +119,61 @@ def crosstab(
     """Cross two columns (each one or a list), as ``pandas.crosstab`` with margins, and hide what is unsafe.
 
     Not only unsafe cells are hidden but also as many others as keep them from being worked out from the margins.
-    Without ``values`` records are counted; with them ``aggfunc`` must be "sum". The rules are those that research
-    environments ask for (`MinFrequency(10)`, and for sums `Dominance(2, 90)` and `PPercent(10)`) unless others are
-    given. Further arguments are those of `protect`.
+    Without ``values`` records are counted; with them ``aggfunc`` is "sum" or "mean". Who knows a mean and a count knows
+    the sum, so sums and counts are protected together and hidden in the same cells, and means are shown where both are
+    published. The rules are those that research environments ask for (`MinFrequency(10)`, and for sums
+    `Dominance(2, 90)` and `PPercent(10)`) unless others are given. Further arguments are those of `protect`.
 
     >>> import cellguard as cg
     >>> outcome = cg.crosstab(["a"] * 30 + ["b"] * 13, (["x", "y", "y"] * 10) + ["x"] * 2 + ["y"] * 11)
     >>> outcome.crosstab().to_pydict()
     {'rows': ['a', 'b', 'Total'], 'x': [None, None, 12.0], 'y': [None, None, 31.0], 'Total': [30.0, 13.0, 43.0]}
     """
-    if aggfunc not in {None, "count", "sum"}:
+    if aggfunc not in {None, "count", "sum", "mean"}:
         raise InputError(
-            f"aggfunc must be 'count' or 'sum', not {aggfunc!r}; protect sums and counts, and work out means from them"
+            f"aggfunc must be 'count', 'sum' or 'mean', not {aggfunc!r}: hiding cells protects what adds up, and means "
+            "only as sums divided by counts"
         )
-    if (aggfunc == "sum") != (values is not None):
-        raise InputError("give `values` together with aggfunc='sum'; without both, records are counted")
+    if (aggfunc in {"sum", "mean"}) != (values is not None):
+        raise InputError("give `values` together with aggfunc='sum' or 'mean'; without both, records are counted")
     frame: dict[str, Any] = {}
     by = [*_named(rows, "rows", frame), *_named(columns, "columns", frame)]
     value = _named([values], "values", frame)[0] if values is not None else None
     chosen = rules if rules is not None else (RESEARCH if values is not None else RESEARCH[:1])
     first = rows[0] if isinstance(rows, list) and rows and _is_column(rows[0]) else rows
-    return _shown(protect(to_arrow(frame), by, value, rules=chosen, **more), kind_of(first))
+    work: Callable[..., ProtectedFrame] = _means if aggfunc == "mean" else protect
+    return replace(work(to_arrow(frame), by, value, rules=chosen, **more), kind=kind_of(first))
+
+
+def _means(
+    data: object,
+    by: Sequence[str],
+    value: str,
+    *,
+    rules: Rules,
+    hierarchies: Mapping[str, object] | None = None,
+    cost: str | Mapping[str, Any] = "value",
+    options: Mapping[str, Any] | None = None,
+    within: Run = Run(),  # noqa: B008
+    **roles: str,
+) -> MeanFrame:
+    """Protect sums and counts of the same cells with one pattern. All see that a cell without records has no mean."""
+    unknown = set(roles) - {"weight", "respondent", "holding"}
+    if unknown:
+        raise InputError(f"aggfunc='mean' knows no argument {min(unknown)!r}")
+    listed = _rules(rules, SUM)
+    counted = [rule for rule in listed if "min_frequency" in rule]
+    if not counted:
+        raise InputError("means need a rule for the number of records too; add cg.MinFrequency(10) to `rules`")
+    alike = {"by": list(by), "zeros": "known"}
+    tables = [
+        {"name": SUM, "value": value, "rules": listed, **alike, **(options or {})},
+        {"name": COUNT, "value": "count", "rules": counted, **alike},
+    ]
+    for table, other in zip(tables, ("count", value), strict=True):
+        table["protect"] = {"cost": cost, "hide_with": [other]}
+    outcome = _run(data, tables, hierarchies or {}, roles, within)
+    return MeanFrame(outcome.method, outcome.protected, outcome.seconds, outcome.made)
 
 
 def _is_column(data: object) -> bool:

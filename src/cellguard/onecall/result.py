@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +19,12 @@ from cellguard.report.page import internal_page
 from cellguard.report.render import require_extra
 from cellguard.results.explained import explain_one
 from cellguard.results.proven import Proven
-from cellguard.table.pattern import Release
+from cellguard.table.pattern import Release, ReleasedTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+MEAN, SUM, COUNT = "mean", "sum", "count"  # the tables of means: what is shown, and what is protected
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,10 +104,14 @@ class ProtectedFrame(Outcome[Proven]):
             raise InputError(f"no picture {what!r}{did_you_mean(what, drawings)}")
         return drawings[what](self.audit.pattern, self._one(table))
 
+    @property
+    def _grids(self) -> Sequence[ReleasedTable]:
+        return self._released.tables
+
     def _repr_html_(self) -> str:
         if self.release is None:
             return f"<p>Nothing may be shown: {self.verdict.text}</p>"
-        grids = [grid_html(table, self._dimensions) for table in self.release.tables]
+        grids = [grid_html(table, self._dimensions) for table in self._grids]
         return f"<p>{self.verdict.text}</p>" + "".join(grids)
 
     def _one(self, name: str | None) -> str:
@@ -115,3 +121,43 @@ class ProtectedFrame(Outcome[Proven]):
         if name is not None and name not in names:
             raise InputError(f"no table {name!r}{did_you_mean(name, names)}")
         return name or names[0]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MeanFrame(ProtectedFrame):
+    """Sums and counts that were protected together, shown as means.
+
+    A mean is worked out from what is published of both, so it tells nothing that they do not. `tables` has all three;
+    `write` writes the sums and the counts.
+    """
+
+    @property
+    def _released(self) -> Release:
+        release = super()._released
+        return Release((mean_table(release[SUM], release[COUNT]), *release.tables))
+
+    @property
+    def _grids(self) -> Sequence[ReleasedTable]:
+        return self._released.tables[:1]
+
+    def why(self, cell: str, *, table: str | None = None) -> list[str]:
+        """Say why the sum of a cell is hidden or may be seen, or its count (``table="count"``). Confidential."""
+        return super().why(cell, table=table or SUM)
+
+    def plot(self, what: str = "heat", table: str | None = None) -> Figure:
+        """Draw the sums, or the counts (``table="count"``). Confidential."""
+        return super().plot(what, table or SUM)
+
+    def _one(self, name: str | None) -> str:
+        return MEAN if name in {None, MEAN} else super()._one(name)
+
+
+def mean_table(sums: ReleasedTable, counts: ReleasedTable) -> ReleasedTable:
+    """Return published sums divided by published counts of the same cells; hidden where one of them is."""
+    hidden = sums.suppressed | counts.suppressed
+    decimals = sums.decimals + 2
+    value = [
+        "" if gone or not float(count) else f"{float(total) / float(count):.{decimals}f}"
+        for total, count, gone in zip(sums.value, counts.value, hidden.tolist(), strict=True)
+    ]
+    return replace(sums, name=MEAN, value=value, suppressed=hidden, response=f"mean {sums.response}", decimals=decimals)

@@ -54,11 +54,14 @@ class Noisy(Protected):
         """The true tables."""
         return [here.table.table for here in self.check.tables]
 
-    @cached_property
+    @property
     def release(self) -> Release | None:
         """The tables as published: perturbed values only, nothing suppressed; None if the checks forbid it."""
-        if not self.check.released:
-            return None
+        return self.drawn if self.check.released else None
+
+    @cached_property
+    def drawn(self) -> Release:
+        """The perturbed tables, whether or not they may be published. Confidential where they may not."""
         return Release(tuple(_released(here, self.decimals[here.table.name]) for here in self.check.tables))
 
     @cached_property

@@ -101,7 +101,7 @@ def test_own_tables_give_a_confidential_page(job):
 def test_the_page_of_drawn_cells_has_all_pictures_and_the_figures():
     study = study_rules(TWO, cells=100)
     page = rule_study_page([study_setting(TWO, cells=100)])
-    assert page.count("<svg") == 6
+    assert page.count("<svg") == 7 and "Contributions of either sign" in page
     assert "Confidential" not in page
     assert str(rule_study_data(study)["pairs"]["D-P"]["both"]) in page
     assert page == rule_study_page([study_setting(TWO, cells=100)])
@@ -122,9 +122,21 @@ def test_the_command_compares_drawn_cells_and_own_tables(job, tmp_path):
 def test_a_page_has_every_setting_once():
     page = rule_study_page([study_setting(TWO, cells=50, n=n) for n in (4, 6)])
     anchors = [part.split('"')[0] for part in page.split('<section id="')[1:]]
-    assert len(anchors) == len(set(anchors)) == 8
+    assert len(anchors) == len(set(anchors)) == 9
 
 
 def test_agreement_over_sizes_is_that_of_each_size():
     kappas = agreement_over_sizes(TWO, sizes=[4, 6], cells=200)
     assert kappas["D", "P"].tolist() == [study_rules(TWO, n=n, cells=200).agreements["D", "P"].kappa for n in (4, 6)]
+
+
+def test_cells_are_drawn_from_own_records_and_the_page_is_confidential(job, tmp_path):
+    drawn, page = f"{job.folder / 'r.csv'}:x", tmp_path / "p.html"
+    asked = ["compare-rules", "--distribution", drawn, "--cells", "60", "--out", str(page), "--json"]
+    result = CliRunner().invoke(cli, asked)
+    assert result.exit_code == 0, result.output
+    (study,) = json.loads(result.stdout).values()
+    assert study["cells"] == 60 and len(study["rules"]["P"]["unsafe_by_strictness"]) == 100
+    assert "Confidential" in page.read_text() and page.stat().st_mode & 0o077 == 0
+    wrong = CliRunner().invoke(cli, ["compare-rules", "--distribution", drawn[:-1] + "y"])
+    assert "no column 'y'" in str(wrong.exception)

@@ -7,7 +7,10 @@ import builtins
 import pytest
 
 from cellguard.errors import InputError, MissingExtra
+from cellguard.files.job_tables import build_tables
+from cellguard.microdata.office import value_labels
 from cellguard.microdata.records import records
+from cellguard.spec.jobfile import Job
 from cellguard.table.read import cells
 
 
@@ -73,3 +76,17 @@ def test_files_of_statistical_programs_are_read(tmp_path, kind):
     getattr(pyreadstat, f"write_{kind}")(frame, str(path))
     grouped = records(path, by=["region", "size"], values=["x"])
     assert grouped.labels == (("N", "S"), ("1", "2")) and grouped.total["x"].tolist() == [1.5, 2.0, 3.0]
+
+
+def test_what_a_file_calls_its_codes_is_shown_by_the_table(tmp_path):
+    pyreadstat, pandas = pytest.importorskip("pyreadstat"), pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"region": [1.0, 2.0] * 20, "place": [11.0, 22.0] * 20, "x": [float(i) for i in range(40)]}
+    )
+    names = {"region": {1: "North", 2: "South"}, "place": {11: "Anville", 22: "Beham", 33: "nobody lives here"}}
+    pyreadstat.write_sav(frame, str(tmp_path / "d.sav"), variable_value_labels=names)
+    job = {"version": 1, "microdata": {"source": "d.sav"}, "dimensions": {"place": {"levels": ["region", "place"]}}}
+    table = {"name": "t", "by": ["place"], "value": "x", "rules": [{"min_frequency": 3}]}
+    made = build_tables(Job.parse(job | {"tables": [table]}, folder=tmp_path)).tables[0]
+    assert made.dimensions[0].labels == {"1": "North", "11": "Anville", "2": "South", "22": "Beham"}
+    assert value_labels(tmp_path / "d.csv") == {}

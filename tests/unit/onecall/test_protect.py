@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy.optimize import linprog
 
 import cellguard as cg
-from cellguard.onecall.protect import protect
+from cellguard.onecall.protect import _means, protect
 
 RULES = [cg.MinFrequency(3), cg.PPercent(10)]
 
@@ -161,10 +165,73 @@ def test_crosstab_counts_and_sums_with_margins():
     assert counted.crosstab().loc["Total", "Total"] == 300 and list(counted.crosstab().index.names) == ["region"]
     summed = cg.crosstab(frame.region, [frame.A10, frame.year], values=frame.turnover, aggfunc="sum")
     assert summed.release["table"].by == ("region", "A10", "year")
-    with pytest.raises(cg.InputError, match=r"aggfunc must be 'count' or 'sum', not 'mean'"):
-        cg.crosstab(frame.region, frame.A10, values=frame.turnover, aggfunc="mean")
-    with pytest.raises(cg.InputError, match=r"give `values` together with aggfunc='sum'"):
-        cg.crosstab(frame.region, frame.A10, values=frame.turnover)
+    for wrong, words in (
+        ({"aggfunc": "std"}, "aggfunc must be 'count', 'sum' or 'mean', not 'std'"),
+        ({}, "give `values` together with aggfunc='sum' or 'mean'"),
+        ({"aggfunc": "mean", "rules": cg.PPercent(10)}, "means need a rule for the number of records too"),
+        ({"aggfunc": "mean", "wieght": "w"}, "knows no argument 'wieght'"),
+    ):
+        with pytest.raises(cg.InputError, match=re.escape(words)):
+            cg.crosstab(frame.region, frame.A10, values=frame.turnover, **wrong)
+
+
+def attacked(table):
+    """Return, of each hidden cell of a released table by r and k, what its margins leave: the least and the most."""
+    shown = {(r, k): v for r, k, v, _ in table.itertuples(index=False)}
+    cells = list(shown)
+    rows = {code: [c for c in cells if c[0] == code and c[1] != "Total"] for code, _ in cells}
+    columns = {code: [c for c in cells if c[1] == code and c[0] != "Total"] for _, code in cells}
+    sums = [((r, "Total"), parts) for r, parts in rows.items()] + [
+        (("Total", k), parts) for k, parts in columns.items()
+    ]
+    matrix, bounds = np.zeros((len(sums), len(cells))), []
+    for line, (whole, parts) in enumerate(sums):
+        matrix[line, cells.index(whole)] = 1
+        matrix[line, [cells.index(part) for part in parts]] = -1
+    bounds = [(0, None) if np.isnan(shown[c]) else (shown[c], shown[c]) for c in cells]
+    ends = {}
+    for at, cell in enumerate(cells):
+        if np.isnan(shown[cell]):
+            aims = [np.eye(len(cells))[at] * sign for sign in (1, -1)]
+            found = [linprog(aim, A_eq=matrix, b_eq=np.zeros(len(sums)), bounds=bounds) for aim in aims]
+            ends[cell] = tuple(np.inf if one.status == 3 else abs(one.fun) for one in found)
+    return ends
+
+
+def test_means_are_shown_where_sums_and_counts_are_and_neither_can_be_worked_out(tmp_path):
+    hidden = 0
+    for seed in range(4):
+        draw = np.random.default_rng(seed)
+        frame = pd.DataFrame(
+            {"r": draw.choice(list("abcd"), 150, p=[0.4, 0.3, 0.2, 0.1]), "k": draw.choice(list("xyz"), 150)}
+        )
+        frame["v"] = draw.lognormal(3, 1.5, 150).round()
+        outcome = cg.crosstab(frame.r, frame.k, values=frame.v, aggfunc="mean")
+        tables = outcome.tables
+        gone = {name: table["value"].isna().tolist() for name, table in tables.items()}
+        assert gone["mean"] == gone["sum"] == gone["count"]
+        hidden += sum(gone["mean"])
+        true = pd.crosstab(frame.r, frame.k, values=frame.v, aggfunc="mean", margins=True, margins_name="Total")
+        shown = outcome.crosstab().reindex_like(true)
+        assert np.allclose(shown.to_numpy()[shown.notna()], true.to_numpy()[shown.notna()], atol=0.006)
+        sizes = frame.groupby(["r", "k"]).v.agg(["sum", "count"])
+        reach = {name: attacked(tables[name]) for name in ("sum", "count")}
+        for cell in sizes.index[sizes["count"] < 10]:
+            low, high = reach["sum"][cell]
+            assert low <= 0.9 * sizes["sum"][cell] + 1e-6 and high >= 1.1 * sizes["sum"][cell] - 1e-6
+            low, high = reach["count"][cell]
+            assert high - low >= 1 - 1e-6
+    assert hidden > 20
+    assert cg.verify(outcome.write(tmp_path / "out")).valid
+    assert "mean v by r, k" in outcome._repr_html_() and "in table 'sum'" in outcome.why("a/x")[0]
+
+
+def test_means_of_weighted_records_are_weighted():
+    frame = {"r": ["a"] * 40 + ["b"] * 40, "v": [float(i) for i in range(80)], "w": [1.0 + i % 3 for i in range(80)]}
+    table = pa.table(frame)
+    outcome = _means(table, ["r"], "v", rules=cg.MinFrequency(3), weight="w")
+    wanted = np.average(frame["v"][:40], weights=frame["w"][:40])
+    assert outcome.table.to_pydict()["value"][1] == pytest.approx(wanted, abs=0.006)
 
 
 def test_no_single_hidden_cell_of_a_crosstab_follows_from_its_margins():

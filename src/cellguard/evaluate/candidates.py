@@ -1,0 +1,64 @@
+"""`Policy`: a method with rules, as something to compare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cellguard.errors import InputError, did_you_mean
+from cellguard.evaluate.rule_study import parse_written
+from cellguard.rules.rule import Rule
+from cellguard.spec.jobfile import Job
+from cellguard.spec.registry import method_names, sections
+from cellguard.spec.rulespec import dump_rule
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A method and, unless the job's own are used, the rules of all tables."""
+
+    method: str
+    rules: tuple[Rule, ...] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.method}, {'; '.join(map(str, self.rules))}" if self.rules else self.method
+
+    def check(self) -> None:
+        """Refuse a method that does not exist."""
+        if self.method not in method_names():
+            raise InputError(f"there is no method {self.method!r}{did_you_mean(self.method, method_names())}")
+
+    def of(self, job: Job) -> Job:
+        """Return the job with this policy; raises `JobError` where it makes no sense."""
+        data = job.model_dump()
+        data = {key: value for key, value in data.items() if key not in method_names() or key == self.method}
+        for table, spec in zip(data["tables"], job.tables, strict=True):
+            if spec.protect.method != self.method:
+                table["protect"] = {"method": self.method}
+            rules = spec.rules if self.rules is None else self.rules
+            table["rules"] = [dump_rule(rule) for rule in rules]
+        if "seed" in getattr(sections().get(self.method), "model_fields", {}):
+            # Nothing is released, so the seed need not be secret, and the same comparison gives the same result.
+            data[self.method] = {**(data.get(self.method) or {}), "seed": 1}
+        return Job.parse(_without_nones(data), folder=job.folder, held=job.held)
+
+
+def parse_policies(methods: str, rules: Sequence[str]) -> list[Policy]:
+    """Return every method with every set of rules, as people write them.
+
+    >>> [str(policy) for policy in parse_policies("suppress", ["p_percent p=5; min_frequency n=3"])]
+    ['suppress, p_percent 5; min_frequency 3']
+    """
+    names = [name.strip() for name in methods.split(",") if name.strip()]
+    sets: list[tuple[Rule, ...] | None] = [
+        tuple(map(parse_written, filter(str.strip, one.split(";")))) for one in rules
+    ]
+    sets = sets or [None]
+    return [Policy(name, chosen) for name in names for chosen in sets]
+
+
+def _without_nones(data: object) -> Any:  # noqa: ANN401
+    if isinstance(data, Mapping):
+        return {key: _without_nones(value) for key, value in data.items() if value is not None}
+    return [_without_nones(value) for value in data] if isinstance(data, list) else data

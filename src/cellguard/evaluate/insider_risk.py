@@ -1,0 +1,113 @@
+"""How near respondents come to each other: the question of `outsider_risk`, for those who know their own contribution.
+
+Insider h contributes y to an unsafe cell of value v whose largest other contributor has x. It can tell that x is at
+most u - y, where u is the most that the cell may be in its eyes, and must not come nearer than (1 + p/100) x. So the
+cell must be able to move by y + (1 + p/100) x - v, and the risk is the share of that which is missing. An insider knows
+what an outsider knows, so its risk is never the smaller one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cellguard import solver
+from cellguard.attack.audit import Audit
+from cellguard.attack.book import Pair
+from cellguard.attack.insiders import Inside, attack_inside
+from cellguard.moves.scale import as_floats
+from cellguard.protection import Requirements
+from cellguard.solver.program import Program, Status
+from cellguard.table.contributions import Contributions
+from cellguard.types import FloatArray, Positions, Run
+from cellguard.world.complete import MANY_CROSSING
+
+_LEAST = 1e-3  # the risk of a need that an exact proof calls missed, however little is missing
+_FAR = 1e4  # times what matters: no need is as large
+_MOST_EXACT = 300  # pairs whose reach is worked out; what is missing beyond them is taken at its worst
+
+
+def missing(reach: FloatArray, need: FloatArray) -> FloatArray:
+    """Return the share of each need that is not reached."""
+    short = np.zeros(len(need))
+    np.divide(need - reach, need, out=short, where=need > 0)
+    return np.clip(short, 0.0, 1.0)
+
+
+def risk_behind_pattern(attacked: Audit, risk: FloatArray, known: Contributions, run: Run) -> FloatArray:
+    """Return the risk of each unsafe cell from insiders, where cells are hidden; ``risk`` is an outsider's.
+
+    It is above 0 if and only if somebody comes too near. How much is then missing is that of the pairs which the attack
+    names, and at least as much for the worst one; what is not decided is taken at its worst.
+    """
+    complete = bool(attacked.needs.world.ties.crossing.sum() <= MANY_CROSSING)
+    inside = attack_inside(attacked.problem, attacked.grains, attacked.needs, known, complete=complete, run=run)
+    cells, worst = attacked.problem.cells, risk.copy()
+    for pair in inside.undecided:
+        worst[cells[pair.cell]] = 1.0
+    for pair in inside.failing[_MOST_EXACT:]:
+        worst[cells[pair.cell]] = 1.0
+    for pair in inside.failing[:_MOST_EXACT]:
+        cell = cells[pair.cell]
+        worst[cell] = max(worst[cell], _short(inside, pair, run))
+    return np.where(np.isnan(risk), risk, worst)
+
+
+def _short(inside: Inside, pair: Pair, run: Run) -> float:
+    """Return the share of what a cell needs against an insider, below, above or in all, that is missing."""
+    standing, who = inside.standing, np.array([pair.insider])
+    needs = np.concatenate(standing.asked(pair.cell, who)).astype(float)
+    problem = standing.problem
+    scale = max(float(standing.value[pair.cell]), needs.max(), 1.0)
+    limits = standing.limits(who[who >= 0])
+    low, high = (np.minimum(as_floats(limit) / scale, _FAR) for limit in limits)
+    zero = np.zeros(problem.matrix.shape[0])
+    program = Program(problem.matrix.astype(float), zero, zero, -low, high, np.zeros(len(low)))
+    session = solver.open(program, run=run)
+    ends = []
+    for sign in (1.0, -1.0):
+        session.set_cost(np.array([pair.cell]), np.array([sign]))
+        solution = session.solve()
+        if solution.status is not Status.optimal:
+            return 1.0
+        ends.append(abs(float(solution.x[pair.cell])) * scale)
+    return max(float(missing(np.array([*ends, sum(ends)]), needs).max()), _LEAST)
+
+
+def risk_behind_noise(
+    reference: Requirements, figures: FloatArray, risk: FloatArray, known: Contributions
+) -> FloatArray:
+    """Return the risk of each unsafe cell from its worst insider, where figures are changed.
+
+    Who is alone in some published cell knows how its own contribution was changed, and takes that off everywhere.
+    """
+    if reference.knowledge.lower < 0:
+        return risk
+    value, worst = reference.tables.value, risk.copy()
+    error = figures - value
+    cell, who, own = known.cell, known.insider, known.amount
+    change = _own_changes(known, error)
+    judged = reference.primary & known.told & (reference.accuracy > 0)
+    pairs = np.flatnonzero(judged[cell] & (known.owner[cell] != who))
+    at = cell[pairs]
+    other = _largest_other(known, pairs, at)
+    need = np.maximum(own[pairs] + (1 + reference.accuracy[at] / 100) * other - value[at], 0.0)
+    left = np.abs(error[at] - change[who[pairs]] * own[pairs])
+    np.maximum.at(worst, at, missing(left, need))
+    return np.where(np.isnan(risk), risk, worst)
+
+
+def _own_changes(known: Contributions, error: FloatArray) -> FloatArray:
+    """Return by which share each insider knows its own contributions to be changed; 0 where it does not know."""
+    change = np.zeros(int(known.insider.max(initial=-1)) + 1)
+    alone = np.flatnonzero((known.owner >= 0) & (np.diff(known.start) > 0))
+    amount = known.amount[known.start[alone]]
+    told = alone[amount != 0]
+    change[known.owner[told]] = error[told] / amount[amount != 0]
+    return change
+
+
+def _largest_other(known: Contributions, pairs: Positions, cells: Positions) -> FloatArray:
+    """Return the largest contribution to each cell that is not the insider's own."""
+    start, size = known.start[cells], np.diff(known.start)[cells]
+    second = np.where(size > 1, known.amount[np.minimum(start + 1, len(known.amount) - 1)], known.rest[cells])
+    return np.where(pairs == start, second, known.amount[start])

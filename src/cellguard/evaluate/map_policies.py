@@ -1,0 +1,101 @@
+"""Policies for a map compared: records moved between hexagons, or sensitive hexagons left out, by one measure.
+
+A map has hexagons and no sums, so what is left out cannot be worked out, and what is changed protects as far as it was
+changed. The worst insider is the runner-up, whom the rules themselves think of: both risks are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import process_time
+
+import numpy as np
+
+from cellguard.errors import CellguardError, InputError
+from cellguard.evaluate.candidates import Policy
+from cellguard.evaluate.insider_risk import missing
+from cellguard.evaluate.risk_utility import Point, RiskUtility, ends
+from cellguard.evaluate.utility import measure_loss
+from cellguard.files.job_points import read_map
+from cellguard.geometry.hexgrid import Grid
+from cellguard.job import run
+from cellguard.protect.redistribute.contributors import Contributors
+from cellguard.results.mapped import Mapped
+from cellguard.rules.rule import Rule
+from cellguard.spec.jobfile import Job
+from cellguard.table.fact import Count, Total
+from cellguard.table.facts import Facts
+from cellguard.types import BoolArray, FloatArray, Run
+
+_LARGEST = 4  # contributions of a hexagon that rules may look at
+
+
+def compare_maps(job: Job, policies: Sequence[Policy], tolerated: float, within: Run) -> RiskUtility:
+    """Place policies for a map on the R-U map; to suppress is to leave out what the policy's rules call unsafe."""
+    truth = Truth.of(job)
+    needs = truth.needs(job.tables[0].rules)
+    points = []
+    for number, policy in enumerate(policies, 1):
+        within.tell(f"policy {number} of {len(policies)}: {policy}")
+        points.append(_place(policy, job, truth, needs))
+    unsafe = int((needs > 0).sum())
+    return RiskUtility((*points, *ends(unsafe, {})), unsafe, tolerated)
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The hexagons of a job as they are: their grid, what rules look at, and the unit of their values. Confidential."""
+
+    grid: Grid
+    facts: Facts
+    unit: float
+    counted: bool
+
+    @classmethod
+    def of(cls, job: Job) -> Truth:
+        """Read the points of a job."""
+        located = read_map(job)
+        count = located.hexagons.count.astype(float)
+        if located.points is None or located.points.value is None:
+            return cls(located.hexagons.grid, Facts({Total(): count, Count(): count}), 1.0, True)
+        values = Contributors.of(located.hexagons.of_point, located.points.value, len(count))
+        return cls(located.hexagons.grid, values.facts(_LARGEST), 10.0**-located.decimals, False)
+
+    def needs(self, rules: Sequence[Rule]) -> FloatArray:
+        """Return how far hexagons must be changed: 0 where no rule calls one unsafe, else one unit at the least."""
+        needs = np.zeros(len(self.facts.total))
+        for rule in rules:
+            share = 0.0 if self.counted else rule.protection_percent / 100
+            level = np.where(np.isnan(rule.upper(self.facts)), share * self.facts.total, rule.upper(self.facts))
+            needs = np.maximum(needs, np.where(rule.unsafe(self.facts), np.maximum(level, self.unit), 0.0))
+        return needs
+
+
+def _place(policy: Policy, job: Job, truth: Truth, needs: FloatArray) -> Point:
+    start, name = process_time(), str(policy)
+    try:
+        if policy.method == "suppress":
+            figures = truth.facts.total
+            shown = truth.needs(job.tables[0].rules if policy.rules is None else policy.rules) == 0
+        else:
+            figures, shown = _moved(policy.of(job), truth)
+    except CellguardError as error:
+        return Point(name, 0.0, 0.0, 0, {}, {}, process_time() - start, str(error).split("\n")[0])
+    true, unsafe = truth.facts.total, needs > 0
+    risk = np.where(shown, missing(np.abs(figures - true), needs), 0.0)[unsafe]
+    loss = measure_loss(true, np.where(shown, figures, 0.0), ~shown, unit=truth.unit)
+    mean, near = float(risk.mean()) if unsafe.any() else 0.0, int((risk > 1e-6).sum())
+    by_table, seconds = {job.tables[0].name: loss}, process_time() - start
+    return Point(name, loss.utility, mean, near, by_table, {}, seconds, inside_risk=mean, inside_too_near=near)
+
+
+def _moved(job: Job, truth: Truth) -> tuple[FloatArray, BoolArray]:
+    """Return the figures of a redistributed map, and which hexagons it shows."""
+    outcome = run(job)
+    mapped = outcome.protected
+    if not isinstance(mapped, Mapped):
+        raise InputError(f"what is {outcome.method.participle} is no map")
+    if mapped.hexagons.grid != truth.grid:
+        raise InputError("the map needs larger hexagons than the job asks for, so it cannot be held against its own")
+    return mapped.after, mapped.is_shown
