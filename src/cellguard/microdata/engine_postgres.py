@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,9 +69,10 @@ class PostgresEngine:
         return engine
 
     def close(self) -> None:
-        """Leave the database as it is."""
-        with self._told():
+        """Leave the database as it is; a connection that is lost is closed too."""
+        with suppress(EngineFault), self._told():
             self.connection.rollback()
+        with suppress(EngineFault), self._told():
             self.connection.close()
 
     def columns(self, origin: str) -> Sequence[str]:

@@ -52,6 +52,10 @@ class SparkSql(StandardSql):
         """Return the condition that some part of a text has the pattern."""
         return f"({text} RLIKE {self.quoted(pattern)})"
 
+    def is_nan(self, number: str) -> str:
+        """Return the condition that a number is NaN; not by `=`, which skips parts of Parquet files by their limits."""
+        return f"isnan({number})"
+
     def nearest(self, number: str) -> str:
         """Return a nearest whole number, as a floating-point one."""
         return f"rint({number})"
@@ -160,6 +164,7 @@ def _local(sessions: Any) -> Any:  # noqa: ANN401
         "spark.driver.maxResultSize": "0",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
     }
     builder = sessions.builder.master("local[*]").appName("cellguard")
     for key, value in settings.items():

@@ -145,7 +145,7 @@ def _number(opened: Opened, roles: Roles, name: str, decimal: str, faults: list[
         plain = f"replace(replace({text}, '.', '?'), ',', '.')" if decimal == "," else text
         missing = f"({column} IS NULL OR lower({text}) IN ({sql.listed((*MISSING, *absent))}))"
         number = f"CASE WHEN {missing} THEN NULL ELSE {sql.number(plain)} END"
-        wrong = f"NOT {missing} AND (coalesce({sql.is_nan(number)}, true) OR {sql.strange(text)})"
+        wrong = f"NOT {missing} AND (({number}) IS NULL OR {sql.is_nan(number)} OR {sql.strange(text)})"
         faults.append(Fault(name, wrong, "not a number", text))
     else:
         raise InputError(f"{opened.name}: column {name!r} holds {kind.lower()}, not numbers")

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cellguard.errors import InputError
+from cellguard.errors import InputError, InternalError
 from cellguard.microdata.checked import Checked, Spread, several_records
 from cellguard.microdata.grouped import COUNT, Grouped, of_holding
 from cellguard.microdata.sql import Sql
@@ -246,7 +246,13 @@ def _collect(parts: _Parts, batch: pa.RecordBatch) -> None:
 
 def _array(column: pa.Array) -> npt.NDArray[np.generic]:
     """Return a column without gaps as an array; not by `to_numpy`, which loads pandas where it is installed."""
-    return np.from_dlpack(column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column)
+    if column.null_count:
+        raise InternalError("the records have gaps that their check did not see")
+    plain = column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column
+    kind = np.dtype("float64" if pa.types.is_float64(plain.type) else str(plain.type))
+    if not len(plain):
+        return np.zeros(0, kind)
+    return np.frombuffer(plain.buffers()[1], kind, len(plain), plain.offset * kind.itemsize)
 
 
 def _dense(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:

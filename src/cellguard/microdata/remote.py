@@ -29,7 +29,11 @@ def open_remote(source: str, *, query: str | None, remote: str | None, decimal: 
 def _opened(connect: Callable[[], Engine], origin: str, name: str, decimal: str | None) -> Opened:
     try:
         engine = connect()
-        columns = tuple(engine.columns(origin))
+        try:
+            columns = tuple(engine.columns(origin))
+        except EngineFault:
+            engine.close()
+            raise
     except EngineFault as fault:
         raise InputError(f"{name}: {fault.said or f'cannot be read ({fault.kind})'}") from None
     scan = engine.sql.renamed(columns, origin)

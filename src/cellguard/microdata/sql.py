@@ -48,7 +48,7 @@ class Sql:
         return f"contains({text}, '_') OR starts_with({text}, '+-')"
 
     def is_nan(self, number: str) -> str:
-        """Return the condition that a floating-point number is NaN."""
+        """Return the condition that a floating-point number is NaN; of NULL it may say no or nothing."""
         return f"isnan({number})"
 
     def is_infinite(self, number: str) -> str:
