@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cellguard.errors import InputError, UnknownCode, did_you_mean
@@ -62,7 +62,10 @@ class Checked:
 
 @dataclass(frozen=True)
 class _Answers:
-    """What one pass tells of the records; ``broken_ids`` counts the identities that are no whole numbers."""
+    """What one pass tells of the records; ``broken_ids`` counts the identities that are no whole numbers.
+
+    ``gaps`` is above 0 if columns of codes have empty entries.
+    """
 
     how: Expressions
     records: int
@@ -72,6 +75,12 @@ class _Answers:
     labels: Mapping[str, tuple[str, ...]]
     spread: Mapping[str, Spread]
     broken_ids: list[int]
+    gaps: int
+
+    def lacks_codes(self, roles: Roles) -> bool:
+        """Tell whether some record has no code, or one that means that it is missing."""
+        absent = ((name, {"", *roles.absent.get(name, ())}) for name in roles.dimensions)
+        return self.gaps > 0 or any(code.strip(" ") in none for name, none in absent for code in self.labels[name])
 
 
 def check_records(opened: Opened, roles: Roles) -> Checked:
@@ -100,8 +109,19 @@ def check_records(opened: Opened, roles: Roles) -> Checked:
 
 
 def _ask(opened: Opened, roles: Roles, decimal: str) -> _Answers:
-    """Ask everything about the records in one query."""
+    """Ask everything about the records in one query.
+
+    Whether all records have codes is told by the different codes, which cost little; only where some have none are they
+    counted, record by record.
+    """
     how = express(opened, roles, decimal)
+    answers = _ask_all(opened, roles, how.with_codes())
+    if roles.missing.code != "category" and answers.lacks_codes(roles):
+        answers = _ask_all(opened, roles, how)
+    return replace(answers, how=how)
+
+
+def _ask_all(opened: Opened, roles: Roles, how: Expressions) -> _Answers:
     numbers = dict(zip(roles.responses, how.values, strict=True))
     if roles.weight and how.weight:
         numbers[roles.weight] = how.weight
@@ -111,21 +131,26 @@ def _ask(opened: Opened, roles: Roles, decimal: str) -> _Answers:
     asked += [counted(drop.condition) for drop in how.drops]
     asked += [sql.different(code) for code in how.codes]
     asked += [part for name, number in numbers.items() for part in _asked_of(number, is_whole(opened.types[name]), sql)]
-    asked += [counted(sql.is_broken_id(i)) for i in (how.respondent, how.holding) if i]
+    asked += ["count(*)" if "BIGINT" in i else counted(sql.is_broken_id(i)) for i in (how.respondent, how.holding) if i]
+    asked += [f"count(*) - count({opened.column(name)})" for name in roles.dimensions]
     told = list(_run(opened, f"SELECT {', '.join(asked)} FROM {opened.noting}")[0])
     opened.refuse_broken_lines()
     records, kept = told.pop(0), told.pop(0)
     if not records:
         raise InputError(f"{opened.name}: there are no rows; the data are empty")
+    wrong = [fault for fault in how.faults if told.pop(0)]
+    dropped = [(drop, told.pop(0)) for drop in how.drops]
+    codes = {name: told.pop(0) or () for name in roles.dimensions}
     return _Answers(
         how,
         records,
         kept,
-        wrong=[fault for fault in how.faults if told.pop(0)],
-        dropped=[(drop, told.pop(0)) for drop in how.drops],
-        labels={name: tuple(sorted(c for c in told.pop(0) if c)) for name in roles.dimensions},
+        wrong,
+        dropped,
+        labels={name: tuple(sorted(code for code in listed if code)) for name, listed in codes.items()},
         spread={name: Spread(*(told.pop(0) or 0 for _ in range(3))) for name in numbers},
-        broken_ids=told,
+        broken_ids=[told.pop(0) for identity in (how.respondent, how.holding) if identity],
+        gaps=sum(told) + sum(code == "" for listed in codes.values() for code in listed),
     )
 
 

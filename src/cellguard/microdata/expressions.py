@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cellguard.errors import InputError
 from cellguard.microdata.opened import Opened
@@ -25,13 +25,15 @@ def counted(condition: str) -> str:
 class Fault:
     """A condition under which an entry of a column is wrong, and what to say.
 
-    Of a column whose entries should be numbers, ``text`` reads an entry as it is written.
+    Of a column whose entries should be numbers, ``text`` reads an entry as it is written. What is wrong ``of_codes``
+    can be told from the different codes alone.
     """
 
     column: str
     condition: str
     words: str
     text: str | None = None
+    of_codes: bool = False
 
     def marks(self, sql: Sql) -> list[str]:
         """Return the SQL of the three counts of `Marks`, for a column of numbers."""
@@ -46,6 +48,7 @@ class Drop:
     condition: str
     words: str
     leaves: bool = True
+    of_codes: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,11 @@ class Expressions:
     def keep(self) -> str:
         """The condition of the records that take part."""
         return " AND ".join(f"NOT ({drop.condition})" for drop in self.drops if drop.leaves) or "true"
+
+    def with_codes(self) -> Expressions:
+        """Return the same for records all of which are known to have codes."""
+        faults = tuple(fault for fault in self.faults if not fault.of_codes)
+        return replace(self, faults=faults, drops=tuple(drop for drop in self.drops if not drop.of_codes))
 
 
 def express(opened: Opened, roles: Roles, decimal: str) -> Expressions:
@@ -95,11 +103,11 @@ def _code(opened: Opened, roles: Roles, name: str, faults: list[Fault], drops: l
     absent = roles.absent.get(name, ())
     missing = f"({blank} OR trim({text}) IN ({sql.listed(absent)}))" if absent else blank
     if roles.missing.code == "drop":
-        drops.append(Drop(missing, f"no code in {name!r}"))
+        drops.append(Drop(missing, f"no code in {name!r}", of_codes=True))
     else:
         words = "the code is blank" if not absent else "the code is blank or one that means missing"
         cure = "give every record a code, or say `missing: {code: drop}` or `category`"
-        faults.append(Fault(name, missing, f"{words}; {cure}"))
+        faults.append(Fault(name, missing, f"{words}; {cure}", of_codes=True))
     return text
 
 

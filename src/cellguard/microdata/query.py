@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from cellguard.errors import InputError, InternalError
 from cellguard.microdata.checked import Checked, Spread, several_records
-from cellguard.microdata.grouped import COUNT, Grouped, of_holding
+from cellguard.microdata.grouped import COUNT, Grouped, in_several, of_holding
 from cellguard.microdata.sql import Sql
 from cellguard.microdata.units import Units
 
@@ -49,7 +49,9 @@ def group_records(checked: Checked) -> Grouped:
     batches = _stream(checked, _sql_of_groups(checked, sums) if checked.how.holding else _sql_of_singles(checked, sums))
     width = len(checked.how.codes)
     holding, parts = _number_holdings(batches) if checked.how.holding else _number_rows(batches)
-    columns = [np.concatenate(part) for part in parts]
+    columns = [_joined(part) for part in parts]
+    if checked.how.holding:
+        _order_codes(holding, columns, width)
     if int(columns[width].sum()) != checked.kept:
         raise InputError(f"{checked.opened.name}: {_CHANGED}")
     codes, records, marks = columns[:width], columns[width], columns[-2:]
@@ -62,13 +64,13 @@ def group_records(checked: Checked) -> Grouped:
     return Grouped(
         columns=checked.roles.dimensions,
         labels=tuple(checked.labels[name] for name in checked.roles.dimensions),
-        codes=tuple(code.astype(np.int32) for code in codes),
+        codes=tuple(code.astype(np.int32, copy=False) for code in codes),
         holding=holding,
-        records=records.astype(np.int64),
+        records=records.astype(np.int64, copy=False),
         total=total,
         weighted=weighted,
-        waived=of_holding(marks[0].astype(bool), holding, every=True),
-        requested=of_holding(marks[1].astype(bool), holding, every=False),
+        waived=of_holding(marks[0].view(bool), holding, every=True),
+        requested=of_holding(marks[1].view(bool), holding, every=False),
         has_weights=has_weights,
         has_holdings=checked.roles.holding is not None,
         has_requests=checked.roles.request is not None,
@@ -155,7 +157,10 @@ def _aliased(wanted: Sequence[str]) -> str:
 
 
 def _sql_of_groups(checked: Checked, sums: Sequence[_Sum]) -> str:
-    """Return the query: one row for each combination of leaf codes and holding, ordered by holding."""
+    """Return the query: one row for each combination of leaf codes and holding, ordered by holding.
+
+    Codes within a holding are put in order afterwards, see `_order_codes`: few holdings have several rows.
+    """
     how, opened = checked.how, checked.opened
     codes = [f"k{i}" for i in range(len(how.codes))]
     inner = [f"{code} AS {name}" for code, name in zip(_codes(checked), codes, strict=True)]
@@ -170,7 +175,7 @@ def _sql_of_groups(checked: Checked, sums: Sequence[_Sum]) -> str:
     keys = ", ".join(["h", *codes])
     return (
         f"SELECT {_aliased(outer)} FROM (SELECT {', '.join(inner)} FROM {opened.scan} WHERE {how.keep}) AS kept "
-        f"GROUP BY {keys} ORDER BY {keys}"
+        f"GROUP BY {keys} ORDER BY h"
     )
 
 
@@ -226,6 +231,21 @@ def _number_holdings(batches: Iterator[pa.RecordBatch]) -> tuple[npt.NDArray[np.
         numbers.append(number + np.cumsum(changed))
         last, number = keys[-1].as_py(), int(numbers[-1][-1])
     return np.concatenate(numbers), parts
+
+
+def _joined(part: list[npt.NDArray[np.generic]]) -> npt.NDArray[np.generic]:
+    """Return a column of batches as one array; the batches are let go."""
+    column = np.concatenate(part)
+    part.clear()
+    return column
+
+
+def _order_codes(holding: npt.NDArray[np.int64], columns: list[npt.NDArray[np.generic]], width: int) -> None:
+    """Put the rows of each holding in the order of their codes, the first columns."""
+    rows = in_several(holding)
+    order = rows[np.lexsort([*(column[rows] for column in columns[:width][::-1]), holding[rows]])]
+    for column in columns:
+        column[rows] = column[order]
 
 
 def _number_rows(batches: Iterator[pa.RecordBatch]) -> tuple[npt.NDArray[np.int64], _Parts]:
