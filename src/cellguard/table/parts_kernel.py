@@ -15,8 +15,8 @@ import numpy as np
 
 from cellguard.table.kernel_layout import COUNT, EXTRA, FIRST, HOLDER, POSITIVE, VALUE
 
-_CELL, _ROWS = HOLDER, 3  # of a holding's cells
-_WIDTH = 6  # of a meeting: value, cell, extra, rows, holder, waiver
+_CELL, _ROWS = HOLDER, 3  # of a meeting, whose columns are
+_WIDTH = 6  # value, cell, extra, rows, holder, waiver
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
@@ -88,35 +88,51 @@ def join(source, target, top, step):  # type: ignore[no-untyped-def] # noqa: ANN
             _pour(source, here, target, here, FIRST + top * step, step)
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
-def _meet(seen, since, cells, filled, cell, value, extra, rows, additive):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Add a holding's rows in a cell to those met so far, and return how many cells it now has.
+@numba.njit(cache=True, nogil=True)
+def _shared_keys(above, leaf, marks, stamp, keys, wide):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """List the keys of the cells above a leaf cell whose codes are each shared by several rows of the holding."""
+    leaves, first, start, line, radix = above
+    count = 1
+    keys[0] = 0
+    for d in range(len(first)):
+        filled = 0
+        i = first[d] + leaves[leaf, d]
+        for edge in range(start[i], start[i + 1]):
+            if marks[first[d] + line[edge]] == stamp:
+                for j in range(count):
+                    wide[filled] = keys[j] + radix[d] * line[edge]
+                    filled += 1
+        count = filled
+        keys, wide = wide, keys
+    if len(first) % 2:
+        wide[:count] = keys[:count]
+    return count
 
-    The row of the list ``cells`` that a cell has is ``seen[cell] - since``; below 0, the cell is new to the holding.
-    """
-    place = seen[cell] - since
-    if place < 0:
-        seen[cell] = since + filled
-        cells[filled, VALUE], cells[filled, _CELL], cells[filled, EXTRA], cells[filled, _ROWS] = (
-            value,
-            cell,
-            extra,
-            rows,
-        )
-        return filled + 1
-    cells[place, VALUE] += value
-    cells[place, EXTRA] = cells[place, EXTRA] + extra if additive else 0
-    cells[place, _ROWS] += rows
-    return filled
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _mark_shared(above, leaf, begin, ahead, marks, stamp):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Mark the codes above a holding's rows: by ``stamp - 1`` those of one row, by ``stamp`` those of several."""
+    leaves, first, start, line, _ = above
+    for row in range(begin, ahead):
+        for d in range(len(first)):
+            i = first[d] + leaves[leaf[row], d]
+            for edge in range(start[i], start[i + 1]):
+                code = first[d] + line[edge]
+                marks[code] = stamp if marks[code] >= stamp - 1 else stamp - 1
 
 
 @numba.njit(cache=True, nogil=True)
-def find_meetings(rows, stages, span):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
-    """Return the cells of the last stage in which rows of one holding meet, see `_WIDTH`."""
+def find_meetings(rows, above, span, most, cells):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+    """Return the cells in which rows of one holding meet, by their keys, see `_WIDTH`.
+
+    Where rows meet, they share a code in every dimension, which few of the codes above them are. Their amounts are
+    added up in a small table with open addressing. ``most`` is the largest number of cells above a leaf cell, ``cells``
+    that of all.
+    """
     leaf, holding, value, beside, waiver, additive = rows
-    sizes, first, start, up = stages
-    seen, since = np.zeros(sizes.max(), np.int64), 1
-    cells, above = np.empty((sizes.max(), 4), np.int64), np.empty((sizes.max(), 4), np.int64)
+    marks, stamp = np.zeros(len(above[2]), np.int64), 0
+    keys, wide = np.empty(most, np.int64), np.empty(most, np.int64)
+    table, taken = np.empty((1024, 4), np.int64), np.zeros(1024, np.int64)
     meetings, found = np.empty((1024, _WIDTH), np.int64), 0
     ahead, end = span
     while ahead < end:
@@ -126,25 +142,32 @@ def find_meetings(rows, stages, span):  # type: ignore[no-untyped-def] # noqa: A
             ahead += 1
         if ahead == begin + 1:
             continue
-        count = 0
+        stamp += 2
+        _mark_shared(above, leaf, begin, ahead, marks, stamp)
+        room = 64
+        while room < 2 * min((ahead - begin) * most, cells):
+            room *= 2
+        if room > len(table):
+            table, taken = np.empty((room, 4), np.int64), np.zeros(room, np.int64)
         for row in range(begin, ahead):
             extra = beside[row] if len(beside) else 0
-            count = _meet(seen, since, cells, count, leaf[row], value[row], extra, 1, additive)
-        since += count
-        for stage in range(len(first)):
-            filled = 0
-            for i in range(count):
-                here = first[stage] + cells[i, _CELL]
-                amount, extra, many = cells[i, VALUE], cells[i, EXTRA], cells[i, _ROWS]
-                for edge in range(start[here], start[here + 1]):
-                    filled = _meet(seen, since, above, filled, up[edge], amount, extra, many, additive)
-            count, since = filled, since + filled
-            cells, above = above, cells
-        for i in range(count):
-            if cells[i, _ROWS] > 1:
+            for i in range(_shared_keys(above, leaf[row], marks, stamp, keys, wide)):
+                slot = (keys[i] * 0x9E3779B97F4A7C1 >> 20) & (room - 1)
+                while taken[slot] == stamp and table[slot, _CELL] != keys[i]:
+                    slot = (slot + 1) & (room - 1)
+                if taken[slot] != stamp:
+                    taken[slot] = stamp
+                    table[slot, VALUE], table[slot, _CELL] = value[row], keys[i]
+                    table[slot, EXTRA], table[slot, _ROWS] = extra, 1
+                    continue
+                table[slot, VALUE] += value[row]
+                table[slot, EXTRA] = table[slot, EXTRA] + extra if additive else 0
+                table[slot, _ROWS] += 1
+        for slot in range(room):
+            if taken[slot] == stamp and table[slot, _ROWS] > 1:
                 if found == len(meetings):
                     meetings = np.concatenate((meetings, np.empty_like(meetings)))
-                meetings[found, :4] = cells[i]
+                meetings[found, :4] = table[slot]
                 meetings[found, 4], meetings[found, 5] = holding[begin] + 1, waiver[begin]
                 found += 1
     return meetings[:found]

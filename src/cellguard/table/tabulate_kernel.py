@@ -13,6 +13,7 @@ holding are far apart and each visit costs a trip to memory.
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -23,7 +24,7 @@ import numpy.typing as npt
 
 from cellguard.hierarchy.hierarchy import IntArray
 from cellguard.table.kernel_layout import COUNT, EXTRA, FIRST, HOLDER, NEGATIVE, POSITIVE, VALUE
-from cellguard.table.lattice import Lattice
+from cellguard.table.lattice import Above, Lattice
 from cellguard.table.parts_kernel import find_meetings, join, lift, settle, take_rows
 from cellguard.table.unit_grid import Wholes
 
@@ -71,8 +72,8 @@ def gather(lattice: Lattice, rows: Rows, *, top: int, unwaived: int = 0, by_size
     step = 3 if len(rows.extra) else 2
     width = FIRST + (top + unwaived) * step
     cuts = _cuts(rows.holding, THREADS if len(rows.leaf) > FEW else 1)
-    if rows.value.min(initial=0) >= 0:
-        return _named(_gather_rows(lattice, rows, cuts, top, step, width), top, step)
+    if lattice.above is not None and rows.value.min(initial=0) >= 0:
+        return _named(_gather_rows(lattice, lattice.above, rows, cuts, top, step, width), top, step)
 
     def work(part: int) -> tuple[Wholes, Wholes]:
         one, several = (np.zeros((lattice.sizes[stage], width), np.int64) for stage in (0, -1))
@@ -98,9 +99,11 @@ def gather(lattice: Lattice, rows: Rows, *, top: int, unwaived: int = 0, by_size
     return _named(one, top, step)
 
 
-def _gather_rows(lattice: Lattice, rows: Rows, cuts: list[int], top: int, step: int, width: int) -> Wholes:
+def _gather_rows(
+    lattice: Lattice, above: Above, rows: Rows, cuts: list[int], top: int, step: int, width: int
+) -> Wholes:
     """Return what is known of every cell, where no contribution is negative: rows first, then where they meet."""
-    stages = (lattice.sizes, lattice.first, lattice.start, lattice.up)
+    most = math.prod(int(np.diff(part).max()) for part in np.split(above.start, above.first[1:]))
 
     def take(part: int) -> Wholes:
         known: Wholes = np.zeros((lattice.sizes[0], width), np.int64)
@@ -108,7 +111,10 @@ def _gather_rows(lattice: Lattice, rows: Rows, cuts: list[int], top: int, step: 
         return known
 
     def meet(part: int) -> Wholes:
-        return find_meetings(tuple(rows), stages, np.array(cuts[part : part + 2]))
+        span = np.array(cuts[part : part + 2])
+        meetings: Wholes = find_meetings(tuple(rows), tuple(above), span, most, len(lattice))
+        meetings[:, 1] = lattice.cells(meetings[:, 1], above)
+        return meetings
 
     with ThreadPoolExecutor(THREADS) as pool:
         taken = [pool.submit(take, part) for part in range(len(cuts) - 1)]
@@ -118,9 +124,9 @@ def _gather_rows(lattice: Lattice, rows: Rows, cuts: list[int], top: int, step: 
             join(other.result(), known, top, step)
         taken.clear()
         for stage in range(len(lattice.sizes) - 1):
-            above: Wholes = np.zeros((lattice.sizes[stage + 1], width), np.int64)
-            lift(lattice.start, lattice.up, lattice.first[stage], known, above, top, step)
-            known = above
+            wider: Wholes = np.zeros((lattice.sizes[stage + 1], known.shape[1]), np.int64)
+            lift(lattice.start, lattice.up, lattice.first[stage], known, wider, top, step)
+            known = wider
         for found in meetings:
             settle(found.result(), known, top, step)
     return known
