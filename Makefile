@@ -4,17 +4,21 @@ BIN := .venv/bin
 # The tests start processes: let Python keep its bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long test-all fuzz lint browser docs bench lock clean
+.PHONY: demo test test-long test-all fuzz lint browser servers docs bench lock clean
 
 demo: .venv/ready
 	$(BIN)/cellguard demo --out build/demo --force
 
-test: lint browser
+test: lint browser servers
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
-# The same kinds of brute force as in `make test`, in larger numbers: about three minutes on two cores.
-test-long: .venv/ready
-	$(BIN)/python -m pytest -n auto --dist worksteal -m long tests
+# The same kinds of brute force as in `make test`, in larger numbers: about four minutes on two cores. Spark is large, so it
+# is installed meanwhile, and tested last.
+ENGINES := tests/contracts/test_engines.py
+test-long: .venv/ready servers
+	$(MAKE) --no-print-directory .venv/spark & installed=$$!; \
+	$(BIN)/python -m pytest -n auto --dist worksteal -m long tests --ignore=$(ENGINES) && wait $$installed
+	$(BIN)/python -m pytest -m long $(ENGINES)
 
 # The whole of it, which takes an hour: before a release.
 test-all: .venv/ready
@@ -35,6 +39,21 @@ lint: .venv/ready
 # The pages are tested in a real browser.
 browser:
 	command -v chromium >/dev/null || (apt-get update && apt-get install -y --no-install-recommends chromium)
+
+# Records are read from real servers: PostgreSQL, and Spark, which needs Java. Without them their tests are skipped.
+SERVERS = $(if $(wildcard /usr/lib/postgresql/*/bin/initdb),,postgresql) $(if $(shell command -v java),,default-jre-headless)
+servers:
+	[ -z "$(strip $(SERVERS))" ] || (apt-get update && apt-get install -y --no-install-recommends $(SERVERS)) || \
+	  echo "Cannot install $(strip $(SERVERS)): tests that need it are skipped."
+
+.venv/spark: .venv/ready requirements-spark.txt
+	if command -v uv >/dev/null; then \
+	  uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements-spark.txt ; \
+	else \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes \
+	    -r requirements-spark.txt ; \
+	fi
+	touch $@
 
 # A site of static pages in build/docs, which asks no network of its readers.
 docs: .venv/ready
@@ -59,9 +78,11 @@ bench: .venv/ready
 	touch $@
 
 # Renews the pins: versions and hashes, and no index address.
+LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+  --no-header --no-annotate --quiet
 lock:
-	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --no-header --no-annotate --output-file requirements.txt
+	$(LOCK) $(foreach extra,report excel statfiles geo postgres docs dev,--extra $(extra)) --output-file requirements.txt
+	$(LOCK) --extra spark --constraints requirements.txt --output-file requirements-spark.txt
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -66,9 +66,7 @@ def _inner_dimensions(opened: Opened, columns: list[Column]) -> list[str]:
     if not counts or not coded or (len(coded) > 1 and any(c.is_unique for c in coded)):
         return []
     texts = ", ".join(f"CAST({opened.column(c.name)} AS VARCHAR)" for c in coded)
-    rows, different = opened.connection.sql(
-        f"SELECT count(*), count(DISTINCT ({texts},)) FROM {opened.scan}"  # noqa: S608
-    ).fetchall()[0]
+    rows, different = opened.rows(f"SELECT count(*), count(DISTINCT ({texts},)) FROM {opened.scan}")[0]  # noqa: S608
     return [c.name for c in coded] if rows == different else []
 
 

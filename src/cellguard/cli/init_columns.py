@@ -88,7 +88,7 @@ def look_at(opened: Opened) -> list[Column]:
             f"coalesce(bool_or({text} IN ({totals})), false)",
         ]
     sample = f"(SELECT * FROM {opened.noting} LIMIT {SAMPLE})"  # noqa: S608
-    found = opened.connection.sql(f"SELECT count(*), {', '.join(parts)} FROM {sample}").fetchall()[0]  # noqa: S608
+    found = opened.rows(f"SELECT count(*), {', '.join(parts)} FROM {sample}")[0]  # noqa: S608
     opened.refuse_broken_lines()
     if not found[0]:
         raise InputError(f"{opened.name}: there are no rows; the data are empty")

@@ -56,7 +56,7 @@ def _settling(opened: Opened, codes: Sequence[Column]) -> dict[str, frozenset[st
             f"count(DISTINCT ({texts[a.name]}, {texts[b.name]})) - count(DISTINCT {texts[b.name]})" for a, b in pairs
         ]
         sample = f"(SELECT * FROM {opened.scan} LIMIT {SAMPLE})"  # noqa: S608
-        told = list(opened.connection.sql(f"SELECT {', '.join(asked)} FROM {sample}").fetchall()[0])  # noqa: S608
+        told = list(opened.rows(f"SELECT {', '.join(asked)} FROM {sample}")[0])  # noqa: S608
     nested = [(a.name, b.name) for (a, b), more in zip(pairs, told, strict=True) if more == 0]
     return {c.name: frozenset(b for a, b in nested if a == c.name) for c in codes}
 
@@ -68,7 +68,7 @@ def _is_tree(opened: Opened, columns: Sequence[str]) -> bool:
     except HierarchyError:
         return False
     last = opened.column(columns[-1])
-    rows = opened.connection.sql(f"SELECT DISTINCT CAST({last} AS VARCHAR) FROM {opened.scan}").fetchall()  # noqa: S608
+    rows = opened.rows(f"SELECT DISTINCT CAST({last} AS VARCHAR) FROM {opened.scan}")  # noqa: S608
     return {row[0] for row in rows if (row[0] or "").strip()} <= set(tree.leaves)
 
 

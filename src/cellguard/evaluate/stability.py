@@ -133,7 +133,7 @@ class _Resampled:
     @classmethod
     def of(cls, job: Job, spec: MicrodataSpec) -> _Resampled:
         dialect = Dialect(spec.delimiter, spec.decimal, spec.encoding)
-        records = open_records(job.path(spec.source), query=spec.query, dialect=dialect).to_arrow()
+        records = open_records(job.data(spec.source), query=spec.query, dialect=dialect, remote=spec.remote).to_arrow()
         column = spec.holding or spec.respondent
         if column is None:
             return cls(spec, records, np.arange(len(records)))
@@ -143,7 +143,7 @@ class _Resampled:
     def job(self, job: Job, path: Path, seed: int, number: int) -> Job:
         """Write a sample, and return the job that reads it."""
         pq.write_table(self._sample(seed, number), path)
-        read = {"source": str(path), "query": None, "delimiter": None, "encoding": None}
+        read = {"source": str(path), "query": None, "remote": None, "delimiter": None, "encoding": None}
         made = job.model_copy(update={"microdata": self.spec.model_copy(update=read)})
         made._folder = job.folder
         return made

@@ -49,9 +49,10 @@ def _read_points(job: Job, inputs: Mapping[str, str]) -> Located:
     if records is None:
         raise JobError("a map needs points; name their file with `microdata: {source: ...}`")
     opened = open_records(
-        job.path(records.source),
+        job.data(records.source),
         query=records.query,
         dialect=Dialect(records.delimiter, records.decimal, records.encoding),
+        remote=records.remote,
     )
     value = None if table.value == COUNT else table.value
     columns = tuple(dict.fromkeys([spec.x, spec.y, *([value] if value else [])]))

@@ -11,6 +11,7 @@ from cellguard.hierarchy.build import TOTAL
 from cellguard.hierarchy.code_order import in_code_order
 from cellguard.hierarchy.edges import Edge
 from cellguard.hierarchy.hierarchy import Hierarchy, grow
+from cellguard.microdata.address import is_remote
 from cellguard.microdata.checked import Checked, check_codes, check_records, first_negative
 from cellguard.microdata.grouped import COUNT
 from cellguard.microdata.nesting import nested_hierarchy
@@ -127,6 +128,7 @@ def read_records(job: Job) -> JobRecords | None:
         query=spec.query,
         layout=metadata.layout if metadata else None,
         dialect=Dialect(spec.delimiter, spec.decimal, spec.encoding),
+        remote=spec.remote,
     )
     request = spec.request or _said(metadata, "request")
     roles = Roles(
@@ -147,7 +149,7 @@ def read_records(job: Job) -> JobRecords | None:
 def record_files(job: Job) -> dict[str, Path]:
     """Return the files that the records of a job come from, by the name that the job or the metadata give them."""
     spec = job.microdata
-    if spec is None:
+    if spec is None or is_remote(spec.source):
         return {}
     files = {spec.source: job.path(spec.source)}
     if spec.rda:

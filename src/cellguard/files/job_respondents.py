@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 
@@ -76,7 +75,8 @@ def _strata(job: Job, read: JobRecords, records: Respondents, tables: tuple[Cali
     column = spec.strata.column
     if column is None:
         return by_need(tables, least=spec.least)
-    texts = _texts(read, f"trim(coalesce(CAST({read.checked.opened.column(column)} AS VARCHAR), ''))")
+    opened = read.checked.opened
+    texts = _texts(read, f"trim(coalesce({opened.engine.sql.text(opened.column(column))}, ''))")
     blank = sum(not text for text in texts)
     if blank:
         raise InputError(
@@ -147,22 +147,19 @@ def _respondents(job: Job, read: JobRecords) -> Respondents:
 
 def _keys(read: JobRecords) -> tuple[npt.NDArray[np.str_], npt.NDArray[np.int64]]:
     """Return the text key of each holding (or respondent, or record), sorted, and that of each record."""
-    how = read.checked.how
+    how, sql = read.checked.how, read.checked.opened.engine.sql
     key = how.holding or how.respondent
     if key is None:
-        key = f"lpad(CAST(row AS VARCHAR), {len(str(read.checked.records))}, '0')"
-    keys, unit = np.unique(np.array(_texts(read, f"CAST({key} AS VARCHAR)"), np.str_), return_inverse=True)
+        key = f"lpad({sql.text('nr')}, {len(str(read.checked.records))}, '0')"
+    keys, unit = np.unique(np.array(_texts(read, sql.text(key)), np.str_), return_inverse=True)
     return keys, unit.astype(np.int64)
 
 
 def _texts(read: JobRecords, expression: str) -> list[str]:
     """Return an expression of SQL for each record that is kept, in the order of the records."""
     how, opened = read.checked.how, read.checked.opened
-    sql = f"SELECT {expression} FROM {opened.numbered} WHERE {how.keep} ORDER BY row"  # noqa: S608
-    try:
-        return list(opened.connection.sql(sql).to_arrow_table().column(0).to_pylist())
-    except duckdb.Error as error:
-        raise InputError(f"{opened.name}: cannot be read ({type(error).__name__}); has it changed meanwhile?") from None
+    sql = f"SELECT {expression} FROM {opened.numbered} WHERE {how.keep} ORDER BY nr"  # noqa: S608
+    return [text for batch in opened.stream(sql) for text in batch.column(0).to_pylist()]
 
 
 def _table(job: Job, spec: TableSpec, records: Respondents, dimensions: Mapping[str, Dimension]) -> CalibrationTable:

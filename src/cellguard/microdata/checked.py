@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
-
-import duckdb
 
 from cellguard.errors import InputError, UnknownCode, did_you_mean
 from cellguard.hierarchy.hierarchy import Hierarchy
 from cellguard.hierarchy.hush import evidence
 from cellguard.hierarchy.twins import twin_note
-from cellguard.microdata.expressions import Drop, Expressions, Fault, express
+from cellguard.microdata.expressions import Drop, Expressions, Fault, counted, express, is_whole
+from cellguard.microdata.opened import Opened
 from cellguard.microdata.roles import Roles
-from cellguard.microdata.sources import Opened, quoted
+from cellguard.microdata.sql import Sql
 from cellguard.reading.decimals import Marks, hint
 
 _MOST_DECIMALS = 6
@@ -49,12 +48,13 @@ def exact_decimals(size: float) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """Records without faults: how to read them, which codes they have, how to sum them exactly."""
+    """Records without faults: how to read them, which codes they have, how to sum them exactly; ``kept`` take part."""
 
     opened: Opened
     roles: Roles
     how: Expressions
     records: int
+    kept: int
     labels: Mapping[str, tuple[str, ...]]
     spread: Mapping[str, Spread]
     notes: tuple[str, ...]
@@ -62,15 +62,25 @@ class Checked:
 
 @dataclass(frozen=True)
 class _Answers:
-    """What one pass tells of the records; ``broken_ids`` counts the identities that are no whole numbers."""
+    """What one pass tells of the records; ``broken_ids`` counts the identities that are no whole numbers.
+
+    ``gaps`` is above 0 if columns of codes have empty entries.
+    """
 
     how: Expressions
     records: int
+    kept: int
     wrong: list[Fault]
     dropped: list[tuple[Drop, int]]
     labels: Mapping[str, tuple[str, ...]]
     spread: Mapping[str, Spread]
     broken_ids: list[int]
+    gaps: int
+
+    def lacks_codes(self, roles: Roles) -> bool:
+        """Tell whether some record has no code, or one that means that it is missing."""
+        absent = ((name, {"", *roles.absent.get(name, ())}) for name in roles.dimensions)
+        return self.gaps > 0 or any(code.strip(" ") in none for name, none in absent for code in self.labels[name])
 
 
 def check_records(opened: Opened, roles: Roles) -> Checked:
@@ -95,34 +105,52 @@ def check_records(opened: Opened, roles: Roles) -> Checked:
         *(f"{opened.name}: {_count(n)} with {drop.words}{_left(drop.leaves)}" for drop, n in answers.dropped if n),
         *_respondents(opened, roles, how),
     ]
-    return Checked(opened, roles, how, answers.records, answers.labels, answers.spread, tuple(notes))
+    return Checked(opened, roles, how, answers.records, answers.kept, answers.labels, answers.spread, tuple(notes))
 
 
 def _ask(opened: Opened, roles: Roles, decimal: str) -> _Answers:
-    """Ask everything about the records in one query."""
+    """Ask everything about the records in one query.
+
+    Whether all records have codes is told by the different codes, which cost little; only where some have none are they
+    counted, record by record.
+    """
     how = express(opened, roles, decimal)
+    answers = _ask_all(opened, roles, how.with_codes())
+    if roles.missing.code != "category" and answers.lacks_codes(roles):
+        answers = _ask_all(opened, roles, how)
+    return replace(answers, how=how)
+
+
+def _ask_all(opened: Opened, roles: Roles, how: Expressions) -> _Answers:
     numbers = dict(zip(roles.responses, how.values, strict=True))
     if roles.weight and how.weight:
         numbers[roles.weight] = how.weight
-    asked = ["count(*)"]
-    asked += [f"count_if({fault.condition})" for fault in how.faults]
-    asked += [f"count_if({drop.condition})" for drop in how.drops]
-    asked += [f"list(DISTINCT {code})" for code in how.codes]
-    asked += [part for number in numbers.values() for part in _asked_of(number)]
-    asked += [f"count_if({_not_whole(i)})" for i in (how.respondent, how.holding) if i]
+    sql = opened.engine.sql
+    asked = ["count(*)", counted(how.keep)]
+    asked += [counted(fault.condition) for fault in how.faults]
+    asked += [counted(drop.condition) for drop in how.drops]
+    asked += [sql.different(code) for code in how.codes]
+    asked += [part for name, number in numbers.items() for part in _asked_of(number, is_whole(opened.types[name]), sql)]
+    asked += ["count(*)" if "BIGINT" in i else counted(sql.is_broken_id(i)) for i in (how.respondent, how.holding) if i]
+    asked += [f"count(*) - count({opened.column(name)})" for name in roles.dimensions]
     told = list(_run(opened, f"SELECT {', '.join(asked)} FROM {opened.noting}")[0])
     opened.refuse_broken_lines()
-    records = told.pop(0)
+    records, kept = told.pop(0), told.pop(0)
     if not records:
         raise InputError(f"{opened.name}: there are no rows; the data are empty")
+    wrong = [fault for fault in how.faults if told.pop(0)]
+    dropped = [(drop, told.pop(0)) for drop in how.drops]
+    codes = {name: told.pop(0) or () for name in roles.dimensions}
     return _Answers(
         how,
         records,
-        wrong=[fault for fault in how.faults if told.pop(0)],
-        dropped=[(drop, told.pop(0)) for drop in how.drops],
-        labels={name: tuple(sorted(c for c in told.pop(0) if c)) for name in roles.dimensions},
+        kept,
+        wrong,
+        dropped,
+        labels={name: tuple(sorted(code for code in listed if code)) for name, listed in codes.items()},
         spread={name: Spread(*(told.pop(0) or 0 for _ in range(3))) for name in numbers},
-        broken_ids=told,
+        broken_ids=[told.pop(0) for identity in (how.respondent, how.holding) if identity],
+        gaps=sum(told) + sum(code == "" for listed in codes.values() for code in listed),
     )
 
 
@@ -131,7 +159,8 @@ def _count_marks(opened: Opened, how: Expressions) -> Marks:
     columns = [fault for fault in how.faults if fault.text]
     if not columns:
         return Marks()
-    counts = _run(opened, f"SELECT {', '.join(part for c in columns for part in c.marks())} FROM {opened.scan}")[0]
+    asked = [part for column in columns for part in column.marks(opened.engine.sql)]
+    counts = _run(opened, f"SELECT {', '.join(asked)} FROM {opened.scan}")[0]
     return Marks(*(sum(counts[i::3]) for i in range(3)))
 
 
@@ -150,35 +179,35 @@ def check_codes(checked: Checked, column: str, dimension: str, hierarchy: Hierar
     if not bad:
         return
     opened = checked.opened
-    code = checked.how.codes[checked.roles.dimensions.index(column)]
-    wanted = ", ".join(map(quoted, bad))
+    code, sql = checked.how.codes[checked.roles.dimensions.index(column)], opened.engine.sql
     rows = _run(
         opened,
-        f"SELECT {code} AS code, min(row), count(*) FROM {opened.numbered} WHERE {code} IN ({wanted}) "
-        "GROUP BY code ORDER BY 2",
+        f"SELECT code, min(nr), count(*) FROM (SELECT {code} AS code, nr FROM {opened.located} WHERE {code} IN "
+        f"({sql.listed(bad)})) AS strange GROUP BY code ORDER BY 2, 1",
     )
-    place = opened.place()
     seen = evidence(checked.labels[column], checked.records, hierarchy.told)
     shown = [row for row in rows if seen.tell(row[0], "")]
     parts = [
-        f"{place.row(row)}, column {column!r}: {_why(text, dimension, hierarchy)}{_rows(n)}"
-        for text, row, n in shown[:_MOST_CODES]
+        f"{opened.row(nr)}, column {column!r}: {_why(text, dimension, hierarchy)}{_rows(n)}"
+        f"{opened.see(f'{code} = {sql.quoted(text)}')}"
+        for text, nr, n in shown[:_MOST_CODES]
     ]
     if len(shown) > _MOST_CODES:
         parts.append(f"and {len(shown) - _MOST_CODES} more codes of column {column!r}")
     hidden = [row for row in rows if not seen.tell(row[0], "")]
     if hidden:
         faults = _rows(sum(n for _, _, n in hidden))
-        parts.append(f"{place.row(hidden[0][1])}, column {column!r}: {_strange(dimension, hierarchy, shown)}{faults}")
+        strange = _strange(dimension, hierarchy, shown)
+        parts.append(f"{opened.row(hidden[0][1])}, column {column!r}: {strange}{faults}{opened.see_entries(code)}")
     raise UnknownCode("\n".join(parts))
 
 
 def first_negative(checked: Checked, response: str) -> str | None:
     """Return the place of the first record with a value below 0, None if there is none."""
     number = checked.how.values[checked.roles.responses.index(response)]
-    sql = f"SELECT min(row) FROM {checked.opened.numbered} WHERE {checked.how.keep} AND {number} < 0"
-    row = _run(checked.opened, sql)[0][0]
-    return None if row is None else checked.opened.place().row(row)
+    sql = f"SELECT min(nr) FROM {checked.opened.located} WHERE {checked.how.keep} AND {number} < 0"
+    nr = _run(checked.opened, sql)[0][0]
+    return None if nr is None else checked.opened.row(nr)
 
 
 def _strange(dimension: str, hierarchy: Hierarchy, shown: Sequence[object]) -> str:
@@ -198,13 +227,13 @@ def _why(code: str, dimension: str, hierarchy: Hierarchy) -> str:
 
 def _explain(opened: Opened, faults: list[Fault], decimal: str, marks: Marks) -> InputError:
     """Return the error about all faults, one a line, each with its first row and how many rows have it."""
-    parts = [f"min(row) FILTER (WHERE {fault.condition}), count_if({fault.condition})" for fault in faults]
-    told = _run(opened, f"SELECT {', '.join(parts)} FROM {opened.numbered}")[0]
-    place = opened.place()
+    parts = [f"min(nr) FILTER (WHERE {fault.condition}), {counted(fault.condition)}" for fault in faults]
+    told = _run(opened, f"SELECT {', '.join(parts)} FROM {opened.located}")[0]
     lines = []
-    for fault, row, rows in zip(faults, told[::2], told[1::2], strict=True):
+    for fault, nr, rows in zip(faults, told[::2], told[1::2], strict=True):
         cure = _cure(opened, decimal, marks) if fault.text else ""
-        lines.append(f"{place.row(row)}, column {fault.column!r}: {fault.words}{cure}{_rows(rows)}")
+        seen = opened.see(fault.condition)
+        lines.append(f"{opened.row(nr)}, column {fault.column!r}: {fault.words}{cure}{_rows(rows)}{seen}")
     return InputError("\n".join(lines))
 
 
@@ -219,22 +248,23 @@ def _respondents(opened: Opened, roles: Roles, how: Expressions) -> list[str]:
     """Refuse a respondent in two holdings, and tell of respondents with several records."""
     if not (roles.respondent and roles.holding and how.respondent and how.holding):
         return []
-    ids = f"SELECT {how.respondent} AS r, {how.holding} AS h FROM {opened.scan} WHERE {how.keep}"
-    one = f"SELECT r, count(*) AS n, min(h) <> max(h) AS two FROM ({ids}) GROUP BY r"
-    several, torn = _run(opened, f"SELECT count_if(n > 1), count_if(two) FROM ({one})")[0]
+    ids = f"(SELECT {how.respondent} AS r, {how.holding} AS h, nr FROM {opened.located} WHERE {how.keep}) AS ids"
+    one = f"(SELECT r, count(*) AS n, min(h) <> max(h) AS two FROM {ids} GROUP BY r) AS one"
+    several, torn = _run(opened, f"SELECT {counted('n > 1')}, {counted('two')} FROM {one}")[0]
     if not torn:
         return [several_records(opened.name, several)] if several else []
-    ids = f"SELECT {how.respondent} AS r, {how.holding} AS h, row FROM {opened.numbered} WHERE {how.keep}"
-    one = f"SELECT r, min(row) AS first, arg_min(h, row) AS h FROM ({ids}) GROUP BY r HAVING min(h) <> max(h)"
-    first, second = _run(
-        opened,
-        f"SELECT first, (SELECT min(row) FROM ({ids}) a WHERE a.r = o.r AND a.h <> o.h) FROM ({one}) o "
-        "ORDER BY 1 LIMIT 1",
-    )[0]
-    place = opened.place()
+    words = f"a respondent has one holding{_rows(torn, 'respondents')}"
+    if opened.origin:
+        same, other = (opened.engine.sql.original(str(c), opened.columns) for c in (how.respondent, how.holding))
+        query = f"SELECT {same} FROM {opened.origin} GROUP BY {same} HAVING min({other}) <> max({other})"
+        where = f"{opened.name}, column {roles.holding!r}"
+        raise InputError(f"{where}: a respondent is in two holdings; {words}; see them with: {query}")
+    torn_ones = f"(SELECT r, min(nr) AS first, arg_min(h, nr) AS h FROM {ids} GROUP BY r HAVING min(h) <> max(h)) AS o"
+    second = f"(SELECT min(nr) FROM {ids} WHERE ids.r = o.r AND ids.h <> o.h)"
+    first, other = _run(opened, f"SELECT first, {second} FROM {torn_ones} ORDER BY 1 LIMIT 1")[0]
     raise InputError(
-        f"{place.row(second)}, column {roles.holding!r}: the respondent of {place.row(first)} is in another holding "
-        f"here; a respondent has one holding{_rows(torn, 'respondents')}"
+        f"{opened.row(other)}, column {roles.holding!r}: the respondent of {opened.row(first)} is in another holding "
+        f"here; {words}"
     )
 
 
@@ -256,25 +286,16 @@ def _shortened(how: Expressions, broken_ids: list[int]) -> Expressions:
     return Expressions(**{**how.__dict__, **changes})
 
 
-def _not_whole(identity: str) -> str:
-    return f"CAST(TRY_CAST({identity} AS BIGINT) AS VARCHAR) IS DISTINCT FROM CAST({identity} AS VARCHAR)"
-
-
-def _asked_of(number: str) -> list[str]:
+def _asked_of(number: str, whole: bool, sql: Sql) -> list[str]:
     """Return the SQL of a `Spread`: how many decimals there are (0 to 6, or 7 for more), largest size, sum of sizes."""
-    cases = " ".join(f"WHEN {number} = round({number} * 1e{d}) / 1e{d} THEN {d}" for d in range(_MOST_DECIMALS + 1))
-    decimals = f"max(CASE WHEN {number} IS NULL THEN 0 {cases} ELSE {_MOST_DECIMALS + 1} END)"
+    steps = range(_MOST_DECIMALS + 1)
+    cases = " ".join(f"WHEN {number} = {sql.nearest(f'({number}) * 1e{d}')} / 1e{d} THEN {d}" for d in steps)
+    decimals = "0" if whole else f"max(CASE WHEN {number} IS NULL THEN 0 {cases} ELSE {_MOST_DECIMALS + 1} END)"
     return [decimals, f"max(abs({number}))", f"sum(abs({number}))"]
 
 
-def _run(opened: Opened, sql: str) -> list[tuple[Any, ...]]:
-    try:
-        return opened.connection.sql(sql).fetchall()
-    except duckdb.Error as error:
-        # The library's own message may quote the data, so it must not get out.
-        raise InputError(
-            f"{opened.name}: cannot be read ({type(error).__name__}); check its quotes, its `delimiter` and `encoding`"
-        ) from None
+def _run(opened: Opened, question: str) -> list[tuple[Any, ...]]:
+    return opened.rows(question, "check its quotes, its `delimiter` and `encoding`")
 
 
 def _rows(faults: int, what: str = "rows") -> str:

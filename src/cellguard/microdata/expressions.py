@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cellguard.errors import InputError
+from cellguard.microdata.opened import Opened
 from cellguard.microdata.roles import MISSING_CODE, Roles
-from cellguard.microdata.sources import Opened, quoted
+from cellguard.microdata.sql import Sql
 from cellguard.reading.decimals import MAYBE_THOUSANDS, WITH_COMMA, WITH_POINT
 from cellguard.reading.vocabulary import MISSING, NO, YES, YES_OR_NO
 
@@ -15,23 +16,29 @@ _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "US
 _BROKEN = ("FLOAT", "DOUBLE", "DECIMAL")
 
 
+def counted(condition: str) -> str:
+    """Return the SQL of how many records a condition holds for."""
+    return f"count(*) FILTER (WHERE {condition})"
+
+
 @dataclass(frozen=True)
 class Fault:
     """A condition under which an entry of a column is wrong, and what to say.
 
-    Of a column whose entries should be numbers, ``text`` reads an entry as it is written.
+    Of a column whose entries should be numbers, ``text`` reads an entry as it is written. What is wrong ``of_codes``
+    can be told from the different codes alone.
     """
 
     column: str
     condition: str
     words: str
     text: str | None = None
+    of_codes: bool = False
 
-    def marks(self) -> list[str]:
+    def marks(self, sql: Sql) -> list[str]:
         """Return the SQL of the three counts of `Marks`, for a column of numbers."""
-        return [
-            f"count_if(regexp_matches({self.text}, {quoted(p)}))" for p in (WITH_POINT, WITH_COMMA, MAYBE_THOUSANDS)
-        ]
+        kinds = (WITH_POINT, WITH_COMMA, MAYBE_THOUSANDS)
+        return [counted(sql.matches(str(self.text), pattern)) for pattern in kinds]
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,7 @@ class Drop:
     condition: str
     words: str
     leaves: bool = True
+    of_codes: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,11 @@ class Expressions:
         """The condition of the records that take part."""
         return " AND ".join(f"NOT ({drop.condition})" for drop in self.drops if drop.leaves) or "true"
 
+    def with_codes(self) -> Expressions:
+        """Return the same for records all of which are known to have codes."""
+        faults = tuple(fault for fault in self.faults if not fault.of_codes)
+        return replace(self, faults=faults, drops=tuple(drop for drop in self.drops if not drop.of_codes))
+
 
 def express(opened: Opened, roles: Roles, decimal: str) -> Expressions:
     """Return the SQL of all roles; a column that does not exist or is of the wrong kind is an error."""
@@ -81,19 +94,20 @@ def _code(opened: Opened, roles: Roles, name: str, faults: list[Fault], drops: l
     column, kind = opened.column(name), opened.types[name]
     if kind.startswith(_BROKEN):
         raise InputError(f"{opened.name}: column {name!r} holds decimal numbers, but codes are text; turn it into text")
-    text = f"CAST({column} AS VARCHAR)"
+    sql = opened.engine.sql
+    text = sql.text(column)
     blank = f"trim(coalesce({text}, '')) = ''"
     if roles.missing.code == "category":
         drops.append(Drop(blank, f"no code in {name!r}, taken as {MISSING_CODE!r}", leaves=False))
-        return f"CASE WHEN {blank} THEN {quoted(MISSING_CODE)} ELSE {text} END"
+        return f"CASE WHEN {blank} THEN {sql.quoted(MISSING_CODE)} ELSE {text} END"
     absent = roles.absent.get(name, ())
-    missing = f"({blank} OR trim({text}) IN ({_list(absent)}))" if absent else blank
+    missing = f"({blank} OR trim({text}) IN ({sql.listed(absent)}))" if absent else blank
     if roles.missing.code == "drop":
-        drops.append(Drop(missing, f"no code in {name!r}"))
+        drops.append(Drop(missing, f"no code in {name!r}", of_codes=True))
     else:
         words = "the code is blank" if not absent else "the code is blank or one that means missing"
         cure = "give every record a code, or say `missing: {code: drop}` or `category`"
-        faults.append(Fault(name, missing, f"{words}; {cure}"))
+        faults.append(Fault(name, missing, f"{words}; {cure}", of_codes=True))
     return text
 
 
@@ -121,30 +135,30 @@ def _weight(opened: Opened, roles: Roles, decimal: str, faults: list[Fault], dro
 
 def _number(opened: Opened, roles: Roles, name: str, decimal: str, faults: list[Fault]) -> tuple[str, str]:
     """Return the SQL of a number (NULL where missing), and of the condition that it is missing."""
-    column, kind = opened.column(name), opened.types[name]
+    column, kind, sql = opened.column(name), opened.types[name], opened.engine.sql
     absent = roles.absent.get(name, ())
-    if kind.startswith((*_WHOLE, *_BROKEN)):
-        missing = f"({column} IS NULL OR isnan(CAST({column} AS DOUBLE)))"
+    if is_whole(kind) or kind.startswith(_BROKEN):
+        number = f"CAST({column} AS {sql.double})"
+        missing = f"({column} IS NULL)" if is_whole(kind) else f"({column} IS NULL OR {sql.is_nan(number)})"
         if absent:
-            missing = f"({missing} OR CAST({column} AS VARCHAR) IN ({_list(absent)}))"
-        number = f"CASE WHEN {missing} THEN NULL ELSE CAST({column} AS DOUBLE) END"
-        if kind.startswith(_WHOLE):
+            missing = f"({missing} OR {sql.text(column)} IN ({sql.listed(absent)}))"
+        if absent or not is_whole(kind):
+            number = f"CASE WHEN {missing} THEN NULL ELSE {number} END"
+        if is_whole(kind):
             large = f"abs({number}) > 9007199254740992"
             faults.append(Fault(name, large, "too large to be exact; give it in thousands or millions"))
     elif _is_text(kind):
-        text = f"trim(CAST({column} AS VARCHAR))"
+        text = f"trim({sql.text(column)})"
         # Where a comma is the decimal mark, a point is none, so it must not be taken for one.
         plain = f"replace(replace({text}, '.', '?'), ',', '.')" if decimal == "," else text
-        missing = f"({column} IS NULL OR lower({text}) IN ({_list((*MISSING, *absent))}))"
-        number = f"CASE WHEN {missing} THEN NULL ELSE TRY_CAST({plain} AS DOUBLE) END"
-        # What the engine takes for a number beyond `NUMBER`; a pattern would double the time.
-        strange = f"contains({text}, '_') OR starts_with({text}, '+-')"
-        faults.append(
-            Fault(name, f"NOT {missing} AND (coalesce(isnan({number}), true) OR {strange})", "not a number", text)
-        )
+        missing = f"({column} IS NULL OR lower({text}) IN ({sql.listed((*MISSING, *absent))}))"
+        number = f"CASE WHEN {missing} THEN NULL ELSE {sql.number(plain)} END"
+        wrong = f"NOT {missing} AND (({number}) IS NULL OR {sql.is_nan(number)} OR {sql.strange(text)})"
+        faults.append(Fault(name, wrong, "not a number", text))
     else:
         raise InputError(f"{opened.name}: column {name!r} holds {kind.lower()}, not numbers")
-    faults.append(Fault(name, f"isinf({number})", "the value is infinite; give a finite one"))
+    if not is_whole(kind):
+        faults.append(Fault(name, sql.is_infinite(number), "the value is infinite; give a finite one"))
     return number, missing
 
 
@@ -155,13 +169,13 @@ def _identity(opened: Opened, name: str | None, what: str, faults: list[Fault]) 
 
 
 def _identity_column(opened: Opened, name: str) -> tuple[str, str]:
-    column, kind = opened.column(name), opened.types[name]
+    column, kind, sql = opened.column(name), opened.types[name], opened.engine.sql
     if kind.startswith(_BROKEN):
         raise InputError(f"{opened.name}: column {name!r} holds decimal numbers, which name nobody; turn it into text")
-    if kind.startswith(_WHOLE):
-        return (f"CAST({column} AS {'VARCHAR' if 'HUGE' in kind else 'BIGINT'})", f"{column} IS NULL")
+    if is_whole(kind):
+        return sql.text(column) if "HUGE" in kind else f"CAST({column} AS BIGINT)", f"{column} IS NULL"
     # Blanks at the ends tell nobody apart.
-    text = f"trim(CAST({column} AS VARCHAR))"
+    text = f"trim({sql.text(column)})"
     return text, f"coalesce({text}, '') = ''"
 
 
@@ -176,24 +190,26 @@ def _holding(opened: Opened, roles: Roles, respondent: str | None, faults: list[
         raise InputError("`missing: {holding: own}` needs the respondent; name its column with `respondent`")
     drops.append(Drop(blank, f"no holding in {name!r}, taken as holdings of their own", leaves=False))
     # The mark in front keeps a respondent apart from a holding of the same name.
-    return f"CASE WHEN {blank} THEN chr(1) || CAST({respondent} AS VARCHAR) ELSE CAST({column} AS VARCHAR) END"
+    sql = opened.engine.sql
+    return f"CASE WHEN {blank} THEN chr(1) || {sql.text(str(respondent))} ELSE {sql.text(column)} END"
 
 
 def _mark(opened: Opened, name: str | None, codes: Sequence[str], faults: list[Fault]) -> str:
-    column = opened.column(str(name))
+    column, sql = opened.column(str(name)), opened.engine.sql
     if opened.types[str(name)] == "BOOLEAN":
         return f"coalesce({column}, false)"
-    word = f"lower(trim(coalesce(CAST({column} AS VARCHAR), '')))"
+    word = f"lower(trim(coalesce({sql.text(column)}, '')))"
     if codes:
-        return f"{word} IN ({_list([code.lower() for code in codes])})"
-    known = f"{word} IN ({_list((*YES, *NO))})"
+        return f"{word} IN ({sql.listed([code.lower() for code in codes])})"
+    known = f"{word} IN ({sql.listed((*YES, *NO))})"
     faults.append(Fault(str(name), f"NOT {known}", YES_OR_NO))
-    return f"{word} IN ({_list(YES)})"
+    return f"{word} IN ({sql.listed(YES)})"
+
+
+def is_whole(kind: str) -> bool:
+    """Tell whether a type is one of whole numbers."""
+    return kind.startswith(_WHOLE)
 
 
 def _is_text(kind: str) -> bool:
     return kind == "VARCHAR" or kind.startswith("ENUM")
-
-
-def _list(words: Sequence[str]) -> str:
-    return ", ".join(map(quoted, words))

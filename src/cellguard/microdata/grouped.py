@@ -154,12 +154,28 @@ def group_units(units: Units) -> Grouped:
 
 def of_holding(rows: npt.NDArray[np.bool_], holding: npt.NDArray[np.int64], *, every: bool) -> npt.NDArray[np.bool_]:
     """Return for each row whether every row, or any row, of its holding is marked; holdings are adjacent."""
-    if not len(rows):
+    several = in_several(holding)
+    if not len(several):
         return rows
-    starts = np.flatnonzero(np.diff(holding, prepend=-1))
+    starts = np.flatnonzero(np.diff(holding[several], prepend=-1))
     merge = np.logical_and if every else np.logical_or
-    marks: npt.NDArray[np.bool_] = merge.reduceat(rows, starts)
-    return np.repeat(marks, np.diff(starts, append=len(rows)))
+    marks: npt.NDArray[np.bool_] = merge.reduceat(rows[several], starts)
+    merged = rows.copy()
+    merged[several] = np.repeat(marks, np.diff(starts, append=len(several)))
+    return merged
+
+
+def in_several(holding: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
+    """Return the rows of holdings that have several, which are adjacent.
+
+    >>> in_several(np.array([0, 1, 1, 2])).tolist()
+    [1, 2]
+    """
+    same = holding[1:] == holding[:-1]
+    inside = np.zeros(len(holding), bool)
+    inside[1:] = same
+    inside[:-1] |= same
+    return np.flatnonzero(inside)
 
 
 def _order(

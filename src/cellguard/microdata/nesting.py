@@ -9,7 +9,7 @@ from cellguard.errors import HierarchyError
 from cellguard.hierarchy.build import TOTAL, from_levels
 from cellguard.hierarchy.code_order import natural
 from cellguard.hierarchy.hierarchy import NOTHING, Hierarchy
-from cellguard.microdata.sources import Opened, quoted
+from cellguard.microdata.opened import Opened
 
 
 def nested_hierarchy(
@@ -34,8 +34,7 @@ def nested_hierarchy(
     try:
         return replace(from_levels(rows, total=total, labels=labels), hushed=hushed)
     except HierarchyError:
-        told = opened.place()
-        lines = [int(told.row(int(path[-1])).rsplit(" ", 1)[1]) for path in paths]
+        lines = [] if opened.origin else [int(opened.row(int(path[-1])).rsplit(" ", 1)[1]) for path in paths]
         try:
             from_levels(rows, total=total, source=f"{opened.name}, columns {', '.join(columns)},", lines=lines)
         except HierarchyError as error:
@@ -45,11 +44,11 @@ def nested_hierarchy(
 
 def _paths(opened: Opened, columns: Sequence[str], keep: str, absent: Sequence[str]) -> list[tuple[str, ...]]:
     """Return each different path of codes, and behind it the first row that has it."""
-    texts = [f"coalesce(CAST({opened.column(name)} AS VARCHAR), '')" for name in columns]
-    last = f"trim({texts[-1]}) NOT IN ({', '.join(map(quoted, ['', *absent]))})"
+    sql = opened.engine.sql
+    texts = [f"coalesce({sql.text(opened.column(name))}, '')" for name in columns]
+    last = f"trim({texts[-1]}) NOT IN ({sql.listed(['', *absent])})"
     names = [f"l{i}" for i in range(len(columns))]
     inner = ", ".join(f"{text} AS {name}" for text, name in zip(texts, names, strict=True))
-    return opened.connection.sql(
-        f"SELECT {', '.join(names)}, CAST(min(row) AS VARCHAR) FROM (SELECT {inner}, row FROM {opened.numbered} "
-        f"WHERE {keep} AND {last}) GROUP BY {', '.join(names)} ORDER BY min(row)"
-    ).fetchall()
+    found = f"(SELECT {inner}, nr FROM {opened.located} WHERE {keep} AND {last}) AS paths"
+    chosen = ", ".join(names)
+    return opened.rows(f"SELECT {chosen}, {sql.text('min(nr)')} FROM {found} GROUP BY {chosen} ORDER BY min(nr)")

@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cellguard.errors import InputError
+from cellguard.errors import InputError, InternalError
 from cellguard.microdata.checked import Checked, Spread, several_records
-from cellguard.microdata.grouped import COUNT, Grouped, of_holding
-from cellguard.microdata.sources import quoted
+from cellguard.microdata.grouped import COUNT, Grouped, in_several, of_holding
+from cellguard.microdata.sql import Sql
 from cellguard.microdata.units import Units
 
-_BATCH = 1 << 18
 _EXACT = 2.0**53
 _HUGE_BITS = 125
+_CHANGED = "the records changed while they were read; run again when nobody writes to them"
 
 
 @dataclass(frozen=True)
@@ -33,24 +32,28 @@ class _Sum:
 
     term: str
     unit: str
+    double: str
 
     def of_rows(self) -> str:
         """Return the SQL of the sum over a group."""
-        return f"CAST(sum({self.term}) AS DOUBLE) / {self.unit}"
+        return f"CAST(sum({self.term}) AS {self.double}) / {self.unit}"
 
     def of_one(self) -> str:
         """Return the SQL of a single record's part."""
-        return f"CAST({self.term} AS DOUBLE) / {self.unit}"
+        return f"CAST({self.term} AS {self.double}) / {self.unit}"
 
 
 def group_records(checked: Checked) -> Grouped:
     """Sum the records by leaf codes and holding, in one query."""
-    _make_enums(checked)
     sums = _sums(checked)
     batches = _stream(checked, _sql_of_groups(checked, sums) if checked.how.holding else _sql_of_singles(checked, sums))
     width = len(checked.how.codes)
     holding, parts = _number_holdings(batches) if checked.how.holding else _number_rows(batches)
-    columns = [np.concatenate(part) for part in parts]
+    columns = [_joined(part) for part in parts]
+    if checked.how.holding:
+        _order_codes(holding, columns, width)
+    if int(columns[width].sum()) != checked.kept:
+        raise InputError(f"{checked.opened.name}: {_CHANGED}")
     codes, records, marks = columns[:width], columns[width], columns[-2:]
     added = [column.astype(float, copy=False) for column in columns[width + 1 : -2]]
     names = list(checked.roles.responses)
@@ -61,13 +64,13 @@ def group_records(checked: Checked) -> Grouped:
     return Grouped(
         columns=checked.roles.dimensions,
         labels=tuple(checked.labels[name] for name in checked.roles.dimensions),
-        codes=tuple(code.astype(np.int32) for code in codes),
+        codes=tuple(code.astype(np.int32, copy=False) for code in codes),
         holding=holding,
-        records=records.astype(np.int64),
+        records=records.astype(np.int64, copy=False),
         total=total,
         weighted=weighted,
-        waived=of_holding(marks[0].astype(bool), holding, every=True),
-        requested=of_holding(marks[1].astype(bool), holding, every=False),
+        waived=of_holding(marks[0].view(bool), holding, every=True),
+        requested=of_holding(marks[1].view(bool), holding, every=False),
         has_weights=has_weights,
         has_holdings=checked.roles.holding is not None,
         has_requests=checked.roles.request is not None,
@@ -79,13 +82,12 @@ def group_records(checked: Checked) -> Grouped:
 
 def read_units(checked: Checked) -> Units:
     """Return the records themselves, in the order of the source."""
-    _make_enums(checked)
     how, width, ends = checked.how, len(checked.how.codes), len(checked.how.codes) + len(checked.how.values)
-    respondent, holding = how.respondent or "row", how.holding or how.respondent or "row"
+    respondent, holding = how.respondent or "nr", how.holding or how.respondent or "nr"
     values = [added.of_one() for added in _sums(checked)[: len(how.values)]]
-    weight = f"CAST({how.weight or 1} AS DOUBLE)"
-    wanted = [*_codes(checked), *values, weight, how.waived, how.requested, respondent, holding, "row"]
-    sql = f"SELECT {', '.join(wanted)} FROM {checked.opened.numbered} WHERE {how.keep}"
+    weight = f"CAST({how.weight or 1} AS {checked.opened.engine.sql.double})"
+    wanted = [*_codes(checked), *values, weight, how.waived, how.requested, respondent, holding, "nr"]
+    sql = f"SELECT {_aliased(wanted)} FROM {checked.opened.numbered} WHERE {how.keep}"
     table = pa.Table.from_batches(list(_stream(checked, sql)))
     *columns, respondents, holdings, row = table.columns
     order = np.argsort(_array(row.combine_chunks()), kind="stable")
@@ -116,15 +118,9 @@ def _repeats(checked: Checked, holding: npt.NDArray[np.int64], records: npt.NDAr
     return [several_records(checked.opened.name, several)] if several else []
 
 
-def _make_enums(checked: Checked) -> None:
-    """Make each dimension's codes an enumeration, so that rows carry numbers and not text."""
-    for number, name in enumerate(checked.roles.dimensions):
-        labels = ", ".join(map(quoted, checked.labels[name]))
-        checked.opened.connection.execute(f"CREATE OR REPLACE TYPE codes{number} AS ENUM ({labels})")
-
-
 def _codes(checked: Checked) -> list[str]:
-    return [f"CAST(enum_code(CAST({code} AS codes{i})) AS INTEGER)" for i, code in enumerate(checked.how.codes)]
+    labels = {i: checked.labels[name] for i, name in enumerate(checked.roles.dimensions)}
+    return checked.opened.engine.number(checked.how.codes, labels)
 
 
 def _sums(checked: Checked) -> list[_Sum]:
@@ -137,32 +133,40 @@ def _sums(checked: Checked) -> list[_Sum]:
                 "give them in thousands or millions"
             )
     pairs = list(zip(how.values, (spread[name] for name in roles.responses), strict=True))
-    plain = [_whole(value, here, checked.records) for value, here in pairs]
+    sql = checked.opened.engine.sql
+    plain = [_whole(value, here, checked.records, sql) for value, here in pairs]
     if how.weight is None or roles.weight is None:
         return plain
     weights = spread[roles.weight]
-    both = [_whole(f"({value}) * {how.weight}", here.times(weights), checked.records) for value, here in pairs]
-    return [*plain, *both, _whole(how.weight, weights, checked.records)]
+    both = [_whole(f"({value}) * {how.weight}", here.times(weights), checked.records, sql) for value, here in pairs]
+    return [*plain, *both, _whole(how.weight, weights, checked.records, sql)]
 
 
-def _whole(number: str, spread: Spread, records: int) -> _Sum:
+def _whole(number: str, spread: Spread, records: int, sql: Sql) -> _Sum:
     """Count in units of the last decimal that is kept; numbers too large for that, in units of a power of two."""
     decimals = spread.kept
     if spread.largest * 10.0**decimals < _EXACT:
-        return _Sum(f"CAST(round(({number}) * 1e{decimals}) AS BIGINT)", f"1e{decimals}")
+        return _Sum(f"CAST({sql.rounded(f'({number}) * 1e{decimals}')} AS BIGINT)", f"1e{decimals}", sql.double)
     room = _HUGE_BITS - math.frexp(spread.largest)[1] - math.frexp(float(records))[1]
-    power = f"pow(2.0::DOUBLE, {room})"
-    return _Sum(f"CAST(round(({number}) * {power}) AS HUGEINT)", power)
+    power = f"{2.0**room:.17e}"
+    return _Sum(sql.huge_number(sql.nearest(f"({number}) * {power}")), power, sql.double)
+
+
+def _aliased(wanted: Sequence[str]) -> str:
+    return ", ".join(f"{each} AS a{i}" for i, each in enumerate(wanted))
 
 
 def _sql_of_groups(checked: Checked, sums: Sequence[_Sum]) -> str:
-    """Return the query: one row for each combination of leaf codes and holding, ordered by holding."""
+    """Return the query: one row for each combination of leaf codes and holding, ordered by holding.
+
+    Codes within a holding are put in order afterwards, see `_order_codes`: few holdings have several rows.
+    """
     how, opened = checked.how, checked.opened
     codes = [f"k{i}" for i in range(len(how.codes))]
     inner = [f"{code} AS {name}" for code, name in zip(_codes(checked), codes, strict=True)]
     inner += [f"{how.holding} AS h", f"{how.waived} AS waived", f"{how.requested} AS requested"]
     inner += [f"{s.term} AS s{i}" for i, s in enumerate(sums)]
-    outer = [*codes, "count(*)", *(_Sum(f"s{i}", s.unit).of_rows() for i, s in enumerate(sums))]
+    outer = [*codes, "count(*)", *(replace(s, term=f"s{i}").of_rows() for i, s in enumerate(sums))]
     outer += [
         "bool_and(waived)" if checked.roles.waiver else "false",
         "bool_or(requested)" if checked.roles.request else "false",
@@ -170,32 +174,43 @@ def _sql_of_groups(checked: Checked, sums: Sequence[_Sum]) -> str:
     ]
     keys = ", ".join(["h", *codes])
     return (
-        f"SELECT {', '.join(outer)} FROM (SELECT {', '.join(inner)} FROM {opened.scan} WHERE {how.keep}) "
-        f"GROUP BY {keys} ORDER BY {keys}"
+        f"SELECT {_aliased(outer)} FROM (SELECT {', '.join(inner)} FROM {opened.scan} WHERE {how.keep}) AS kept "
+        f"GROUP BY {keys} ORDER BY h"
     )
 
 
 def _sql_of_singles(checked: Checked, sums: Sequence[_Sum]) -> str:
     """Return the query where each record is its own holding: nothing to group."""
     how = checked.how
-    wanted = [*_codes(checked), "CAST(1 AS BIGINT)", *(s.of_one() for s in sums), how.waived, how.requested, "row"]
-    return f"SELECT {', '.join(wanted)} FROM {checked.opened.numbered} WHERE {how.keep} ORDER BY row"
+    wanted = [*_codes(checked), "CAST(1 AS BIGINT)", *(s.of_one() for s in sums), how.waived, how.requested]
+    if checked.opened.origin:
+        # What has no order is ordered by what it holds.
+        order = ", ".join(str(i + 1) for i in range(len(wanted)))
+        return f"SELECT {_aliased([*wanted, '0'])} FROM {checked.opened.scan} WHERE {how.keep} ORDER BY {order}"
+    return f"SELECT {_aliased([*wanted, 'nr'])} FROM {checked.opened.numbered} WHERE {how.keep} ORDER BY nr"
 
 
 def _stream(checked: Checked, sql: str) -> Iterator[pa.RecordBatch]:
-    """Run a query and return its rows in batches; no row at all is an error."""
+    """Run a query and return its rows in batches, codes as positions in their labels; no row at all is an error."""
+    labels = [checked.labels[name] for name in checked.roles.dimensions]
     rows = 0
-    try:
-        for batch in checked.opened.connection.sql(sql).to_arrow_reader(_BATCH):
+    for batch in checked.opened.stream(sql):
+        if batch.num_rows:
             rows += batch.num_rows
-            yield batch
-    except (duckdb.Error, pa.ArrowException, OSError) as error:
-        # The library's own message may quote the data, so it must not get out.
-        raise InputError(
-            f"{checked.opened.name}: cannot be read ({type(error).__name__}); has it changed meanwhile?"
-        ) from None
+            yield _numbered(batch, labels, checked.opened.name)
     if not rows:
         raise InputError(f"{checked.opened.name}: no record is left{_why_none(checked)}")
+
+
+def _numbered(batch: pa.RecordBatch, labels: Sequence[Sequence[str]], name: str) -> pa.RecordBatch:
+    """Number the codes of a batch, which stand first, where the engine has not done so."""
+    columns = list(batch.columns)
+    for i, known in enumerate(labels):
+        if not pa.types.is_integer(columns[i].type):
+            columns[i] = pc.index_in(columns[i].cast(pa.string()), pa.array(known, pa.string()))
+            if columns[i].null_count:
+                raise InputError(f"{name}: {_CHANGED}")
+    return pa.record_batch(columns, [str(i) for i in range(len(columns))])
 
 
 _Parts = list[list[npt.NDArray[np.generic]]]
@@ -218,6 +233,21 @@ def _number_holdings(batches: Iterator[pa.RecordBatch]) -> tuple[npt.NDArray[np.
     return np.concatenate(numbers), parts
 
 
+def _joined(part: list[npt.NDArray[np.generic]]) -> npt.NDArray[np.generic]:
+    """Return a column of batches as one array; the batches are let go."""
+    column = np.concatenate(part)
+    part.clear()
+    return column
+
+
+def _order_codes(holding: npt.NDArray[np.int64], columns: list[npt.NDArray[np.generic]], width: int) -> None:
+    """Put the rows of each holding in the order of their codes, the first columns."""
+    rows = in_several(holding)
+    order = rows[np.lexsort([*(column[rows] for column in columns[:width][::-1]), holding[rows]])]
+    for column in columns:
+        column[rows] = column[order]
+
+
 def _number_rows(batches: Iterator[pa.RecordBatch]) -> tuple[npt.NDArray[np.int64], _Parts]:
     parts: _Parts = []
     rows = 0
@@ -236,7 +266,13 @@ def _collect(parts: _Parts, batch: pa.RecordBatch) -> None:
 
 def _array(column: pa.Array) -> npt.NDArray[np.generic]:
     """Return a column without gaps as an array; not by `to_numpy`, which loads pandas where it is installed."""
-    return np.from_dlpack(column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column)
+    if column.null_count:
+        raise InternalError("the records have gaps that their check did not see")
+    plain = column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column
+    kind = np.dtype("float64" if pa.types.is_float64(plain.type) else str(plain.type))
+    if not len(plain):
+        return np.zeros(0, kind)
+    return np.frombuffer(plain.buffers()[1], kind, len(plain), plain.offset * kind.itemsize)
 
 
 def _dense(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:

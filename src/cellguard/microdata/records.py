@@ -29,13 +29,15 @@ def records(
     delimiter: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
+    remote: str | None = None,
     name: str = "the records",
 ) -> Grouped:
     """Read records, check every entry, and sum them by leaf codes and holding; `tabulate` makes tables of them.
 
-    ``data`` is a path (CSV, Parquet, or a DuckDB file with a ``query``), a mapping of columns, or any frame that speaks
-    Arrow. ``by`` names the dimension columns and ``values`` the responses. A holding counts once in each cell, with the
-    sum of its records; without one the respondent does so, and without that each record is its own. The ``delimiter``,
+    ``data`` is a path (CSV, Parquet, or a DuckDB file with a ``query``), a mapping of columns, any frame that speaks
+    Arrow, or an address: ``postgresql://HOST/DATABASE`` with a ``query``, ``spark:TABLE`` with the ``remote`` cluster.
+    ``by`` names the dimension columns and ``values`` the responses. A holding counts once in each cell, with the sum of
+    its records; without one the respondent does so, and without that each record is its own. The ``delimiter``,
     ``decimal`` mark and ``encoding`` of text are found out if they are not given.
 
     >>> firms = records({"region": ["N", "N", "S"], "group": ["a", "a", "b"], "turnover": [5, 2.5, 1]},
@@ -48,6 +50,6 @@ def records(
             raise InputError(f"`{option}` must be a list of columns; give [{names!r}]")
     if not by:
         raise InputError("records need at least one dimension column")
-    opened = open_records(data, name=name, query=query, dialect=Dialect(delimiter, decimal, encoding))
+    opened = open_records(data, name=name, query=query, dialect=Dialect(delimiter, decimal, encoding), remote=remote)
     roles = Roles(tuple(by), tuple(values), weight, respondent, holding, waiver, request, missing or Missing())
     return replace(group_records(check_records(opened, roles)), name=opened.name)

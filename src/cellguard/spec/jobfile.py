@@ -19,6 +19,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from cellguard.errors import JobError, file_name
+from cellguard.microdata.address import is_remote
 from cellguard.rules.presets import PRESETS
 from cellguard.spec.counts_beside import with_counts
 from cellguard.spec.faults import below, explain
@@ -175,8 +176,10 @@ class Job(Spec):
         return self._held
 
     def data(self, name: str) -> object:
-        """Return what the job means by a name of data: what is held in memory under it, or a path."""
-        return self._held[name] if name in self._held else self.path(name)
+        """Return what the job means by a name of data: what is held in memory under it, an address, or a path."""
+        if name in self._held:
+            return self._held[name]
+        return name if is_remote(name) else self.path(name)
 
     @classmethod
     def load(cls, path: str | Path) -> Job:

@@ -22,6 +22,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from cellguard.errors import did_you_mean
+from cellguard.microdata.address import address_fault, is_remote
 from cellguard.rules.rule import Rule
 from cellguard.spec.names import LONGEST, TABLE, dimension_fault, plain_name, table_fault
 from cellguard.spec.registry import find_method, method_names
@@ -171,8 +172,12 @@ class MissingSpec(Spec):
 class MicrodataSpec(Spec):
     """The records that tables without `cells` are made from, and which column holds what."""
 
-    source: str = Field(min_length=1, description="CSV, Parquet or DuckDB file, or the text file of an .rda")
-    query: str | None = Field(None, min_length=1, description="for a DuckDB file: a SELECT that returns the records")
+    source: str = Field(
+        min_length=1,
+        description="CSV, Parquet or DuckDB file, the text file of an .rda, postgresql://HOST/DATABASE, spark:TABLE",
+    )
+    query: str | None = Field(None, min_length=1, description="for a database: a SELECT that returns the records")
+    remote: str | None = Field(None, min_length=1, description="for Spark: the address of a cluster, sc://HOST:15002")
     rda: str | None = Field(None, min_length=1, description="τ-ARGUS metadata: fixed-width or free text without header")
     files_elsewhere: bool = Field(
         False, description="the .rda may name code lists and hierarchies outside of its own folder"
@@ -193,6 +198,10 @@ class MicrodataSpec(Spec):
             raise ValueError("give one of query and rda, not both")
         if self.files_elsewhere and not self.rda:
             raise ValueError("`files_elsewhere` goes with `rda`")
+        if fault := address_fault(self.source, self.remote, self.query):
+            raise ValueError(fault)
+        if self.rda and is_remote(self.source):
+            raise ValueError("an .rda file describes a text file; name that as `source`")
         return self
 
 

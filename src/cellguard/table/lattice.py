@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +17,21 @@ from cellguard.hierarchy.hush import evidence
 from cellguard.table.keys import combine
 
 Positions = npt.NDArray[np.int64]
+_MOST_KEYS = 2**62
+
+
+class Above(NamedTuple):
+    """What lies above the leaf cells, code by code: a cell's key is the sum of ``radix[d] * code`` over its dimensions.
+
+    The codes that a code of dimension d is part of are ``line[start[i]:start[i + 1]]`` with i = first[d] + code;
+    ``leaves`` are the codes of each leaf cell, a row a cell.
+    """
+
+    leaves: IntArray
+    first: Positions
+    start: Positions
+    line: IntArray
+    radix: Positions
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +41,8 @@ class Lattice:
     The cells of stage 0 are combinations of leaf codes, ``leaf`` tells for each row of the records which. Stage d + 1
     has in addition the codes above those of dimension d, so the last stage has all cells, with ``codes``, and no
     cell is ever stored that has no record. A cell c of stage d is part of the cells
-    ``up[start[i]:start[i + 1]]`` of the next one, with i = first[d] + c; there are ``sizes[d]`` of them.
+    ``up[start[i]:start[i + 1]]`` of the next one, with i = first[d] + c; there are ``sizes[d]`` of them. ``above`` is
+    None where keys would not fit into 64 bits.
     """
 
     leaf: IntArray
@@ -33,9 +51,20 @@ class Lattice:
     first: Positions
     start: Positions
     up: IntArray
+    above: Above | None = None
 
     def __len__(self) -> int:
         return int(self.sizes[-1])
+
+    def cells(self, keys: Positions, above: Above) -> Positions:
+        """Return the cells of some keys, see `Above`; cells are in the order of their keys."""
+        known = np.stack(self.codes, axis=1) @ above.radix
+        room = int(known[-1]) + 1 if len(known) else 0
+        if room > 8 * len(self) + 1_000_000:
+            return np.searchsorted(known, keys)
+        where = np.zeros(room, np.int64)
+        where[known] = np.arange(len(self))
+        return where[keys]
 
 
 def build_lattice(
@@ -47,10 +76,10 @@ def build_lattice(
     """
     extents = [len(d.codes) for d in dimensions]
     leaf, seen = distinct(columns, extents)
-    codes = [column[seen] for column in columns]
+    leaves = codes = [column[seen] for column in columns]
     sizes, starts, ups = [len(seen)], [], []
-    for d, dimension in enumerate(dimensions):
-        begin, above = ancestors(dimension, (levels or {}).get(dimension.name))
+    lines = [ancestors(dimension, (levels or {}).get(dimension.name)) for dimension in dimensions]
+    for d, (begin, above) in enumerate(lines):
         widths = np.diff(begin)[codes[d]]
         start = np.concatenate([[0], np.cumsum(widths)])
         step = np.arange(start[-1]) - np.repeat(start[:-1], widths)
@@ -70,6 +99,22 @@ def build_lattice(
         np.concatenate([[0], np.cumsum([len(s) for s in starts])])[:-1].astype(np.int64),
         np.concatenate([s + o for s, o in zip(starts, offset[:-1], strict=True)]).astype(np.int64),
         np.concatenate(ups),
+        _above(leaves, extents, lines),
+    )
+
+
+def _above(
+    leaves: Sequence[IntArray], extents: Sequence[int], lines: Sequence[tuple[Positions, IntArray]]
+) -> Above | None:
+    if math.prod(extents) >= _MOST_KEYS:
+        return None
+    ends = np.cumsum([0, *(len(line) for _, line in lines)])
+    return Above(
+        np.ascontiguousarray(np.stack(leaves, axis=1)),
+        np.cumsum([0, *(len(start) for start, _ in lines)])[:-1].astype(np.int64),
+        np.concatenate([start + end for (start, _), end in zip(lines, ends[:-1], strict=True)]),
+        np.concatenate([line for _, line in lines]),
+        np.array([math.prod(extents[d + 1 :]) for d in range(len(extents))], np.int64),
     )
 
 

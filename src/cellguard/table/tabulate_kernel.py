@@ -13,6 +13,7 @@ holding are far apart and each visit costs a trip to memory.
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -22,14 +23,14 @@ import numpy as np
 import numpy.typing as npt
 
 from cellguard.hierarchy.hierarchy import IntArray
-from cellguard.table.lattice import Lattice
+from cellguard.table.kernel_layout import COUNT, EXTRA, FIRST, HOLDER, NEGATIVE, POSITIVE, VALUE
+from cellguard.table.lattice import Above, Lattice
+from cellguard.table.parts_kernel import find_meetings, join, lift, settle, take_rows
 from cellguard.table.unit_grid import Wholes
 
 THREADS = 2
 FEW = 200_000
-_COUNT, _POSITIVE, _NEGATIVE, _FIRST = range(4)
-_VALUE, _HOLDER, _EXTRA = range(3)
-_CELL = _HOLDER  # a list of a holding's cells has the cell where a cell's list has the holder
+_CELL = HOLDER  # a list of a holding's cells has the cell where a cell's list has the holder
 
 
 class Rows(NamedTuple):
@@ -68,9 +69,11 @@ def gather(lattice: Lattice, rows: Rows, *, top: int, unwaived: int = 0, by_size
 
     With ``by_size`` the largest are those of the largest absolute value.
     """
-    cuts = _cuts(rows.holding, THREADS if len(rows.leaf) > FEW else 1)
     step = 3 if len(rows.extra) else 2
-    width = _FIRST + (top + unwaived) * step
+    width = FIRST + (top + unwaived) * step
+    cuts = _cuts(rows.holding, THREADS if len(rows.leaf) > FEW else 1)
+    if lattice.above is not None and rows.value.min(initial=0) >= 0:
+        return _named(_gather_rows(lattice, lattice.above, rows, cuts, top, step, width), top, step)
 
     def work(part: int) -> tuple[Wholes, Wholes]:
         one, several = (np.zeros((lattice.sizes[stage], width), np.int64) for stage in (0, -1))
@@ -96,6 +99,39 @@ def gather(lattice: Lattice, rows: Rows, *, top: int, unwaived: int = 0, by_size
     return _named(one, top, step)
 
 
+def _gather_rows(
+    lattice: Lattice, above: Above, rows: Rows, cuts: list[int], top: int, step: int, width: int
+) -> Wholes:
+    """Return what is known of every cell, where no contribution is negative: rows first, then where they meet."""
+    most = math.prod(int(np.diff(part).max()) for part in np.split(above.start, above.first[1:]))
+
+    def take(part: int) -> Wholes:
+        known: Wholes = np.zeros((lattice.sizes[0], width), np.int64)
+        take_rows(tuple(rows), np.array(cuts[part : part + 2]), top, step, known)
+        return known
+
+    def meet(part: int) -> Wholes:
+        span = np.array(cuts[part : part + 2])
+        meetings: Wholes = find_meetings(tuple(rows), tuple(above), span, most, len(lattice))
+        meetings[:, 1] = lattice.cells(meetings[:, 1], above)
+        return meetings
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        taken = [pool.submit(take, part) for part in range(len(cuts) - 1)]
+        meetings = [pool.submit(meet, part) for part in range(len(cuts) - 1)]
+        known = taken[0].result()
+        for other in taken[1:]:
+            join(other.result(), known, top, step)
+        taken.clear()
+        for stage in range(len(lattice.sizes) - 1):
+            wider: Wholes = np.zeros((lattice.sizes[stage + 1], known.shape[1]), np.int64)
+            lift(lattice.start, lattice.up, lattice.first[stage], known, wider, top, step)
+            known = wider
+        for found in meetings:
+            settle(found.result(), known, top, step)
+    return known
+
+
 def add_up(lattice: Lattice, values: Wholes) -> Wholes:
     """Return the sum of a column over the rows of every cell."""
     sums: Wholes = _sum_rows(lattice.leaf, values, lattice.sizes[0])
@@ -112,17 +148,17 @@ def _cuts(holding: npt.NDArray[np.int64], parts: int) -> list[int]:
 
 
 def _named(known: Wholes, top: int, step: int) -> Gathered:
-    lists = known[:, _FIRST:].reshape(len(known), (known.shape[1] - _FIRST) // step, step)
+    lists = known[:, FIRST:].reshape(len(known), (known.shape[1] - FIRST) // step, step)
     largest, free = lists[:, :top], lists[:, top:]
     return Gathered(
-        count=known[:, _COUNT],
-        positive=known[:, _POSITIVE],
-        negative=known[:, _NEGATIVE],
-        value=largest[:, :, _VALUE],
-        holder=largest[:, :, _HOLDER] - 1,
-        extra=largest[:, :, _EXTRA] if step > _EXTRA else largest[:, :0, _VALUE],
-        unwaived=free[:, :, _VALUE],
-        unwaived_holder=free[:, :, _HOLDER] - 1,
+        count=known[:, COUNT],
+        positive=known[:, POSITIVE],
+        negative=known[:, NEGATIVE],
+        value=largest[:, :, VALUE],
+        holder=largest[:, :, HOLDER] - 1,
+        extra=largest[:, :, EXTRA] if step > EXTRA else largest[:, :0, VALUE],
+        unwaived=free[:, :, VALUE],
+        unwaived_holder=free[:, :, HOLDER] - 1,
     )
 
 
@@ -135,7 +171,7 @@ def _insert(known, cell, begin, end, step, by_size, value, holder, extra):  # ty
     slot = end
     size = abs(value) if by_size else value
     while slot > begin:
-        other, rival = known[cell, slot - step + _HOLDER], known[cell, slot - step + _VALUE]
+        other, rival = known[cell, slot - step + HOLDER], known[cell, slot - step + VALUE]
         if by_size:
             rival = abs(rival)
         if other != 0 and (rival > size or (rival == size and other < holder)):
@@ -145,19 +181,19 @@ def _insert(known, cell, begin, end, step, by_size, value, holder, extra):  # ty
             for i in range(step):
                 known[cell, slot + step + i] = known[cell, slot + i]
     if slot < end:
-        known[cell, slot + _VALUE] = value
-        known[cell, slot + _HOLDER] = holder
-        if step > _EXTRA:
-            known[cell, slot + _EXTRA] = extra
+        known[cell, slot + VALUE] = value
+        known[cell, slot + HOLDER] = holder
+        if step > EXTRA:
+            known[cell, slot + EXTRA] = extra
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
 def _add(known, cell, top, step, by_size, value, holder, extra, waived):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Take in one holding's contribution to a cell."""
-    known[cell, _COUNT] += 1
-    known[cell, _POSITIVE if value > 0 else _NEGATIVE] += value
-    middle = _FIRST + top * step
-    _insert(known, cell, _FIRST, middle, step, by_size, value, holder, extra)
+    known[cell, COUNT] += 1
+    known[cell, POSITIVE if value > 0 else NEGATIVE] += value
+    middle = FIRST + top * step
+    _insert(known, cell, FIRST, middle, step, by_size, value, holder, extra)
     if not waived:
         _insert(known, cell, middle, known.shape[1], step, by_size, value, holder, extra)
 
@@ -180,11 +216,11 @@ def _meet(seen, since, amounts, filled, cell, value, extra, additive):  # type: 
     place = seen[cell] - since
     if place < 0:
         seen[cell] = since + filled
-        amounts[filled, _VALUE], amounts[filled, _CELL], amounts[filled, _EXTRA] = value, cell, extra
+        amounts[filled, VALUE], amounts[filled, _CELL], amounts[filled, EXTRA] = value, cell, extra
         filled += 1
     else:
-        amounts[place, _VALUE] += value
-        amounts[place, _EXTRA] = amounts[place, _EXTRA] + extra if additive else 0
+        amounts[place, VALUE] += value
+        amounts[place, EXTRA] = amounts[place, EXTRA] + extra if additive else 0
     return filled
 
 
@@ -195,7 +231,7 @@ def _climb(seen, since, cells, count, above, start, up, first, additive):  # typ
     for i in range(count):
         here = first + cells[i, _CELL]
         for edge in range(start[here], start[here + 1]):
-            filled = _meet(seen, since, above, filled, up[edge], cells[i, _VALUE], cells[i, _EXTRA], additive)
+            filled = _meet(seen, since, above, filled, up[edge], cells[i, VALUE], cells[i, EXTRA], additive)
     return filled
 
 
@@ -224,20 +260,20 @@ def _contribute(rows, stages, span, top, step, by_size, one, several):  # type: 
             since += count
             cells, above = above, cells
         for i in range(count):
-            _add(known, cells[i, _CELL], top, step, by_size, cells[i, _VALUE], holder, cells[i, _EXTRA], waived)
+            _add(known, cells[i, _CELL], top, step, by_size, cells[i, VALUE], holder, cells[i, EXTRA], waived)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
 def _pour(source, here, target, cell, top, step, by_size):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Take the contributions of one cell into another that they are not part of yet."""
-    for slot in range(_FIRST):
+    for slot in range(FIRST):
         target[cell, slot] += source[here, slot]
-    middle = _FIRST + top * step
-    for slot in range(_FIRST, source.shape[1], step):
-        if source[here, slot + _HOLDER] != 0:
-            begin, end = (_FIRST, middle) if slot < middle else (middle, source.shape[1])
-            extra = source[here, slot + _EXTRA] if step > _EXTRA else 0
-            value, holder = source[here, slot + _VALUE], source[here, slot + _HOLDER]
+    middle = FIRST + top * step
+    for slot in range(FIRST, source.shape[1], step):
+        if source[here, slot + HOLDER] != 0:
+            begin, end = (FIRST, middle) if slot < middle else (middle, source.shape[1])
+            extra = source[here, slot + EXTRA] if step > EXTRA else 0
+            value, holder = source[here, slot + VALUE], source[here, slot + HOLDER]
             _insert(target, cell, begin, end, step, by_size, value, holder, extra)
 
 
@@ -245,7 +281,7 @@ def _pour(source, here, target, cell, top, step, by_size):  # type: ignore[no-un
 def _lift(start, up, first, source, target, top, step, by_size):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Take the contributions of each cell of a stage into the cells of the next that it is part of."""
     for here in range(len(source)):
-        if source[here, _COUNT]:
+        if source[here, COUNT]:
             for edge in range(start[first + here], start[first + here + 1]):
                 _pour(source, here, target, up[edge], top, step, by_size)
 
@@ -254,7 +290,7 @@ def _lift(start, up, first, source, target, top, step, by_size):  # type: ignore
 def _join(source, target, top, step, by_size):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Take in the contributions of other holdings to the same cells."""
     for here in range(len(source)):
-        if source[here, _COUNT]:
+        if source[here, COUNT]:
             _pour(source, here, target, here, top, step, by_size)
 
 

@@ -102,7 +102,7 @@ def test_the_result_does_not_depend_on_threads(holding):
     found = []
     for threads in (1, 2, 4):
         opened = open_records(big())
-        opened.connection.execute(f"SET threads = {threads}")
+        opened.engine.connection.execute(f"SET threads = {threads}")
         found.append(group_records(check_records(opened, Roles(("region", "size"), ("x",), "w", None, holding))))
     for other in found[1:]:
         assert essence(other) == essence(found[0])

@@ -191,7 +191,7 @@ def test_not_a_parquet_file(tmp_path):
 
 def test_progress_bars_do_not_go_to_stdout():
     opened = open_records(FIRMS)
-    assert opened.connection.sql("SELECT current_setting('enable_progress_bar')").fetchall() == [(False,)]
+    assert opened.engine.connection.sql("SELECT current_setting('enable_progress_bar')").fetchall() == [(False,)]
 
 
 def test_nothing_is_left_behind(tmp_path, monkeypatch):
