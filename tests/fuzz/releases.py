@@ -23,6 +23,7 @@ from cellguard.verify.verify import verify
 from fuzz.attack import Contradiction
 from fuzz.cases import Case
 from fuzz.generator import draw_case
+from fuzz.inside import inside_disclosures, is_told
 from fuzz.judge import make_attack, unsafe_cells
 from fuzz.programs import Undecided
 from fuzz.public import BadRelease, read_shown
@@ -32,9 +33,11 @@ from fuzz.worlds import ALL, TooLarge
 FIRST, SECOND = "first", "second"
 
 
-def run_pair(seed: int, scratch: Path) -> Result:
-    """Release a case in two steps, and attack what both give."""
+def run_pair(seed: int, scratch: Path, *, insiders: bool = False) -> Result:
+    """Release a case in two steps, and attack what both give; with ``insiders`` as each respondent, too."""
     case = draw_case(seed)
+    if insiders:
+        case = replace(case, job={**case.job, "attack": {**case.job.get("attack", {}), "insiders": True}})
     rng = Random(f"pair {seed}")
     one, two = _split(rng, [dict(table) for table in case.job["tables"]])
     folder = scratch / "pair"
@@ -55,7 +58,7 @@ def run_pair(seed: int, scratch: Path) -> Result:
     if failed := [check for check in checks if not check.passed]:
         return Result(seed, Kind.wrong, f"not verified: {failed}", features=case.features)
     both = Case({**case.job, "tables": [*one, *two]}, case.files, case.records)
-    return replace(_attack(both, folder, summary), seed=seed, features=case.features)
+    return replace(_attack(both, folder, summary, insiders=insiders), seed=seed, features=case.features)
 
 
 def _split(rng: Random, tables: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -85,7 +88,7 @@ def _release(
     return json.loads((folder / name / "internal" / "summary.json").read_text(encoding="utf-8"))
 
 
-def _attack(both: Case, folder: Path, summary: dict[str, Any]) -> Result:
+def _attack(both: Case, folder: Path, summary: dict[str, Any], *, insiders: bool = False) -> Result:
     everything = folder / "both"
     everything.mkdir()
     for name in (FIRST, SECOND):
@@ -97,6 +100,8 @@ def _attack(both: Case, folder: Path, summary: dict[str, Any]) -> Result:
     try:
         attack, goals = make_attack(both, read_shown(both, everything), unsafe, know)
         found = attack.disclosures(goals) if unsafe else []
+        if insiders and is_told(both) and not found:
+            found = inside_disclosures(both, everything, know)
     except TooLarge:
         return Result(0, Kind.large)
     except Undecided as error:

@@ -1,5 +1,6 @@
-"""Whole jobs that are to be safe against insiders: attacked through their files, and their certificates verified."""
+"""Whole jobs that are to be safe against insiders: attacked through their files, also by respondents, and verified."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -7,10 +8,12 @@ import pytest
 from cellguard.verify.verify import verify
 
 from fuzz.generator import draw_case
+from fuzz.inside import inside_disclosures, is_told
 from fuzz.run import Kind, run_case
+from fuzz.worlds import ALL
 
 # 900004 and 900050 have levels that one table shows and another does not.
-FIRST, SAMPLE, ALL, CHUNK = 900_000, 20, 200, 20
+FIRST, SAMPLE, MANY, CHUNK = 900_000, 20, 200, 20
 
 
 @pytest.mark.parametrize(
@@ -18,7 +21,7 @@ FIRST, SAMPLE, ALL, CHUNK = 900_000, 20, 200, 20
     [
         *(
             pytest.param(s, marks=[] if s < FIRST + SAMPLE else pytest.mark.long)
-            for s in range(FIRST, FIRST + ALL, CHUNK)
+            for s in range(FIRST, FIRST + MANY, CHUNK)
         ),
         pytest.param(900_050),
     ],
@@ -26,12 +29,32 @@ FIRST, SAMPLE, ALL, CHUNK = 900_000, 20, 200, 20
 def test_what_is_called_safe_against_insiders_is_safe_and_verified(first, tmp_path):
     decided = 0
     for seed in range(first, first + (1 if first % CHUNK else CHUNK)):
-        case = draw_case(seed)
-        told = replace(case, job={**case.job, "attack": {**case.job.get("attack", {}), "insiders": True}})
-        result = run_case(told, tmp_path)
+        case = with_insiders(seed, checked=True)
+        result = run_case(case, tmp_path)
         assert not result.failed, f"seed {seed}: {result}"
         if result.kind in {Kind.safe, Kind.nothing}:
             decided += 1
             checked = verify(tmp_path / "out" / "internal" / "certificate.json")
             assert checked.valid, f"seed {seed}: {[str(check) for check in checked.checks if not check.passed]}"
+            assert not (is_told(case) and respondents_find(case, tmp_path / "out")), f"seed {seed}"
     assert decided
+
+
+def test_respondents_get_through_where_they_are_not_looked_at(tmp_path):
+    case = with_insiders(910_012, checked=False)
+    assert run_case(case, tmp_path).kind is Kind.safe
+    assert respondents_find(case, tmp_path / "out")
+    case = with_insiders(910_012, checked=True)
+    assert run_case(case, tmp_path).kind is Kind.safe
+    assert not respondents_find(case, tmp_path / "out")
+
+
+def with_insiders(seed, *, checked):
+    case = draw_case(seed)
+    return replace(case, job={**case.job, "attack": {**case.job.get("attack", {}), "insiders": checked}})
+
+
+def respondents_find(case, folder):
+    """What respondents can work out from an output folder's release, with what it claims."""
+    open_ = json.loads((folder / "internal" / "summary.json").read_text())["not_checked"]
+    return inside_disclosures(case, folder / "release", replace(ALL, together="counts_and_values" not in open_))

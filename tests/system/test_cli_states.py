@@ -1,4 +1,4 @@
-"""Jobs whose a-priori statements contradict each other through two groupings: an answer, never an internal error."""
+"""Jobs whose a-priori statements meet in one cell: an answer, never an internal error, and a valid certificate."""
 
 import pytest
 from click.testing import CliRunner
@@ -40,3 +40,19 @@ def test_equal_cells_of_which_one_must_be_hidden_and_one_published(tmp_path):
             standalone_mode=False,
         )
     assert not (tmp_path / "out").exists()
+
+
+def test_a_need_that_is_said_of_a_waived_row_is_one_of_its_cell(tmp_path):
+    (tmp_path / "r.csv").write_text("id,a,x\n" + "".join(f"{i},a{i % 4},{1 + i % 2}\n" for i in range(6)))
+    (tmp_path / "said.csv").write_text("a,status,need_lower,need_upper\na3,waived,0,5\n")
+    rules = "rules: [{min_frequency: 3}]"
+    (tmp_path / "job.yaml").write_text(
+        "version: 1\nmicrodata: {source: r.csv, respondent: id}\ntables:\n"
+        f"  - {{name: t, by: [a], value: x, apriori: said.csv, {rules}}}\n  - {{name: u, by: [a], value: x, {rules}}}\n"
+    )
+    for command in (
+        ["protect", str(tmp_path / "job.yaml"), "--out", str(tmp_path / "out")],
+        ["verify", str(tmp_path / "out")],
+    ):
+        done = CliRunner().invoke(cli, command)
+        assert done.exit_code == 0, done.output

@@ -149,7 +149,8 @@ def check_earlier(cells: Cells, rows: Rows, facts: Sequence[Facts]) -> None:
 def check_needs(cells: Cells, rows: Rows, asked: Needs) -> None:
     """Refuse an unsafe cell that is not primary, and stored needs that are smaller than the recomputed ones.
 
-    An unpublished cell keeps its status; if it is unsafe it has needs like a primary.
+    An unpublished cell keeps its status; if it is unsafe it has needs like a primary. Who moves a cell both down and up
+    by its needs moves it by their sum.
     """
     unsafe = asked.unsafe[cells.cell]
     named = (rows.status == PRIMARY) | (rows.status == UNPUBLISHED)
@@ -157,7 +158,7 @@ def check_needs(cells: Cells, rows: Rows, asked: Needs) -> None:
     for name, stored, need in (
         ("lower", rows.lower, asked.lower),
         ("upper", rows.upper, asked.upper),
-        ("sliding", rows.sliding, asked.sliding),
+        ("sliding", np.maximum(rows.sliding, rows.lower + rows.upper), asked.sliding),
     ):
         _refuse(unsafe & (stored < need[cells.cell]), cells, f"has a smaller {name} need than the rules ask for")
     unit = units(cells)[cells.cell]
