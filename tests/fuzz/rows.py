@@ -17,6 +17,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import yaml
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from cellguard.errors import InputError, NotProtected
@@ -52,6 +53,13 @@ class RowCase:
     def text(self) -> str:
         """The records as a file."""
         return "\n".join(["a,b,d", *(",".join(person) for person in self.people)])
+
+    def write(self, folder: Path, report: str) -> None:
+        """Write a folder with the job, its records and what came of it."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "people.csv").write_text(self.text, encoding="utf-8")
+        (folder / "job.yaml").write_text(yaml.safe_dump(self.job, sort_keys=False), encoding="utf-8")
+        (folder / "report.txt").write_text(report, encoding="utf-8")
 
 
 def draw_rows(seed: int) -> RowCase:

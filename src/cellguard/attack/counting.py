@@ -75,8 +75,8 @@ def _by_short_moves(ledger: Ledger, run: Run) -> None:
     reduction, rng = ledger.reduction, np.random.default_rng(SEED)
     whole = np.flatnonzero(reduction.whole)
     matrix = sp.csr_array(reduction.matrix[:, whole].astype(float))
-    limits = tuple(np.minimum(as_floats(room[whole]), _FAR) for room in (reduction.down, reduction.up))
-    rigid = np.minimum(*limits) < 1
+    down, up = (np.minimum(as_floats(room[whole]), _FAR) for room in (reduction.down, reduction.up))
+    rigid = np.minimum(down, up) < 1
     tries, few = np.zeros(reduction.n, np.int64), max(_LEAST, len(whole) // _SHARE)
     while True:
         targets, amounts = _untried(ledger, tries, rng)
@@ -85,7 +85,7 @@ def _by_short_moves(ledger: Ledger, run: Run) -> None:
         if not len(targets):
             break
         weights = 1 + rng.random(len(whole)) / 2 + 3 * rigid
-        move = short_moves(matrix, limits, np.searchsorted(whole, targets), amounts, weights, run=run)  # type: ignore[arg-type]
+        move = short_moves(matrix, (down, up), np.searchsorted(whole, targets), amounts, weights, run=run)
         ledger.credit(Move.of_some(whole, move))
         tries[targets] += 1
         run.tell(f"{int(ledger.open().sum()):,} cells left to prove")

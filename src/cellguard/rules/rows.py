@@ -287,51 +287,44 @@ class KDisclosure(RowRule):
         return np.full(len(s), self.k + 1.0)
 
 
-@register("attribute_disclosure", Formula("s = T > 0 for any category", "the row", _LEVEL.format("1")))
 @dataclass(frozen=True, slots=True)
-class AttributeDisclosure(RowRule):
-    """Unsafe if everybody in a row has the same category (a cell of 100 percent): who is in the row has it."""
+class _AllBut(RowRule):
+    """Unsafe if all of a row but ``remaining`` have the same category."""
 
     by: str
     sensitive: tuple[str, ...] = ()
     together = False
+    remaining = 0
 
     def __post_init__(self) -> None:
         self._check()
+
+    def unsafe_rows(self, s: FloatArray, o: FloatArray) -> BoolArray:
+        """Tell where just so many others are; sums of weights are rounded up."""
+        return np.asarray((s > 0) & (np.ceil(o) == self.remaining), bool)
+
+    def enough(self, s: FloatArray, o: FloatArray, public: BoolArray) -> FloatArray:
+        """Return one more than there are."""
+        return np.full(len(s), self.remaining + 1.0)
+
+
+@register("attribute_disclosure", Formula("s = T > 0 for any category", "the row", _LEVEL.format("1")))
+@dataclass(frozen=True, slots=True)
+class AttributeDisclosure(_AllBut):
+    """Unsafe if everybody in a row has the same category (a cell of 100 percent): who is in the row has it."""
 
     def words(self) -> str:
         """Say that a row is all in one cell."""
         return f"everybody in a group has the same category of {self.by}"
 
-    def unsafe_rows(self, s: FloatArray, o: FloatArray) -> BoolArray:
-        """Tell where nobody else is."""
-        return np.asarray((s > 0) & (o == 0), bool)
-
-    def enough(self, s: FloatArray, o: FloatArray, public: BoolArray) -> FloatArray:
-        """Return 1."""
-        return np.ones(len(s))
-
 
 @register("lone_other", Formula("s > 0 and o = 1 for any category", "the row", _LEVEL.format("2")))
 @dataclass(frozen=True, slots=True)
-class LoneOther(RowRule):
+class LoneOther(_AllBut):
     """Unsafe if all but one in a row have the same category: that one subtracts himself and knows it of the rest."""
 
-    by: str
-    sensitive: tuple[str, ...] = ()
-    together = False
-
-    def __post_init__(self) -> None:
-        self._check()
+    remaining = 1
 
     def words(self) -> str:
         """Say what the one finds out."""
         return f"all but one in a group have the same category of {self.by}, so that this one knows it of the rest"
-
-    def unsafe_rows(self, s: FloatArray, o: FloatArray) -> BoolArray:
-        """Tell where just one other is."""
-        return np.asarray((s > 0) & (o > 0) & (o <= 1), bool)
-
-    def enough(self, s: FloatArray, o: FloatArray, public: BoolArray) -> FloatArray:
-        """Return 2."""
-        return np.full(len(s), 2.0)

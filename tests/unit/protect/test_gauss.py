@@ -112,12 +112,12 @@ def draw(seed):
 
 
 MARKS = {100: pytest.mark.long, 800: pytest.mark.long}
-LONG = [pytest.param(k, marks=MARKS.get(k, pytest.mark.endless)) for k in range(100, 5_000, 700)]
+LONG = [pytest.param(k, marks=MARKS.get(k, pytest.mark.endless)) for k in range(100, 10_000, 700)]
 
 
 @pytest.mark.parametrize("first", [0, 20, *LONG])
 def test_no_whole_table_tells_a_primary_exactly(first):
-    """Of 5,000 tables, each protected by both engines."""
+    """Of 10,000 tables, each protected by both engines."""
     verdicts = [judge(*draw(seed)) for seed in range(first, first + (20 if first < 100 else 700))]
     for engine in zip(*verdicts, strict=True):
         assert not any(engine)
