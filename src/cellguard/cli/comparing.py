@@ -37,6 +37,13 @@ if TYPE_CHECKING:
 @click.option("--cells", default=1000, show_default=True, type=click.IntRange(10), help="How many cells are drawn.")
 @click.option("--target", type=float, help="The share of cells that each rule shall call unsafe. [default: 0.2]")
 @click.option(
+    "--parameters",
+    default=100,
+    show_default=True,
+    type=click.IntRange(2, 10_000),
+    help="Parameters from 1 to this one are tried; p may exceed 100.",
+)
+@click.option(
     "--negatives",
     default="keep",
     show_default=True,
@@ -56,6 +63,7 @@ def compare_rules(
     sizes: tuple[int, ...],
     cells: int,
     target: float | None,
+    parameters: int,
     negatives: str,
     seed: int,
     out: Path | None,
@@ -84,6 +92,7 @@ def compare_rules(
             data, page = _own(job, rules, target, out is not None, tell)
         else:
             common = {"cells": cells, "target": target or 0.2, "negatives": negatives, "seed": seed}
+            common["grid"] = range(1, parameters + 1)
             drawn = [{"distribution": d, "n": n} for d in distributions or ("exponential(1)",) for n in sizes or (4,)]
             data, page = _drawn(rules, [{**one, **common} for one in drawn], out is not None)
     if out:

@@ -22,7 +22,7 @@ from cellguard.spec.names import plain_name
 from cellguard.table.facts import FloatArray
 from cellguard.table.source import Source, open_source
 
-_MOST_FIGURES = 20_000_000
+_MOST_COMPARED = 2_000_000_000  # figures, when every code is held against every other one
 _TOP = re.compile(r"(?i)^(max\w*|top\w*|largest\w*|x[1-9])$")
 
 
@@ -202,7 +202,7 @@ def _levels_by_sums(guess: _Guess, column: str) -> Levels | None:
     others = [source.text(name).to_pylist() for name in guess.dimensions if name != column]
     rows = {code: i for i, code in enumerate(dict.fromkeys(codes))}
     columns = {cell: i for i, cell in enumerate(dict.fromkeys(zip(*others, strict=True)))} if others else {(): 0}
-    if total not in rows or len(rows) * len(columns) > _MOST_FIGURES:
+    if total not in rows or len(rows) ** 2 * len(columns) > _MOST_COMPARED:
         return None
     at = [columns[cell] for cell in zip(*others, strict=True)] if others else [0] * len(codes)
     place = [rows[code] for code in codes], at

@@ -33,6 +33,8 @@ class Policy:
         """Return the job with this policy; raises `JobError` where it makes no sense."""
         data = job.model_dump()
         data = {key: value for key, value in data.items() if key not in method_names() or key == self.method}
+        if self.method != "suppress":
+            data.pop("attack", None)  # what attackers know is for the measure, and other methods do not ask
         for table, spec in zip(data["tables"], job.tables, strict=True):
             if spec.protect.method != self.method:
                 table["protect"] = {"method": self.method}

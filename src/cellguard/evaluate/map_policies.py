@@ -1,13 +1,14 @@
 """Policies for a map compared: records moved between hexagons, or sensitive hexagons left out, by one measure.
 
-A map has hexagons and no sums, so what is left out cannot be worked out, and what is changed protects as far as it was
-changed. The worst insider is the runner-up, whom the rules themselves think of: both risks are the same.
+A map has hexagons and no sums, and what is left out looks like an empty hexagon, so it cannot be worked out; what is
+changed protects as far as it was changed. The worst insider is the runner-up, whom the rules themselves think of: both
+risks are the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import process_time
 
 import numpy as np
@@ -74,12 +75,13 @@ class Truth:
 
 def _place(policy: Policy, job: Job, truth: Truth, needs: FloatArray) -> Point:
     start, name = process_time(), str(policy)
+    unchecked: tuple[str, ...] = ()
     try:
         if policy.method == "suppress":
             figures = truth.facts.total
             shown = truth.needs(job.tables[0].rules if policy.rules is None else policy.rules) == 0
         else:
-            figures, shown = _moved(policy.of(job), truth)
+            figures, shown, unchecked = _moved(policy.of(job), truth)
     except CellguardError as error:
         return Point(name, 0.0, 0.0, 0, {}, {}, process_time() - start, str(error).split("\n")[0])
     true, unsafe = truth.facts.total, needs > 0
@@ -87,15 +89,16 @@ def _place(policy: Policy, job: Job, truth: Truth, needs: FloatArray) -> Point:
     loss = measure_loss(true, np.where(shown, figures, 0.0), ~shown, unit=truth.unit)
     mean, near = float(risk.mean()) if unsafe.any() else 0.0, int((risk > 1e-6).sum())
     by_table, seconds = {job.tables[0].name: loss}, process_time() - start
-    return Point(name, loss.utility, mean, near, by_table, {}, seconds, inside_risk=mean, inside_too_near=near)
+    point = Point(name, loss.utility, mean, near, by_table, {}, seconds, inside_risk=mean, inside_too_near=near)
+    return replace(point, open=unchecked)
 
 
-def _moved(job: Job, truth: Truth) -> tuple[FloatArray, BoolArray]:
-    """Return the figures of a redistributed map, and which hexagons it shows."""
+def _moved(job: Job, truth: Truth) -> tuple[FloatArray, BoolArray, tuple[str, ...]]:
+    """Return the figures of a redistributed map, which hexagons it shows, and what was not checked."""
     outcome = run(job)
     mapped = outcome.protected
     if not isinstance(mapped, Mapped):
         raise InputError(f"what is {outcome.method.participle} is no map")
     if mapped.hexagons.grid != truth.grid:
         raise InputError("the map needs larger hexagons than the job asks for, so it cannot be held against its own")
-    return mapped.after, mapped.is_shown
+    return mapped.after, mapped.is_shown, tuple(attack.name for attack in outcome.verdict.not_checked)

@@ -30,6 +30,8 @@ from cellguard.report.evaluation import evaluation_page, part, table
 from cellguard.report.section import Section
 from cellguard.types import FloatArray
 
+_EVERYWHERE = ("distribution", "cells", "negatives", "seed", "grid")  # settings that do not depend on the size
+
 
 def rule_study_data(study: RuleStudy) -> dict[str, Any]:
     """Return calibration, cross tables, kappas and disagreement groups as plain data."""
@@ -66,6 +68,7 @@ class Setting:
     study: RuleStudy
     counts: Mapping[str, FloatArray]
     kappas: Mapping[tuple[str, str], FloatArray]
+    grid: Sequence[int] = GRID
 
 
 def study_setting(
@@ -76,11 +79,11 @@ def study_setting(
 ) -> Setting:
     """Make the whole comparison on random cells; ``settings`` are those of `study_rules`, ``called`` their name."""
     study = study_rules(families, **settings)
-    every = {key: value for key, value in settings.items() if key in ("distribution", "cells", "negatives", "seed")}
+    every = {key: value for key, value in settings.items() if key in _EVERYWHERE}
     wanted = {key: settings[key] for key in ("target",) if key in settings}
     kappas = agreement_over_sizes(families, **every, **wanted)
     drawn = called or f"{settings.get('distribution', 'exponential(1)')}, n = {study.largest.shape[1]}"
-    return Setting(drawn, study, contours(families, **every), kappas)
+    return Setting(drawn, study, contours(families, **every), kappas, settings.get("grid", GRID))
 
 
 def rule_study_page(settings: Sequence[Setting], *, seed: int = 1, confidential: bool = False) -> str:
@@ -98,7 +101,7 @@ def rule_study_page(settings: Sequence[Setting], *, seed: int = 1, confidential:
 def _setting(one: Setting, several: bool) -> list[Section]:
     study, of = one.study, one.drawn if several else ""
     maps = safe_map_figure(list(study.rules.values()), study.largest.shape[1])
-    contour = contour_figure(one.counts, SIZES, GRID, len(study))
+    contour = contour_figure(one.counts, SIZES, one.grid, len(study))
     more = [
         ("Unsafe cells by strictness and size", contour),
         ("Agreement by size", agreement_figure(one.kappas, SIZES)),

@@ -122,7 +122,8 @@ def crosstab(
     Without ``values`` records are counted; with them ``aggfunc`` is "sum" or "mean". Who knows a mean and a count knows
     the sum, so sums and counts are protected together and hidden in the same cells, and means are shown where both are
     published. The rules are those that research environments ask for (`MinFrequency(10)`, and for sums
-    `Dominance(2, 90)` and `PPercent(10)`) unless others are given. Further arguments are those of `protect`.
+    `Dominance(2, 90)` and `PPercent(10)`) unless others are given. Further arguments are those of `protect`, where
+    ``weight``, ``respondent`` and ``holding`` are columns as the others are.
 
     >>> import cellguard as cg
     >>> outcome = cg.crosstab(["a"] * 30 + ["b"] * 13, (["x", "y", "y"] * 10) + ["x"] * 2 + ["y"] * 11)
@@ -139,6 +140,9 @@ def crosstab(
     frame: dict[str, Any] = {}
     by = [*_named(rows, "rows", frame), *_named(columns, "columns", frame)]
     value = _named([values], "values", frame)[0] if values is not None else None
+    for role in ("weight", "respondent", "holding"):
+        if _is_column(more.get(role)):
+            more[role] = _named([more[role]], role, frame)[0]
     chosen = rules if rules is not None else (RESEARCH if values is not None else RESEARCH[:1])
     first = rows[0] if isinstance(rows, list) and rows and _is_column(rows[0]) else rows
     work: Callable[..., ProtectedFrame] = _means if aggfunc == "mean" else protect

@@ -102,6 +102,12 @@ def test_the_frontier_has_what_no_other_beats():
     assert RiskUtility(points[:2], 1, 0.0).recommended is None
 
 
+def test_what_attackers_know_is_no_hindrance_to_other_methods(job):
+    knowing = job.model_copy(update={"attack": job.attack.model_copy(update={"insiders": True})})
+    (point, *_) = compare_policies(knowing, parse_policies("perturb", [])).points
+    assert point.by_table and "attack" not in point.fault
+
+
 def test_a_policy_that_fails_says_why(job):
     (point, *_) = compare_policies(job, parse_policies("perturb", ["min_frequency n=3"])).points
     assert point.fault

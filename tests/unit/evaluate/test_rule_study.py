@@ -140,3 +140,10 @@ def test_cells_are_drawn_from_own_records_and_the_page_is_confidential(job, tmp_
     assert "Confidential" in page.read_text() and page.stat().st_mode & 0o077 == 0
     wrong = CliRunner().invoke(cli, ["compare-rules", "--distribution", drawn[:-1] + "y"])
     assert "no column 'y'" in str(wrong.exception)
+
+
+def test_parameters_beyond_100_reach_what_others_cannot():
+    asked = ["compare-rules", "--n", "10", "--cells", "200", "--json"]
+    for more, reached in (((), False), (("--parameters", "300"), True)):
+        (study,) = json.loads(CliRunner().invoke(cli, [*asked, *more]).stdout).values()
+        assert study["rules"]["P"]["reached"] == reached

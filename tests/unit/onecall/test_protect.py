@@ -13,7 +13,7 @@ import pytest
 from scipy.optimize import linprog
 
 import cellguard as cg
-from cellguard.onecall.protect import _means, protect
+from cellguard.onecall.protect import protect
 
 RULES = [cg.MinFrequency(3), cg.PPercent(10)]
 
@@ -226,12 +226,12 @@ def test_means_are_shown_where_sums_and_counts_are_and_neither_can_be_worked_out
     assert "mean v by r, k" in outcome._repr_html_() and "in table 'sum'" in outcome.why("a/x")[0]
 
 
-def test_means_of_weighted_records_are_weighted():
-    frame = {"r": ["a"] * 40 + ["b"] * 40, "v": [float(i) for i in range(80)], "w": [1.0 + i % 3 for i in range(80)]}
-    table = pa.table(frame)
-    outcome = _means(table, ["r"], "v", rules=cg.MinFrequency(3), weight="w")
-    wanted = np.average(frame["v"][:40], weights=frame["w"][:40])
-    assert outcome.table.to_pydict()["value"][1] == pytest.approx(wanted, abs=0.006)
+def test_means_of_weighted_records_are_weighted_and_weights_are_columns():
+    frame = pd.DataFrame({"r": ["a"] * 40 + ["b"] * 40, "k": list("xy") * 40, "v": [float(i) for i in range(80)]})
+    weight = pd.Series([1.0 + i % 3 for i in range(80)])
+    outcome = cg.crosstab(frame.r, frame.k, values=frame.v, aggfunc="mean", rules=cg.MinFrequency(3), weight=weight)
+    wanted = np.average(frame.v[:40], weights=weight[:40])
+    assert outcome.crosstab().loc["a", "Total"] == pytest.approx(wanted, abs=0.006)
 
 
 def test_no_single_hidden_cell_of_a_crosstab_follows_from_its_margins():
