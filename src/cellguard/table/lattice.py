@@ -17,6 +17,7 @@ from cellguard.hierarchy.hush import evidence
 from cellguard.table.keys import combine
 
 Positions = npt.NDArray[np.int64]
+Line = tuple[Positions, IntArray]
 _MOST_KEYS = 2**62
 
 
@@ -41,8 +42,9 @@ class Lattice:
     The cells of stage 0 are combinations of leaf codes, ``leaf`` tells for each row of the records which. Stage d + 1
     has in addition the codes above those of dimension d, so the last stage has all cells, with ``codes``, and no
     cell is ever stored that has no record. A cell c of stage d is part of the cells
-    ``up[start[i]:start[i + 1]]`` of the next one, with i = first[d] + c; there are ``sizes[d]`` of them. ``above`` is
-    None where keys would not fit into 64 bits.
+    ``up[start[i]:start[i + 1]]`` of the next one, with i = first[d] + c; there are ``sizes[d]`` of them. Those
+    before ``middles[d]`` and the others are parts of different ones. ``above`` is None where keys would not fit into
+    64 bits.
     """
 
     leaf: IntArray
@@ -51,7 +53,8 @@ class Lattice:
     first: Positions
     start: Positions
     up: IntArray
-    above: Above | None = None
+    middles: tuple[int, ...]
+    above: Above | None
 
     def __len__(self) -> int:
         return int(self.sizes[-1])
@@ -76,9 +79,57 @@ def build_lattice(
     """
     extents = [len(d.codes) for d in dimensions]
     leaf, seen = distinct(columns, extents)
-    leaves = codes = [column[seen] for column in columns]
-    sizes, starts, ups = [len(seen)], [], []
+    leaves = [column[seen] for column in columns]
     lines = [ancestors(dimension, (levels or {}).get(dimension.name)) for dimension in dimensions]
+    above = _above(leaves, extents, lines)
+    climb = _climb_codes if above is None else _climb_keys
+    codes, sizes, middles, starts, ups = climb(leaves, extents, lines)
+    # Stages follow one another: their starts are shifted by what the stages before them take up.
+    offset = np.concatenate([[0], np.cumsum([len(u) for u in ups])])
+    return Lattice(
+        leaf,
+        tuple(codes),
+        np.array([len(seen), *sizes], np.int64),
+        np.concatenate([[0], np.cumsum([len(s) for s in starts])])[:-1].astype(np.int64),
+        np.concatenate([s + o for s, o in zip(starts, offset[:-1], strict=True)]).astype(np.int64),
+        np.concatenate(ups),
+        tuple(middles),
+        above,
+    )
+
+
+_Climbed = tuple[list[IntArray], list[int], list[int], list[Positions], list[IntArray]]
+
+
+def _climb_keys(leaves: Sequence[IntArray], extents: Sequence[int], lines: Sequence[Line]) -> _Climbed:
+    """Return the codes of all cells, and of each stage the number of its cells, where to cut the one before, and edges.
+
+    Cells are their keys here. Cut before a code of the dimensions before this one, two parts have no cell in common
+    above them.
+    """
+    radix = _radix(extents)
+    keys = combine(leaves, extents)
+    sizes, middles, starts, ups = [], [], [], []
+    for d, (begin, above) in enumerate(lines):
+        code = keys // radix[d] % extents[d]
+        widths = np.diff(begin)[code]
+        start = np.concatenate([[0], np.cumsum(widths)])
+        edge = np.arange(start[-1]) + np.repeat(begin[code] - start[:-1], widths)
+        wide = np.repeat(keys - code * radix[d], widths) + radix[d] * above[edge]
+        step = radix[d - 1] if d else 0
+        middles.append(int(np.searchsorted(keys, keys[len(keys) // 2] // step * step)) if d and len(keys) else 0)
+        up, seen = number_keys(wide, math.prod(extents))
+        keys = wide[seen]
+        sizes.append(len(keys))
+        starts.append(start)
+        ups.append(up)
+    return [(keys // r % e).astype(np.int32) for r, e in zip(radix, extents, strict=True)], sizes, middles, starts, ups
+
+
+def _climb_codes(leaves: Sequence[IntArray], extents: Sequence[int], lines: Sequence[Line]) -> _Climbed:
+    """Return the same as `_climb_keys`, where keys do not fit into 64 bits."""
+    codes = list(leaves)
+    sizes, starts, ups = [], [], []
     for d, (begin, above) in enumerate(lines):
         widths = np.diff(begin)[codes[d]]
         start = np.concatenate([[0], np.cumsum(widths)])
@@ -90,22 +141,14 @@ def build_lattice(
         sizes.append(len(seen))
         starts.append(start)
         ups.append(up)
-    # Stages follow one another: their starts are shifted by what the stages before them take up.
-    offset = np.concatenate([[0], np.cumsum([len(u) for u in ups])])
-    return Lattice(
-        leaf,
-        tuple(codes),
-        np.array(sizes, np.int64),
-        np.concatenate([[0], np.cumsum([len(s) for s in starts])])[:-1].astype(np.int64),
-        np.concatenate([s + o for s, o in zip(starts, offset[:-1], strict=True)]).astype(np.int64),
-        np.concatenate(ups),
-        _above(leaves, extents, lines),
-    )
+    return codes, sizes, [0] * len(sizes), starts, ups
 
 
-def _above(
-    leaves: Sequence[IntArray], extents: Sequence[int], lines: Sequence[tuple[Positions, IntArray]]
-) -> Above | None:
+def _radix(extents: Sequence[int]) -> Positions:
+    return np.array([math.prod(extents[d + 1 :]) for d in range(len(extents))], np.int64)
+
+
+def _above(leaves: Sequence[IntArray], extents: Sequence[int], lines: Sequence[Line]) -> Above | None:
     if math.prod(extents) >= _MOST_KEYS:
         return None
     ends = np.cumsum([0, *(len(line) for _, line in lines)])
@@ -114,7 +157,7 @@ def _above(
         np.cumsum([0, *(len(start) for start, _ in lines)])[:-1].astype(np.int64),
         np.concatenate([start + end for (start, _), end in zip(lines, ends[:-1], strict=True)]),
         np.concatenate([line for _, line in lines]),
-        np.array([math.prod(extents[d + 1 :]) for d in range(len(extents))], np.int64),
+        _radix(extents),
     )
 
 
@@ -138,10 +181,11 @@ def cells_by_leaves(lattice: Lattice) -> sp.csr_array:
 
 def distinct(columns: Sequence[IntArray], extents: Sequence[int]) -> tuple[IntArray, npt.NDArray[np.intp]]:
     """Number the different combinations in order; return the number of each row, and one row of each combination."""
-    keys = combine(columns, extents)
-    room = 1
-    for extent in extents:
-        room *= extent
+    return number_keys(combine(columns, extents), math.prod(extents))
+
+
+def number_keys(keys: Positions, room: int) -> tuple[IntArray, npt.NDArray[np.intp]]:
+    """Number the different keys below ``room`` in order; return the number of each, and one place of each."""
     if room > 4 * len(keys) + 1_000_000:
         _, seen, number = np.unique(keys, return_index=True, return_inverse=True)
         return number.astype(np.int32), seen

@@ -21,15 +21,18 @@ _WIDTH = 6  # value, cell, extra, rows, holder, waiver
 
 @numba.njit(cache=True, nogil=True, inline="always")
 def _place(known, cell, begin, end, step, value, holder, extra):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Put a holding where it belongs among the largest of a cell, once, with the larger of its amounts."""
+    """Put a holding where it belongs among the largest of a cell, once, with the larger of its amounts.
+
+    Tell whether there is room for it, and so perhaps for smaller ones.
+    """
     last, rival = known[cell, end - step + HOLDER], known[cell, end - step + VALUE]
     if last != 0 and (rival > value or (rival == value and last < holder)):
-        return
+        return False
     hole = end - step
     for slot in range(begin, end, step):
         if known[cell, slot + HOLDER] == holder:
             if known[cell, slot + VALUE] > value:
-                return
+                return True
             hole = slot
             break
     while hole > begin:
@@ -43,6 +46,7 @@ def _place(known, cell, begin, end, step, value, holder, extra):  # type: ignore
     known[cell, hole + HOLDER] = holder
     if step > EXTRA:
         known[cell, hole + EXTRA] = extra
+    return True
 
 
 @numba.njit(cache=True, nogil=True)
@@ -64,18 +68,20 @@ def take_rows(rows, span, top, step, known):  # type: ignore[no-untyped-def] # n
 def _pour(source, here, target, cell, middle, step):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     target[cell, COUNT] += source[here, COUNT]
     target[cell, POSITIVE] += source[here, POSITIVE]
-    for slot in range(FIRST, source.shape[1], step):
-        if source[here, slot + HOLDER] != 0:
-            begin, end = (FIRST, middle) if slot < middle else (middle, source.shape[1])
+    for part in range(2):
+        begin, end = (FIRST, middle) if part == 0 else (middle, source.shape[1])
+        for slot in range(begin, end, step):
+            value, holder = source[here, slot + VALUE], source[here, slot + HOLDER]
             extra = source[here, slot + EXTRA] if step > EXTRA else 0
-            _place(target, cell, begin, end, step, source[here, slot + VALUE], source[here, slot + HOLDER], extra)
+            if holder == 0 or not _place(target, cell, begin, end, step, value, holder, extra):
+                break
 
 
 @numba.njit(cache=True, nogil=True)
-def lift(start, up, first, source, target, top, step):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
-    """Take the rows of each cell of a stage into the cells of the next that it is part of."""
+def lift(start, up, first, span, source, target, top, step):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+    """Take the rows of some cells of a stage into the cells of the next that they are part of."""
     middle = FIRST + top * step
-    for here in range(len(source)):
+    for here in range(span[0], span[1]):
         for edge in range(start[first + here], start[first + here + 1]):
             _pour(source, here, target, up[edge], middle, step)
 

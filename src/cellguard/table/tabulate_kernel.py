@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numba
@@ -124,8 +125,11 @@ def _gather_rows(
             join(other.result(), known, top, step)
         taken.clear()
         for stage in range(len(lattice.sizes) - 1):
-            wider: Wholes = np.zeros((lattice.sizes[stage + 1], known.shape[1]), np.int64)
-            lift(lattice.start, lattice.up, lattice.first[stage], known, wider, top, step)
+            wider: Wholes = np.zeros((lattice.sizes[stage + 1], width), np.int64)
+            place = (lattice.start, lattice.up, lattice.first[stage])
+            ends = (0, lattice.middles[stage], len(known)) if len(cuts) > 2 else (0, 0, len(known))
+            for done in [pool.submit(lift, *place, np.array(span), known, wider, top, step) for span in pairwise(ends)]:
+                done.result()
             known = wider
         for found in meetings:
             settle(found.result(), known, top, step)
