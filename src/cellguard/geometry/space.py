@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from cellguard.errors import InputError
-from cellguard.geometry.reach_kernel import steps_from
+from cellguard.geometry.rings_kernel import steps_from
 from cellguard.types import BoolArray, IntArray, LongArray
 
 _MOST = 5_000_000

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from cellguard.geometry.reach_kernel import next_ring
+from cellguard.geometry.rings_kernel import next_ring
 
 
 @numba.njit(cache=True)

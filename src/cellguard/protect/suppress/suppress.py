@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -107,12 +108,8 @@ def suppress(
             system = build_system(thin, costs, known)
             pattern = system.pattern(mend(system, system.merge(pattern.hidden), run=run))
         if insiders is not None:
-            run.tell("looking at what respondents know")
-            try:
+            with _saying_what_is_there(run):
                 mended = mend_inside(system, pattern, costs, insiders, known, watch=watch, run=run.endless())
-            except KeyboardInterrupt:
-                cure = "a pattern that is safe against outsiders is there; `attack: {insiders: false}` takes that"
-                raise Stopped(f"stopped while looking at what respondents know ({cure})") from None
             pattern, hints = mended.pattern, mended.moves
     except Stopped as stop:
         raise Stopped(f"{stop}, and no safe pattern was found yet") from None
@@ -122,3 +119,14 @@ def suppress(
     paid = float(costs[pattern.secondary].sum())
     said = name if choose is ENGINES.get(name) else getattr(choose, "__name__", "own")
     return Suppression(pattern, paid, solved.bound, costs, solved.finished, solved.cuts, said, hints)
+
+
+@contextmanager
+def _saying_what_is_there(run: Run) -> Iterator[None]:
+    """Say what is looked at, and, if that is stopped by hand, which pattern there is already."""
+    run.tell("looking at what respondents know")
+    try:
+        yield
+    except KeyboardInterrupt:
+        cure = "a pattern that is safe against outsiders is there; `attack: {insiders: false}` takes that"
+        raise Stopped(f"stopped while looking at what respondents know ({cure})") from None
