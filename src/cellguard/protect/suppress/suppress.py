@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -17,7 +17,7 @@ from cellguard.protect.suppress.costs import Cost, costs_by
 from cellguard.protect.suppress.effort import NORMAL, Effort, effort_named
 from cellguard.protect.suppress.engines import ENGINES, Engine, engine_named, usual_engine
 from cellguard.protect.suppress.master import Impossible
-from cellguard.protect.suppress.mending import mend_inside
+from cellguard.protect.suppress.mending import Mended, mend_inside
 from cellguard.protect.suppress.system import build_system, manageable
 from cellguard.protect.suppress.witness import Unprotectable, mend
 from cellguard.protection import Requirements
@@ -108,11 +108,9 @@ def suppress(
             pattern = system.pattern(mend(system, system.merge(pattern.hidden), run=run))
         if insiders is not None:
             run.tell("looking at what respondents know")
-            try:
-                mended = mend_inside(system, pattern, costs, insiders, known, watch=watch, run=run.endless())
-            except KeyboardInterrupt:
-                cure = "a pattern that is safe against outsiders is there; `attack: {insiders: false}` takes that"
-                raise Stopped(f"stopped while looking at what respondents know ({cure})") from None
+            mended = _mend(
+                partial(mend_inside, system, pattern, costs, insiders, known, watch=watch, run=run.endless())
+            )
             pattern, hints = mended.pattern, mended.moves
     except Stopped as stop:
         raise Stopped(f"{stop}, and no safe pattern was found yet") from None
@@ -122,3 +120,12 @@ def suppress(
     paid = float(costs[pattern.secondary].sum())
     said = name if choose is ENGINES.get(name) else getattr(choose, "__name__", "own")
     return Suppression(pattern, paid, solved.bound, costs, solved.finished, solved.cuts, said, hints)
+
+
+def _mend(work: Callable[[], Mended]) -> Mended:
+    """Mend a pattern; Ctrl-C ends that, and is told in words: nothing is safe against respondents half-way."""
+    try:
+        return work()
+    except KeyboardInterrupt:
+        cure = "a pattern that is safe against outsiders is there; `attack: {insiders: false}` takes that"
+        raise Stopped(f"stopped while looking at what respondents know ({cure})") from None
