@@ -97,8 +97,7 @@ def suppress(
     first = replace(needs, world=needs.world.without_crossing()) if thin.world.is_thin else needs
     system, hints = build_system(first, costs, known), list[Move]()
     if not needs.primary.any():  # nothing to protect, and so nothing to compile or to search
-        hidden = system.pattern(system.hidden)
-        return Suppression(hidden, 0.0, 0.0, costs, engine=name)
+        return Suppression(system.pattern(system.hidden), 0.0, 0.0, costs, engine=name)
     try:
         solved = choose(system, start=None if start is None else system.merge(start), effort=looked, run=run)
         pattern = system.pattern(solved.hidden)
@@ -108,9 +107,8 @@ def suppress(
             pattern = system.pattern(mend(system, system.merge(pattern.hidden), run=run))
         if insiders is not None:
             run.tell("looking at what respondents know")
-            mended = _mend(
-                partial(mend_inside, system, pattern, costs, insiders, known, watch=watch, run=run.endless())
-            )
+            work = partial(mend_inside, system, pattern, costs, insiders, known, watch=watch, run=run.endless())
+            mended = _mend(work)
             pattern, hints = mended.pattern, mended.moves
     except Stopped as stop:
         raise Stopped(f"{stop}, and no safe pattern was found yet") from None
