@@ -18,8 +18,8 @@ import scipy.sparse as sp
 from cellguard import solver
 from cellguard.moves.echelon import echelon
 from cellguard.moves.exact import Move, exact_move, tight_move
+from cellguard.moves.extent_kernel import Graph, propagate
 from cellguard.moves.neighbourhood_kernel import neighbourhood
-from cellguard.moves.reach_kernel import Graph, propagate
 from cellguard.moves.reduction import Reduction
 from cellguard.moves.scale import as_floats
 from cellguard.solver.program import Program, Status

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from cellguard.moves.circuits_kernel import PRIME
-from cellguard.moves.reach_kernel import Graph
+from cellguard.moves.extent_kernel import Graph
 from cellguard.protect.suppress import hidden_kernel, modular_kernel
 from cellguard.protect.suppress.system import System
 from cellguard.types import BoolArray, FloatArray, LongArray, Positions

@@ -12,7 +12,7 @@ import heapq
 import numba
 import numpy as np
 
-from cellguard.moves.reach_kernel import STEP, WORK, leaf, propagate
+from cellguard.moves.extent_kernel import STEP, WORK, leaf, propagate
 from cellguard.protect.suppress.propagation_kernel import (
     FLIPPED,
     LOGGED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from cellguard.moves import reach_kernel
+from cellguard.moves import extent_kernel
 from cellguard.protect.suppress import propagation_kernel as kernel
 from cellguard.protect.suppress.cuts import Cut
 from cellguard.protect.suppress.system import System
@@ -32,7 +32,7 @@ class Propagation:
     @property
     def work(self) -> int:
         """How much was done so far: terms of relations that were looked at."""
-        return int(self._scratch.counts[reach_kernel.WORK])
+        return int(self._scratch.counts[extent_kernel.WORK])
 
     def separate(self, x: FloatArray, *, violated: float = _VIOLATED) -> list[Cut]:
         """Return the cuts that x violates: at most one a target."""
@@ -41,7 +41,7 @@ class Propagation:
         barred = system.never & ~system.hidden
         cuts: dict[tuple[bytes, bytes], Cut] = {}
         for scale, size in enumerate(goals.size):
-            reach_kernel.propagate(size, x, LEAF_PRICE, self.graph, reach, via, self._scratch.counts)
+            extent_kernel.propagate(size, x, LEAF_PRICE, self.graph, reach, via, self._scratch.counts)
             targets = np.flatnonzero(goals.scale == scale)
             start, cells, weights = kernel.cuts_of(
                 targets, x, violated, goals, reach, via, self.graph, barred, system.hidden, self._scratch
@@ -54,9 +54,9 @@ class Propagation:
         return list(cuts.values())
 
 
-def _graph(system: System) -> reach_kernel.Graph:
+def _graph(system: System) -> extent_kernel.Graph:
     rows, columns = sp.csr_array(system.matrix), sp.csc_array(system.matrix)
-    return reach_kernel.Graph(
+    return extent_kernel.Graph(
         rows.indptr.astype(np.int64),
         rows.indices.astype(np.int64),
         rows.data.astype(float),

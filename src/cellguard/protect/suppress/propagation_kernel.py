@@ -1,6 +1,6 @@
 """Propagation in the search for patterns: from how far every cell can move to cuts. Compiled.
 
-How far that is, at most, when some cells are hidden, is in `cellguard.moves.reach_kernel`. Following a derivation back
+How far that is, at most, when some cells are hidden, is in `cellguard.moves.extent_kernel`. Following a derivation back
 with exact coefficients adds up relations to  d_p = sum q_c d_c , which every move satisfies; so the sum of |q_c| room_c
 x_c must reach p's need: a cut. How that is kept up to date is in `incremental_kernel`. Work is counted in terms looked
 at.
@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from cellguard.moves.reach_kernel import STEP, WORK
-from cellguard.moves.reach_kernel import Graph as Graph  # compiled code that is cached knows it by this place too
+from cellguard.moves.extent_kernel import STEP, WORK
+from cellguard.moves.extent_kernel import Graph as Graph  # compiled code that is cached knows it by this place too
 from cellguard.types import BoolArray, FloatArray, IntArray, LongArray
 
 TINY = 1e-9

@@ -12,7 +12,7 @@ import heapq
 import numba
 import numpy as np
 
-from cellguard.moves.reach_kernel import WORK
+from cellguard.moves.extent_kernel import WORK
 from cellguard.protect.suppress.incremental_kernel import begin, change, undo
 from cellguard.protect.suppress.propagation_kernel import (
     FLIPPED,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from cellguard.moves.reach_kernel import WORK, Graph
+from cellguard.moves.extent_kernel import WORK, Graph
 from cellguard.protect.suppress import incremental_kernel, search_kernel
 from cellguard.protect.suppress import propagation_kernel as kernel
 from cellguard.protect.suppress.cuts import Cut, as_rows

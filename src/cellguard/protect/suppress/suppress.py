@@ -98,8 +98,7 @@ def suppress(
     first = replace(needs, world=needs.world.without_crossing()) if thin.world.is_thin else needs
     system, hints = build_system(first, costs, known), list[Move]()
     if not needs.primary.any():  # nothing to protect, and so nothing to compile or to search
-        hidden = system.pattern(system.hidden)
-        return Suppression(hidden, 0.0, 0.0, costs, engine=name)
+        return Suppression(system.pattern(system.hidden), 0.0, 0.0, costs, engine=name)
     try:
         solved = choose(system, start=None if start is None else system.merge(start), effort=looked, run=run)
         pattern = system.pattern(solved.hidden)
