@@ -27,13 +27,14 @@ from cellguard.protect.suppress.search import Search
 from cellguard.protect.suppress.system import System
 from cellguard.protect.suppress.witness import Solved, refuse_fixed, witness
 from cellguard.protection import Requirements
-from cellguard.types import BoolArray, Positions, Run
+from cellguard.types import BoolArray, FloatArray, LongArray, Positions, Run
 
 _REFRESH = 50  # times the terms of the circuits that may be written before a fresh basis pays
 _CROWDED = 0.03  # share of open targets up to which cuts repair with fewer cells than circuits would
-_TANGLED, _RIGID = 0.5, 0.05  # share of targets left open by circuits, and of secondaries that go one way only
+_TANGLED, _RIGID = 0.5, 0.05  # share of targets left open by circuits, and of hidden cells that go one way only
+_FITTING = 0.1  # share of targets for which long circuits must fit
 _TRIMMED = 60_000  # targets up to which a second proof is worth the few cells that it saves
-_PROVING = 4  # sweeps that prove needs by circuits of hidden cells before programs do
+_PROVING = 8  # sweeps that prove needs by circuits of hidden cells before programs do
 _SWEEPS = 12  # that look for circuits within the bounds; each leaves about half of what it tries
 
 
@@ -92,10 +93,7 @@ def _repaired(search: Search, pattern: BoolArray) -> None:
     state.construct(search.guide, run)
     cell = search.propagation.goals.cell
     targets = len(cell)
-    open_ = np.arange(targets)
-    if is_exact(search.system.needs):
-        proven = on_circuits(search.system, state.hidden, cell, only=True, sweeps=_PROVING, run=run)
-        open_ = np.flatnonzero(~proven[cell])
+    open_ = _off_circuits(search)
     if not (tangled := _is_tangled(search.system, state.hidden, len(open_) / max(targets, 1))):
         open_ = oracle.unproven(state.hidden, run, among=open_, patience=1)
     crowded = tangled or len(open_) > _CROWDED * targets
@@ -110,7 +108,20 @@ def _repaired(search: Search, pattern: BoolArray) -> None:
     # Where propagation left much open, it does not see what a cell is needed for either.
     if not crowded and targets <= _TRIMMED and state.clean():
         run.tell("publishing what is needless")
-        search.try_state(POLICY.first_repair)
+        open_ = oracle.unproven(state.hidden, run, among=_off_circuits(search), patience=1)
+        if len(open_):
+            open_ = search.repair(open_, POLICY.first_repair, limit=search.cost(search.pattern()))
+        if not len(open_):
+            search.keep(state.hidden)
+
+
+def _off_circuits(search: Search) -> LongArray:
+    """Return the targets that circuits of hidden cells do not prove; all, if other needs than exact counts are left."""
+    cell = search.propagation.goals.cell
+    if not is_exact(search.system.needs):
+        return np.arange(len(cell))
+    proven = on_circuits(search.system, search.state.hidden, cell, only=True, sweeps=_PROVING, run=search.run)
+    return np.flatnonzero(~proven[cell])
 
 
 def _is_tangled(system: System, hidden: BoolArray, open_: float) -> bool:
@@ -118,19 +129,20 @@ def _is_tangled(system: System, hidden: BoolArray, open_: float) -> bool:
 
     Programs may find fractions of moves then, but no whole ones, which proofs of counts need.
     """
-    rigid = np.minimum(system.up, system.down)[hidden & ~system.hidden] < 1
-    return is_exact(system.needs) and open_ > _TANGLED and float(rigid.mean() if len(rigid) else 1.0) < _RIGID
+    rigid = float((np.minimum(system.up, system.down)[hidden] < 1).mean()) if hidden.any() else 1.0
+    return is_exact(system.needs) and open_ > _TANGLED and rigid < _RIGID
 
 
 def with_circuits(system: System, hidden: BoolArray, cells: Positions, *, run: Run) -> BoolArray:
     """Return the pattern with circuits through as many of these cells as can be: whole moves within the bounds.
 
     Circuits of hidden cells come first. Where they are long, few of them are within the bounds, and short ones of
-    cheap cells, hidden or not, help.
+    cheap cells, hidden or not, are taken.
     """
-    hidden = hidden | on_circuits(system, hidden, cells, run=run)
-    left = cells[~on_circuits(system, hidden, cells, only=True, run=run)[cells]]
-    return hidden | on_circuits(system, hidden, left, loyal=False, run=run)
+    on = on_circuits(system, hidden, cells, run=run)
+    if on[cells].mean() < _FITTING:
+        on = on_circuits(system, hidden, cells, loyal=False, run=run)
+    return hidden | on
 
 
 def on_circuits(
@@ -147,10 +159,10 @@ def on_circuits(
 
     Hidden cells are taken before others if ``loyal``, and otherwise like others.
 
-    All other cells of a circuit can go both ways, by 1 at least, so that only the cells themselves can be in each
-    other's way: whichever are, are tried again with fewer of them.
+    Cells that are to be hidden can go both ways, by 1 at least, so that mostly the cells themselves are in each other's
+    way: whichever are, are tried again with fewer of them. Of hidden cells those that go one way come last.
     """
-    both = (np.minimum(system.up, system.down) >= 1) & ~system.never & (hidden | (not only))
+    movable = hidden if only else (np.minimum(system.up, system.down) >= 1) & ~system.never
     left, size = np.unique(cells), len(cells)
     rng = np.random.default_rng(1)
     on = np.zeros(system.n, bool)
@@ -159,7 +171,8 @@ def on_circuits(
             break
         run.check()
         some = np.sort(rng.permutation(left)[:size])
-        ranking = _Ranking.among(system, (hidden | on) & loyal, both, some, roomy=only)
+        tie = rng.random(system.n) if only else system.down
+        ranking = _Ranking.among(system, (hidden | on) & loyal, movable, some, roomy=only, tie=tie)
         basis = circuits(_in_order(system, ranking.order), len(some))
         used = basis.some(basis.within(system.down[ranking.order], system.up[ranking.order])).columns
         on[ranking.order[used]] = True
@@ -197,7 +210,14 @@ class _Ranking:
 
     @classmethod
     def among(
-        cls, system: System, hidden: BoolArray, movable: BoolArray, targets: Positions, *, roomy: bool
+        cls,
+        system: System,
+        hidden: BoolArray,
+        movable: BoolArray,
+        targets: Positions,
+        *,
+        roomy: bool,
+        tie: FloatArray,
     ) -> _Ranking:
         """Rank some targets, then hidden cells and then others; none that is not movable.
 
@@ -206,7 +226,7 @@ class _Ranking:
         group = np.where(hidden, 1, 2)
         group[targets] = 0
         rank = -np.minimum(np.minimum(system.up, system.down), 3) if roomy else system.cost
-        order = np.lexsort((system.down, rank, group))
+        order = np.lexsort((tie, rank, group))
         order = order[(movable | (group == 0))[order]]
         return cls(order, len(targets), int((group[order] < 2).sum()))
 
