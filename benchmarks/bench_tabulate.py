@@ -30,6 +30,7 @@ from cellguard.table.tabulate import Wanted, make_tables
 FACTS = (Count(), Records(), Top(3), Signs(), Unwaived(1), Requested())
 GROUPING = "select industry, region, size, holding, count(*), sum(turnover) from '{}' group by all"
 CHUNK = 1_000_000
+_BARS = {1: 6}  # times DuckDB's own grouping, by millions of records; 4.5 otherwise
 
 
 def tree(rng: np.random.Generator, *widths: int) -> list[tuple[str, ...]]:
@@ -131,8 +132,9 @@ def cube(millions: int, times: int) -> Iterator[str]:
     whole = found["read"][0] + found["make"][0]
     yield (
         f"{millions} million records, {found['cells']:,} cells: {whole:.1f} s (reading {found['read'][0]:.1f}, tables "
-        f"{found['make'][0]:.1f}), {found['ratio']:.1f} times DuckDB's grouping of {found['group'][0]:.1f} s (bar 10, "
-        f"goal 4; in CPU time {found['cpu']:.1f}); peak {found['peak']:.1f} GiB (bar 4)"
+        f"{found['make'][0]:.1f}), {found['ratio']:.1f} times DuckDB's grouping of {found['group'][0]:.1f} s "
+        f"(bar {_BARS.get(millions, 4.5)}, goal 3; in CPU time {found['cpu']:.1f}); peak {found['peak']:.1f} GiB "
+        "(bar 4)"
     )
 
 

@@ -9,6 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from bench_compare import BENCHMARKS as COMPARE
 from bench_counts import BENCHMARKS as COUNTS
+from bench_growth import BENCHMARKS as GROWTH
 from bench_insiders import BENCHMARKS as INSIDERS
 from bench_rules import BENCHMARKS as RULES
 from compare_rules import BENCHMARKS as COMPARED
@@ -24,7 +25,7 @@ from bench_tabulate import BENCHMARKS as TABULATE
 
 BENCHMARKS = {
     **(TABLES | AUDIT | PROTECT | COUNTS | INSIDERS | LINKED),
-    **(MAPS | PERTURB | REPORT | TABULATE | COMPARE | RULES | COMPARED),
+    **(MAPS | PERTURB | REPORT | TABULATE | GROWTH | COMPARE | RULES | COMPARED),
 }
 
 

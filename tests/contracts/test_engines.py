@@ -6,10 +6,12 @@ the records at fault, is run, and must show as many as the error says.
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from cellguard.errors import InputError
@@ -24,6 +26,7 @@ from cellguard.table.fact import Count, Records, Requested, Signs, Top, Unwaived
 from cellguard.table.tabulate import Wanted, make_tables
 
 from record_servers import free_port, postgres_server, spark_server
+from system.command import run
 
 FACTS = (Count(), Records(), Top(3), Signs(), Unwaived(1), Requested())
 ALL = {"by": ["region", "size"], "values": ["x", "y"]}
@@ -269,3 +272,28 @@ def test_a_database_is_only_read(postgres):
     for query in (deleting, f"with d as ({deleting}) select * from d", "select 1; commit"):
         with pytest.raises(InputError, match="the query fails"):
             records(put["data"], by=["region"], query=query)
+
+
+def test_a_job_from_a_database_is_that_from_a_file(postgres, tmp_path):
+    rows = pa.table(GOOD)
+    put = postgres.put(rows)
+    pq.write_table(rows, tmp_path / "firms.parquet")
+    table = {"name": "t", "by": ["region"], "value": "x", "rules": [{"min_frequency": 2}]}
+    primary = []
+    for microdata in ({"source": "firms.parquet"}, {"source": put["data"], "query": put["query"]}):
+        job = {"version": 1, "microdata": {**microdata, "holding": "g"}, "tables": [table]}
+        (tmp_path / "job.json").write_text(json.dumps(job))
+        done = run("assess", "job.json", "--json", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        primary.append(json.loads(done.stdout)["tables"])
+    assert primary[0] == primary[1]
+
+
+@pytest.mark.parametrize("query", ["select * from nowhere", "select region, 1 / (id - 3) as x, g from t1"])
+def test_nothing_is_written_where_a_query_fails(postgres, tmp_path, query):
+    table = {"name": "t", "by": ["region"], "value": "x", "rules": [{"min_frequency": 2}]}
+    microdata = {"source": postgres.address, "query": query, "holding": "g"}
+    (tmp_path / "job.json").write_text(json.dumps({"version": 1, "microdata": microdata, "tables": [table]}))
+    done = run("protect", "job.json", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 2 and "the query fails" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["job.json"]

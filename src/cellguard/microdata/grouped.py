@@ -40,8 +40,8 @@ class Grouped:
     holding     the rows' holdings
     records     the number of records in each row
     total       for each response the sum of its values, without weights
-    weighted    for each response the weighted sum (without weights the same array as ``total``); for ``count`` the sum
-                of the weights
+    weighted    for each response the weighted sum (without weights the same array as ``total``); where there are
+                weights, for ``count`` their sum
     waived      the holding allows publication: all its records say so
     requested   the holding asks for protection: any of its records says so
     has_weights whether the records have weights
@@ -135,7 +135,8 @@ def group_units(units: Units) -> Grouped:
     total = {name: summed(values) for name, values in units.values.items()}
     records = summed(np.ones(len(units)))
     weighted = dict(total) if weight is None else {n: summed(v * weight) for n, v in units.values.items()}
-    weighted[COUNT] = records if weight is None else summed(weight)
+    if weight is not None:
+        weighted[COUNT] = summed(weight)
     waived = summed(units.waived.astype(float)) == records
     return Grouped(
         columns=units.columns,

@@ -60,7 +60,6 @@ def group_records(checked: Checked) -> Grouped:
     total = dict(zip(names, added[: len(names)], strict=True))
     has_weights = checked.how.weight is not None
     weighted = dict(zip([*names, COUNT], added[len(names) :], strict=True)) if has_weights else dict(total)
-    weighted.setdefault(COUNT, records.astype(float))
     return Grouped(
         columns=checked.roles.dimensions,
         labels=tuple(checked.labels[name] for name in checked.roles.dimensions),

@@ -61,6 +61,8 @@ class Gathering:
     @cached_property
     def published(self) -> FloatArray:
         """The totals that the table shows."""
+        if self.seen.published is self.seen.value:
+            return self._grid.floats(add_up(self.lattice, self._rows.value))
         return self.summed(self.seen.published)
 
     @property

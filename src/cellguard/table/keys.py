@@ -24,7 +24,8 @@ def combine(columns: Sequence[npt.NDArray[np.integer]], sizes: Sequence[int], *,
         if extent * size * room > _LIMIT:
             _, key = np.unique(key, return_inverse=True)
             extent = int(key.max(initial=0)) + 1
-        key = key * size + column
+        key *= size
+        key += column
         extent *= size
     return key
 

@@ -70,8 +70,10 @@ def seen_by_rules(grouped: Grouped, response: str, survey: Survey | None) -> See
 
 def light_weights(grouped: Grouped) -> int:
     """Return how many rows of a single record have a weight below 1, which rules take for 1."""
+    if not grouped.has_weights:
+        return 0
     weight = grouped.weighted[COUNT]
-    return int(((grouped.records == 1) & (weight < 1) & (weight > 0)).sum()) if grouped.has_weights else 0
+    return int(((grouped.records == 1) & (weight < 1) & (weight > 0)).sum())
 
 
 def virtual(tops: FloatArray, weights: FloatArray) -> FloatArray:

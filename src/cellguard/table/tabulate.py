@@ -19,7 +19,7 @@ from cellguard.table.apriori import Apriori
 from cellguard.table.fact import Base, Count, Excess, Fact, Signs, Top, Total, widest
 from cellguard.table.facts import Facts
 from cellguard.table.gathering import Gathering, Kept, keep
-from cellguard.table.lattice import Lattice, build_lattice, leaf_positions
+from cellguard.table.lattice import Lattice, build_lattice, distinct, leaf_positions
 from cellguard.table.negative import Negative
 from cellguard.table.read import About, finish_table, refuse_word
 from cellguard.table.signed_facts import Sizes
@@ -172,11 +172,14 @@ def _flat(records: Grouped, column: str) -> Hierarchy:
 
 
 def _lattice(grouped: Grouped, by: Mapping[str, Dimension], kept: Kept) -> Lattice:
-    columns = []
-    for name, dimension in by.items():
-        number = grouped.column(name)
-        columns.append(leaf_positions(dimension, grouped.labels[number], name)[keep(grouped.codes[number], kept)])
-    return build_lattice(list(by.values()), columns)
+    """Return the cells above the records; their different combinations of codes are few, and are looked at alone."""
+    numbers = [grouped.column(name) for name in by]
+    columns = [keep(grouped.codes[number], kept) for number in numbers]
+    combination, seen = distinct(columns, [len(grouped.labels[number]) for number in numbers])
+    places = [leaf_positions(by[name], grouped.labels[i], name) for name, i in zip(by, numbers, strict=True)]
+    leaves = [place[column[seen]] for place, column in zip(places, columns, strict=True)]
+    lattice = build_lattice(list(by.values()), leaves)
+    return replace(lattice, leaf=lattice.leaf[combination])
 
 
 def _table(grouped: Grouped, wanted: Wanted, lattice: Lattice, kept: Kept) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ Wholes = npt.NDArray[np.int64]
 _MOST_DECIMALS = 6
 _BITS = 62
 _SAMPLE = 1000
+_PART = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +34,11 @@ class Grid:
 
     def wholes(self, values: FloatArray) -> Wholes:
         """Return the values in whole steps, rounded to the nearest."""
-        scaled = np.ldexp(values, self.bits) if self.bits else values * 10.0**self.decimals
-        return np.rint(scaled).astype(np.int64)
+        steps = np.empty(len(values), np.int64)
+        for part in _parts(values):
+            scaled = np.ldexp(values[part], self.bits) if self.bits else values[part] * 10.0**self.decimals
+            steps[part] = np.rint(scaled, out=scaled)
+        return steps
 
 
 def grid_of(values: FloatArray) -> Grid:
@@ -49,7 +54,7 @@ def grid_of(values: FloatArray) -> Grid:
     for decimals in range(_MOST_DECIMALS + 1):
         if size * 10.0**decimals >= 2.0**_BITS:
             break
-        if _lie_on(values[:_SAMPLE], decimals) and _lie_on(values, decimals):
+        if _lie_on(values[:_SAMPLE], decimals) and all(_lie_on(values[part], decimals) for part in _parts(values)):
             return Grid(decimals)
     return binary_grid(values, _BITS - 1)
 
@@ -68,10 +73,15 @@ def binary_grid(values: FloatArray, bits: int) -> Grid:
 
 def _size(values: FloatArray) -> float:
     with np.errstate(over="ignore"):
-        size = float(np.abs(values).sum())
+        size = float((values if values.min(initial=0.0) >= 0 else np.abs(values)).sum())
     if not math.isfinite(size):
         raise InputError("the values are too large to be added up; give them in larger units, for instance in millions")
     return size
+
+
+def _parts(values: FloatArray) -> Iterator[slice]:
+    """Cut values into parts that stay in the processor's memory, and need little of their own beside it."""
+    return (slice(begin, begin + _PART) for begin in range(0, len(values), _PART))
 
 
 def _lie_on(values: FloatArray, decimals: int) -> bool:

@@ -255,7 +255,7 @@ def test_files_are_read_without_pandas(tmp_path):
 
 def test_counts_need_no_response():
     found = records({"r": ["N", "S", "N"]}, ["r"])
-    assert found.records.tolist() == [1, 1, 1] and found.weighted["count"].tolist() == [1, 1, 1]
+    assert found.records.tolist() == [1, 1, 1] and found.weighted == {}
 
 
 def test_unknown_columns_and_responses():

@@ -269,3 +269,16 @@ def test_tabulate_refuses_in_plain_words():
         cg.tabulate(firms, by=["region"], value="y", rules=[])
     with pytest.raises(InputError, match="not read by column 'regoin'"):
         cg.tabulate(firms, by=["regoin"], value="x", rules=[])
+
+
+def test_cells_whose_keys_do_not_fit_are_found_by_their_codes(monkeypatch):
+    """So many dimensions that their codes make no number of 64 bits: the same cells and facts, on another way."""
+    rng = np.random.default_rng(3)
+    rows = {name: rng.choice(["p", "q", "r"], 400).tolist() for name in "abc"}
+    rows |= {"g": rng.integers(0, 60, 400).tolist(), "x": rng.integers(0, 9, 400).tolist()}
+    firms = cg.records(rows, by=["a", "b", "c"], values=["x"], holding="g")
+    plain = cg.tabulate(firms, by=["a", "b", "c"], value="x", rules=cg.PPercent(10))
+    monkeypatch.setattr("cellguard.table.lattice._MOST_KEYS", 1)
+    other = cg.tabulate(firms, by=["a", "b", "c"], value="x", rules=cg.PPercent(10))
+    assert [codes.tolist() for codes in plain.codes] == [codes.tolist() for codes in other.codes]
+    assert all(np.array_equal(plain.facts[fact], other.facts[fact]) for fact in other.facts)
