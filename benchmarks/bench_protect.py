@@ -64,7 +64,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[str]]] = {
     "protect-2d-10k": protect(lambda: build("2d-10k"), "120 s"),
     "protect-2d-100k": protect(lambda: build("2d-100k"), "45 s, gap below 25 %", FAST),
     "protect-2d-400k": protect(lambda: build("2d-400k"), "300 s", FAST),
-    "protect-3d-60k": protect(lambda: build("3d-60k"), "600 s", FAST),
+    "protect-3d-60k": protect(lambda: build("3d-60k"), "600 s, secondaries worth 1,218M"),
     "protect-3d-sparse": protect(lambda: build("3d-sparse"), "15 minutes", FAST),
     "regions-9k": protect(regions, "30 s", COUNTS),
     "cube-4d": protect(lambda: cube((4, 4, 5, 11), 3_000, 4), "safe in 10 s", FEW),

@@ -45,7 +45,7 @@ class Load:
         """Return about how long this engine takes with this effort.
 
         >>> round(Load(4_623, 2_295, 2.6).seconds("witness", QUICK))
-        2
+        3
         """
         if not self.unsafe:
             return 1.0
@@ -54,8 +54,8 @@ class Load:
             return max(3.3e-4 * self.unsafe * (self.relations / 2) ** 4 + behind, 1.0)
         if not self.bounded and self.cells <= POLICY.algebra_cells:
             return max((1e-3 if effort is QUICK else 7e-3) * self.cells, 1.0)
-        steep = (self.relations / _FLAT) ** 2.5
+        steep = self.relations / _FLAT
         if effort is QUICK:
-            return max(8e-4 * self.unsafe * steep + behind, 1.0)
-        seconds = (1.3e-3 if self.cells < _SMALL else 2.5e-3) * self.cells * steep + behind
+            return max(1.1e-3 * self.unsafe * steep**4 + behind, 1.0)
+        seconds = (1.3e-3 if self.cells < _SMALL else 2.5e-3) * self.cells * steep**2.5 + behind
         return max(seconds if effort is not BEST else 60 * seconds, 1.0)

@@ -95,7 +95,7 @@ class Search:
         self.state.construct(self.guide, self.run)
         open_ = self.oracle.unproven(self.state.hidden, self.run, patience=1)
         if len(open_):
-            open_ = self.repair(open_, POLICY.first_repair * self._size())
+            open_ = self.repair(open_, self._first_repair)
         self._open = open_
         if len(open_):
             self.keep(self.flow(self.state.hidden, open_))
@@ -108,7 +108,7 @@ class Search:
         if len(self._open):
             self.state.move_to(self.pattern())
             self.state.clean()
-            self.mend(self.state.hidden, POLICY.first_repair * self._size())
+            self.mend(self.state.hidden, self._first_repair)
 
     def trim(self) -> None:
         """Publish what propagation and the cuts find needless, as long as a repair of what that breaks is quick.
@@ -118,7 +118,7 @@ class Search:
         end = self.work + POLICY.trimming * self._size()
         most = 1 << 60 if self.is_flat else round(POLICY.batch * self._size())
         while self.work < end and self.state.clean(most=most):
-            if not self.try_state(POLICY.first_repair * self._size()):
+            if not self.try_state(self._first_repair):
                 break
 
     @property
@@ -129,6 +129,11 @@ class Search:
     def _size(self) -> float:
         """How many times 10,000 targets there are, at least 1."""
         return max(1.0, len(self.propagation.goals.cell) / 10_000)
+
+    @property
+    def _first_repair(self) -> float:
+        """The units of work of one repair by cuts before flows end it: in large sets less for each target."""
+        return POLICY.first_repair * float(np.sqrt(self._size()))
 
     @property
     def bounding(self) -> float:
