@@ -102,7 +102,7 @@ def _repaired(search: Search, pattern: BoolArray) -> None:
         state.move_to(with_circuits(search.system, state.hidden, cell[open_], run=run))
         open_ = oracle.unproven(state.hidden, run, among=open_, patience=1)
     if len(open_):
-        open_ = search.repair(open_, POLICY.first_repair * max(1.0, targets / 10_000))
+        open_ = search.repair(open_, POLICY.counts_repair * max(1.0, targets / 10_000))
     search.keep(search.flow(state.hidden, open_) if len(open_) else state.hidden)
     state.move_to(search.pattern())
     # Where propagation left much open, it does not see what a cell is needed for either.
@@ -110,7 +110,7 @@ def _repaired(search: Search, pattern: BoolArray) -> None:
         run.tell("publishing what is needless")
         open_ = oracle.unproven(state.hidden, run, among=_off_circuits(search), patience=1)
         if len(open_):
-            open_ = search.repair(open_, POLICY.first_repair, limit=search.cost(search.pattern()))
+            open_ = search.repair(open_, POLICY.counts_repair, limit=search.cost(search.pattern()))
         if not len(open_):
             search.keep(state.hidden)
 

@@ -20,6 +20,7 @@ class Policy:
     construct_rounds: int = 200  # of covering the cuts of all open targets at once; each round shows the next cuts
     construct_few: int = 100  # open targets from which on cells are hidden one by one
     first_repair: float = 3.0e8  # work of repairs by cuts, about 15 CPU s for 10,000 targets, before flows end
+    counts_repair: float = 6.0e7  # ... of what elimination leaves of counts
     trimming: float = 6.0e7  # work after which no further look for needless cells begins, for 10,000 targets
     flow_rounds: int = 6  # joint flows leave less and less open; after these, single flows
     whole_flows: int = 20_000  # cells up to which joint flows may use all of them, not only those near the targets
