@@ -258,6 +258,7 @@ def test_whatever_the_method_a_safe_set_determines_no_unsafe_sum(start):
     assert served["opt", "safe"] + served["least_loss", "safe"] >= 3, served
 
 
+@pytest.mark.long
 def test_sums_and_differences_are_those_that_brute_force_finds():
     seen = Counter()
     for seed in range(120):
@@ -315,6 +316,7 @@ def unsafe_sums(tables, drawn, parts):
     return found
 
 
+@pytest.mark.long
 def test_responses_that_follow_from_others_are_judged_too():
     """Profit is revenue less cost: whoever knows both knows it, and it may be dominated where they are not."""
     seen = Counter()

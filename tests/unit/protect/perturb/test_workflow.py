@@ -293,6 +293,7 @@ def test_settings_check_themselves():
         make_multipliers(records, [], seed=1).contributions("x")
 
 
+@pytest.mark.long
 def test_files_of_the_size_of_a_statistical_office_are_checked_in_seconds():
     data = sodap()
     firms_, survey = data.census(), data.survey()
