@@ -132,7 +132,8 @@ def check(seed, count):
 
 
 ENDS = [0, 400, 1000, 2000, 3000, 4000, 5000]
-PARTS = [pytest.param(*ends, marks=[pytest.mark.long] if ends[0] else []) for ends in itertools.pairwise(ENDS)]
+MARKS = [[], *[[pytest.mark.long]] * 3, *[[pytest.mark.endless]] * 2]
+PARTS = [pytest.param(*ends, marks=marks) for ends, marks in zip(itertools.pairwise(ENDS), MARKS, strict=True)]
 
 
 @pytest.mark.parametrize(("first", "end"), PARTS)
