@@ -127,5 +127,5 @@ def _saying_what_is_there(run: Run) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        cure = "a pattern that is safe against outsiders is there; `attack: {insiders: false}` takes that"
+        cure = "`attack: {insiders: false}` looks at outsiders only"
         raise Stopped(f"stopped while looking at what respondents know ({cure})") from None
