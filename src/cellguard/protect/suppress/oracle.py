@@ -15,6 +15,7 @@ from cellguard.moves.pool import pooled_moves
 from cellguard.moves.scale import decades
 from cellguard.protect.suppress.cuts import Cut
 from cellguard.protect.suppress.hidden import HiddenSystem
+from cellguard.protect.suppress.near import Near
 from cellguard.protect.suppress.policy import POLICY
 from cellguard.protect.suppress.prober import Probers
 from cellguard.protect.suppress.propagation import Propagation
@@ -141,7 +142,7 @@ class Oracle:
         served = Served(self.propagation)
         served.said[:] = True
         served.said[targets] = False
-        probers = Probers(classes, goals.cell[targets], run)
+        probers, near = Probers(classes, goals.cell[targets], run), Near(classes, run)
         cuts: dict[tuple[bytes, bytes], Cut] = {}
         refuted: set[int] = set()
         for number, target in enumerate(targets[np.lexsort((goals.cell[targets], goals.kind[targets]))].tolist()):
@@ -152,7 +153,7 @@ class Oracle:
                 break
             if target in refuted:
                 continue
-            weights = self._weigh(probers, target, served)
+            weights = self._weigh(probers, near, target, served)
             if weights is None:
                 served.said[target] = True
                 continue
@@ -164,9 +165,10 @@ class Oracle:
             if number % 50 == 0:
                 run.tell(f"{len(targets) - number:,} needs to look at")
                 run.check()
+        self.work += near.work
         return Look(np.flatnonzero(~served.mask()), list(cuts.values()))
 
-    def _weigh(self, probers: Probers, target: int, served: Served) -> FloatArray | None:
+    def _weigh(self, probers: Probers, near: Near, target: int, served: Served) -> FloatArray | None:
         """Return what each cell could add to a target, as shares of its need, or None if it is served."""
         goals, classes = self.propagation.goals, probers.classes
         cell, kind, need = int(goals.cell[target]), int(goals.kind[target]), float(goals.need[target])
@@ -174,6 +176,8 @@ class Oracle:
         for upward in (True, False) if kind == WIDTH else (kind == UP,):
             if classes.place[cell] < 0:
                 z, reach = classes.lift(cell, upward, np.zeros(0, np.intp), np.zeros(0)), 0.0
+            elif kind != WIDTH and (refuting := near.refute(cell, upward, need)) is not None:
+                z, reach = classes.lift(cell, upward, *refuting), 0.0
             else:
                 prober = probers.of(cell, need)
                 moves, reach, rows, multipliers = prober.probe(cell, upward, need)

@@ -19,7 +19,9 @@ class Policy:
     # The first safe pattern.
     construct_rounds: int = 200  # of covering the cuts of all open targets at once; each round shows the next cuts
     construct_few: int = 100  # open targets from which on cells are hidden one by one
+    thinned: float = 0.5  # share, by cost, of the needless cells that are published before the first repair, beyond 2-D
     first_repair: float = 3.0e8  # work of repairs by cuts, about 15 CPU s for 10,000 targets, before flows end
+    second_repair: float = 2.0  # times that, if flows ended it, for a repair of the same pattern that hides less
     counts_repair: float = 6.0e7  # ... of what elimination leaves of counts
     trimming: float = 6.0e7  # work after which no further look for needless cells begins, for 10,000 targets
     flow_rounds: int = 6  # joint flows leave less and less open; after these, single flows
@@ -28,6 +30,8 @@ class Policy:
     # Repairs by exact cuts.
     repair_rounds: int = 200  # each satisfies one cut per target; determinations in 3-D are long cascades
     long_repair: float = 0.7  # share of the work that may go on repairing the constructed pattern
+    near_rows: int = 100  # relations around a target that may refute it before all are looked at
+    near_terms: int = 2_000  # that they may have in all
     pooled_worth: int = 20  # targets that one more pooled program must serve: single ones take a twentieth of its time
     substituted_rows: int = 6  # relations up to which a class is replaced wherever it stands
     substituted_terms: int = 30  # of the relation that replaces it, at most

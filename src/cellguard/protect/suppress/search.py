@@ -93,6 +93,7 @@ class Search:
         self.run.check()
         self.state.move_to(self.system.hidden if start is None else start)
         self.state.construct(self.guide, self.run)
+        self._thin()
         open_ = self.oracle.unproven(self.state.hidden, self.run, patience=1)
         if len(open_):
             open_ = self.repair(open_, self._first_repair)
@@ -101,14 +102,23 @@ class Search:
             self.keep(self.flow(self.state.hidden, open_))
         else:
             self.keep(self.state.hidden)
-            self.trim()
+            if not self.is_flat:
+                self.trim()
 
-    def settle(self) -> None:
-        """Publish what joint flows hid needlessly, if the first pattern rests on them."""
-        if len(self._open):
-            self.state.move_to(self.pattern())
-            self.state.clean()
-            self.mend(self.state.hidden, self._first_repair)
+    def _thin(self) -> None:
+        """Publish what propagation finds needless in the state: all in two dimensions, beyond only the dearest part.
+
+        The less is left of it, the less the repaired pattern costs, and the longer its repair takes.
+        """
+        whole, cost = self.state.hidden, self.system.cost
+        self.state.clean()
+        if self.is_flat:
+            return
+        needless = np.flatnonzero(whole & ~self.state.hidden)
+        dearest = needless[np.argsort(-cost[needless], kind="stable")]
+        worth = np.cumsum(cost[dearest])
+        self.state.move_to(whole)
+        self.state.clean(dearest[worth <= POLICY.thinned * worth[-1]] if len(worth) else dearest)
 
     def trim(self) -> None:
         """Publish what propagation and the cuts find needless, as long as a repair of what that breaks is quick.
@@ -132,8 +142,8 @@ class Search:
 
     @property
     def _first_repair(self) -> float:
-        """The units of work of one repair by cuts before flows end it: in large sets less for each target."""
-        return POLICY.first_repair * float(np.sqrt(self._size()))
+        """The units of work of one repair by cuts before flows end it: beyond two dimensions less for each target."""
+        return POLICY.first_repair * (self._size() if self.is_flat else float(np.sqrt(self._size())))
 
     @property
     def bounding(self) -> float:
@@ -141,9 +151,10 @@ class Search:
         return max(POLICY.bound_share * self.budget, POLICY.first_bound * self._size())
 
     def resume(self) -> None:
-        """Go on with the constructed pattern where joint flows ended its repair by cuts."""
+        """Go on with the constructed pattern where joint flows ended its repair by cuts, which hides far less."""
         if len(self._open):
-            self._open = self.repair(self._open, POLICY.long_repair * self.budget)
+            allowed = max(POLICY.long_repair * self.budget, POLICY.second_repair * self._first_repair)
+            self._open = self.repair(self._open, allowed)
             hidden = self.state.hidden
             self.keep(self.flow(hidden, self._open) if len(self._open) else hidden)
             self.told("repaired")

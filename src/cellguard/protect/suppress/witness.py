@@ -51,7 +51,7 @@ def improve(search: Search, closing: Closing) -> None:
     free = int((~system.hidden & ~system.never).sum())
     closing.propagated()
     if effort is QUICK:
-        search.settle()
+        search.resume()
         return
     few = free <= POLICY.program_free and len(search.propagation.goals.cell) <= POLICY.program_targets
     if few and (free <= POLICY.optimal_free or search.is_flat):

@@ -1,15 +1,21 @@
 """Cuts of every kind: no safe pattern violates one. Safe patterns are found by brute force, never by the engine."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import cellguard as cg
 from cellguard.moves.problem import grains_of, pose
+from cellguard.protect.suppress import near
 from cellguard.protect.suppress.cuts import relation_cuts, separate
+from cellguard.protect.suppress.hidden import HiddenSystem
 from cellguard.protect.suppress.oracle import Oracle
+from cellguard.protect.suppress.policy import POLICY
+from cellguard.protect.suppress.prober import Probers
 from cellguard.protect.suppress.propagation import Propagation
+from cellguard.protect.suppress.propagation_kernel import UP, WIDTH
 from cellguard.protect.suppress.state import State
 from cellguard.protect.suppress.system import build_system
 from cellguard.types import Run
@@ -84,6 +90,34 @@ def test_no_safe_pattern_violates_a_cut(seed, count, knowledge):
     for hidden in safe_patterns(needs, system):
         for cut in cuts:
             assert cut.weights @ hidden[cut.cells] >= 1 - 1e-6
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_what_a_few_relations_refute_all_of_them_refute(most, monkeypatch):
+    """And their multipliers make cuts that no safe pattern violates; where they do not refute, all of them may."""
+    monkeypatch.setattr(near, "POLICY", replace(POLICY, near_rows=most))
+    refuted = left = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        needs = small(seed, count=False, knowledge=cg.Knowledge(percent=60))
+        system = build_system(needs, np.ones(len(needs.tables)))
+        propagation = Propagation(system)
+        goals, oracle, cuts = propagation.goals, Oracle(propagation), []
+        for _ in range(4):
+            hidden = system.hidden | (rng.random(system.n) < 0.4) & ~system.never
+            classes = HiddenSystem(system, propagation.graph, hidden)
+            close, probers = near.Near(classes, Run()), Probers(classes, goals.cell, Run())
+            for cell, kind, need in zip(goals.cell, goals.kind, goals.need, strict=True):
+                if classes.place[cell] >= 0 and kind != WIDTH:
+                    reach = probers.of(cell, need).probe(cell, kind == UP, need)[1]
+                    by_few = close.refute(cell, kind == UP, need) is not None
+                    assert not by_few or reach < need
+                    refuted, left = refuted + by_few, left + (reach < need * (1 - 1e-5) and not by_few)
+            cuts += oracle.look(hidden, np.arange(len(goals.cell)), Run()).cuts
+        for hidden in safe_patterns(needs, system) if seed < 3 else ():
+            assert all(cut.weights @ hidden[cut.cells] >= 1 - 1e-6 for cut in cuts)
+    assert refuted > 20
+    assert left > 0 or most > 1
 
 
 @pytest.mark.parametrize("seed", range(8))
