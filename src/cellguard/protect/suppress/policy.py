@@ -33,6 +33,7 @@ class Policy:
     near_rows: int = 100  # relations around a target that may refute it before all are looked at
     near_terms: int = 2_000  # that they may have in all
     pooled_worth: int = 20  # targets that one more pooled program must serve: single ones take a twentieth of its time
+    pooled_again: int = 300  # open targets from which on pooled programs look at a repaired pattern before single ones
     substituted_rows: int = 6  # relations up to which a class is replaced wherever it stands
     substituted_terms: int = 30  # of the relation that replaces it, at most
     substituted_fill: int = 20  # terms more than before, at most

@@ -212,6 +212,8 @@ class Search:
             self.run.check()
             if self.work > end or self.state.cost >= limit:
                 break
+            if len(open_) > POLICY.pooled_again:
+                open_ = self.oracle.unproven(self.state.hidden, self.run, among=open_, patience=1)
         return open_
 
     def mend(self, hidden: BoolArray, allowed: float) -> None:
