@@ -142,7 +142,8 @@ class Oracle:
         served = Served(self.propagation)
         served.said[:] = True
         served.said[targets] = False
-        probers, near = Probers(classes, goals.cell[targets], run), Near(classes, run)
+        probers = Probers(classes, goals.cell[targets], run)
+        near = Near(classes, run) if classes.matrix.shape[0] > POLICY.near_worth else None
         cuts: dict[tuple[bytes, bytes], Cut] = {}
         refuted: set[int] = set()
         for number, target in enumerate(targets[np.lexsort((goals.cell[targets], goals.kind[targets]))].tolist()):
@@ -165,10 +166,10 @@ class Oracle:
             if number % 50 == 0:
                 run.tell(f"{len(targets) - number:,} needs to look at")
                 run.check()
-        self.work += near.work
+        self.work += near.work if near else 0.0
         return Look(np.flatnonzero(~served.mask()), list(cuts.values()))
 
-    def _weigh(self, probers: Probers, near: Near, target: int, served: Served) -> FloatArray | None:
+    def _weigh(self, probers: Probers, near: Near | None, target: int, served: Served) -> FloatArray | None:
         """Return what each cell could add to a target, as shares of its need, or None if it is served."""
         goals, classes = self.propagation.goals, probers.classes
         cell, kind, need = int(goals.cell[target]), int(goals.kind[target]), float(goals.need[target])
@@ -176,7 +177,7 @@ class Oracle:
         for upward in (True, False) if kind == WIDTH else (kind == UP,):
             if classes.place[cell] < 0:
                 z, reach = classes.lift(cell, upward, np.zeros(0, np.intp), np.zeros(0)), 0.0
-            elif kind != WIDTH and (refuting := near.refute(cell, upward, need)) is not None:
+            elif near and kind != WIDTH and (refuting := near.refute(cell, upward, need)) is not None:
                 z, reach = classes.lift(cell, upward, *refuting), 0.0
             else:
                 prober = probers.of(cell, need)

@@ -20,6 +20,7 @@ class Policy:
     construct_rounds: int = 200  # of covering the cuts of all open targets at once; each round shows the next cuts
     construct_few: int = 100  # open targets from which on cells are hidden one by one
     thinned: float = 0.5  # share, by cost, of the needless cells that are published before the first repair, beyond 2-D
+    opened: float = 0.1  # share of the targets that this may open
     first_repair: float = 3.0e8  # work of repairs by cuts, about 15 CPU s for 10,000 targets, before flows end
     second_repair: float = 2.0  # times that, if flows ended it, for a repair of the same pattern that hides less
     counts_repair: float = 6.0e7  # ... of what elimination leaves of counts
@@ -30,6 +31,7 @@ class Policy:
     # Repairs by exact cuts.
     repair_rounds: int = 200  # each satisfies one cut per target; determinations in 3-D are long cascades
     long_repair: float = 0.7  # share of the work that may go on repairing the constructed pattern
+    near_worth: int = 3_000  # relations of the hidden system from which on a program of those near a target is quicker
     near_rows: int = 100  # relations around a target that may refute it before all are looked at
     near_terms: int = 2_000  # that they may have in all
     pooled_worth: int = 20  # targets that one more pooled program must serve: single ones take a twentieth of its time

@@ -93,8 +93,7 @@ class Search:
         self.run.check()
         self.state.move_to(self.system.hidden if start is None else start)
         self.state.construct(self.guide, self.run)
-        self._thin()
-        open_ = self.oracle.unproven(self.state.hidden, self.run, patience=1)
+        open_ = self._thinned()
         if len(open_):
             open_ = self.repair(open_, self._first_repair)
         self._open = open_
@@ -105,20 +104,25 @@ class Search:
             if not self.is_flat:
                 self.trim()
 
-    def _thin(self) -> None:
-        """Publish what propagation finds needless in the state: all in two dimensions, beyond only the dearest part.
+    def _thinned(self) -> LongArray:
+        """Publish what propagation finds needless: all in two dimensions, else the dearest part; return what opens.
 
-        The less is left of it, the less the repaired pattern costs, and the longer its repair takes.
+        The less is left of it, the less the repaired pattern costs, and the longer its repair takes. If too much opens,
+        nothing is published: with each dimension propagation sees less of what determines cells.
         """
         whole, cost = self.state.hidden, self.system.cost
         self.state.clean()
-        if self.is_flat:
-            return
-        needless = np.flatnonzero(whole & ~self.state.hidden)
-        dearest = needless[np.argsort(-cost[needless], kind="stable")]
-        worth = np.cumsum(cost[dearest])
+        if not self.is_flat:
+            needless = np.flatnonzero(whole & ~self.state.hidden)
+            dearest = needless[np.argsort(-cost[needless], kind="stable")]
+            worth = np.cumsum(cost[dearest])
+            self.state.move_to(whole)
+            self.state.clean(dearest[worth <= POLICY.thinned * worth[-1]] if len(worth) else dearest)
+        open_ = self.oracle.unproven(self.state.hidden, self.run, patience=1)
+        if len(open_) <= POLICY.opened * len(self.propagation.goals.cell):
+            return open_
         self.state.move_to(whole)
-        self.state.clean(dearest[worth <= POLICY.thinned * worth[-1]] if len(worth) else dearest)
+        return self.oracle.unproven(self.state.hidden, self.run, patience=1)
 
     def trim(self) -> None:
         """Publish what propagation and the cuts find needless, as long as a repair of what that breaks is quick.

@@ -8,7 +8,7 @@ import pytest
 
 import cellguard as cg
 from cellguard.moves.problem import grains_of, pose
-from cellguard.protect.suppress import near
+from cellguard.protect.suppress import near, oracle
 from cellguard.protect.suppress.cuts import relation_cuts, separate
 from cellguard.protect.suppress.hidden import HiddenSystem
 from cellguard.protect.suppress.oracle import Oracle
@@ -66,12 +66,12 @@ def cuts_of_every_kind(system, rng):
     """Return cuts of relations, of propagation at random x, of programs, and exact ones of random patterns."""
     propagation = Propagation(system)
     cuts = relation_cuts(system)
-    oracle, targets = Oracle(propagation), np.arange(len(propagation.goals.cell))
+    looking, targets = Oracle(propagation), np.arange(len(propagation.goals.cell))
     for _ in range(6):
         x = np.where(system.hidden, 1.0, rng.random(system.n) * (rng.random(system.n) < 0.4))
         cuts += propagation.separate(x) + separate(system, x, run=Run()).cuts
         hidden = system.hidden | (rng.random(system.n) < 0.2) & ~system.never
-        cuts += oracle.look(hidden, targets, Run()).cuts
+        cuts += looking.look(hidden, targets, Run()).cuts
     return cuts
 
 
@@ -95,14 +95,15 @@ def test_no_safe_pattern_violates_a_cut(seed, count, knowledge):
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_what_a_few_relations_refute_all_of_them_refute(most, monkeypatch):
     """And their multipliers make cuts that no safe pattern violates; where they do not refute, all of them may."""
-    monkeypatch.setattr(near, "POLICY", replace(POLICY, near_rows=most))
+    for module in (near, oracle):
+        monkeypatch.setattr(module, "POLICY", replace(POLICY, near_worth=0, near_rows=most))
     refuted = left = 0
     for seed in range(12):
         rng = np.random.default_rng(seed)
         needs = small(seed, count=False, knowledge=cg.Knowledge(percent=60))
         system = build_system(needs, np.ones(len(needs.tables)))
         propagation = Propagation(system)
-        goals, oracle, cuts = propagation.goals, Oracle(propagation), []
+        goals, looking, cuts = propagation.goals, Oracle(propagation), []
         for _ in range(4):
             hidden = system.hidden | (rng.random(system.n) < 0.4) & ~system.never
             classes = HiddenSystem(system, propagation.graph, hidden)
@@ -113,7 +114,7 @@ def test_what_a_few_relations_refute_all_of_them_refute(most, monkeypatch):
                     by_few = close.refute(cell, kind == UP, need) is not None
                     assert not by_few or reach < need
                     refuted, left = refuted + by_few, left + (reach < need * (1 - 1e-5) and not by_few)
-            cuts += oracle.look(hidden, np.arange(len(goals.cell)), Run()).cuts
+            cuts += looking.look(hidden, np.arange(len(goals.cell)), Run()).cuts
         for hidden in safe_patterns(needs, system) if seed < 3 else ():
             assert all(cut.weights @ hidden[cut.cells] >= 1 - 1e-6 for cut in cuts)
     assert refuted > 20
