@@ -52,10 +52,11 @@ class Listed:
 
 @dataclass(frozen=True, eq=False)
 class Gathered:
-    """What is known of each cell's contributions: how many, signed sums, the largest, and those without a waiver."""
+    """What is known of each cell's contributions: how many, their signed sums, the largest, those without a waiver."""
 
     count: Wholes
     positive: Wholes
     negative: Wholes
+    total: Wholes
     largest: Listed
     unwaived: Listed

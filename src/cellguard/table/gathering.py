@@ -64,7 +64,7 @@ class Gathering:
     def published(self) -> FloatArray:
         """The totals that the table shows."""
         if self.seen.published is self.seen.value:
-            return self._grid.floats(self.contributions.positive + self.contributions.negative)
+            return self._grid.floats(self.contributions.total)
         return self.summed(self.seen.published)
 
     @property
@@ -128,7 +128,10 @@ class Gathering:
             values = keep(self.seen.published, self.kept)
             grid = grid_of(values)
             own = gather(self.lattice, self._rows._replace(value=grid.wholes(values)), top=0)
-        return np.stack([grid.floats(wholes) for wholes in (own.positive, own.negative)], axis=1)
+        signs = np.empty((len(own.positive), 2))
+        for column, wholes in zip(signs.T, (own.positive, own.negative), strict=True):
+            grid.floats(wholes, out=column)
+        return signs
 
     @cached_property
     def sizes(self) -> FloatArray:

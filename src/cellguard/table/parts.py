@@ -48,7 +48,7 @@ def gather_parts(lattice: Lattice, keyed: Keyed, rows: Rows, cuts: list[int], *,
     largest, unwaived = (
         Listed(lists, begin, end, value, holder, extra) for begin, end in ((0, top), (top, top + free))
     )
-    return Gathered(count, positive, np.zeros_like(positive), largest, unwaived)
+    return Gathered(count, positive, np.broadcast_to(np.int64(0), positive.shape), positive, largest, unwaived)
 
 
 def _meet(keyed: Keyed, rows: Rows, span: tuple[int, int]) -> Wholes:

@@ -81,7 +81,8 @@ def _named(known: Wholes, top: int, step: int) -> Gathered:
     value, holder = lists[:, VALUE].copy(), lists[:, HOLDER] - 1
     extra = lists[:, EXTRA].copy() if step > EXTRA else lists[:0, VALUE]
     largest, unwaived = (Listed(entries, begin, end, value, holder, extra) for begin, end in ((0, top), (top, width)))
-    return Gathered(known[:, COUNT], known[:, POSITIVE], known[:, NEGATIVE], largest, unwaived)
+    positive, negative = known[:, POSITIVE], known[:, NEGATIVE]
+    return Gathered(known[:, COUNT], positive, negative, positive + negative, largest, unwaived)
 
 
 # The functions below are compiled, and typed by their use. A holder is stored as its number + 1, so that 0 is nobody.
