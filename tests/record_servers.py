@@ -126,13 +126,18 @@ def _leave_spark() -> None:
         session.stop()
 
 
-@contextmanager
-def spark_server() -> Iterator[Spark]:
-    """Start a server in a process of its own, and stop it."""
+def need_spark() -> None:
+    """Skip a test where there is no Spark or no Java."""
     if importlib.util.find_spec("pyspark") is None:
         pytest.skip("Spark is not tested: the extra `spark` is not installed (make .venv/spark)")
     if not shutil.which("java"):
         pytest.skip("Spark is not tested: there is no Java (Debian: apt-get install default-jre-headless)")
+
+
+@contextmanager
+def spark_server() -> Iterator[Spark]:
+    """Start a server in a process of its own, and stop it."""
+    need_spark()
     folder, port = Path(tempfile.mkdtemp(prefix="cellguard-spark-")), free_port()
     command = [sys.executable, "-W", "ignore", "-c", SPARK_SERVER, str(port)]
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}

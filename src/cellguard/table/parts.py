@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cellguard.hierarchy.hierarchy import IntArray
+from cellguard.microdata.grouped import has_several
 from cellguard.table.gathered import Gathered, Listed, Rows
 from cellguard.table.kernel_layout import EXTRA, VALUE
 from cellguard.table.keyed_cells import Above, Keyed
@@ -31,7 +32,8 @@ def gather_parts(lattice: Lattice, keyed: Keyed, rows: Rows, cuts: list[int], *,
         lists, named = _listed_leaves(lattice, keyed, rows, top, free)
         holder = rows.holding[named]
         steps.result()
-        sums = [pool.submit(add_up, lattice, column) for column in (np.ones(len(rows.leaf), np.int64), rows.value)]
+        ones = np.broadcast_to(np.int64(1), rows.value.shape)
+        sums = [pool.submit(add_up, lattice, column) for column in (ones, rows.value)]
         for step in keyed.steps:
             ends = (0, step.middle, len(step.child)) if len(cuts) > 2 else (0, len(step.child))
             spans = [np.array(span) for span in pairwise(ends)]
@@ -66,7 +68,10 @@ def _listed_leaves(
     """Return the lists of all cells, so far of the leaf cells alone, and the rows that they name, by rank."""
     kind: type[np.signedinteger] = np.int32 if len(rows.leaf) < _SHORT else np.int64
     order = _by_size(rows.value).astype(kind)
-    places = 4 * lattice.leaf.astype(kind) + 2 * _in_company(rows.holding) + rows.waived
+    places = lattice.leaf.astype(kind)
+    places *= 4
+    places += 2 * has_several(rows.holding).astype(np.int8)
+    places += rows.waived
     nobody = 2 * len(order)
     lists = np.full((lattice.combinations, top + free), nobody, kind)
     used = np.zeros(len(order), bool)
@@ -85,16 +90,7 @@ def _by_size(values: Wholes) -> Wholes:
     # A row and its size in one number are sorted faster than rows by their sizes.
     keys = largest - values
     keys <<= bits
-    keys |= np.arange(len(values))
+    keys |= np.arange(len(values)) if bits > 32 else np.arange(len(values), dtype=np.uint32)
     keys.sort()
     keys &= (1 << bits) - 1
     return keys
-
-
-def _in_company(holding: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Tell which rows are of holdings that have several, which are adjacent."""
-    same = holding[1:] == holding[:-1]
-    inside = np.zeros(len(holding), bool)
-    inside[1:] = same
-    inside[:-1] |= same
-    return inside
