@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -123,7 +123,8 @@ def _leave_spark() -> None:
 
     session = SparkSession.getActiveSession()
     if session is not None:
-        session.stop()
+        with suppress(Exception):  # a test may have ended the server
+            session.stop()
 
 
 def need_spark() -> None:

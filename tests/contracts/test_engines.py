@@ -294,8 +294,8 @@ def told_and_nothing_written(folder, *, command=run):
     before = sorted(path.name for path in folder.iterdir())
     done = command("protect", "job.json", "--out", "out", cwd=folder)
     assert done.returncode == 2 and sorted(path.name for path in folder.iterdir()) == before, done.stderr
-    (line,) = done.stderr.splitlines()
-    return line
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    return done.stderr.strip()
 
 
 def test_a_job_from_a_database_is_that_from_a_file(postgres, tmp_path):
@@ -324,17 +324,6 @@ def test_no_java(tmp_path, monkeypatch):
     )
 
 
-@pytest.mark.long
-def test_a_cluster_that_is_lost_in_the_middle(tmp_path):
-    with spark_server() as server:
-        path = server.put(pa.table(GOOD))["data"].removeprefix("spark:parquet:")
-        dies = "CASE WHEN id = 3 AND reflect('java.lang.System', 'exit', 3) IS NULL THEN 0 ELSE x END"
-        server.ask(f"CREATE VIEW firms AS SELECT region, g, {dies} AS x FROM parquet.`{path}`")
-        write_job(tmp_path, "spark:firms", remote=server.remote)
-        line = told_and_nothing_written(tmp_path, command=run_process)
-    assert line == "cellguard: spark:firms: the connection to Spark was lost; run again"
-
-
 @pytest.mark.parametrize(
     ("x", "table", "said"),
     [
@@ -347,3 +336,15 @@ def test_nothing_is_written_where_a_query_fails(postgres, tmp_path, x, table, sa
     postgres.put(pa.table(GOOD))
     write_job(tmp_path, postgres.address, query=f"select region, {x} as x, g from {table}")
     assert re.search(said, told_and_nothing_written(tmp_path))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("engine", ["spark"], indirect=True)
+def test_a_cluster_that_is_lost_in_the_middle(engine, tmp_path):
+    """It must be the last: it is the server of the others."""
+    path = engine.put(pa.table(GOOD))["data"].removeprefix("spark:parquet:")
+    dies = "CASE WHEN id = 3 AND reflect('java.lang.System', 'exit', 3) IS NULL THEN 0 ELSE x END"
+    engine.ask(f"CREATE VIEW firms AS SELECT region, g, {dies} AS x FROM parquet.`{path}`")
+    write_job(tmp_path, "spark:firms", remote=engine.remote)
+    line = told_and_nothing_written(tmp_path, command=run_process)
+    assert line == "cellguard: spark:firms: the connection to Spark was lost; run again"

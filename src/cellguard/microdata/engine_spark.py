@@ -146,6 +146,7 @@ def connect(remote: str | None) -> SparkEngine:
             session = _remote(SparkSession, address) if address else _local(SparkSession)
             session.conf.set("spark.sql.ansi.enabled", "true")
             session.conf.set("spark.sql.session.timeZone", "UTC")
+    warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]")  # of a lost server, which the error tells
     return SparkEngine(session, remote=bool(address))
 
 
