@@ -99,28 +99,28 @@ def timed(action: Callable[[], object]) -> tuple[float, float, object]:
 
 
 def measure(path: str, times: int) -> None:
-    """Print the medians, the number of cells and the peak memory of this process."""
+    """Print the medians, the number of cells and the peak memory of this process, before DuckDB groups in it alone."""
     by = dimensions()
     wanted = [Wanted(by, "turnover", facts=FACTS)]
     read = partial(records, path, list(by), ["turnover"], holding="holding", waiver="waived", request="requested")
     connection = duckdb.connect()
     connection.execute("set threads = 2")
-    grouping, reading, making, cells = [], [], [], 0
+    grouping, reading, making, cells, pairs, peak = [], [], [], 0, 0, 0.0
     for _ in range(times):
-        grouping.append(timed(connection.sql(GROUPING.format(path)).to_arrow_table)[:2])
         *seconds, grouped = timed(read)
         reading.append(seconds)
         *seconds, tables = timed(lambda grouped=grouped: make_tables(grouped, wanted))
         making.append(seconds)
-        cells = len(tables[0])
+        cells, pairs = len(tables[0]), len(grouped)
         del grouped, tables
+        peak = peak or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        grouping.append(timed(connection.sql(GROUPING.format(path)).to_arrow_table)[:2])
     middle = {
         name: np.median(s, axis=0).tolist() for name, s in (("group", grouping), ("read", reading), ("make", making))
     }
     ratio = median((r[0] + m[0]) / g[0] for g, r, m in zip(grouping, reading, making, strict=True))
     used = median((r[1] + m[1]) / g[1] for g, r, m in zip(grouping, reading, making, strict=True))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(json.dumps({**middle, "ratio": ratio, "cpu": used, "cells": cells, "peak": peak}))
+    print(json.dumps({**middle, "ratio": ratio, "cpu": used, "cells": cells, "pairs": pairs, "peak": peak}))
 
 
 def cube(millions: int, times: int) -> Iterator[str]:

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -123,16 +123,22 @@ def _leave_spark() -> None:
 
     session = SparkSession.getActiveSession()
     if session is not None:
-        session.stop()
+        with suppress(Exception):  # a test may have ended the server
+            session.stop()
+
+
+def need_spark() -> None:
+    """Skip a test where there is no Spark or no Java."""
+    if importlib.util.find_spec("pyspark") is None:
+        pytest.skip("Spark is not tested: the extra `spark` is not installed (make .venv/spark)")
+    if not shutil.which("java"):
+        pytest.skip("Spark is not tested: there is no Java (Debian: apt-get install default-jre-headless)")
 
 
 @contextmanager
 def spark_server() -> Iterator[Spark]:
     """Start a server in a process of its own, and stop it."""
-    if importlib.util.find_spec("pyspark") is None:
-        pytest.skip("Spark is not tested: the extra `spark` is not installed (make .venv/spark)")
-    if not shutil.which("java"):
-        pytest.skip("Spark is not tested: there is no Java (Debian: apt-get install default-jre-headless)")
+    need_spark()
     folder, port = Path(tempfile.mkdtemp(prefix="cellguard-spark-")), free_port()
     command = [sys.executable, "-W", "ignore", "-c", SPARK_SERVER, str(port)]
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}

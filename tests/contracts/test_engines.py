@@ -25,8 +25,8 @@ from cellguard.microdata.sources import open_records
 from cellguard.table.fact import Count, Records, Requested, Signs, Top, Unwaived
 from cellguard.table.tabulate import Wanted, make_tables
 
-from record_servers import free_port, postgres_server, spark_server
-from system.command import run
+from record_servers import free_port, need_spark, postgres_server, spark_server
+from system.command import run, run_process
 
 FACTS = (Count(), Records(), Top(3), Signs(), Unwaived(1), Requested())
 ALL = {"by": ["region", "size"], "values": ["x", "y"]}
@@ -274,26 +274,77 @@ def test_a_database_is_only_read(postgres):
             records(put["data"], by=["region"], query=query)
 
 
+def write_job(folder, source, **more):
+    """Write the job of a small table of some records."""
+    table = {"name": "t", "by": ["region"], "value": "x", "rules": [{"min_frequency": 2}]}
+    microdata = {"source": source, "holding": "g", **more}
+    (folder / "job.json").write_text(json.dumps({"version": 1, "microdata": microdata, "tables": [table]}))
+
+
+def assessed(folder, source, *, command=run, **more):
+    """Return what the rules find in the job of some records."""
+    write_job(folder, source, **more)
+    done = command("assess", "job.json", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["tables"]
+
+
+def told_and_nothing_written(folder, *, command=run):
+    """Return the one line that a job fails with, which leaves nothing behind."""
+    before = sorted(path.name for path in folder.iterdir())
+    done = command("protect", "job.json", "--out", "out", cwd=folder)
+    assert done.returncode == 2 and sorted(path.name for path in folder.iterdir()) == before, done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    return done.stderr.strip()
+
+
 def test_a_job_from_a_database_is_that_from_a_file(postgres, tmp_path):
     rows = pa.table(GOOD)
     put = postgres.put(rows)
     pq.write_table(rows, tmp_path / "firms.parquet")
-    table = {"name": "t", "by": ["region"], "value": "x", "rules": [{"min_frequency": 2}]}
-    primary = []
-    for microdata in ({"source": "firms.parquet"}, {"source": put["data"], "query": put["query"]}):
-        job = {"version": 1, "microdata": {**microdata, "holding": "g"}, "tables": [table]}
-        (tmp_path / "job.json").write_text(json.dumps(job))
-        done = run("assess", "job.json", "--json", cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        primary.append(json.loads(done.stdout)["tables"])
-    assert primary[0] == primary[1]
+    assert assessed(tmp_path, put["data"], query=put["query"]) == assessed(tmp_path, "firms.parquet")
 
 
-@pytest.mark.parametrize("query", ["select * from nowhere", "select region, 1 / (id - 3) as x, g from t1"])
-def test_nothing_is_written_where_a_query_fails(postgres, tmp_path, query):
-    table = {"name": "t", "by": ["region"], "value": "x", "rules": [{"min_frequency": 2}]}
-    microdata = {"source": postgres.address, "query": query, "holding": "g"}
-    (tmp_path / "job.json").write_text(json.dumps({"version": 1, "microdata": microdata, "tables": [table]}))
-    done = run("protect", "job.json", "--out", "out", cwd=tmp_path)
-    assert done.returncode == 2 and "the query fails" in done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["job.json"]
+@pytest.mark.long
+def test_a_job_from_a_session_on_this_machine_is_that_from_a_file(tmp_path):
+    need_spark()
+    pq.write_table(pa.table(GOOD), tmp_path / "firms.parquet")
+    there = assessed(tmp_path, f"spark:parquet:{tmp_path}/firms.parquet", command=run_process)
+    assert there == assessed(tmp_path, "firms.parquet")
+
+
+@pytest.mark.long
+def test_no_java(tmp_path, monkeypatch):
+    pytest.importorskip("pyspark")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    write_job(tmp_path, "spark:firms")
+    assert "spark:firms: Spark needs Java 17 or newer, and there is none: install it" in told_and_nothing_written(
+        tmp_path
+    )
+
+
+@pytest.mark.parametrize(
+    ("x", "table", "said"),
+    [
+        ("x", "nowhere", "the query fails: relation .* does not exist"),
+        ("1 / (id - 3)", "t1", "the query fails on an entry that it cannot read"),
+        ("x * pg_terminate_backend(pg_backend_pid())::int", "t1", "the connection to the database was lost; run again"),
+    ],
+)
+def test_nothing_is_written_where_a_query_fails(postgres, tmp_path, x, table, said):
+    postgres.put(pa.table(GOOD))
+    write_job(tmp_path, postgres.address, query=f"select region, {x} as x, g from {table}")
+    assert re.search(said, told_and_nothing_written(tmp_path))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("engine", ["spark"], indirect=True)
+def test_a_cluster_that_is_lost_in_the_middle(engine, tmp_path):
+    """It must be the last: it is the server of the others."""
+    path = engine.put(pa.table(GOOD))["data"].removeprefix("spark:parquet:")
+    dies = "CASE WHEN id = 3 AND reflect('java.lang.System', 'exit', 3) IS NULL THEN 0 ELSE x END"
+    engine.ask(f"CREATE VIEW firms AS SELECT region, g, {dies} AS x FROM parquet.`{path}`")
+    write_job(tmp_path, "spark:firms", remote=engine.remote)
+    line = told_and_nothing_written(tmp_path, command=run_process)
+    assert line == "cellguard: spark:firms: the connection to Spark was lost; run again"

@@ -15,6 +15,7 @@ from cellguard.microdata.engine import EngineFault
 from cellguard.microdata.sql import Sql, StandardSql
 
 _TIMEOUT = "10"
+_ENDED = ("08", "57P")  # no connection, or the server ends it
 _LOST = "the connection to the database was lost; run again"
 _KINDS = {
     **dict.fromkeys(("int2", "int4", "int8"), "BIGINT"),
@@ -130,7 +131,9 @@ def _said(error: Exception) -> str:
         return f"the query fails: {_why(error)}"
     if state.startswith("22"):
         return f"the query fails on an entry that it cannot read (SQLSTATE {state}); try it in psql"
-    return f"the query fails while it runs (SQLSTATE {state}); try it in psql" if state else _LOST
+    if not state or state.startswith(_ENDED):
+        return _LOST
+    return f"the query fails while it runs (SQLSTATE {state}); try it in psql"
 
 
 def _why(error: Exception) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import shutil
 import socket
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ _TIMEOUT = 10
 _RETRIES = 2
 _PART = re.compile(r"[^`.\s]+|`[^`]+`")
 _LOST = "the connection to Spark was lost; run again"
+_NO_JAVA = "Spark needs Java 17 or newer, and there is none: install it (Debian: default-jre-headless)"
 _KINDS = {
     **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "BIGINT"),
     **dict.fromkeys(("float", "double"), "DOUBLE"),
@@ -85,9 +87,10 @@ def origin_of(source: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class SparkEngine:
-    """A session of Spark; it is not stopped, since others may use it too."""
+    """A session of Spark, on a cluster if ``remote``; it is not stopped, since others may use it too."""
 
     session: Any
+    remote: bool
     sql: Sql = field(default_factory=SparkSql)
 
     def close(self) -> None:
@@ -112,8 +115,15 @@ class SparkEngine:
     def stream(self, question: str) -> Iterator[pa.RecordBatch]:
         """Return a long answer in batches, in its order."""
         with _told():
-            answer = self.session.sql(question).toArrow()
-        yield from answer.to_batches()
+            answer = self.session.sql(question)
+            if not self.remote:
+                yield from answer.toArrow().to_batches()
+                return
+            # What `toLocalIterator` goes by: `toArrow` would hold the whole answer before the first batch.
+            client, plan = self.session.client, answer._plan
+            for part in client.to_table_as_iterator(plan.to_proto(client), plan.observations):
+                if isinstance(part, pa.Table):
+                    yield from part.to_batches()
 
     def number(self, codes: Sequence[str], labels: Mapping[int, Sequence[str]]) -> list[str]:
         """Return codes as they are: whoever receives them numbers them."""
@@ -136,7 +146,8 @@ def connect(remote: str | None) -> SparkEngine:
             session = _remote(SparkSession, address) if address else _local(SparkSession)
             session.conf.set("spark.sql.ansi.enabled", "true")
             session.conf.set("spark.sql.session.timeZone", "UTC")
-    return SparkEngine(session)
+    warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]")  # of a lost server, which the error tells
+    return SparkEngine(session, remote=bool(address))
 
 
 def _remote(sessions: Any, address: str) -> Any:  # noqa: ANN401
@@ -158,6 +169,8 @@ def _remote(sessions: Any, address: str) -> Any:  # noqa: ANN401
 
 def _local(sessions: Any) -> Any:  # noqa: ANN401
     """Start a session on this machine, which listens to nobody else."""
+    if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
+        raise EngineFault("no Java", _NO_JAVA)
     settings = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -187,8 +200,7 @@ def _told() -> Iterator[None]:
     except PySparkException as error:
         kind = error.getCondition() or ""
         if kind.startswith("JAVA_"):
-            said = "Spark needs Java 17 or newer, and there is none: install it (Debian: default-jre-headless)"
-            raise EngineFault(kind, said) from None
+            raise EngineFault(kind, _NO_JAVA) from None
         raise EngineFault(kind, _LOST if _is_lost(error) else f"Spark fails ({kind or 'no reason given'})") from None
     except (Py4JError, OSError) as error:
         raise EngineFault(type(error).__name__, _LOST) from None

@@ -167,16 +167,21 @@ def of_holding(rows: npt.NDArray[np.bool_], holding: npt.NDArray[np.int64], *, e
 
 
 def in_several(holding: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
-    """Return the rows of holdings that have several, which are adjacent.
+    """Return the rows of holdings that have several."""
+    return np.flatnonzero(has_several(holding))
 
-    >>> in_several(np.array([0, 1, 1, 2])).tolist()
-    [1, 2]
+
+def has_several(holding: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Tell which rows are of holdings that have several, which are adjacent.
+
+    >>> has_several(np.array([0, 1, 1, 2])).tolist()
+    [False, True, True, False]
     """
     same = holding[1:] == holding[:-1]
     inside = np.zeros(len(holding), bool)
     inside[1:] = same
     inside[:-1] |= same
-    return np.flatnonzero(inside)
+    return inside
 
 
 def _order(

@@ -55,7 +55,7 @@ class Apriori:
     @classmethod
     def silent(cls, n: int) -> Apriori:
         """Return the statement about ``n`` cells that says nothing."""
-        return cls(np.zeros(n, np.int8), *(np.full(n, np.nan) for _ in NUMBERS))
+        return cls(np.zeros(n, np.int8), *(np.broadcast_to(np.nan, n) for _ in NUMBERS))
 
     def take(self, index: npt.NDArray[np.intp]) -> Apriori:
         """Return the statements of the chosen cells; index -1 says nothing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TypeVar, cast
@@ -12,12 +12,14 @@ import numpy.typing as npt
 
 from cellguard.errors import InputError
 from cellguard.microdata.grouped import COUNT, Grouped
+from cellguard.table.gathered import Gathered, Listed, Rows
 from cellguard.table.lattice import Lattice
 from cellguard.table.membership import membership
 from cellguard.table.negative import Negative
 from cellguard.table.spread import Spread, spread_of
+from cellguard.table.sums_kernel import add_up
 from cellguard.table.survey import Seen, virtual
-from cellguard.table.tabulate_kernel import Gathered, Rows, add_up, gather
+from cellguard.table.tabulate_kernel import gather
 from cellguard.table.unit_grid import Grid, Wholes, grid_of
 from cellguard.types import BoolArray, FloatArray
 
@@ -62,7 +64,7 @@ class Gathering:
     def published(self) -> FloatArray:
         """The totals that the table shows."""
         if self.seen.published is self.seen.value:
-            return self._grid.floats(add_up(self.lattice, self._rows.value))
+            return self._grid.floats(self.contributions.total)
         return self.summed(self.seen.published)
 
     @property
@@ -88,22 +90,22 @@ class Gathering:
     @property
     def largest(self) -> FloatArray:
         """The largest contributions, as the rules see them."""
-        largest = self._treated(self.contributions.value, self.contributions.holder)
+        own = self.contributions.largest
+        largest = self._treated(own)
         if self.seen.meaning != "weight":
             return largest
-        weights = 1 + self._steps.floats(self.contributions.extra)
-        return virtual(largest, np.where(self.contributions.holder >= 0, weights, 0.0))
+        return virtual(largest, own.look_up(np.where(own.holder >= 0, 1 + self._steps.floats(own.extra), 0.0)))
 
     @property
     def excess(self) -> FloatArray:
         """What the largest contributors stand for beyond themselves."""
-        return self._steps.floats(self.contributions.extra)
+        own = self.contributions.largest
+        return own.look_up(self._steps.floats(own.extra))
 
     @property
     def unwaived(self) -> FloatArray:
         """The largest contributions of those without a waiver, NaN where there are no more."""
-        holder = self.contributions.unwaived_holder
-        return np.where(holder < 0, np.nan, self._treated(self.contributions.unwaived, holder))
+        return self._treated(self.contributions.unwaived, nobody=np.nan)
 
     @property
     def listed_holdings(self) -> FloatArray:
@@ -113,8 +115,8 @@ class Gathering:
         grid = grid_of(published)
         listed = gather(self.lattice, self._rows._replace(value=grid.wholes(published)), top=most, by_size=True)
         column = np.zeros((len(self.lattice), most + 1, 2))
-        column[:, :most, 0] = listed.holder + 1
-        column[:, :most, 1] = np.where(listed.holder >= 0, grid.floats(listed.value), 0.0)
+        column[:, :most, 0] = listed.largest.look_up((listed.largest.holder + 1).astype(float))
+        column[:, :most, 1] = listed.largest.look_up(grid.floats(listed.largest.value))
         column[:, most, 1] = np.where(listed.count > most, np.abs(column[:, most - 1, 1]), 0.0)
         return column
 
@@ -126,7 +128,10 @@ class Gathering:
             values = keep(self.seen.published, self.kept)
             grid = grid_of(values)
             own = gather(self.lattice, self._rows._replace(value=grid.wholes(values)), top=0)
-        return np.stack([grid.floats(wholes) for wholes in (own.positive, own.negative)], axis=1)
+        signs = np.empty((len(own.positive), 2))
+        for column, wholes in zip(signs.T, (own.positive, own.negative), strict=True):
+            grid.floats(wholes, out=column)
+        return signs
 
     @cached_property
     def sizes(self) -> FloatArray:
@@ -135,7 +140,7 @@ class Gathering:
         if shift is None:
             return np.asarray(self.signs[:, 0] - self.signs[:, 1], float)
         upside_down = gather(self.lattice, self._rows._replace(value=-self._rows.value), top=1)
-        if (self._grid.floats(upside_down.value) > shift).any():
+        if (upside_down.largest.look_up(self._grid.floats(upside_down.largest.value)) > shift).any():
             raise InputError("negative: a contribution plus the shift is still below 0; give a larger one")
         return np.asarray(self.published + shift * self.contributions.count, float)
 
@@ -176,27 +181,25 @@ class Gathering:
     @property
     def asked(self) -> BoolArray:
         """Whether the largest contributor asked for protection."""
-        asks = np.zeros(self.grouped.holdings, bool)
+        asks = np.zeros(self.grouped.holdings + 1)  # the last is nobody
         asks[self.grouped.holding] = self.grouped.requested
-        largest = self.contributions.holder[:, 0]
-        return np.asarray((largest >= 0) & asks[largest], bool)
+        own = self.contributions.largest
+        return replace(own, end=1).look_up(asks[own.holder])[:, 0] > 0
 
     @property
     def _by_size(self) -> bool:
         return self.negative is not None and self.negative.shift is None
 
-    def _treated(self, wholes: Wholes, holder: Wholes) -> FloatArray:
+    def _treated(self, listed: Listed, nobody: float = 0.0) -> FloatArray:
         """Return contributions as rules see them; a proxy is put into the units of the response."""
-        values, negative = self._grid.floats(wholes), self.negative
-        if negative is None:
+        values, negative = self._grid.floats(listed.value), self.negative
+        if negative is not None:
+            values = np.abs(values) if negative.shift is None else values + negative.shift
+        values = listed.look_up(np.where(listed.holder < 0, nobody, values))
+        if negative is None or negative.shift is not None or negative.proxy is None:
             return values
-        if negative.shift is not None:
-            return np.where(holder < 0, 0.0, values + negative.shift)
-        if negative.proxy is None:
-            return np.abs(values)
         whole = self._grid.floats(self.contributions.positive)
-        unit = np.divide(self.sizes, whole, out=np.zeros(len(whole)), where=whole > 0)
-        return np.abs(values) * unit[:, None]
+        return values * np.divide(self.sizes, whole, out=np.zeros(len(whole)), where=whole > 0)[:, None]
 
     @cached_property
     def _grid(self) -> Grid:

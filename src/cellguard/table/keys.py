@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+
+from cellguard.types import IntArray
 
 Keys = npt.NDArray[np.int64]
 _LIMIT = 2**62
@@ -48,3 +51,21 @@ def first_repeat(keys: Keys) -> tuple[int, int] | None:
         return None
     second = int(order[again + 1].min())
     return int(np.flatnonzero(keys == keys[second])[0]), second
+
+
+def distinct(columns: Sequence[IntArray], extents: Sequence[int]) -> tuple[IntArray, npt.NDArray[np.intp]]:
+    """Number the different combinations in order; return the number of each row, and one row of each combination."""
+    return number_keys(combine(columns, extents), math.prod(extents))
+
+
+def number_keys(keys: Keys, room: int) -> tuple[IntArray, npt.NDArray[np.intp]]:
+    """Number the different keys below ``room`` in order; return the number of each, and one place of each."""
+    if room > 4 * len(keys) + 1_000_000:
+        _, seen, number = np.unique(keys, return_index=True, return_inverse=True)
+        return number.astype(np.int32), seen
+    where = np.full(room, -1, np.int32)
+    where[keys] = np.arange(len(keys), dtype=np.int32)
+    taken = np.flatnonzero(where >= 0)
+    seen = where[taken].astype(np.intp)
+    where[taken] = np.arange(len(taken), dtype=np.int32)
+    return where[keys], seen

@@ -8,8 +8,9 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from cellguard.table.gathered import Gathered, Rows
 from cellguard.table.lattice import Lattice, cells_by_leaves
-from cellguard.table.tabulate_kernel import Gathered, Rows, gather
+from cellguard.table.tabulate_kernel import gather
 from cellguard.table.unit_grid import binary_grid
 from cellguard.types import BoolArray, FloatArray, IntArray, LongArray
 
@@ -89,7 +90,7 @@ class Largest:
 
 def membership(lattice: Lattice, present: BoolArray) -> Membership:
     """Return who is in the cells of a lattice, which is that of the records that are ``present``."""
-    leaf = np.full(len(present), lattice.sizes[0], np.int32)
+    leaf = np.full(len(present), lattice.combinations, np.int32)
     leaf[present] = lattice.leaf
     nobody = sp.csr_array((len(lattice), 1))
     return Membership(leaf, sp.csr_array(sp.hstack([cells_by_leaves(lattice), nobody])))
@@ -105,4 +106,6 @@ def largest(lattice: Lattice, unit: LongArray, value: FloatArray, n: int) -> Lar
     nothing = np.zeros(0, np.int64)
     rows = Rows(lattice.leaf[order], unit[order], grid.wholes(value[order]), nothing, np.zeros(len(unit), bool))
     gathered: Gathered = gather(lattice, rows, top=n, by_size=True)
-    return Largest(grid.floats(gathered.value), gathered.holder, gathered.count)
+    own = gathered.largest
+    unit = own.look_up(own.holder.astype(float)).astype(np.int64)
+    return Largest(own.look_up(grid.floats(own.value)), unit, gathered.count)

@@ -19,7 +19,8 @@ from cellguard.table.apriori import Apriori
 from cellguard.table.fact import Base, Count, Excess, Fact, Signs, Top, Total, widest
 from cellguard.table.facts import Facts
 from cellguard.table.gathering import Gathering, Kept, keep
-from cellguard.table.lattice import Lattice, build_lattice, distinct, leaf_positions
+from cellguard.table.keys import distinct
+from cellguard.table.lattice import Lattice, build_lattice, leaf_positions
 from cellguard.table.negative import Negative
 from cellguard.table.read import About, finish_table, refuse_word
 from cellguard.table.signed_facts import Sizes

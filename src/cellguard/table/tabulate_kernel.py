@@ -4,7 +4,8 @@ A holding h contributes x(h, c) = the sum of its rows in cell c, and counts once
 largest are the first k of x(., c). Sums of rows roll up from stage to stage of the lattice, but N and the largest do
 not, where h has rows in several parts of c. So holdings are told apart: one whose rows all lie in one leaf cell has the
 same x in every cell above it, so the lists of such cells merge upward (`_lift`: the first k of a union are among the
-first k of its parts). The few others climb by themselves, cell by cell, into the last stage (`_contribute`).
+first k of its parts). The few others climb by themselves, cell by cell, into the last stage (`_contribute`). Where no
+contribution is negative there is a shorter way (`parts`).
 
 Everything is in whole numbers and ties go to the holding with the smaller number, so results do not depend on the
 order of the work. All that is known of a cell lies side by side in one row of whole numbers, since the cells of a
@@ -13,20 +14,17 @@ holding are far apart and each visit costs a trip to memory.
 
 from __future__ import annotations
 
-import math
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import NamedTuple
 
 import numba
 import numpy as np
 import numpy.typing as npt
 
 from cellguard.hierarchy.hierarchy import IntArray
+from cellguard.table.gathered import Gathered, Listed, Rows
 from cellguard.table.kernel_layout import COUNT, EXTRA, FIRST, HOLDER, NEGATIVE, POSITIVE, VALUE
-from cellguard.table.lattice import Above, Lattice
-from cellguard.table.parts_kernel import find_meetings, join, lift, settle, take_rows
+from cellguard.table.lattice import Lattice
+from cellguard.table.parts import gather_parts
 from cellguard.table.unit_grid import Wholes
 
 THREADS = 2
@@ -34,54 +32,23 @@ FEW = 200_000
 _CELL = HOLDER  # a list of a holding's cells has the cell where a cell's list has the holder
 
 
-class Rows(NamedTuple):
-    """Rows ordered by holding: leaf cell, holding, contribution, a number that goes with it, and the holding's waiver.
-
-    Numbers of several rows of one holding in a cell are added up if ``additive``; else the sum has none, 0.
-    """
-
-    leaf: IntArray
-    holding: npt.NDArray[np.int64]
-    value: Wholes
-    extra: Wholes
-    waived: npt.NDArray[np.bool_]
-    additive: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Gathered:
-    """What is known of each cell's contributions: how many, signed sums, the largest, and those without a waiver.
-
-    Of the largest there is a row a cell: ``value``, ``holder`` (-1 where there is none) and ``extra``.
-    """
-
-    count: Wholes
-    positive: Wholes
-    negative: Wholes
-    value: Wholes
-    holder: Wholes
-    extra: Wholes
-    unwaived: Wholes
-    unwaived_holder: Wholes
-
-
 def gather(lattice: Lattice, rows: Rows, *, top: int, unwaived: int = 0, by_size: bool = False) -> Gathered:
     """Return count, signed sums and the largest contributions of every cell; a holding counts once in each.
 
     With ``by_size`` the largest are those of the largest absolute value.
     """
+    cuts = _cuts(rows.holding, THREADS if len(rows.leaf) > FEW else 1)
+    if lattice.keyed is not None and rows.value.min(initial=0) >= 0:
+        return gather_parts(lattice, lattice.keyed, rows, cuts, top=top, free=unwaived)
     step = 3 if len(rows.extra) else 2
     width = FIRST + (top + unwaived) * step
-    cuts = _cuts(rows.holding, THREADS if len(rows.leaf) > FEW else 1)
-    if lattice.above is not None and rows.value.min(initial=0) >= 0:
-        return _named(_gather_rows(lattice, lattice.above, rows, cuts, top, step, width), top, step)
+    stages = lattice.stages
 
     def work(part: int) -> tuple[Wholes, Wholes]:
-        one, several = (np.zeros((lattice.sizes[stage], width), np.int64) for stage in (0, -1))
+        one, several = (np.zeros((stages.sizes[stage], width), np.int64) for stage in (0, -1))
         span = np.array([cuts[part], cuts[part + 1]])
         # Plain tuples: those of a class of its own would tie the compiled code on disk to the class's name.
-        stages = (lattice.sizes, lattice.first, lattice.start, lattice.up)
-        _contribute(tuple(rows), stages, span, top, step, by_size, one, several)
+        _contribute(tuple(rows), tuple(stages), span, top, step, by_size, one, several)
         return one, several
 
     if len(cuts) == 2:
@@ -92,56 +59,12 @@ def gather(lattice: Lattice, rows: Rows, *, top: int, unwaived: int = 0, by_size
         for other in others:
             _join(other[0], one, top, step, by_size)
             _join(other[1], several, top, step, by_size)
-    for stage in range(len(lattice.sizes) - 1):
-        last = stage == len(lattice.sizes) - 2
-        above = several if last else np.zeros((lattice.sizes[stage + 1], width), np.int64)
-        _lift(lattice.start, lattice.up, lattice.first[stage], one, above, top, step, by_size)
+    for stage in range(len(stages.sizes) - 1):
+        last = stage == len(stages.sizes) - 2
+        above = several if last else np.zeros((stages.sizes[stage + 1], width), np.int64)
+        _lift(stages.start, stages.up, stages.first[stage], one, above, top, step, by_size)
         one = above
     return _named(one, top, step)
-
-
-def _gather_rows(
-    lattice: Lattice, above: Above, rows: Rows, cuts: list[int], top: int, step: int, width: int
-) -> Wholes:
-    """Return what is known of every cell, where no contribution is negative: rows first, then where they meet."""
-    most = math.prod(int(np.diff(part).max()) for part in np.split(above.start, above.first[1:]))
-
-    def take(part: int) -> Wholes:
-        known: Wholes = np.zeros((lattice.sizes[0], width), np.int64)
-        take_rows(tuple(rows), np.array(cuts[part : part + 2]), top, step, known)
-        return known
-
-    def meet(part: int) -> Wholes:
-        span = np.array(cuts[part : part + 2])
-        meetings: Wholes = find_meetings(tuple(rows), tuple(above), span, most, len(lattice))
-        meetings[:, 1] = lattice.cells(meetings[:, 1], above)
-        return meetings
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        taken = [pool.submit(take, part) for part in range(len(cuts) - 1)]
-        meetings = [pool.submit(meet, part) for part in range(len(cuts) - 1)]
-        known = taken[0].result()
-        for other in taken[1:]:
-            join(other.result(), known, top, step)
-        taken.clear()
-        for stage in range(len(lattice.sizes) - 1):
-            wider: Wholes = np.zeros((lattice.sizes[stage + 1], width), np.int64)
-            place = (lattice.start, lattice.up, lattice.first[stage])
-            ends = (0, lattice.middles[stage], len(known)) if len(cuts) > 2 else (0, 0, len(known))
-            for done in [pool.submit(lift, *place, np.array(span), known, wider, top, step) for span in pairwise(ends)]:
-                done.result()
-            known = wider
-        for found in meetings:
-            settle(found.result(), known, top, step)
-    return known
-
-
-def add_up(lattice: Lattice, values: Wholes) -> Wholes:
-    """Return the sum of a column over the rows of every cell."""
-    sums: Wholes = _sum_rows(lattice.leaf, values, lattice.sizes[0])
-    for stage in range(len(lattice.sizes) - 1):
-        sums = _sum_up(lattice.start, lattice.up, lattice.first[stage], sums, lattice.sizes[stage + 1])
-    return sums
 
 
 def _cuts(holding: npt.NDArray[np.int64], parts: int) -> list[int]:
@@ -152,18 +75,14 @@ def _cuts(holding: npt.NDArray[np.int64], parts: int) -> list[int]:
 
 
 def _named(known: Wholes, top: int, step: int) -> Gathered:
-    lists = known[:, FIRST:].reshape(len(known), (known.shape[1] - FIRST) // step, step)
-    largest, free = lists[:, :top], lists[:, top:]
-    return Gathered(
-        count=known[:, COUNT],
-        positive=known[:, POSITIVE],
-        negative=known[:, NEGATIVE],
-        value=largest[:, :, VALUE],
-        holder=largest[:, :, HOLDER] - 1,
-        extra=largest[:, :, EXTRA] if step > EXTRA else largest[:, :0, VALUE],
-        unwaived=free[:, :, VALUE],
-        unwaived_holder=free[:, :, HOLDER] - 1,
-    )
+    width = (known.shape[1] - FIRST) // step
+    lists = known[:, FIRST:].reshape(-1, step)
+    entries: IntArray = np.arange(len(lists), dtype=np.int32).reshape(len(known), width)
+    value, holder = lists[:, VALUE].copy(), lists[:, HOLDER] - 1
+    extra = lists[:, EXTRA].copy() if step > EXTRA else lists[:0, VALUE]
+    largest, unwaived = (Listed(entries, begin, end, value, holder, extra) for begin, end in ((0, top), (top, width)))
+    positive, negative = known[:, POSITIVE], known[:, NEGATIVE]
+    return Gathered(known[:, COUNT], positive, negative, positive + negative, largest, unwaived)
 
 
 # The functions below are compiled, and typed by their use. A holder is stored as its number + 1, so that 0 is nobody.
@@ -296,20 +215,3 @@ def _join(source, target, top, step, by_size):  # type: ignore[no-untyped-def] #
     for here in range(len(source)):
         if source[here, COUNT]:
             _pour(source, here, target, here, top, step, by_size)
-
-
-@numba.njit(cache=True, nogil=True)
-def _sum_rows(leaf, values, cells):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    sums = np.zeros(cells, np.int64)
-    for row in range(len(leaf)):
-        sums[leaf[row]] += values[row]
-    return sums
-
-
-@numba.njit(cache=True, nogil=True)
-def _sum_up(start, up, first, sums, cells):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    above = np.zeros(cells, np.int64)
-    for here in range(len(sums)):
-        for edge in range(start[first + here], start[first + here + 1]):
-            above[up[edge]] += sums[here]
-    return above

@@ -26,11 +26,11 @@ class Grid:
     decimals: int = 0
     bits: int = 0
 
-    def floats(self, wholes: Wholes) -> FloatArray:
+    def floats(self, wholes: Wholes, out: FloatArray | None = None) -> FloatArray:
         """Return the values that whole numbers of steps stand for."""
         if self.bits:
-            return np.ldexp(wholes.astype(np.float64), -self.bits)
-        return wholes / 10.0**self.decimals
+            return np.asarray(np.ldexp(wholes.astype(np.float64), -self.bits, out=out))
+        return np.asarray(np.divide(wholes, 10.0**self.decimals, out=out))
 
     def wholes(self, values: FloatArray) -> Wholes:
         """Return the values in whole steps, rounded to the nearest."""

@@ -278,7 +278,7 @@ def test_cells_whose_keys_do_not_fit_are_found_by_their_codes(monkeypatch):
     rows |= {"g": rng.integers(0, 60, 400).tolist(), "x": rng.integers(0, 9, 400).tolist()}
     firms = cg.records(rows, by=["a", "b", "c"], values=["x"], holding="g")
     plain = cg.tabulate(firms, by=["a", "b", "c"], value="x", rules=cg.PPercent(10))
-    monkeypatch.setattr("cellguard.table.lattice._MOST_KEYS", 1)
+    monkeypatch.setattr("cellguard.table.keyed_cells._MOST_KEYS", 1)
     other = cg.tabulate(firms, by=["a", "b", "c"], value="x", rules=cg.PPercent(10))
     assert [codes.tolist() for codes in plain.codes] == [codes.tolist() for codes in other.codes]
     assert all(np.array_equal(plain.facts[fact], other.facts[fact]) for fact in other.facts)
