@@ -20,6 +20,7 @@ from cellguard.evaluate.rule_study import (
     study_cells,
     study_rules,
 )
+from cellguard.report.evaluation import table
 from cellguard.spec.jobfile import Job
 from cellguard.table.facts import contributions
 
@@ -147,3 +148,16 @@ def test_parameters_beyond_100_reach_what_others_cannot():
     for more, reached in (((), False), (("--parameters", "300"), True)):
         (study,) = json.loads(CliRunner().invoke(cli, [*asked, *more]).stdout).values()
         assert study["rules"]["P"]["reached"] == reached
+
+
+def test_small_tables_reach_the_nearest_whole_number_and_none_where_the_given_rule_calls_none(job):
+    (study,) = study_job(job, TWO, fixed={"P": 1})
+    assert study.study.chosen["P"].unsafe == study.study.chosen["D"].unsafe == 0
+    assert all(chosen.reached for chosen in study.study.chosen.values())
+    page = own_tables_page([study])
+    assert "<svg" not in page  # without a disagreement there is nothing to draw
+
+
+def test_words_and_figures_are_set_apart_in_tables():
+    made = table(("", "rule", "share", "far"), [("a", "p_percent 10", "1.5 %", "no end"), ("b", "", "-2e-05", "1,000")])
+    assert made["figures"] == [False, False, True, True]
