@@ -49,9 +49,9 @@ class Family:
         hints = get_type_hints(kinds[name], include_extras=True)
         missing = [p for p in required(kinds[name]) if p not in given]
         if len(missing) != 1 or hints[missing[0]] != Percent:
+            lacking = f"it lacks {', '.join(missing)}" if missing else "it has no percentage that is free"
             raise InputError(
-                f"to compare {name!r} at equal strictness all its parameters must be given but one percentage; "
-                f"it lacks {', '.join(missing) or 'none'}"
+                f"to compare {name!r} at equal strictness all its parameters must be given but one percentage; {lacking}"
             )
         return cls(name, tuple(sorted(given.items())), missing[0])
 
