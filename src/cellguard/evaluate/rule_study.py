@@ -51,7 +51,7 @@ class Family:
         if len(missing) != 1 or hints[missing[0]] != Percent:
             lacking = f"it lacks {', '.join(missing)}" if missing else "it has no percentage that is free"
             raise InputError(
-                f"to compare {name!r} at equal strictness all its parameters must be given but one percentage; {lacking}"
+                f"to compare {name!r} at equal strictness all parameters must be given but one percentage; {lacking}"
             )
         return cls(name, tuple(sorted(given.items())), missing[0])
 

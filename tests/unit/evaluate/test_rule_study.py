@@ -62,7 +62,7 @@ def test_the_safe_map_follows_the_rule():
     [
         (["dominance n=2"], "at least two"),
         (["dominace n=2", "p_percent"], "did you mean 'dominance'"),
-        (["dominance", "p_percent"], "all its parameters must be given but one"),
+        (["dominance", "p_percent"], "all parameters must be given but one"),
         (["dominance n=two", "p_percent"], "written as a name and numbers"),
         (["min_frequency n=3", "p_percent"], "it has no percentage that is free"),
     ],
