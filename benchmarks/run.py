@@ -12,7 +12,6 @@ from bench_counts import BENCHMARKS as COUNTS
 from bench_growth import BENCHMARKS as GROWTH
 from bench_insiders import BENCHMARKS as INSIDERS
 from bench_rules import BENCHMARKS as RULES
-from compare_rules import BENCHMARKS as COMPARED
 
 from bench_audit import BENCHMARKS as AUDIT
 from bench_linked import BENCHMARKS as LINKED
@@ -25,7 +24,7 @@ from bench_tabulate import BENCHMARKS as TABULATE
 
 BENCHMARKS = {
     **(TABLES | AUDIT | PROTECT | COUNTS | INSIDERS | LINKED),
-    **(MAPS | PERTURB | REPORT | TABULATE | GROWTH | COMPARE | RULES | COMPARED),
+    **(MAPS | PERTURB | REPORT | TABULATE | GROWTH | COMPARE | RULES),
 }
 
 

@@ -1,12 +1,11 @@
-"""The Statisticon rule, and rules compared at equal strictness: the thesis on the rule of Johan Bring."""
+"""The Statisticon rule, and how far rules agree: the thesis on the rule of Johan Bring."""
 
 import numpy as np
 import pytest
 
-from benchmark_modules import benchmark
+from cellguard.evaluate.agreement import Agreement
 from cellguard.rules.statisticon import Statisticon
 from cellguard.table.facts import contributions
-from golden.figures_of_rules import COMPARED, CONTOURS
 from golden.test_golden_rules import GROUP_A, GROUP_B
 
 
@@ -91,29 +90,4 @@ def test_groups_on_which_p_percent_and_statisticon_disagree():
     ],
 )
 def test_kappa(table, kappa):
-    assert benchmark("compare_rules").kappa(*table) == near(kappa)
-
-
-@pytest.mark.parametrize("setting", COMPARED)
-def test_rules_at_equal_strictness(setting):
-    """Tables 3 to 8 and appendices: a single run lies within the ranges that 99 % of runs fall into."""
-    kind, n, *fixed = setting.split("-")
-    distribution = {"exp": "exponential", "normal": "normal"}[kind]
-    given = {"D": 89, "P": 18, "S": 27} if fixed else None
-    found = benchmark("compare_rules").compare(distribution, int(n[1:]), seed=2, fixed=given)
-    outside = {
-        name: (found.get(name), wanted)
-        for name, wanted in COMPARED[setting].items()
-        if name in found and not wanted[0] - 1e-9 <= found[name] <= wanted[1] + 1e-9
-    }
-    assert outside == {}
-
-
-@pytest.mark.parametrize("n", CONTOURS)
-def test_contours(n):
-    """Figure 5: binomial noise about the expected counts."""
-    counts = benchmark("compare_rules").counts_by_parameter(n, seed=5)
-    for rule, expected in CONTOURS[n].items():
-        for parameter, count in expected.items():
-            noise = 4 * np.sqrt(max(count * (1 - count / 1000), 0)) + 1
-            assert abs(counts[rule][parameter - 1] - count) <= noise
+    assert Agreement(*table).kappa == near(kappa)

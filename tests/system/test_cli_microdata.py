@@ -7,6 +7,7 @@ import duckdb
 import pytest
 import yaml
 
+from cellguard.cli import demo_data
 from cellguard.cli.demo_data import firms, people, write_records
 
 from system.command import run
@@ -318,8 +319,10 @@ def test_the_demo_in_words_and_in_another_size(tmp_path):
     assert len((tmp_path / "d/firms.csv").read_text().splitlines()) == 201
 
 
-def test_a_large_demo_is_written_in_chunks(tmp_path):
-    path = write_records(tmp_path / "people", 1_000_001, people)
+def test_a_large_demo_is_written_in_chunks(tmp_path, monkeypatch):
+    monkeypatch.setattr(demo_data, "CHUNK", 1000)
+    monkeypatch.setattr(demo_data, "LARGEST_CSV", 3000)
+    path = write_records(tmp_path / "people", 3001, people)
     assert path.suffix == ".parquet"
     found = duckdb.read_parquet(str(path)).aggregate("count(*), count(DISTINCT person)").fetchall()
-    assert found == [(1_000_001, 1_000_001)]
+    assert found == [(3001, 3001)]

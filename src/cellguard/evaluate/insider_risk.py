@@ -12,8 +12,8 @@ import numpy as np
 
 from cellguard import solver
 from cellguard.attack.audit import Audit
-from cellguard.attack.book import Pair
-from cellguard.attack.insiders import Inside, attack_inside
+from cellguard.attack.insiders import attack_inside
+from cellguard.attack.standing import ANYBODY, Standing
 from cellguard.moves.scale import as_floats
 from cellguard.protection import Requirements
 from cellguard.solver.program import Program, Status
@@ -23,7 +23,8 @@ from cellguard.world.complete import MANY_CROSSING
 
 _LEAST = 1e-3  # the risk of a need that an exact proof calls missed, however little is missing
 _FAR = 1e4  # times what matters: no need is as large
-_MOST_EXACT = 300  # pairs whose reach is worked out; what is missing beyond them is taken at its worst
+_STILL = 1e-7  # of what matters: what moves less does not move
+_MOST_EXACT = 500  # pairs whose reach is worked out; what is missing beyond them is taken at its worst
 
 
 def missing(reach: FloatArray, need: FloatArray) -> FloatArray:
@@ -34,43 +35,58 @@ def missing(reach: FloatArray, need: FloatArray) -> FloatArray:
 
 
 def risk_behind_pattern(attacked: Audit, risk: FloatArray, known: Contributions, run: Run) -> FloatArray:
-    """Return the risk of each unsafe cell from insiders, where cells are hidden; ``risk`` is an outsider's.
+    """Return the risk of each unsafe cell from its worst insider, where cells are hidden; ``risk`` is an outsider's.
 
-    It is above 0 if and only if somebody comes too near. How much is then missing is that of the pairs which the attack
-    names, and at least as much for the worst one; what is not decided is taken at its worst.
+    It is above 0 if and only if somebody comes too near. What is not decided, and what fails beyond the pairs that are
+    worked out, is taken at its worst.
     """
     complete = bool(attacked.needs.world.ties.crossing.sum() <= MANY_CROSSING)
     inside = attack_inside(attacked.problem, attacked.grains, attacked.needs, known, complete=complete, run=run)
     cells, worst = attacked.problem.cells, risk.copy()
     for pair in inside.undecided:
         worst[cells[pair.cell]] = 1.0
-    for pair in inside.failing[_MOST_EXACT:]:
-        worst[cells[pair.cell]] = 1.0
-    for pair in inside.failing[:_MOST_EXACT]:
-        cell = cells[pair.cell]
-        worst[cell] = max(worst[cell], _short(inside, pair, run))
+    pairs = [(pair.insider, pair.cell) for pair in inside.failing]
+    for number, (insider, cell) in enumerate(pairs):  # which may grow
+        short = 1.0
+        if number < _MOST_EXACT:
+            short, noticing = _shortfall(inside.standing, insider, cell, run)
+            # Whoever notices neither way how far anybody gets, gets as far; the others may come nearer.
+            pairs += [(who, cell) for who in noticing if insider == ANYBODY and (who, cell) not in pairs]
+        worst[cells[cell]] = max(worst[cells[cell]], short)
     return np.where(np.isnan(risk), risk, worst)
 
 
-def _short(inside: Inside, pair: Pair, run: Run) -> float:
-    """Return the share of what a cell needs against an insider, below, above or in all, that is missing."""
-    standing, who = inside.standing, np.array([pair.insider])
-    needs = np.concatenate(standing.asked(pair.cell, who)).astype(float)
+def _shortfall(standing: Standing, insider: int, cell: int, run: Run) -> tuple[float, list[int]]:
+    """Return which share of a cell's need against an insider is missing, below, above or in all; and who notices."""
+    who = np.array([insider])
+    needs = np.concatenate(standing.asked(cell, who)).astype(float)
     problem = standing.problem
-    scale = max(float(standing.value[pair.cell]), needs.max(), 1.0)
+    scale = max(float(standing.value[cell]), needs.max(), 1.0)
     limits = standing.limits(who[who >= 0])
     low, high = (np.minimum(as_floats(limit) / scale, _FAR) for limit in limits)
     zero = np.zeros(problem.matrix.shape[0])
     program = Program(problem.matrix.astype(float), zero, zero, -low, high, np.zeros(len(low)))
     session = solver.open(program, run=run)
-    ends = []
+    ends, noticing = [], set[int]()
     for sign in (1.0, -1.0):
-        session.set_cost(np.array([pair.cell]), np.array([sign]))
+        session.set_cost(np.array([cell]), np.array([sign]))
         solution = session.solve()
         if solution.status is not Status.optimal:
-            return 1.0
-        ends.append(abs(float(solution.x[pair.cell])) * scale)
-    return max(float(missing(np.array([*ends, sum(ends)]), needs).max()), _LEAST)
+            return 1.0, []
+        ends.append(abs(float(solution.x[cell])) * scale)
+        noticing |= _noticing(standing, solution.x * scale, scale)
+    share = float(missing(np.array([*ends, sum(ends)]), needs).max())
+    return max(share, _LEAST), sorted(noticing - {int(standing.owner[cell])})
+
+
+def _noticing(standing: Standing, move: FloatArray, scale: float) -> set[int]:
+    """Return the insiders for whom a move is none: alone in a cell that moves, or with more than is left of it."""
+    owners = standing.owner[np.abs(move) > _STILL * scale]
+    noticing = set(owners[owners >= 0].tolist())
+    if not standing.signed:
+        left = np.repeat(standing.value + move, np.diff(standing.start))
+        noticing |= set(standing.who[standing.amount > left + _STILL * scale].tolist())
+    return noticing
 
 
 def risk_behind_noise(

@@ -81,7 +81,8 @@ def _study(
     if target is None:
         first = next((name for name in families if name in fixed), None)
         share = 0.2 if first is None else float(families[first].rule(fixed[first]).unsafe(facts).mean())
-        target = min(max(share, 1 / (2 * len(cells))), 1 - 1 / (2 * len(cells)))
+        near = 1 / (3 * len(cells))  # none and all are no targets, but the nearest numbers to these
+        target = min(max(share, near), 1 - near)
     return TableStudy(table, cells, study_cells(facts, families, target=target, grid=grid, fixed=fixed))
 
 
@@ -97,16 +98,28 @@ def own_tables_page(studies: Sequence[TableStudy]) -> str:
         split = here.disagreements()
         places = [f"x{place} %" for place in range(1, here.study.largest.shape[1] + 1)]
         rows = [
-            (cell["cell"], ", ".join(cell["unsafe by"]), *cell["figures"].values(), *cell["shares"])
+            (
+                cell["cell"],
+                ", ".join(cell["unsafe by"]),
+                *(f"{figure:.2f}" for figure in (*cell["figures"].values(), *cell["shares"])),
+            )
             for cell in split[:_MOST_SHOWN]
         ]
         heads = ("Cell", "unsafe by", *(f"figure of {name}" for name in here.study.families), *places)
         more = f"The first {_MOST_SHOWN} of {len(split):,} cells." if len(split) > _MOST_SHOWN else ""
-        rules = "; ".join(f"{name}: {rule}" for name, rule in here.study.rules.items())
-        words = (f"{len(here.study):,} cells; {rules}. The rules disagree on {len(split):,} cells.",)
+        disagreed = f"{len(split):,} {'cell' if len(split) == 1 else 'cells'}"
+        words = (f"{len(here.study):,} cells; {_calibrated(here.study)}. The rules disagree on {disagreed}.",)
         shown = [table(heads, rows, note=more)] if rows else []
         sections.append(part(f"table-{number}", here.table.name, words=words, tables=shown))
         sections += agreement_sections(here.study, of=here.table.name)
     names = ", ".join(here.table.name for here in studies)
     intro = "On which cells of your own tables the rules disagree, when all of them call about equally many unsafe."
     return evaluation_page(f"Rules compared on {names}", "Comparison of rules", intro, sections, confidential=True)
+
+
+def _calibrated(study: RuleStudy) -> str:
+    """Say how strict each rule is, how many cells it calls unsafe, and where that is not the wanted number."""
+    return "; ".join(
+        f"{rule} calls {chosen.unsafe:,} unsafe{'' if chosen.reached else ' (the wanted number cannot be reached)'}"
+        for rule, chosen in ((rule, study.chosen[name]) for name, rule in study.rules.items())
+    )

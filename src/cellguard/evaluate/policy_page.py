@@ -57,7 +57,7 @@ def risk_utility_figure(compared: RiskUtility) -> Figure:
         above = (4, 5 + 9 * (number % 3))  # policies without risk lie side by side
         axes.annotate(str(number), (point.utility, point.risk), above, textcoords="offset points", fontsize=8)
     axes.set_xlim(-0.03, 1.08)
-    axes.set_ylim(-0.05, 1.08)
+    axes.set_ylim(-0.05, 1.15)
     axes.set_xlabel("utility: share of the cells' information that is published", fontsize=9)
     axes.set_ylabel("risk: mean share of the needs that is missing", fontsize=9)
     entitle(

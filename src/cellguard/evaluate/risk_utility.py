@@ -82,24 +82,30 @@ class RiskUtility(Streams):
 
     @property
     def recommended(self) -> Point | None:
-        """The policy of the highest utility whose risk is tolerated; the first one on ties."""
-        allowed = [p for p in self.points if not p.fault and p.risk <= self.tolerated and p.name != EVERYTHING]
-        return max(allowed, key=lambda p: p.utility, default=None)
+        """The policy of the highest utility whose risk is tolerated; on ties by insiders' risk, then the first one."""
+        policies = [p for p in self.points if p.name not in {EVERYTHING, NOTHING}]
+        allowed = [p for p in policies if not p.fault and p.risk <= self.tolerated]
+        return max(allowed, key=lambda p: (p.utility, -p.inside_too_near), default=None)
 
     def words(self) -> str:
         """Say what is recommended, and why."""
         best = self.recommended
         if best is None:
-            return "No policy releases anything at the tolerated risk; take weaker rules, or coarser tables."
+            if all(p.fault for p in self.points if p.name not in {EVERYTHING, NOTHING}):
+                return "No policy releases anything; take another method, weaker rules, or coarser tables."
+            return "The risk of no policy is tolerated; take stricter rules, or coarser tables."
         others = [p for p in self.points if not p.fault and p.risk > self.tolerated and p.utility > best.utility]
         more = [p.name for p in others if p.name != EVERYTHING]
         told = f"{100 * best.utility:.1f} % of the cells' information"
         text = f"Of the policies whose risk is tolerated, {best.name} tells the most ({told})."
         if more:
             text += f" {', '.join(more)} would tell more, but an outsider comes too near."
+        if not self.unsafe:
+            text += " The job's own rules call no cell unsafe, so that there is no risk to compare."
         if best.inside_too_near > 0:
             cells = f"{best.inside_too_near:,} unsafe cells" if best.inside_too_near > 1 else "one unsafe cell"
-            text += f" Respondents come too near to others in {cells} of it: say `attack: {{insiders: true}}`."
+            cure = ": say `attack: {insiders: true}`" if best.name.startswith("suppress") else ""
+            text += f" Respondents come too near to others in {cells} of it{cure}."
         return text
 
     def rows(self) -> tuple[list[str], list[list[object]]]:

@@ -95,6 +95,7 @@ def agreement_figure(kappas: Mapping[tuple[str, str], FloatArray], sizes: Sequen
         line, colour = _LINES[number % len(_LINES)], _COLOURS[number % len(_COLOURS)]
         axes.plot(list(sizes), values, line, color=colour, label=f"{first} and {second}")
     axes.axhline(0.0, color=INK, linewidth=0.6)
+    axes.set_xticks(list(sizes))
     axes.set_xlabel("contributions per cell", fontsize=9)
     axes.set_ylabel("Cohen's kappa", fontsize=9)
     axes.set_ylim(-0.1, 1.05)

@@ -162,6 +162,7 @@ def _pair(study: RuleStudy, first: str, second: str, of: str) -> Section:
         (f"Typical cells on which {first} and {second} disagree", typical_figure(study, first, second)),
         (f"All cells on which {first} and {second} disagree", group_figure(study, first, second)),
     ]
+    figures = figures if any(len(group) for _, group in groups) else []
     kappa = "not defined" if math.isnan(seen.kappa) else f"{seen.kappa:.2f}, {seen.label} agreement"
     words = (f"Cohen's kappa: {kappa}.",)
     name, title = _anchor(f"pair-{first}-{second}", of), _title(f"{first} and {second}", of)
@@ -184,4 +185,4 @@ def _finite(number: float) -> float | None:
 
 
 def _short(number: float) -> str:
-    return "" if math.isnan(number) else f"{number:.3g}"
+    return "" if math.isnan(number) else f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"

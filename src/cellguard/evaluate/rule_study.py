@@ -49,9 +49,9 @@ class Family:
         hints = get_type_hints(kinds[name], include_extras=True)
         missing = [p for p in required(kinds[name]) if p not in given]
         if len(missing) != 1 or hints[missing[0]] != Percent:
+            lacking = f"it lacks {', '.join(missing)}" if missing else "it has no percentage that is free"
             raise InputError(
-                f"to compare {name!r} at equal strictness all its parameters must be given but one percentage; "
-                f"it lacks {', '.join(missing) or 'none'}"
+                f"to compare {name!r} at equal strictness all parameters must be given but one percentage; {lacking}"
             )
         return cls(name, tuple(sorted(given.items())), missing[0])
 
@@ -119,7 +119,7 @@ def thesis() -> Mapping[str, Family]:
 class Calibrated:
     """The strictness of a rule that calls nearest to the target number of cells unsafe; the smallest on ties.
 
-    ``reached`` says whether the number is within a tenth of the target, which some rules cannot come to.
+    ``reached`` says whether the number is within a tenth of the target, or the nearest whole one: some rules cannot.
     """
 
     strictness: int
@@ -287,4 +287,5 @@ def _calibrate(
         column = grid.index(given)
         if not allowed[column]:
             raise InputError(f"the strictness {given} is not one that the rule allows")
-    return Calibrated(grid[column], int(counts[column]), bool(abs(counts[column] - target) <= 0.1 * target))
+    reached = abs(counts[column] - target) <= max(0.1 * target, 0.5)
+    return Calibrated(grid[column], int(counts[column]), bool(reached))

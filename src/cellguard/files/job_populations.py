@@ -144,8 +144,10 @@ def with_population(table: Table, spec: TableSpec, dimensions: Mapping[str, Dime
     more = []
     for name, held in selected(spec, dimensions).items():
         said = (spec.where or {})[name]
-        alone = not isinstance(said, AllBut) and len(said) == 1
-        code = said[0] if alone else Leaves(dimensions[name]).codes[held][0]  # type: ignore[index]
+        if isinstance(said, list) and len(said) == 1:
+            code = said[0]
+        else:
+            code = Leaves(dimensions[name]).codes[held][0]
         more.append((dimensions[name], np.full(len(table), dimensions[name].position[code], np.int32)))
     release = "nowhere" if spec.publish == "nothing" else table.release
     return replace(

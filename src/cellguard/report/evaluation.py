@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from cellguard.report.section import Section
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+_FIGURE = re.compile(r"(-?[\d.,]+(e[+-]\d+)?( %)?|no end|not known)?")
 
 
 def part(
@@ -28,8 +31,10 @@ def part(
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "", note: str = "") -> dict[str, Any]:
-    """Return a table of a part: the first column names the rows."""
-    return {"heads": list(heads), "rows": [list(map(str, row)) for row in rows], "title": title, "note": note}
+    """Return a table of a part: the first column names the rows, and columns of figures are set as such."""
+    said = [list(map(str, row)) for row in rows]
+    figures = [all(map(_FIGURE.fullmatch, column)) for column in zip(*said, strict=True)]
+    return {"heads": list(heads), "rows": said, "figures": figures, "title": title, "note": note}
 
 
 def evaluation_page(title: str, eyebrow: str, intro: str, sections: Sequence[Section], *, confidential: bool) -> str:

@@ -161,3 +161,18 @@ def test_stability_needs_records(tmp_path):
     }
     with pytest.raises(InputError, match="needs `microdata`"):
         study_stability(Job.parse({"version": 1, "tables": [table]}, folder=tmp_path), 2)
+
+
+def test_neither_end_of_the_map_is_recommended_and_the_words_say_what_to_do():
+    def point(name, risk, fault="", inside=0):
+        return Point(name, 0.5, risk, 0, {}, {}, 0.0, fault, inside_too_near=inside)
+
+    ends = (Point(EVERYTHING, 1.0, 1.0, 1, {}, {}, 0.0), Point("no data", 0.0, 0.0, 0, {}, {}, 0.0))
+    risky = RiskUtility((point("suppress", 0.3), *ends), 1, 0.0)
+    assert risky.recommended is None and "stricter rules" in risky.words()
+    refused = RiskUtility((point("perturb", 0.3, "UNSAFE"), *ends), 1, 0.0)
+    assert refused.recommended is None and "No policy releases anything" in refused.words()
+    alike = RiskUtility((point("suppress, a", 0.0, inside=2), point("perturb, b", 0.0, inside=1), *ends), 1, 0.0)
+    assert alike.recommended.name == "perturb, b" and "insiders: true" not in alike.words()
+    idle = RiskUtility((point("suppress", 0.0), *ends), 0, 0.0)
+    assert "no cell unsafe" in idle.words()

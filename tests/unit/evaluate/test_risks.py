@@ -47,14 +47,15 @@ def short(ends, need):
     return max(min(max((want - end) / want, 0), 1) if want > 0 else 0 for end, want in zip(ends, need, strict=True))
 
 
-@pytest.mark.parametrize("seeds", [range(2, 5), pytest.param(range(5, 30), marks=pytest.mark.long)])
+@pytest.mark.parametrize("seeds", [(2, 3, 4, 35), pytest.param((*range(5, 30), 62), marks=pytest.mark.long)])
 def test_the_risk_from_insiders_is_that_of_programs(tmp_path, seeds):
     nearer = 0
     for seed in seeds:
         job = firms(tmp_path, seed)
         reference = Reference.of(job, (), Run())
         needs, known, tables = reference.needs, reference.insiders, reference.needs.tables
-        release = run(firms(tmp_path, seed, p=4) if seed % 2 else job).release
+        weak = 1 if seed > 30 else 4 if seed % 2 else 15
+        release = run(firms(tmp_path, seed, p=weak)).release
         seen = measure_nearness(needs, release, Run(), known)
         unknown = np.array(release["t"].suppressed)
         for cell in np.flatnonzero(needs.primary & unknown):
@@ -73,7 +74,10 @@ def test_the_risk_from_insiders_is_that_of_programs(tmp_path, seeds):
                 ends = reach(tables, unknown, floor, fixed, cell)
                 worst = max(worst, short((*ends, sum(ends)), (down, up, 1 if max(down, up) < 1 else 0)))
             assert (seen.inside[cell] > 0) == (worst > 1e-6), (seed, tables.cell_name(cell))
-            assert seen.risk[cell] <= seen.inside[cell] <= worst + 2e-3
+            assert seen.risk[cell] <= seen.inside[cell] == pytest.approx(worst, abs=2e-3), (
+                seed,
+                tables.cell_name(cell),
+            )
             nearer += seen.inside[cell] > seen.risk[cell] + 0.01
         assert seen.inside_too_near >= seen.too_near and np.isnan(seen.inside[~needs.primary]).all()
         assert (seen.inside[needs.primary & ~unknown] == 1).all()

@@ -11,7 +11,7 @@ from cellguard.cli.main import cli
 from cellguard.errors import InputError
 from cellguard.evaluate.own_tables import own_tables_page, study_job
 from cellguard.evaluate.rule_figures import safe_map
-from cellguard.evaluate.rule_page import rule_study_data, rule_study_page, study_setting
+from cellguard.evaluate.rule_page import agreement_sections, rule_study_data, rule_study_page, study_setting
 from cellguard.evaluate.rule_study import (
     Family,
     agreement_over_sizes,
@@ -20,6 +20,7 @@ from cellguard.evaluate.rule_study import (
     study_cells,
     study_rules,
 )
+from cellguard.report.evaluation import table
 from cellguard.spec.jobfile import Job
 from cellguard.table.facts import contributions
 
@@ -61,8 +62,9 @@ def test_the_safe_map_follows_the_rule():
     [
         (["dominance n=2"], "at least two"),
         (["dominace n=2", "p_percent"], "did you mean 'dominance'"),
-        (["dominance", "p_percent"], "all its parameters must be given but one"),
+        (["dominance", "p_percent"], "all parameters must be given but one"),
         (["dominance n=two", "p_percent"], "written as a name and numbers"),
+        (["min_frequency n=3", "p_percent"], "it has no percentage that is free"),
     ],
 )
 def test_rules_that_cannot_be_compared_are_refused_in_words(texts, words):
@@ -98,13 +100,16 @@ def test_own_tables_give_a_confidential_page(job):
     assert "//" not in page.split("</style>")[1].replace("http://www.w3.org", "").split("<script")[0]
 
 
-def test_the_page_of_drawn_cells_has_all_pictures_and_the_figures():
-    study = study_rules(TWO, cells=100)
-    page = rule_study_page([study_setting(TWO, cells=100)])
-    assert page.count("<svg") == 7 and "Contributions of either sign" in page
+def test_the_page_of_drawn_cells_has_all_pictures_and_figures_of_every_setting():
+    settings = [study_setting(TWO, cells=60, n=n) for n in (4, 6)]
+    page = rule_study_page(settings)
+    assert page.count("<svg") == 13 and "Contributions of either sign" in page
     assert "Confidential" not in page
-    assert str(rule_study_data(study)["pairs"]["D-P"]["both"]) in page
-    assert page == rule_study_page([study_setting(TWO, cells=100)])
+    assert str(rule_study_data(settings[0].study)["pairs"]["D-P"]["both"]) in page
+    anchors = [part.split('"')[0] for part in page.split('<section id="')[1:]]
+    assert len(anchors) == len(set(anchors)) == 9
+    (again,) = agreement_sections(settings[0].study, settings[0].drawn)
+    assert all(figure["picture"] in page for figure in again.data["figures"])  # the same pictures, to the letter
 
 
 def test_the_command_compares_drawn_cells_and_own_tables(job, tmp_path):
@@ -119,12 +124,6 @@ def test_the_command_compares_drawn_cells_and_own_tables(job, tmp_path):
     assert out.stat().st_mode & 0o077 == 0
 
 
-def test_a_page_has_every_setting_once():
-    page = rule_study_page([study_setting(TWO, cells=50, n=n) for n in (4, 6)])
-    anchors = [part.split('"')[0] for part in page.split('<section id="')[1:]]
-    assert len(anchors) == len(set(anchors)) == 9
-
-
 def test_agreement_over_sizes_is_that_of_each_size():
     kappas = agreement_over_sizes(TWO, sizes=[4, 6], cells=200)
     assert kappas["D", "P"].tolist() == [study_rules(TWO, n=n, cells=200).agreements["D", "P"].kappa for n in (4, 6)]
@@ -132,11 +131,12 @@ def test_agreement_over_sizes_is_that_of_each_size():
 
 def test_cells_are_drawn_from_own_records_and_the_page_is_confidential(job, tmp_path):
     drawn, page = f"{job.folder / 'r.csv'}:x", tmp_path / "p.html"
-    asked = ["compare-rules", "--distribution", drawn, "--cells", "60", "--out", str(page), "--json"]
+    rules = ["--rule", "dominance n=2", "--rule", "p_percent"]
+    asked = ["compare-rules", *rules, "--distribution", drawn, "--cells", "60", "--out", str(page), "--json"]
     result = CliRunner().invoke(cli, asked)
     assert result.exit_code == 0, result.output
     (study,) = json.loads(result.stdout).values()
-    assert study["cells"] == 60 and len(study["rules"]["P"]["unsafe_by_strictness"]) == 100
+    assert study["cells"] == 60 and len(study["rules"]["p_percent"]["unsafe_by_strictness"]) == 100
     assert "Confidential" in page.read_text() and page.stat().st_mode & 0o077 == 0
     wrong = CliRunner().invoke(cli, ["compare-rules", "--distribution", drawn[:-1] + "y"])
     assert "no column 'y'" in str(wrong.exception)
@@ -147,3 +147,16 @@ def test_parameters_beyond_100_reach_what_others_cannot():
     for more, reached in (((), False), (("--parameters", "300"), True)):
         (study,) = json.loads(CliRunner().invoke(cli, [*asked, *more]).stdout).values()
         assert study["rules"]["P"]["reached"] == reached
+
+
+def test_small_tables_reach_the_nearest_whole_number_and_none_where_the_given_rule_calls_none(job):
+    (study,) = study_job(job, TWO, fixed={"P": 1})
+    assert study.study.chosen["P"].unsafe == study.study.chosen["D"].unsafe == 0
+    assert all(chosen.reached for chosen in study.study.chosen.values())
+    page = own_tables_page([study])
+    assert "<svg" not in page  # without a disagreement there is nothing to draw
+
+
+def test_words_and_figures_are_set_apart_in_tables():
+    made = table(("", "rule", "share", "far"), [("a", "p_percent 10", "1.5 %", "no end"), ("b", "", "-2e-05", "1,000")])
+    assert made["figures"] == [False, False, True, True]
