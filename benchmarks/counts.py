@@ -41,9 +41,13 @@ CROWDS = {
     "counts-2d-240k-40": Crowd(_2D_240K, 1.5, spread=0.15),
     "counts-2d-240k-40-known": Crowd(_2D_240K, 2.4, zeros="known", spread=0.15),
     "counts-2d-930k": Crowd(_2D_930K, 5.0),
+    "counts-2d-930k-known": Crowd(_2D_930K, 5.0, zeros="known"),
+    "counts-2d-930k-40": Crowd(_2D_930K, 1.5, spread=0.15),
+    "counts-2d-930k-40-known": Crowd(_2D_930K, 2.4, zeros="known", spread=0.15),
     "counts-3d-60k": Crowd(_3D_60K, 4.5),
     "counts-3d-60k-known": Crowd(_3D_60K, 4.5, zeros="known"),
     "counts-3d-60k-40": Crowd(_3D_60K, 1.5, spread=0.15),
+    "counts-3d-60k-40-known": Crowd(_3D_60K, 2.4, zeros="known", spread=0.15),
     "counts-3d-500k": Crowd(_3D_500K, 5.0),
 }
 

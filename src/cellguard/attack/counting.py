@@ -1,6 +1,8 @@
-"""Rounds of whole witnesses for counts: circuits prove most of what pooled programs leave, short moves the rest."""
+"""Rounds of whole witnesses for counts: circuits prove most of them, short moves what pooled programs leave."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,51 +18,56 @@ from cellguard.moves.short import short_moves
 from cellguard.solver.program import SEED
 from cellguard.types import LongArray, Positions, Run
 
-_MANY = 200  # open counts from which elimination pays
-_SWEEPS = 12  # of elimination; each proves about half of what it tries
+_SWEEPS, _LOOK, _GAIN = 300, 20, 4  # of elimination: at most; so many in a row must close so many needs together
+_ALONE = 4  # targets of a sweep at least: fewer are less in each other's way, but take more sweeps
 _TRIES = 6  # short moves that look for a count's witness, before it is looked at by itself
-_SHARE, _LEAST = 256, 16  # of that many variables one is wanted of a short move, but so many at least
+_SHARE, _LEAST = 256, 6  # of that many variables one is wanted of a short move, but so many at least
 _NEIGHBOURHOODS = (300, 1_500, 6_000)  # variables that may move in an integer program of a single count
 _NODES = 100  # of these programs
 _FAR = 1e6  # grains that a short move has at most
 
 
 def pool_counts(ledger: Ledger, *, run: Run) -> None:
-    """Close open needs of counts by whole moves that serve some of them at once."""
-    _by_circuits(ledger, run)
+    """Close open needs of counts by whole moves that serve some of them at once: programs, small and local ones."""
     _by_short_moves(ledger, run)
     for size in _NEIGHBOURHOODS:
         _by_neighbours(ledger, size, run)
 
 
-def _by_circuits(ledger: Ledger, run: Run) -> None:
-    """Close needs of one more by circuits, all of whose other variables can go both ways.
+def circle_counts(ledger: Ledger, *, run: Run) -> None:
+    """Close needs of one more by circuits, which are whole and take no program.
 
-    Only the targets themselves can then be in each other's way: whichever are, are tried again with fewer of them.
+    Variables that can go both ways come before those that go one way: mostly only the targets themselves are then in
+    each other's way, and whichever are, are tried again with fewer of them.
     """
     reduction, rng, size = ledger.reduction, np.random.default_rng(SEED), ledger.reduction.n
-    room = np.minimum(reduction.down, reduction.up)
-    both = (room >= 1) & reduction.whole
+    room = np.where(reduction.whole, np.minimum(reduction.down, reduction.up), -1)
     columns = sp.csc_array(reduction.matrix)
-    for _ in range(_SWEEPS):
-        left = _small(ledger)
-        if len(left) < _MANY or size < _LEAST:
-            break
-        targets = np.sort(rng.permutation(left)[:size])
-        group = np.where(both, 1, 2)
-        group[targets] = 0
-        order = np.lexsort((rng.random(reduction.n), -np.minimum(room, 3), group))
-        order = order[group[order] < 2]
+    left = [len(_small(ledger))]
+    while left[-1] and len(left) <= _SWEEPS:
+        targets = np.sort(rng.permutation(_small(ledger))[:size])
+        first = np.zeros(reduction.n, bool)
+        first[targets] = True
+        order = np.lexsort((rng.random(reduction.n), -np.minimum(room, 3), ~first))
+        order = order[room[order] >= 0]
         down, up = reduction.down[order], reduction.up[order]
-        all_ = circuits(sp.csr_array(columns[:, order]), len(targets))
-        rows = all_.some(all_.within(down, up)).joined(np.arange(len(order)) < len(targets), down, up)
-        for i in range(rows.shape[0]):
-            entries = slice(rows.indptr[i], rows.indptr[i + 1])
-            ledger.credit(Move.of_some(order[rows.indices[entries]], rows.data[entries]))
+        for move in _circuits(sp.csr_array(columns[:, order]), len(targets), down, up):
+            ledger.credit(Move.of_some(order[move.indices], move.data))
+        left.append(len(_small(ledger)))
         run.tell(f"{int(ledger.open().sum()):,} cells left to prove")
         run.check()
-        if 2 * (len(left) - len(_small(ledger))) < len(targets):
-            size = min(size, len(left)) // 2
+        if 2 * (left[-2] - left[-1]) < len(targets):
+            size = max(min(size, left[-1]) // 2, _ALONE)
+        if size == _ALONE and len(left) > _LOOK and left[-1 - _LOOK] - left[-1] < _GAIN:
+            break
+
+
+def _circuits(matrix: sp.csr_array, targets: int, down: LongArray, up: LongArray) -> Iterator[sp.csr_array]:
+    """Go through moves within the bounds, one row each, in which many of the first columns move."""
+    all_ = circuits(matrix, targets)
+    moves = all_.some(all_.within(down, up)).joined(np.arange(len(down)) < targets, down, up)
+    for number in range(moves.shape[0]):
+        yield sp.csr_array(moves[[number]])
 
 
 def _small(ledger: Ledger) -> Positions:

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from cellguard.attack.counting import pool_counts
+from cellguard.attack.counting import circle_counts, pool_counts
 from cellguard.attack.ledger import Ledger
 from cellguard.attack.pooling import pool
 from cellguard.attack.unbounded import move_freely
@@ -55,6 +55,7 @@ def decide(problem: Problem, *, run: Run) -> Verdict:
     run.tell(f"{int(ledger.open().sum()):,} cells to prove")
     run.check()
     move_freely(ledger, run=run)
+    circle_counts(ledger, run=run)
     pool(ledger, run=run)
     pool_counts(ledger, run=run)
     _probe(ledger, least, most, run)

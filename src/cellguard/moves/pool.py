@@ -3,7 +3,8 @@
 Over all d with M d = 0 within the bounds it maximises the sum over the targets of min(d_t, u_t) / u_t, where u_t is the
 need of target t. That is concave and piecewise linear in d_t, so it takes two columns per target: d_t = a + b with
 0 <= a <= u_t, which pays 1 / u_t, and b >= 0 beyond it, which pays nothing. Every target with a = u_t has its witness,
-and all have the same one; where targets hinder each other, other random directions find other moves.
+and all have the same one; where targets hinder each other, other random directions find other moves. Variables that
+hang together with no target stand still.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import scipy.sparse as sp
 from cellguard import solver
 from cellguard.moves.scale import FARTHEST, NARROW, WIDE, power_of_two
 from cellguard.solver.program import Program, Status
+from cellguard.table.components import components
 from cellguard.types import FloatArray, Positions, Run
 
 
@@ -25,6 +27,22 @@ def pooled_moves(
     A target's column stands twice in the program: as the part of its move up to the amount, which pays, and as the part
     beyond it, which does not.
     """
+    label = components(matrix)[1]
+    near = np.flatnonzero(np.isin(label, label[targets]))
+    part = sp.csr_array(matrix[:, near])
+    part = sp.csr_array(part[np.flatnonzero(np.diff(part.indptr))])
+    moves = _joint_moves(part, down[near], up[near], np.searchsorted(near, targets), amounts, run)
+    if moves is None:
+        return None
+    all_ = np.zeros(matrix.shape[1])
+    all_[near] = moves
+    return all_
+
+
+def _joint_moves(
+    matrix: sp.csr_array, down: FloatArray, up: FloatArray, targets: Positions, amounts: FloatArray, run: Run
+) -> FloatArray | None:
+    """Solve the program of variables that all hang together with targets."""
     n = matrix.shape[1]
     ahead, size = amounts > 0, np.abs(amounts)
     scale = power_of_two(float(np.median(size)))

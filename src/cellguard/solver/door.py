@@ -29,4 +29,8 @@ def open(  # noqa: A001 - it is called as solver.open, and opens a program as th
 
 def solve(program: Program, *, presolve: bool = True, interior: bool = False, run: Run = UNWATCHED) -> Solution:
     """Solve a program once."""
-    return open(program, presolve=presolve, interior=interior, run=run).solve()
+    session = open(program, presolve=presolve, interior=interior, run=run)
+    try:
+        return session.solve()
+    finally:
+        session.close()

@@ -76,6 +76,10 @@ class Session:
         status = self._first_of_primal() if self._primal else self._run()
         return self._solution(self._run_again() if status == highspy.HighsModelStatus.kUnknown else status)
 
+    def close(self) -> None:
+        """Give the solver's memory back now: its objects refer to themselves, and so would wait to be collected."""
+        self._check(self._highs.clear(), "clear")
+
     def solve_afresh(self) -> Solution:
         """Solve from scratch: for a program that has a solution, although its last basis did not lead there."""
         return self._solution(self._run_again())
@@ -133,7 +137,8 @@ class Session:
     def _run_watched(self) -> highspy.HighsStatus:
         """Run in a thread, so that Ctrl-C and the run's end can stop the solver, which hears neither by itself."""
         ended, over = [highspy.HighsStatus.kError], Event()
-        self._highs.HandleUserInterrupt = True
+        if not self._highs.HandleUserInterrupt:  # each time that it is set, it listens once more
+            self._highs.HandleUserInterrupt = True
 
         def run() -> None:
             try:

@@ -146,7 +146,6 @@ def test_verdicts_and_intervals_are_those_of_brute_force(first, end, count):
 def test_whole_witnesses_alone_give_the_same_verdicts(monkeypatch):
     """Without pooled programs, circuits, short moves and neighbourhoods have to prove what brute force finds."""
     monkeypatch.setattr(verdict, "pool", lambda ledger, run: None)
-    monkeypatch.setattr(counting, "_MANY", 1)
     monkeypatch.setattr(counting, "_LEAST", 1)
     assert sum(check(seed, count=True) for seed in range(250)) > 125
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from cellguard import solver
 from cellguard.errors import Stopped
 from cellguard.moves.pool import pooled_moves
 from cellguard.moves.probe import Probe, Prober
@@ -61,6 +62,15 @@ def test_pooled_moves_serve_what_they_can():
         TOTAL, np.array([0.0, 9, 9]), np.array([0.0, 9, 9]), np.array([1, 2]), np.ones(2), run=UNWATCHED
     )
     assert sorted(np.sign(moves).tolist()) == [-1, 0, 1]
+
+
+def test_what_hangs_together_with_no_target_is_not_in_the_program(monkeypatch):
+    programs, solve = [], solver.solve
+    monkeypatch.setattr(solver, "solve", lambda program, **how: programs.append(program) or solve(program, **how))
+    apart = sp.csr_array(sp.block_diag([TOTAL] * 50, format="csr"))
+    moves = pooled_moves(apart, np.full(150, 9.0), np.full(150, 9.0), np.array([31]), np.array([2.0]), run=UNWATCHED)
+    assert programs[0].matrix.shape == (1, 4)
+    assert moves[31] >= 2 and moves[30] == moves[31] + moves[32] and set(np.flatnonzero(moves)) <= {30, 31, 32}
 
 
 def test_large_programs_end_with_the_run(monkeypatch):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import cellguard as cg
 from cellguard.errors import InputError, NotProtected
 from cellguard.job import run
+from cellguard.moves import short
 from cellguard.protect.suppress.effort import QUICK
 from cellguard.protect.suppress.engines import usual_engine
 from cellguard.protect.suppress.gauss import eliminated, on_circuits, with_circuits
@@ -178,6 +179,14 @@ def test_large_counts_are_proven_safe_the_same_way_every_time(zeros):
     one, two = (suppress(needs) for _ in range(2))
     assert one.engine == "gauss" and (one.pattern.hidden == two.pattern.hidden).all()
     assert cg.audit(needs, one.pattern).verdict == "safe"
+
+
+def test_circuits_prove_most_counts_in_three_dimensions_without_integer_programs(monkeypatch):
+    left, solve = [], short._short
+    monkeypatch.setattr(short, "_short", lambda *a, **how: left.append(how["whole"] * len(a[2])) or solve(*a, **how))
+    needs = large(1, (14, 12, 10), "possible")
+    assert cg.audit(needs, suppress(needs).pattern).verdict == "safe"
+    assert sum(left) < 60
 
 
 def test_the_needs_decide_the_engine():

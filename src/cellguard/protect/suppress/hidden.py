@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from cellguard.moves.circuits_kernel import PRIME
 from cellguard.moves.extent_kernel import Graph
 from cellguard.protect.suppress import hidden_kernel, modular_kernel
 from cellguard.protect.suppress.system import System
+from cellguard.table.components import components
 from cellguard.types import BoolArray, FloatArray, LongArray, Positions
 
 _DENOMINATORS = (1, 2, 3, 4, 6, 12, 60)
@@ -34,7 +33,7 @@ class HiddenSystem:
         matrix, rows = self._left(np.flatnonzero(~done))
         keep = _independent(matrix)
         self.matrix, self.rows = sp.csr_array(matrix[keep]), rows[keep]
-        self.label = _components(self.matrix)
+        self.label = components(self.matrix)[1]
 
     def _left(self, rows: Positions) -> tuple[sp.csr_array, Positions]:
         """Return the relations that are left, over classes."""
@@ -61,14 +60,6 @@ class HiddenSystem:
                 *self._graph[:3],
             )
         )  # fmt: skip
-
-
-def _components(matrix: sp.csr_array) -> npt.NDArray[np.intp]:
-    """Return the component of each class."""
-    height, width = matrix.shape
-    terms = matrix.tocoo()
-    graph = sp.csr_array((np.ones(terms.nnz), (terms.row, terms.col + height)), shape=(height + width,) * 2)
-    return np.asarray(connected_components(graph, directed=False)[1][height:], np.intp)
 
 
 def _independent(matrix: sp.csr_array) -> Positions:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from cellguard.protect.suppress.gauss_kernel import PRIME
+from cellguard.moves.circuits_kernel import PRIME, inverse
 
 
 @numba.njit(cache=True)
@@ -72,14 +72,9 @@ def eliminate(indptr, indices, data, columns):  # noqa: ANN001, ANN201
         c, value = column_of[best], value_of[best]
         column_of[best], value_of[best] = column_of[top], value_of[top]
         column_of[top], value_of[top] = c, value
-        inverse, base, power = 1, value, PRIME - 2
-        while power:
-            if power & 1:
-                inverse = inverse * base % PRIME
-            base = base * base % PRIME
-            power >>= 1
+        scale = inverse(value, PRIME)
         for at in range(top, top + width):
-            value_of[at] = value_of[at] * inverse % PRIME
+            value_of[at] = value_of[at] * scale % PRIME
         pivots[done], pivot_rows[done] = c, r
         done += 1
         link = head[c]
