@@ -12,8 +12,8 @@ import numpy as np
 
 from cellguard import solver
 from cellguard.attack.audit import Audit
-from cellguard.attack.book import Pair
 from cellguard.attack.insiders import Inside, attack_inside
+from cellguard.attack.pairs import Pair
 from cellguard.moves.scale import as_floats
 from cellguard.protection import Requirements
 from cellguard.solver.program import Program, Status

@@ -8,7 +8,6 @@ import pytest
 import cellguard as cg
 import insider_oracle
 from cellguard.attack.audit import audit
-from cellguard.attack.book import Book
 from cellguard.errors import Stopped
 from cellguard.hierarchy.build import flat, from_parents
 from cellguard.protect.suppress.suppress import suppress
@@ -176,7 +175,8 @@ def test_ctrl_c_leaves_undecided_what_is_not_proven(monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Book, "settle_cell", stop)
+    monkeypatch.setattr("cellguard.attack.insiders.enter_widest", stop)
+    monkeypatch.setattr("cellguard.protect.suppress.mending.enter_widest", stop)
     judged = audit(needs, hiding(needs, "C"), insiders=known)
     assert (judged.verdict, judged.inside.failing) == ("undecided", []) and judged.inside.undecided
     with pytest.raises(Stopped, match="what respondents know"):
