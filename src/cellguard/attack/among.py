@@ -10,7 +10,7 @@ from cellguard.attack.book import Book
 from cellguard.attack.pairs import Pair
 from cellguard.moves.exact import Move
 from cellguard.moves.local import Goal, Rooms
-from cellguard.types import BoolArray, LongArray
+from cellguard.types import BoolArray, LongArray, Positions
 
 Step = tuple[int, int, int]
 CLOSE: Step = (6, 3, 300)  # rounds, cells per relation (0: all), and cells in all
@@ -36,7 +36,7 @@ def find_among(book: Book, goal: Goal, insiders: LongArray, *, hidden: BoolArray
     rooms = book.rooms(goal.cells[0], insiders)
     if step is not CLOSE and hopeless_among(book, goal, rooms, hidden):
         return None
-    return move_among(book, goal, rooms, hidden, step)
+    return book.neighbours.cheapest(near_among(book, goal, hidden, step), goal, rooms, run=book.run)
 
 
 def hopeless_among(book: Book, goal: Goal, rooms: Rooms, hidden: BoolArray) -> bool:
@@ -44,8 +44,7 @@ def hopeless_among(book: Book, goal: Goal, rooms: Rooms, hidden: BoolArray) -> b
     return book.neighbours.hopeless(goal, np.where(hidden, rooms.down, 0), np.where(hidden, rooms.up, 0))
 
 
-def move_among(book: Book, goal: Goal, rooms: Rooms, hidden: BoolArray, step: Step) -> Move | None:
-    """Return a short move within these rooms, among the hidden cells near a goal."""
+def near_among(book: Book, goal: Goal, hidden: BoolArray, step: Step) -> Positions:
+    """Return the hidden cells near a goal."""
     near = book.neighbours
-    cells = near.near(goal.cells, step, np.zeros(near.n, bool) if step[1] else hidden, ~hidden)
-    return near.cheapest(cells, goal, rooms, run=book.run)
+    return near.near(goal.cells, step, np.zeros(near.n, bool) if step[1] else hidden, ~hidden)

@@ -59,7 +59,7 @@ class Book:
 
     def open(self, cell: int) -> Open:
         """Return the insiders against whom a cell is not proven."""
-        return self._open(cell, self._entries(cell))
+        return self._open(cell, self.entries(cell))
 
     def _open(self, cell: int, entries: Sequence[Entry]) -> Open:
         short = self._short(cell, entries)
@@ -103,7 +103,7 @@ class Book:
 
     def reached(self, cell: int) -> Open:
         """Return all insiders who may matter to a cell: what it needs against each, and what it has."""
-        entries = self._entries(cell)
+        entries = self.entries(cell)
         return listed(self._reached(cell, entries, {ANYBODY}.union(*(notices for _, notices, _ in entries))))
 
     def _reached(self, cell: int, entries: Sequence[Entry], some: set[int]) -> list[Reached]:
@@ -116,7 +116,8 @@ class Book:
             far.append(Reached(who, asked.get(who, asked[ANYBODY]), -min(0, *reach, 0), max(0, *reach, 0)))
         return far
 
-    def _entries(self, cell: int) -> list[Entry]:
+    def entries(self, cell: int) -> list[Entry]:
+        """Return the moves that prove something of a cell."""
         return [entry for entry in self.served.get(cell, ()) if entry[2] not in self.dead]
 
     def credit(self, move: Move) -> bool:
@@ -161,7 +162,7 @@ class Book:
 
     def needed(self, cell: int, kept: Container[int] = ()) -> list[int]:
         """Return the numbers of moves that prove a cell: if they can be had, those that are kept anyway."""
-        entries = sorted(self._entries(cell), key=lambda entry: (entry[2] not in kept, len(entry[1]), entry[2]))
+        entries = sorted(self.entries(cell), key=lambda entry: (entry[2] not in kept, len(entry[1]), entry[2]))
         needed: list[Entry] = []
         short = self._short(cell, needed)
         for entry in entries:
@@ -225,7 +226,7 @@ class Book:
         """Return a shorter copy of a move that goes further than needed, if then none of these insiders notices."""
         if self.standing.problem.whole[cell]:
             return None
-        for reach, notices, number in self._entries(cell):
+        for reach, notices, number in self.entries(cell):
             times = reach // amount if reach * amount > 0 else 0
             if times >= 2 and not notices.isdisjoint(insiders.tolist()):
                 move = self.moves[number]

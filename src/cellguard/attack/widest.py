@@ -36,6 +36,17 @@ class _Left:
     need: tuple[LongArray, LongArray]
     who: dict[tuple[int, int], frozenset[int]] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, book: Book) -> _Left:
+        """Return who is left of all that is in a book."""
+        unproven = book.unproven()
+        left = cls(book, book.standing.most_asked(unproven, outsider=book.outsider))
+        for cell in np.flatnonzero(unproven).tolist():
+            for reach, notices, _ in book.entries(cell):
+                if abs(reach) >= left.need[int(reach < 0)][cell]:
+                    left.helps(cell, 1 if reach > 0 else -1, notices)
+        return left
+
     def open(self) -> Positions:
         """Return the unsafe cells for which somebody is left."""
         return np.array(
@@ -52,8 +63,7 @@ class _Left:
 
     def helps(self, cell: int, way: int, notices: frozenset[int]) -> bool:
         """Tell whether one more move leaves fewer, and remember them."""
-        before = self.who.get((cell, way))
-        after = notices - {int(self.book.standing.owner[cell])}
+        before, after = self.who.get((cell, way)), notices - {int(self.book.standing.owner[cell])}
         if before is not None:
             after &= before
             if len(after) == len(before):
@@ -73,7 +83,7 @@ class _Left:
 def enter_widest(book: Book, hidden: BoolArray, rounds: int = _ROUNDS) -> None:
     """Enter the widest circuits of hidden cells in a book, as long as they prove more."""
     standing, cells = book.standing, np.flatnonzero(hidden)
-    left = _Left(book, standing.most_asked(book.unproven(), outsider=book.outsider))
+    left = _Left.of(book)
     columns, rng, width = sp.csc_array(book.neighbours.matrix), np.random.default_rng(SEED), _widths(book)[cells]
     idle = 0
     for number in range(rounds):
@@ -85,7 +95,8 @@ def enter_widest(book: Book, hidden: BoolArray, rounds: int = _ROUNDS) -> None:
             noticing = left.noticing(rng.permutation(some)[: max(len(some) // 4, 20)])
             order = np.where(np.isin(standing.owner[cells], noticing), order * 1e-12, order)
         helped = 0
-        for moves, proven in _circuits(columns, cells[np.argsort(-order, kind="stable")], left, some):
+        ranked = cells[np.argsort(-order, kind="stable")]
+        for moves, proven in _circuits(columns, ranked, left, some):
             helped += _enter(left, moves, proven)
         idle = idle + 1 if helped < _WORTH * len(some) else 0
         book.run.tell(f"{len(some):,} cells to prove against insiders")

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 
-from cellguard.attack.among import CLOSE, FAR, WIDE, find_among, hopeless_among, move_among
+from cellguard.attack.among import CLOSE, FAR, WIDE, hopeless_among, near_among
 from cellguard.attack.book import Book
 from cellguard.attack.standing import stand
 from cellguard.attack.unions import Watch
@@ -31,6 +30,7 @@ from cellguard.types import BoolArray, FloatArray, LongArray, Positions, Run
 _HIDING = ((4, 3, 400), (6, 6, 1_500), (10, 20, 6_000))
 _PRICE = 30.0  # of hiding a cell of middling cost, where being noticed by somebody costs 1
 _SCALINGS = 2
+_WHOLE = 4_000  # hidden cells up to which a program may use all of them
 _AGAIN = 4  # rounds in which circuits are looked for again
 _BATCHES, _FEW = 8, 20  # cells for which others are hidden before circuits are looked for again: a share, and at least
 _WORK = 300  # cells that cleaning up may look at, per unsafe cell
@@ -60,14 +60,19 @@ class Mender:
 
     def find(self, book: Book, goal: Goal, insiders: LongArray) -> Move | None:
         """Return a short move through hidden cells: a close one, or else one from afar."""
-        move, rooms = None, book.rooms(goal.cells[0], insiders)
+        rooms, size = book.rooms(goal.cells[0], insiders), 0
         self.looked += CLOSE[2]
         if hopeless_among(book, goal, rooms, self.hidden):
             return None
-        for step in (CLOSE, WIDE, FAR):
-            self.looked += min(step[2], int(self.hidden.sum()))
-            move = move or move_among(book, goal, rooms, self.hidden, step)
-        return move
+        for step in (CLOSE, WIDE, FAR) if self.hidden.sum() <= _WHOLE else (CLOSE, WIDE):
+            cells = near_among(book, goal, self.hidden, step)
+            if len(cells) > size:
+                self.looked += len(cells)
+                move = book.neighbours.cheapest(cells, goal, rooms, run=self.run)
+                if move is not None:
+                    return move
+            size = len(cells)
+        return None
 
     def hide(self, book: Book, goal: Goal, insiders: LongArray) -> Move | None:
         """Return the cheapest move through hidden and other cells, and hide these."""
@@ -118,8 +123,7 @@ class Mender:
         """
         book, tried = self.book, set[int]()
         enter_widest(book, self.hidden)
-        book.settle(partial(find_among, hidden=self.hidden, step=CLOSE), book.targets(), each=False)
-        while stuck := [cell for cell in book.targets() if cell not in book.closed and cell not in tried]:
+        while stuck := [cell for cell in self._open() if cell not in tried]:
             before = self.hidden.copy()
             for cell in stuck[: max(len(stuck) // _BATCHES, _FEW)]:
                 tried.add(cell)
@@ -129,7 +133,11 @@ class Mender:
             self.run.tell(f"{len(stuck):,} cells to hide others for")
             if (self.hidden & ~before).any():
                 enter_widest(book, self.hidden, _AGAIN)
-                book.unproven()
+
+    def _open(self) -> list[int]:
+        """Return the unsafe cells that are not proven, those that need most first."""
+        unproven = self.book.unproven()
+        return [cell for cell in self.book.targets() if unproven[cell]]
 
     def part(self, watch: Watch, as_pattern: Callable[[], Pattern], place: dict[int, int], scale: FloatArray) -> None:
         """Hide more until no reader knows a sum of cells that the rules call unsafe, as far as that can be had."""
