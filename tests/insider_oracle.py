@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from itertools import combinations
 
+import highspy
 import numpy as np
-from scipy.optimize import linprog
 
 import oracle
 
 SLACK = 1e-6
+FAR = 1e7  # beyond all that a cell of these small tables can be
 
 
 def contributions(table, records, columns, value, holding):
@@ -45,12 +46,13 @@ def failing(needs, unknown, parts, accuracy, *, size=1, is_count=False):
             fixed = not unknown[c] or (parts[c] and set(parts[c]) <= set(together))
             low = max(own, 1 if is_count and value[c] else 0)
             bounds.append((value[c], value[c]) if fixed else (low, None))
+        program = _Ends(matrix, bounds)
         for c in np.flatnonzero(needs.primary).tolist():
             others = [x for h, x in parts[c].items() if h not in together]
             if not others:
                 continue
             own = sum(parts[c].get(h, 0) for h in together)
-            ends = [_end(matrix, bounds, c, sign) for sign in (-1, 1)]
+            ends = [program.end(c, sign) for sign in (-1, 1)]
             if _too_near(value[c], own, max(others), ends, accuracy, is_count, needs.upper[c]):
                 pairs.add((together, c))
     return pairs
@@ -67,11 +69,32 @@ def _too_near(value, own, other, ends, accuracy, is_count, reach):
     return high < value + level - SLACK or low > value - down + SLACK
 
 
-def _end(matrix, bounds, cell, sign):
-    cost = np.zeros(len(bounds))
-    cost[cell] = -sign
-    answer = linprog(cost, A_eq=matrix, b_eq=np.zeros(len(matrix)), bounds=bounds, method="highs")
-    if answer.status == 3:
-        return sign * np.inf
-    assert answer.status == 0, answer.message
-    return answer.x[cell]
+class _Ends:
+    """The largest and smallest values of cells under some bounds: one program, whose cost changes from cell to cell."""
+
+    def __init__(self, matrix, bounds):
+        n = len(bounds)
+        model = highspy.HighsLp()
+        model.num_col_, model.num_row_ = n, len(matrix)
+        model.col_cost_ = np.zeros(n)
+        model.col_lower_ = np.array([low for low, _ in bounds], float)
+        model.col_upper_ = np.array([FAR if high is None else high for _, high in bounds], float)
+        model.row_lower_ = model.row_upper_ = np.zeros(len(matrix))
+        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        rows, columns = np.nonzero(matrix)
+        model.a_matrix_.start_ = np.searchsorted(rows, np.arange(len(matrix) + 1)).astype(np.int32)
+        model.a_matrix_.index_ = columns.astype(np.int32)
+        model.a_matrix_.value_ = matrix[rows, columns]
+        self.highs = highspy.Highs()
+        for option, value in {"output_flag": False, "presolve": "off", "threads": 1}.items():
+            self.highs.setOptionValue(option, value)
+        assert self.highs.passModel(model) == highspy.HighsStatus.kOk
+
+    def end(self, cell, sign):
+        """The end of a cell's interval, upper or lower; infinite if it has none."""
+        self.highs.changeColCost(cell, -float(sign))
+        self.highs.run()
+        assert self.highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
+        value = self.highs.getInfo().objective_function_value * -sign
+        self.highs.changeColCost(cell, 0.0)
+        return sign * np.inf if abs(value) > FAR / 2 else value

@@ -14,7 +14,7 @@ import numpy as np
 
 from cellguard.assessment import no_rule
 from cellguard.attack.audit import Audit
-from cellguard.attack.book import Pair
+from cellguard.attack.pairs import Pair
 from cellguard.attack.unions import Union
 from cellguard.errors import listing
 from cellguard.protect.method import NotChecked, Verdict

@@ -9,42 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
+from cellguard.attack.pairs import NOBODY_OPEN, Entry, Open, Pair, Reached, listed, way_of
 from cellguard.attack.standing import ANYBODY, OUTSIDER, Asked, Standing
-from cellguard.moves.exact import Move, fits, room_of
+from cellguard.moves.exact import Move
 from cellguard.moves.local import Goal, Neighbours, Rooms
-from cellguard.types import BoolArray, LongArray, Run
+from cellguard.moves.stack import Stack
+from cellguard.types import BoolArray, LongArray, Positions, Run
 
-Entry = tuple[int, LongArray, int]  # how far a move takes a cell, who notices it, and its number
 Find = Callable[["Book", Goal, LongArray], Move | None]
-Step = tuple[int, int, int]
-CLOSE: Step = (6, 3, 300)  # rounds, cells per relation (0: all), and cells in all
-WIDE: Step = (8, 6, 1_000)
-FAR: Step = (40, 0, 6_000)
 _CHEAP, _DEAR = 1e-3, 1.0
 _OFTEN = 500  # targets between two words of progress
-
-
-class Open(NamedTuple):
-    """Insiders against whom a cell may not be proven yet: what it needs, and what it has."""
-
-    who: LongArray
-    asked: Asked
-    down: LongArray
-    up: LongArray
-
-
-class Pair(NamedTuple):
-    """An insider, an unsafe cell, the way that it does not move far enough (1 up, -1 down, 0 either) and the amount."""
-
-    insider: int
-    cell: int
-    sign: int
-    amount: int
 
 
 @dataclass(eq=False)
@@ -69,6 +47,8 @@ class Book:
         problem = self.standing.problem
         self.target = (problem.lower > 0) | (problem.upper > 0) | (problem.sliding > 0)
         self._floor, self._calm = self.standing.floor, self.standing.calm
+        self._columns = sp.csr_array(self.neighbours.matrix.T)
+        self._needs: dict[int, dict[int, tuple[int, int, int]]] = {}
 
     def targets(self) -> list[int]:
         """Return the unsafe cells, those that need most first."""
@@ -79,10 +59,43 @@ class Book:
 
     def open(self, cell: int) -> Open:
         """Return the insiders against whom a cell is not proven."""
-        all_of = self.reached(cell)
-        short = _short(all_of.asked, all_of.down, all_of.up)
-        asked = Asked(*(need[short] for need in all_of.asked))
-        return Open(all_of.who[short], asked, all_of.down[short], all_of.up[short])
+        return self._open(cell, self.entries(cell))
+
+    def _open(self, cell: int, entries: Sequence[Entry]) -> Open:
+        short = self._short(cell, entries)
+        return listed(short) if short else NOBODY_OPEN
+
+    def _suspects(self, cell: int, entries: Sequence[Entry]) -> set[int]:
+        """Return all against whom these moves may not prove a cell, but for its contributors, who need more.
+
+        Of the others each needs the same. So whoever misses one move that is far enough is no suspect.
+        """
+        suspects = {ANYBODY, OUTSIDER} if self.outsider else {ANYBODY}
+        down, up, either = self._asked(cell)[ANYBODY]
+        for sign, need in ((1, up), (-1, down), (0, either)):
+            if need > 0:
+                enough = [notices for reach, notices, _ in entries if (sign * reach if sign else abs(reach)) >= need]
+                if not enough:
+                    return suspects.union(*(notices for _, notices, _ in entries))
+                suspects |= frozenset.intersection(*enough)
+        return suspects
+
+    def _asked(self, cell: int) -> dict[int, tuple[int, int, int]]:
+        """Return how far a cell must move down, up and either way for its contributors, and for anybody else."""
+        if cell not in self._needs:
+            owner = self.standing.owner[cell]
+            others = [who for who in self.standing.contributors(cell).tolist() if who != owner]
+            who = np.array([ANYBODY, OUTSIDER, *others])
+            needs = zip(*(need.tolist() for need in self.standing.asked(cell, who)), strict=True)
+            self._needs[cell] = dict(zip(who.tolist(), needs, strict=True))
+        return self._needs[cell]
+
+    def unproven(self) -> BoolArray:
+        """Tell which unsafe cells are not proven against everybody, and close the others."""
+        self.closed |= {cell for cell in self.served if cell not in self.closed and not len(self.open(cell).who)}
+        unproven = self.target.copy()
+        unproven[list(self.closed)] = False
+        return unproven
 
     def open_pairs(self) -> list[Pair]:
         """Return all unsafe cells with the insiders against whom they are not proven."""
@@ -90,51 +103,55 @@ class Book:
 
     def reached(self, cell: int) -> Open:
         """Return all insiders who may matter to a cell: what it needs against each, and what it has."""
-        entries = self._entries(cell)
-        who, asked = self._against(cell, entries)
-        reach = np.array([entry[0] for entry in entries], np.int64)[:, None]
-        far = np.where(_blind(who, entries), reach, 0)
-        return Open(who, asked, np.max(-far, axis=0, initial=0), np.max(far, axis=0, initial=0))
+        entries = self.entries(cell)
+        return listed(self._reached(cell, entries, {ANYBODY}.union(*(notices for _, notices, _ in entries))))
 
-    def _entries(self, cell: int) -> list[Entry]:
+    def _reached(self, cell: int, entries: Sequence[Entry], some: set[int]) -> list[Reached]:
+        """Return the contributors of a cell and some others: what it needs against each, and what it has."""
+        asked, owner = self._asked(cell), int(self.standing.owner[cell])
+        everybody = some | (asked.keys() - {OUTSIDER})
+        far = []
+        for who in sorted(everybody - {owner} if owner >= 0 else everybody):
+            reach = [reach for reach, notices, _ in entries if who not in notices]
+            far.append(Reached(who, asked.get(who, asked[ANYBODY]), -min(0, *reach, 0), max(0, *reach, 0)))
+        return far
+
+    def entries(self, cell: int) -> list[Entry]:
+        """Return the moves that prove something of a cell."""
         return [entry for entry in self.served.get(cell, ()) if entry[2] not in self.dead]
-
-    def _against(self, cell: int, entries: Sequence[Entry]) -> tuple[LongArray, Asked]:
-        """Return the insiders who may matter to a cell: all who are in it or notice some move, and what it needs."""
-        standing = self.standing
-        others = np.array([ANYBODY, OUTSIDER] if self.outsider else [ANYBODY])
-        some = [standing.contributors(cell), others, *(notices for _, notices, _ in entries)]
-        who = np.unique(np.concatenate(some))
-        who = who[(who != standing.owner[cell]) | (who < 0)]
-        return who, standing.asked(cell, who)
 
     def credit(self, move: Move) -> bool:
         """Enter a move, and its reverse, for every unsafe cell that it moves; return whether it is one at all."""
-        holding = [one for one in (move, move.reversed()) if self._holds(one)]
-        for one in holding:
-            self._enter(one)
-        return bool(holding)
+        return self.credit_all([move])[0]
 
-    def _enter(self, move: Move) -> None:
-        notices, number = self.standing.notices(move), len(self.moves)
+    def credit_all(self, moves: Sequence[Move]) -> list[bool]:
+        """Enter moves, each with its reverse; return which of them are moves at all."""
+        ahead, holding = Stack.of(moves), np.zeros(len(moves), bool)
+        still = ahead.still(self._columns)
+        for stack in (ahead, ahead.reversed()):
+            holds = still & self._fits(stack)
+            holding |= holds
+            notices = self.standing.notices(stack)
+            for number in np.flatnonzero(holds).tolist():
+                move = stack[number]
+                self.enter(move, notices[number], move.variables[self.target[move.variables]])
+        return holding.tolist()
+
+    def enter(self, move: Move, notices: LongArray, cells: Positions) -> None:
+        """Enter a move that holds, and who notices it, for some of the unsafe cells that it moves."""
+        reach, number, known = move.reach(), len(self.moves), frozenset(notices.tolist())
         self.moves.append(move)
-        moved = np.flatnonzero(self.target[move.variables])
-        reach = move.reach()
-        for place in moved[reach[moved] != 0].tolist():
-            cell = int(move.variables[place])
-            if cell in self.closed:
-                continue
-            self.served.setdefault(cell, []).append((int(reach[place]), notices, number))
+        for cell, far in zip(cells.tolist(), reach[np.searchsorted(move.variables, cells)].tolist(), strict=True):
+            if far and cell not in self.closed:
+                self.served.setdefault(cell, []).append((far, known, number))
 
-    def _holds(self, move: Move) -> bool:
-        """Check a move exactly: M n = 0, within bounds, whole for counts."""
-        problem, moving = self.standing.problem, move.variables
-        part = self.neighbours.relations_of(moving)
-        if float((abs(part) @ np.abs(move.n).astype(float)).max(initial=0)) > 2.0**62 or (part @ move.n).any():
-            return False
-        if move.denominator != 1 and problem.whole[moving].any():
-            return False
-        return fits(np.abs(move.n), room_of(move, problem), move.denominator) and self.standing.fits_all(move)
+    def _fits(self, moves: Stack) -> BoolArray:
+        """Tell which moves are within bounds, everybody's floor among them, and whole for counts."""
+        problem, cells = self.standing.problem, moves.cells
+        room = np.where(moves.n > 0, problem.up[cells], self._floor[cells])
+        whole, rest = np.divmod(np.abs(moves.n), moves.denominator)
+        beyond = (whole > room) | ((whole == room) & (rest > 0)) | (problem.whole[cells] & (moves.denominator != 1))
+        return ~moves.any(beyond)
 
     def used(self) -> list[Move]:
         """Return the moves that the proof needs: of each cell those that fewest notice, until nobody is left."""
@@ -145,19 +162,18 @@ class Book:
 
     def needed(self, cell: int, kept: Container[int] = ()) -> list[int]:
         """Return the numbers of moves that prove a cell: if they can be had, those that are kept anyway."""
-        entries, needed = self._entries(cell), []
-        ranked = sorted(entries, key=lambda entry: (entry[2] not in kept, len(entry[1]), entry[2]))
-        who, asked = self._against(cell, entries)
-        up, down = np.zeros(len(who), np.int64), np.zeros(len(who), np.int64)
-        for (reach, _, number), blind in zip(ranked, _blind(who, ranked), strict=True):
-            short = _short(asked, down, up)
-            if not short.any():
-                break
-            if (short & blind & (reach > up if reach > 0 else -reach > down)).any():
-                needed.append(number)
-                up = np.where(blind, np.maximum(up, reach), up)
-                down = np.where(blind, np.maximum(down, -reach), down)
-        return needed
+        entries = sorted(self.entries(cell), key=lambda entry: (entry[2] not in kept, len(entry[1]), entry[2]))
+        needed: list[Entry] = []
+        short = self._short(cell, needed)
+        for entry in entries:
+            if any(one.helped_by(entry) for one in short):
+                needed.append(entry)
+                short = self._short(cell, needed)
+        return [number for _, _, number in needed]
+
+    def _short(self, cell: int, entries: Sequence[Entry]) -> list[Reached]:
+        """Return those against whom some moves do not prove a cell."""
+        return [one for one in self._reached(cell, entries, self._suspects(cell, entries)) if one.short]
 
     def settle(self, find: Find, cells: Sequence[int], *, each: bool = True) -> list[Pair]:
         """Look for moves until some unsafe cells are proven against every insider; return what is left open."""
@@ -167,17 +183,6 @@ class Book:
             if number % _OFTEN == 0:
                 self.run.tell(f"{len(cells) - number:,} cells to prove against insiders")
                 self.run.check()
-        return stuck
-
-    def settle_among(self, hidden: BoolArray) -> list[Pair]:
-        """Prove what can be by moves of hidden cells: first by close ones, which may serve others too, then from afar.
-
-        Close ones are looked for against all insiders of a cell at once, others also against each by itself.
-        """
-        cells, stuck = self.targets(), list[Pair]()
-        for step in (CLOSE, WIDE, FAR):
-            stuck = self.settle(partial(find_among, hidden=hidden, step=step), cells, each=step is not CLOSE)
-            cells = list(dict.fromkeys(pair.cell for pair in stuck))
         return stuck
 
     def settle_cell(self, cell: int, find: Find, *, each: bool = True) -> list[Pair]:
@@ -203,13 +208,13 @@ class Book:
             single = Open(open_.who[one], Asked(*(a[one] for a in open_.asked)), open_.down[one], open_.up[one])
             if find is not None and len(open_.who) > 1 and self._serve(cell, single, find):
                 break
-            sign, amount = _way(single)
+            sign, amount = way_of(single)
             stuck.append(Pair(int(open_.who[place]), cell, sign, amount))
         return stuck
 
     def _serve(self, cell: int, open_: Open, find: Find) -> bool:
         """Find a move that brings all of some insiders a step nearer to what they need; tell whether there is one."""
-        sign, amount = _way(open_)
+        sign, amount = way_of(open_)
         for way in (1, -1) if sign == 0 else (sign,):
             move = self._scaled(cell, way * amount, open_.who)
             move = move or find(self, Goal((cell,), way * amount), open_.who)
@@ -221,13 +226,13 @@ class Book:
         """Return a shorter copy of a move that goes further than needed, if then none of these insiders notices."""
         if self.standing.problem.whole[cell]:
             return None
-        for reach, notices, number in self._entries(cell):
+        for reach, notices, number in self.entries(cell):
             times = reach // amount if reach * amount > 0 else 0
-            if times >= 2 and np.isin(insiders, notices).any():
+            if times >= 2 and not notices.isdisjoint(insiders.tolist()):
                 move = self.moves[number]
                 if move.denominator * times < 2**40:
                     short = Move(move.variables, move.n, move.denominator * times)
-                    if not np.isin(insiders, self.standing.notices(short)).any():
+                    if not np.isin(insiders, self.standing.notices(Stack.of([short]))[0]).any():
                         return short
         return None
 
@@ -242,38 +247,3 @@ class Book:
             calm[own], alone[own] = down[own], False
         cheap, dear = np.full(len(down), _CHEAP), np.full(len(down), _DEAR)
         return Rooms(down, up, calm, cheap, dear, np.where(alone, _DEAR, _CHEAP))
-
-
-def find_among(book: Book, goal: Goal, insiders: LongArray, *, hidden: BoolArray, step: Step) -> Move | None:
-    """Return a short move, among the hidden cells near a goal, that none of some insiders notices."""
-    rooms, near = book.rooms(goal.cells[0], insiders), book.neighbours
-    if step is not CLOSE and near.hopeless(goal, np.where(hidden, rooms.down, 0), np.where(hidden, rooms.up, 0)):
-        return None
-    cells = near.near(goal.cells, step, np.zeros(near.n, bool) if step[1] else hidden, ~hidden)
-    return near.cheapest(cells, goal, rooms, run=book.run)
-
-
-def _way(open_: Open) -> tuple[int, int]:
-    """Return which way to go next for some insiders, 1 up, -1 down or 0 either, and how far."""
-    up, down = open_.asked.up > open_.up, open_.asked.down > open_.down
-    if up.any():
-        return 1, int(open_.asked.up[up].max())
-    if down.any():
-        return -1, int(open_.asked.down[down].max())
-    return 0, int(open_.asked.sliding.max())
-
-
-def _blind(who: LongArray, entries: Sequence[Entry]) -> BoolArray:
-    """Tell who of some insiders, which are in order, does not notice each of some moves: a row per move."""
-    blind = np.ones((len(entries), len(who)), bool)
-    if entries:
-        noticing = np.concatenate([entry[1] for entry in entries])
-        row = np.repeat(np.arange(len(entries)), [len(entry[1]) for entry in entries])
-        place = np.minimum(np.searchsorted(who, noticing), len(who) - 1)
-        some = who[place] == noticing
-        blind[row[some], place[some]] = False
-    return blind
-
-
-def _short(asked: Asked, down: LongArray, up: LongArray) -> BoolArray:
-    return (up < asked.up) | (down < asked.down) | (up + down < asked.sliding)

@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cellguard import solver
-from cellguard.attack.book import Book, Pair
-from cellguard.attack.ledger import Ledger
-from cellguard.attack.pooling import pool
+from cellguard.attack.among import settle_among
+from cellguard.attack.book import Book
+from cellguard.attack.pairs import Pair
 from cellguard.attack.standing import Standing, stand
 from cellguard.attack.verdict import decide
+from cellguard.attack.widest import enter_widest
 from cellguard.moves.exact import Move, spread
 from cellguard.moves.local import Goal, Neighbours
 from cellguard.moves.problem import Grains, Problem
-from cellguard.moves.reduction import reduce_problem
 from cellguard.moves.scale import as_floats, hair
 from cellguard.protection import Requirements
 from cellguard.solver.program import Program, Status
@@ -70,9 +70,10 @@ def attack_inside(
     standing = stand(problem, grains, needs, known)
     book = Book(standing, Neighbours(problem.matrix, problem.whole), run)
     try:
-        share(book)
+        everything = np.ones(len(problem.cells), bool)
         _take(book, hints)
-        stuck = book.settle_among(np.ones(len(problem.cells), bool))
+        enter_widest(book, everything)
+        stuck = settle_among(book, everything)
         failing, undecided = _decide(book, stuck)
     except KeyboardInterrupt:
         failing, undecided = [], book.open_pairs()
@@ -81,32 +82,14 @@ def attack_inside(
     return Inside(book, book.used(), failing, undecided, known.linked)
 
 
-def share(book: Book) -> None:
-    """Enter moves that nobody notices and that many cells share: those of all who are not alone in their cell."""
-    standing, problem = book.standing, book.standing.problem
-    alone = standing.owner >= 0
-    down, up = standing.calm, np.where(alone, 0, problem.up)
-    quiet = replace(
-        problem,
-        down=down,
-        up=up,
-        lower=np.where(alone, 0, np.minimum(problem.lower, down)),
-        upper=np.where(alone, 0, np.minimum(problem.upper, up)),
-        sliding=np.where(alone, 0, problem.sliding),
-    )
-    ledger = Ledger(reduce_problem(quiet))
-    pool(ledger, run=book.run)
-    for move in ledger.moves:
-        book.credit(spread(ledger.reduction, move))
-
-
 def _take(book: Book, hints: Sequence[Move]) -> None:
     """Enter moves of cells of the world that somebody suggests, as far as all their cells are unknown."""
-    cells = book.standing.problem.cells
+    cells, here = book.standing.problem.cells, list[Move]()
     for hint in hints:
         place = np.minimum(np.searchsorted(cells, hint.variables), max(len(cells) - 1, 0))
         if len(cells) and np.array_equal(cells[place], hint.variables):
-            book.credit(Move(place, hint.n, hint.denominator))
+            here.append(Move(place, hint.n, hint.denominator))
+    book.credit_all(here)
 
 
 def _decide(book: Book, stuck: list[Pair]) -> tuple[list[Pair], list[Pair]]:

@@ -15,10 +15,9 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from cellguard.moves.exact import Move
 from cellguard.moves.problem import Grains, Problem
+from cellguard.moves.stack import Stack
 from cellguard.protection import Requirements
 from cellguard.table.contributions import NOBODY, Contributions
 from cellguard.types import BoolArray, FloatArray, LongArray, Positions
@@ -99,23 +98,22 @@ class Standing:
         calm[self.owner >= 0] = 0
         return calm
 
-    def notices(self, move: Move) -> LongArray:
-        """Return the insiders for whom a move is none: alone in a cell that moves, or with more than is left of it."""
-        cells = move.variables
-        owners = self.owner[cells]
-        listed = [owners[owners >= 0]]
-        falling = cells[move.n < 0]
-        if len(falling) and not self.signed:
-            size = np.diff(self.start)[falling]
-            entry = np.repeat(self.start[falling] - np.cumsum(size) + size, size) + np.arange(size.sum())
-            left = self.value[falling] - _up(-move.n[move.n < 0], move.denominator)
-            listed.append(self.who[entry][self.amount[entry] > np.repeat(left, size)])
-        return np.unique(np.concatenate(listed))
-
-    def fits_all(self, move: Move) -> bool:
-        """Tell whether a move keeps everybody's floor, of those who are not listed too."""
-        falling = move.n < 0
-        return bool((_up(-move.n[falling], move.denominator) <= self.floor[move.variables[falling]]).all())
+    def notices(self, moves: Stack) -> list[LongArray]:
+        """Return the insiders for whom each move is none: alone in a cell that moves, or with more than it leaves."""
+        cells, number = moves.cells, moves.number
+        alone = np.flatnonzero(self.owner[cells] >= 0)
+        pairs = [(number[alone], self.owner[cells[alone]])]
+        if not self.signed:
+            depth = -(moves.n // moves.denominator)  # rounded up
+            deep = np.flatnonzero((moves.n < 0) & (self.owner[cells] < 0) & (depth > self.calm[cells]))
+            size = np.diff(self.start)[cells[deep]]
+            entry = np.repeat(self.start[cells[deep]] - np.cumsum(size) + size, size) + np.arange(size.sum())
+            more = self.amount[entry] > np.repeat((self.value[cells] - depth)[deep], size)
+            pairs.append((np.repeat(number[deep], size)[more], self.who[entry][more]))
+        first, who = (np.concatenate(part) for part in zip(*pairs, strict=True))
+        span = int(who.max(initial=0)) + 1
+        both = np.unique(first * span + who)
+        return np.split(both % span, np.searchsorted(both, np.arange(1, len(moves)) * span)) if len(moves) else []
 
     def asked(self, cell: int, insiders: LongArray) -> Asked:
         """Return what a cell needs against each of some insiders, none of whom is alone in it."""
@@ -128,19 +126,27 @@ class Standing:
         room = np.maximum(self.value[cell] - own, 0)
         if problem.whole[cell]:
             return outside._replace(down=np.where(insiders == OUTSIDER, outside.down, np.minimum(outside.down, room)))
-        level = np.maximum(own + other + self._shares(cell, other) - self.value[cell], 0)
+        level = np.maximum(own + other + _shares(float(self.accuracy[cell]), other) - self.value[cell], 0)
         down = np.minimum(level, np.minimum(room, problem.down[cell]))
         up = np.minimum(level, problem.up[cell])
         asked = Asked(down, up, np.where(np.maximum(down, up) < self.unit[cell], self.unit[cell], 0))
         return Asked(*(np.where(insiders == OUTSIDER, out, need) for out, need in zip(outside, asked, strict=True)))
 
-    def _shares(self, cell: int, amounts: LongArray) -> LongArray:
-        """Return the accuracy's share of each amount, rounded up to whole grains."""
-        top, bottom = _ratio(float(self.accuracy[cell]))
-        if top >= 2**31 or bottom >= 2**31:
-            return np.array([-(-amount * top // bottom) for amount in amounts.tolist()], np.int64)
-        whole, part = np.divmod(amounts, bottom)
-        return whole * top - (-part * top // bottom)
+    def most_asked(self, target: BoolArray, *, outsider: bool) -> tuple[LongArray, LongArray]:
+        """Return how far up and down some cells must move at most, for any insider (and outsiders): the runner-up's."""
+        problem, size = self.problem, np.diff(self.start)
+        first, second = (_ranked(self, rank, size) for rank in (0, 1))
+        level = first + np.maximum(second, self.rest) - self.value
+        for accuracy in np.unique(self.accuracy[target]).tolist():
+            these = np.flatnonzero(target & (self.accuracy == accuracy))
+            level[these] += _shares(accuracy, first[these])
+        plain = ~self.told | problem.whole if not self.signed else np.ones(len(level), bool)
+        outside = np.maximum(problem.upper, problem.sliding)
+        up = np.where(plain, outside, np.clip(level, self.unit, np.maximum(problem.up, self.unit)))
+        down = np.where(plain, problem.lower, np.clip(level, 0, problem.down))
+        if outsider:
+            up, down = np.maximum(up, outside), np.maximum(down, problem.lower)
+        return np.where(target, up, 0), np.where(target, down, 0)
 
     def parties(self, cell: int, insiders: LongArray) -> tuple[LongArray, LongArray]:
         """Return what each insider contributes to a cell (at most), and what the largest other one does."""
@@ -193,6 +199,23 @@ def stand(problem: Problem, grains: Grains, needs: Requirements, known: Contribu
     )
 
 
+def _ranked(standing: Standing, rank: int, size: LongArray) -> LongArray:
+    """Return the largest (0) or second largest (1) listed contribution to each cell, or what others have at most."""
+    amounts = standing.rest.copy()
+    some = np.flatnonzero(size > rank)
+    amounts[some] = standing.amount[standing.start[some] + rank]
+    return amounts
+
+
+def _shares(accuracy: float, amounts: LongArray) -> LongArray:
+    """Return so many percent of each amount, rounded up to whole grains."""
+    top, bottom = _ratio(accuracy)
+    if top >= 2**31 or bottom >= 2**31:
+        return np.array([-(-amount * top // bottom) for amount in amounts.tolist()], np.int64)
+    whole, part = np.divmod(amounts, bottom)
+    return whole * top - (-part * top // bottom)
+
+
 @cache
 def _ratio(percent: float) -> tuple[int, int]:
     """Return a number of percent, as it is written, as a fraction."""
@@ -204,8 +227,3 @@ def _grains(amount: FloatArray, scale: FloatArray) -> LongArray:
     """Return amounts in whole grains, rounded up but for what floating-point arithmetic added."""
     exact = amount * scale
     return np.ceil(exact - 1e-9 - 2.0**-52 * np.abs(exact)).astype(np.int64)
-
-
-def _up(n: npt.NDArray[np.int64], denominator: int) -> LongArray:
-    """Return n / denominator rounded up."""
-    return -(-n // denominator)

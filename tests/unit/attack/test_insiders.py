@@ -8,9 +8,9 @@ import pytest
 import cellguard as cg
 import insider_oracle
 from cellguard.attack.audit import audit
-from cellguard.attack.book import Book
 from cellguard.errors import Stopped
 from cellguard.hierarchy.build import flat, from_parents
+from cellguard.protect.suppress.solved import Solved
 from cellguard.protect.suppress.suppress import suppress
 from cellguard.table.contributions import contributions_of
 from cellguard.table.fact import Holdings
@@ -176,11 +176,24 @@ def test_ctrl_c_leaves_undecided_what_is_not_proven(monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Book, "settle_cell", stop)
+    monkeypatch.setattr("cellguard.attack.insiders.enter_widest", stop)
+    monkeypatch.setattr("cellguard.protect.suppress.mending.enter_widest", stop)
     judged = audit(needs, hiding(needs, "C"), insiders=known)
     assert (judged.verdict, judged.inside.failing) == ("undecided", []) and judged.inside.undecided
     with pytest.raises(Stopped, match="what respondents know"):
         suppress(needs, insiders=known)
+
+
+def test_ctrl_c_in_the_search_does_not_go_on_into_mending(monkeypatch):
+    needs = assessed(rows((1, "A", 50), (2, "B", 30), *[(20 + i, "C", 9) for i in range(5)], *MANY), [REGION], RULES[0])
+
+    def stopped(system, **_):
+        return Solved(system.merge(needs.primary), 0.0, 0.0, False, frozenset(), by_hand=True)
+
+    monkeypatch.setattr("cellguard.protect.suppress.suppress.mend_inside", None)
+    with pytest.raises(Stopped, match=r"before looking at what respondents know.*no safe pattern"):
+        suppress(needs, engine=stopped, insiders=contributions_of(needs.tables))
+    assert not suppress(needs, engine=stopped).finished
 
 
 def draw(seed):

@@ -14,20 +14,25 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
-from cellguard.attack.book import CLOSE, FAR, Book, Pair, find_among
+from cellguard.attack.among import CLOSE, FAR, WIDE, hopeless_among, near_among
+from cellguard.attack.book import Book
 from cellguard.attack.standing import stand
 from cellguard.attack.unions import Watch
+from cellguard.attack.widest import enter_widest
 from cellguard.moves.exact import Move
 from cellguard.moves.local import Goal, Neighbours, Rooms
 from cellguard.moves.problem import grains_of, pose
 from cellguard.protect.suppress.system import System
 from cellguard.table.contributions import Contributions
 from cellguard.table.pattern import Pattern
-from cellguard.types import BoolArray, FloatArray, LongArray, Run
+from cellguard.types import BoolArray, FloatArray, LongArray, Positions, Run
 
 _HIDING = ((4, 3, 400), (6, 6, 1_500), (10, 20, 6_000))
 _PRICE = 30.0  # of hiding a cell of middling cost, where being noticed by somebody costs 1
-_SCALINGS = 3
+_SCALINGS = 2
+_WHOLE = 4_000  # hidden cells up to which a program may use all of them
+_AGAIN = 4  # rounds in which circuits are looked for again
+_BATCHES, _FEW = 8, 20  # cells for which others are hidden before circuits are looked for again: a share, and at least
 _WORK = 300  # cells that cleaning up may look at, per unsafe cell
 
 
@@ -55,63 +60,84 @@ class Mender:
 
     def find(self, book: Book, goal: Goal, insiders: LongArray) -> Move | None:
         """Return a short move through hidden cells: a close one, or else one from afar."""
+        rooms, size = book.rooms(goal.cells[0], insiders), 0
         self.looked += CLOSE[2]
-        move = find_among(book, goal, insiders, hidden=self.hidden, step=CLOSE)
-        if move is None:
-            self.looked += int(self.hidden.sum())
-            move = find_among(book, goal, insiders, hidden=self.hidden, step=FAR)
-        return move
+        if hopeless_among(book, goal, rooms, self.hidden):
+            return None
+        for step in (CLOSE, WIDE, FAR) if self.hidden.sum() <= _WHOLE else (CLOSE, WIDE):
+            cells = near_among(book, goal, self.hidden, step)
+            if len(cells) > size:
+                self.looked += len(cells)
+                move = book.neighbours.cheapest(cells, goal, rooms, run=self.run)
+                if move is not None:
+                    return move
+            size = len(cells)
+        return None
 
     def hide(self, book: Book, goal: Goal, insiders: LongArray) -> Move | None:
         """Return the cheapest move through hidden and other cells, and hide these."""
-        move = find_among(book, goal, insiders, hidden=self.hidden, step=FAR)  # what was hidden for others may do
-        if move is not None:
-            return move
         rooms, nothing = book.rooms(goal.cells[0], insiders), np.zeros(len(self.hidden), bool)
-        best, price = None, np.inf
+        best, price, among = None, np.inf, np.zeros(0, np.intp)
         for step in _HIDING:
             cells = book.neighbours.near(goal.cells, step, self.hidden, nothing)
-            move = self._scaled(book, cells, goal, rooms)
+            move = self._cheapest(book, cells, goal, rooms, np.ones(len(self.hidden)))
             paid = np.inf if move is None else self._price(move)
-            if paid >= 0.98 * price and best is not None:
+            if best is not None and paid >= 0.98 * price:
                 break
             if move is not None:
-                best, price = move, paid
+                best, price, among = move, paid, cells
         if best is not None:
+            best = self._scaled(book, among, goal, rooms, best)
             self.hidden[best.variables] = True
         return best
 
     def _price(self, move: Move) -> float:
         return float(self.cost[move.variables[~self.hidden[move.variables]]].sum())
 
-    def _scaled(self, book: Book, cells: LongArray, goal: Goal, rooms: Rooms) -> Move | None:
-        """Return the cheapest move after scaling the slopes, until each used cell pays its whole cost."""
-        paid = self.cost[cells][~self.hidden[cells]]
-        middling = float(np.median(paid[paid > 0])) if (paid > 0).any() else 1.0
-        size = np.ones(len(self.hidden))
-        best, price = None, np.inf
+    def _scaled(self, book: Book, cells: Positions, goal: Goal, rooms: Rooms, best: Move) -> Move:
+        """Return a cheaper move, if there is one, by scaling the slopes until each used cell pays its whole cost."""
+        move, size = best, np.ones(len(self.hidden))
         for _ in range(_SCALINGS):
-            slope = np.where(self.hidden, 0.0, _PRICE * np.minimum(self.cost / middling, 1e4) / size)
-            raised = Rooms(
-                rooms.down, rooms.up, rooms.calm, rooms.price + slope, rooms.dear + slope, rooms.price_up + slope
-            )
-            move = book.neighbours.cheapest(cells, goal, raised, run=self.run)
-            paid_now = np.inf if move is None else self._price(move)
-            if move is None or paid_now >= price * (1 - 1e-9):
-                break
-            best, price = move, paid_now
             amount = np.abs(move.n) / (move.denominator * abs(goal.amount))
             size[move.variables] = np.clip(amount, 1e-4, None)
+            again = self._cheapest(book, cells, goal, rooms, size)
+            if again is None or self._price(again) >= self._price(best) * (1 - 1e-9):
+                break
+            move = best = again
         return best
 
-    def prove(self) -> list[Pair]:
-        """Prove all unsafe cells against all insiders, hiding what that takes; return what cannot be."""
-        stuck = self.book.settle_among(self.hidden)
-        left: list[Pair] = []
-        for cell in dict.fromkeys(pair.cell for pair in stuck):
-            left += self.book.settle_cell(cell, self.hide)
-            self.run.check()
-        return left
+    def _cheapest(self, book: Book, cells: Positions, goal: Goal, rooms: Rooms, size: FloatArray) -> Move | None:
+        """Return the cheapest move through some cells, where a published one costs as if it moved by its ``size``."""
+        paid = self.cost[cells][~self.hidden[cells]]
+        middling = float(np.median(paid[paid > 0])) if (paid > 0).any() else 1.0
+        slope = np.where(self.hidden, 0.0, _PRICE * np.minimum(self.cost / middling, 1e4) / size)
+        raised = Rooms(
+            rooms.down, rooms.up, rooms.calm, rooms.price + slope, rooms.dear + slope, rooms.price_up + slope
+        )
+        return book.neighbours.cheapest(cells, goal, raised, run=self.run)
+
+    def prove(self) -> None:
+        """Prove all unsafe cells against all insiders, hiding what that takes, as far as that can be had.
+
+        What was hidden for some gives others new circuits: so after every few of them these are looked for again.
+        """
+        book, tried = self.book, set[int]()
+        enter_widest(book, self.hidden)
+        while stuck := [cell for cell in self._open() if cell not in tried]:
+            before = self.hidden.copy()
+            for cell in stuck[: max(len(stuck) // _BATCHES, _FEW)]:
+                tried.add(cell)
+                if book.settle_cell(cell, self.find):
+                    book.settle_cell(cell, self.hide)
+                self.run.check()
+            self.run.tell(f"{len(stuck):,} cells to hide others for")
+            if (self.hidden & ~before).any():
+                enter_widest(book, self.hidden, _AGAIN)
+
+    def _open(self) -> list[int]:
+        """Return the unsafe cells that are not proven, those that need most first."""
+        unproven = self.book.unproven()
+        return [cell for cell in self.book.targets() if unproven[cell]]
 
     def part(self, watch: Watch, as_pattern: Callable[[], Pattern], place: dict[int, int], scale: FloatArray) -> None:
         """Hide more until no reader knows a sum of cells that the rules call unsafe, as far as that can be had."""

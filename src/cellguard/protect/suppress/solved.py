@@ -14,8 +14,8 @@ from cellguard.types import BoolArray
 class Solved:
     """The hidden merged cells, what the secondaries among them cost, and a bound on what any safe pattern costs.
 
-    ``finished`` is false if the search was stopped: by the clock, by hand, or by a failure. ``cuts`` are the kinds of
-    cuts that the bound rests on.
+    ``finished`` is false if the search was stopped: by the clock, by hand (``by_hand``), or by a failure. ``cuts`` are
+    the kinds of cuts that the bound rests on.
     """
 
     hidden: BoolArray
@@ -23,6 +23,7 @@ class Solved:
     bound: float
     finished: bool = True
     cuts: frozenset[str] = field(default_factory=frozenset)
+    by_hand: bool = False
 
 
 def anytime(search: Search, steps: Callable[[], None]) -> Solved:
@@ -31,13 +32,13 @@ def anytime(search: Search, steps: Callable[[], None]) -> Solved:
     If they are stopped, by Ctrl-C, the clock or a failure, that is the best one so far; without one the interruption
     goes on.
     """
-    finished = True
+    finished, by_hand = True, False
     try:
         steps()
-    except (KeyboardInterrupt, Stopped):
+    except (KeyboardInterrupt, Stopped) as stop:
         if search.best is None:
             raise
-        finished = False
+        finished, by_hand = False, isinstance(stop, KeyboardInterrupt)
     except Unprotectable:
         raise
     except Exception as error:
@@ -46,7 +47,7 @@ def anytime(search: Search, steps: Callable[[], None]) -> Solved:
         finished = False
         search.run.tell("the search failed; the best safe pattern so far is kept")
     best = search.pattern()
-    return Solved(best, search.cost(best), search.bound, finished, frozenset(search.kinds))
+    return Solved(best, search.cost(best), search.bound, finished, frozenset(search.kinds), by_hand)
 
 
 def _ends_the_process(error: BaseException) -> bool:

@@ -26,6 +26,8 @@ from cellguard.table.contributions import Contributions
 from cellguard.table.pattern import Pattern
 from cellguard.types import UNWATCHED, BoolArray, FloatArray, Run
 
+_OUTSIDERS_ONLY = "`attack: {insiders: false}` looks at outsiders only"
+
 
 @dataclass(frozen=True, eq=False)
 class Suppression:
@@ -107,7 +109,7 @@ def suppress(
             system = build_system(thin, costs, known)
             pattern = system.pattern(mend(system, system.merge(pattern.hidden), run=run))
         if insiders is not None:
-            with _saying_what_is_there(run):
+            with _saying_what_is_there(run, stopped=solved.by_hand):
                 mended = mend_inside(system, pattern, costs, insiders, known, watch=watch, run=run.endless())
             pattern, hints = mended.pattern, mended.moves
     except Stopped as stop:
@@ -121,11 +123,12 @@ def suppress(
 
 
 @contextmanager
-def _saying_what_is_there(run: Run) -> Iterator[None]:
-    """Say what is looked at, and, if that is stopped by hand, which pattern there is already."""
+def _saying_what_is_there(run: Run, *, stopped: bool) -> Iterator[None]:
+    """Say what is looked at, and, if that is or was stopped by hand, what would have been enough for the pattern."""
+    if stopped:  # the pattern is safe against outsiders only, and mending it may take minutes
+        raise Stopped(f"stopped before looking at what respondents know ({_OUTSIDERS_ONLY})")
     run.tell("looking at what respondents know")
     try:
         yield
     except KeyboardInterrupt:
-        cure = "`attack: {insiders: false}` looks at outsiders only"
-        raise Stopped(f"stopped while looking at what respondents know ({cure})") from None
+        raise Stopped(f"stopped while looking at what respondents know ({_OUTSIDERS_ONLY})") from None

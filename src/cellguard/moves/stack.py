@@ -1,0 +1,67 @@
+"""Many exact moves at once, one after the other on flat arrays, so that they are checked together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from cellguard.moves.exact import Move
+from cellguard.types import BoolArray, LongArray, Positions
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """Moves: ``cells`` of each, from its ``start`` on and in rising order, move by ``n`` / ``denominator`` grains."""
+
+    start: LongArray
+    cells: Positions
+    n: LongArray
+    denominator: LongArray
+
+    @classmethod
+    def of(cls, moves: Sequence[Move]) -> Stack:
+        """Return these moves."""
+        length = [len(move.variables) for move in moves]
+        return cls(
+            np.concatenate([[0], np.cumsum(length)]).astype(np.int64),
+            np.concatenate([np.zeros(0, np.intp), *(move.variables for move in moves)]),
+            np.concatenate([np.zeros(0, np.int64), *(move.n for move in moves)]),
+            np.repeat(np.array([move.denominator for move in moves], np.int64), length),
+        )
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    @property
+    def number(self) -> LongArray:
+        """The move that each entry belongs to."""
+        return np.repeat(np.arange(len(self)), np.diff(self.start))
+
+    def reversed(self) -> Stack:
+        """Return the opposite moves."""
+        return replace(self, n=-self.n)
+
+    def __getitem__(self, number: int) -> Move:
+        part = slice(self.start[number], self.start[number + 1])
+        return Move(self.cells[part], self.n[part], int(self.denominator[self.start[number]]))
+
+    def any(self, entries: BoolArray) -> BoolArray:
+        """Tell which moves have some of these entries."""
+        return np.bincount(self.number, entries, len(self)) > 0
+
+    def still(self, columns: sp.csr_array) -> BoolArray:
+        """Tell for which moves M n = 0, exactly; ``columns`` has a row per column of M."""
+        moves = sp.csr_array((self.n, self.cells, self.start), shape=(len(self), columns.shape[0]))
+        # In floating point to a hair, and so without overflow in whole numbers.
+        most = sp.csr_array(abs(moves).astype(float) @ abs(columns).astype(float))
+        left = sp.csr_array(moves @ columns)
+        return ~(_rows(most, np.asarray(most.data > 2.0**62)) | _rows(left, np.asarray(left.data != 0)))
+
+
+def _rows(matrix: sp.csr_array, entries: BoolArray) -> BoolArray:
+    """Tell which rows have some of these entries."""
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    return np.bincount(rows, entries, matrix.shape[0]) > 0
