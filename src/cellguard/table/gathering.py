@@ -58,7 +58,7 @@ class Gathering:
         """Return the sum in each cell of a column of the records."""
         values = keep(values, self.kept)
         grid = grid_of(values)
-        return grid.floats(add_up(self.lattice, grid.wholes(values)))
+        return grid.floats(add_up(self.lattice, self.lattice.leaf, grid.wholes(values)))
 
     @cached_property
     def published(self) -> FloatArray:
@@ -76,7 +76,7 @@ class Gathering:
     @property
     def records(self) -> FloatArray:
         """The number of records."""
-        return add_up(self.lattice, keep(self.grouped.records, self.kept)).astype(float)
+        return add_up(self.lattice, self.lattice.leaf, keep(self.grouped.records, self.kept)).astype(float)
 
     @cached_property
     def contributions(self) -> Gathered:

@@ -33,7 +33,7 @@ def gather_parts(lattice: Lattice, keyed: Keyed, rows: Rows, cuts: list[int], *,
         holder = rows.holding[named]
         steps.result()
         ones = np.broadcast_to(np.int64(1), rows.value.shape)
-        sums = [pool.submit(add_up, lattice, column) for column in (ones, rows.value)]
+        sums = [pool.submit(add_up, lattice, rows.leaf, column) for column in (ones, rows.value)]
         for step in keyed.steps:
             ends = (0, step.middle, len(step.child)) if len(cuts) > 2 else (0, len(step.child))
             spans = [np.array(span) for span in pairwise(ends)]
@@ -68,7 +68,7 @@ def _listed_leaves(
     """Return the lists of all cells, so far of the leaf cells alone, and the rows that they name, by rank."""
     kind: type[np.signedinteger] = np.int32 if len(rows.leaf) < _SHORT else np.int64
     order = _by_size(rows.value).astype(kind)
-    places = lattice.leaf.astype(kind)
+    places = rows.leaf.astype(kind)
     places *= 4
     places += 2 * has_several(rows.holding).astype(np.int8)
     places += rows.waived

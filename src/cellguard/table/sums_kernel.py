@@ -5,13 +5,14 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from cellguard.hierarchy.hierarchy import IntArray
 from cellguard.table.lattice import Lattice
 from cellguard.table.unit_grid import Wholes
 
 
-def add_up(lattice: Lattice, values: Wholes) -> Wholes:
-    """Return the sum of a column over the rows of every cell."""
-    sums: Wholes = _sum_rows(lattice.leaf, values, lattice.combinations)
+def add_up(lattice: Lattice, leaf: IntArray, values: Wholes) -> Wholes:
+    """Return the sum of a column over the rows of every cell; ``leaf`` tells for each row its leaf cell."""
+    sums: Wholes = _sum_rows(leaf, values, lattice.combinations)
     keyed = lattice.keyed
     if keyed is not None:
         own, sums = sums, np.zeros(len(lattice), np.int64)
