@@ -26,10 +26,12 @@ class Policy:
     counts_repair: float = 6.0e7  # ... of what elimination leaves of counts
     trimming: float = 6.0e7  # work after which no further look for needless cells begins, for 10,000 targets
     flow_rounds: int = 6  # joint flows leave less and less open; after these, single flows
-    whole_flows: int = 20_000  # cells up to which joint flows may use all of them, not only those near the targets
+    flow_steps: int = 4  # relations away from its target to which a flow may go at first: narrow ones are dear
+    whole_flows: int = 100_000  # cells up to which joint flows may use all of them, not only those near the targets
 
     # Repairs by exact cuts.
     repair_rounds: int = 200  # each satisfies one cut per target; determinations in 3-D are long cascades
+    patient_rounds: int = 10  # that do not halve what is open, after which flows, which are cheap for few, end a repair
     long_repair: float = 0.7  # share of the work that may go on repairing the constructed pattern
     near_worth: int = 3_000  # relations of the hidden system from which on a program of those near a target is quicker
     near_rows: int = 100  # relations around a target that may refute it before all are looked at

@@ -95,7 +95,7 @@ class Search:
         self.state.construct(self.guide, self.run)
         open_ = self._thinned()
         if len(open_):
-            open_ = self.repair(open_, self._first_repair)
+            open_ = self.repair(open_, self._first_repair, patience=POLICY.patient_rounds)
         self._open = open_
         if len(open_):
             self.keep(self.flow(self.state.hidden, open_))
@@ -158,7 +158,7 @@ class Search:
         """Go on with the constructed pattern where joint flows ended its repair by cuts, which hides far less."""
         if len(self._open):
             allowed = max(POLICY.long_repair * self.budget, POLICY.second_repair * self._first_repair)
-            self._open = self.repair(self._open, allowed)
+            self._open = self.repair(self._open, allowed, patience=POLICY.patient_rounds)
             hidden = self.state.hidden
             self.keep(self.flow(hidden, self._open) if len(self._open) else hidden)
             self.told("repaired")
@@ -168,7 +168,7 @@ class Search:
         goals = self.propagation.goals
         for number in range(POLICY.flow_rounds):
             before = len(open_)
-            among = self._around(hidden, goals.cell[open_], number + 2)
+            among = self._around(hidden, goals.cell[open_], number + POLICY.flow_steps)
             self.run.tell(f"{before:,} needs to repair")
             self.run.check()
             hidden, flows = joint_flows(self.system, goals, hidden, open_, among, self._rng, run=self.run)
@@ -198,12 +198,14 @@ class Search:
             near[self.repairer.near(cell, rounds, hidden)] = True
         return near
 
-    def repair(self, open_: LongArray, allowed: float, *, limit: float = np.inf) -> LongArray:
+    def repair(
+        self, open_: LongArray, allowed: float, *, limit: float = np.inf, patience: int = POLICY.repair_rounds
+    ) -> LongArray:
         """Cover violated exact cuts until every target is served; return those left when the work is used up.
 
-        Gives up as well once the state costs more than the limit.
+        Gives up as well once the state costs more than the limit, or so many rounds did not halve what is open.
         """
-        end = self.work + allowed
+        end, history = self.work + allowed, [2 * len(open_)] * patience
         for _ in range(POLICY.repair_rounds):
             look = self.oracle.look(self.state.hidden, open_, self.run, allowed=max(end - self.work, 0.0))
             open_ = look.open
@@ -214,7 +216,8 @@ class Search:
             self.state.cover(self.state.unserved(), self.guide)
             self.run.tell(f"{len(open_):,} needs to repair")
             self.run.check()
-            if self.work > end or self.state.cost >= limit:
+            history.append(len(open_))
+            if self.work > end or self.state.cost >= limit or 2 * len(open_) > history[-1 - patience]:
                 break
             if len(open_) > POLICY.pooled_again:
                 open_ = self.oracle.unproven(self.state.hidden, self.run, among=open_, patience=1)
