@@ -22,7 +22,9 @@ from cellguard.solver.program import SEED
 from cellguard.types import BoolArray, FloatArray, LongArray, Positions
 
 _ROUNDS = 12
-_WORTH = 0.004  # a round that helps a smaller share of the open cells is the last but one
+_PATIENCE = 2  # rounds in a row that help few, after which it ends
+_AFRESH = 3  # rounds after which only what those need who are left is looked for: shorter moves, which fewer notice
+_WORTH = 0.004  # share of the open cells: helping fewer is helping few
 _ALONE = 0.9  # how much narrower a cell of one respondent looks than it is
 _LARGEST = 1_000  # times that a circuit has its smallest step; beyond, values are residues of a prime
 _LONGEST = 2**56  # grains that a circuit may move a cell
@@ -38,14 +40,24 @@ class _Left:
 
     @classmethod
     def of(cls, book: Book) -> _Left:
-        """Return who is left of all that is in a book."""
+        """Return who is left of all that is in a book, and what cells need against these."""
         unproven = book.unproven()
         left = cls(book, book.standing.most_asked(unproven, outsider=book.outsider))
         for cell in np.flatnonzero(unproven).tolist():
-            for reach, notices, _ in book.entries(cell):
-                if abs(reach) >= left.need[int(reach < 0)][cell]:
-                    left.helps(cell, 1 if reach > 0 else -1, notices)
+            if cell in book.served:
+                left._recall(cell)
         return left
+
+    def _recall(self, cell: int) -> None:
+        open_ = self.book.open(cell)
+        up, down = open_.up < open_.asked.up, open_.down < open_.asked.down
+        slides = (open_.up + open_.down < open_.asked.sliding) & ~up & ~down
+        wanted = np.where(slides, open_.asked.sliding, open_.asked.up), open_.asked.down
+        for need, way, short, asked in zip(self.need, (1, -1), (up | slides, down), wanted, strict=True):
+            need[cell] = asked[short].max(initial=0)
+            who = open_.who[short].tolist()
+            if who and min(who) >= 0:
+                self.who[cell, way] = frozenset(who)
 
     def open(self) -> Positions:
         """Return the unsafe cells for which somebody is left."""
@@ -87,8 +99,10 @@ def enter_widest(book: Book, hidden: BoolArray, rounds: int = _ROUNDS) -> None:
     columns, rng, width = sp.csc_array(book.neighbours.matrix), np.random.default_rng(SEED), _widths(book)[cells]
     idle = 0
     for number in range(rounds):
+        if number and number % _AFRESH == 0:
+            left = _Left.of(book)
         some = left.open()
-        if not len(some) or idle > 1:
+        if not len(some) or idle > _PATIENCE:
             break
         order = width * np.exp(rng.normal(0, 0.5 * (number > 0), len(cells)))
         if number % 2:

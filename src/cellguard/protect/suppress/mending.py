@@ -33,7 +33,7 @@ _SCALINGS = 2
 _WHOLE = 4_000  # hidden cells up to which a program may use all of them
 _AGAIN = 4  # rounds in which circuits are looked for again
 _BATCHES, _FEW = 8, 20  # cells for which others are hidden before circuits are looked for again: a share, and at least
-_WORK = 300  # cells that cleaning up may look at, per unsafe cell
+_WORK = 100  # cells that cleaning up may look at, per unsafe cell
 
 
 @dataclass(frozen=True, eq=False)
