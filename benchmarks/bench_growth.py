@@ -1,11 +1,15 @@
 """How records grow: pairs of leaf combination and holding by simulation, for plans of clusters.
 
-`python benchmarks/bench_growth.py` prints the table of docs/growth.md.
+`python benchmarks/bench_growth.py` prints the table of docs/growth.md, and with a path writes its picture there: what
+`tabulate-1m` to `tabulate-100m` measured, as it stands in growth.csv.
 """
 
 from __future__ import annotations
 
+import csv
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 
@@ -53,6 +57,31 @@ def plan() -> Iterator[str]:
 
 BENCHMARKS: dict[str, Callable[[], Iterator[str]]] = {"growth-plan": plan}
 
+
+def draw(path: str) -> None:
+    """Draw time and memory by records, as they were measured."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams.update({"svg.hashsalt": "growth", "svg.fonttype": "none", "font.size": 9})
+    import matplotlib.pyplot as plt
+
+    with (Path(__file__).parent / "growth.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    records = [int(row["records"]) / 1e6 for row in rows]
+    figure, (time, memory) = plt.subplots(1, 2, figsize=(7.5, 2.8), layout="constrained")
+    for name, label in (("grouping", "DuckDB's grouping alone"), ("reading", "reading"), ("tables", "tables")):
+        known = [(r, float(row[name])) for r, row in zip(records, rows, strict=True) if row[name]]
+        time.loglog(*zip(*known, strict=True), marker="o", label=label)
+    time.set(xlabel="million records", ylabel="CPU seconds", xticks=records, xticklabels=[f"{r:g}" for r in records])
+    time.legend(frameon=False)
+    memory.plot(records, [float(row["peak"]) for row in rows], marker="o")
+    memory.set(xlabel="million records", ylabel="peak memory, GiB", ylim=(0, None))
+    figure.savefig(path, metadata={"Date": None})
+
+
 if __name__ == "__main__":
+    for path in sys.argv[1:]:
+        draw(path)
     for line in plan():
         print(line)

@@ -142,6 +142,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[str]]] = {
     "tabulate-1m": partial(cube, 1, 5),
     "tabulate-10m": partial(cube, 10, 5),
     "tabulate-50m": partial(cube, 50, 1),
+    "tabulate-100m": partial(cube, 100, 1),
 }
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from cellguard.microdata.engine import EngineFault
 from cellguard.microdata.sql import Sql
 from cellguard.scratch import Scratch, sweep
 
-_MEMORY = "2GiB"
+_MEMORY = "1280MiB"
 _BATCH = 1 << 18
 
 
@@ -73,6 +73,8 @@ class DuckEngine:
         """Return a long answer in batches, in its order."""
         try:
             yield from self.connection.sql(question).to_arrow_reader(_BATCH)
+            # Saying it again returns what is freed to the system, which would stand beside the tables otherwise.
+            self.connection.execute(f"SET memory_limit = '{_MEMORY}'")
         except (duckdb.Error, pa.ArrowException, OSError) as error:
             raise EngineFault(type(error).__name__) from None
 

@@ -210,7 +210,10 @@ def _told() -> Iterator[None]:
         raise
 
 
-def _is_lost(error: Exception) -> bool:
+def _is_lost(error: Any) -> bool:  # noqa: ANN401
+    """Tell whether the server is gone: it says so, or a call failed and the server said nothing of it."""
+    if type(error).__name__ == "SparkConnectGrpcException" and not error.getCondition():
+        return True
     text = str(error)
     return any(word in text for word in ("UNAVAILABLE", "RETRIES_EXCEEDED", "INVALID_HANDLE", "Connection refused"))
 

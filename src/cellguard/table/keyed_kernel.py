@@ -38,6 +38,19 @@ def count_steps(codes, first, start, rung, rungs):  # type: ignore[no-untyped-de
 
 
 @numba.njit(cache=True, nogil=True)
+def _search(keys, key):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Return the place of a key; numpy's own search takes a second to compile."""
+    low, high = 0, len(keys)
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@numba.njit(cache=True, nogil=True)
 def fill_steps(codes, first, start, rung, shift, keys, where, place):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Return each cell and the one that it is taken into, rung by rung; ``place`` is where each rung begins."""
     child, parent = np.empty(place[-1], np.int32), np.empty(place[-1], np.int32)
@@ -48,7 +61,7 @@ def fill_steps(codes, first, start, rung, shift, keys, where, place):  # type: i
             for edge in range(start[i] + 1, start[i + 1]):
                 key = keys[cell] + shift[edge]
                 child[place[rung[edge]]] = cell
-                parent[place[rung[edge]]] = where[key] if len(where) else np.searchsorted(keys, key)
+                parent[place[rung[edge]]] = where[key] if len(where) else _search(keys, key)
                 place[rung[edge]] += 1
             if rung[start[i]]:
                 break
