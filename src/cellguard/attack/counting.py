@@ -18,7 +18,8 @@ from cellguard.moves.short import short_moves
 from cellguard.solver.program import SEED
 from cellguard.types import LongArray, Positions, Run
 
-_SWEEPS, _LOOK, _GAIN = 300, 20, 4  # of elimination: at most; so many in a row must close so many needs together
+_SWEEPS, _LOOK = 300, 20  # of elimination: at most; and those in a row that must close some needs together:
+_GAIN, _PART = 4, 0.1  # ... so many, and such a part of those left, or else programs are quicker
 _ALONE = 4  # targets of a sweep at least: fewer are less in each other's way, but take more sweeps
 _TRIES = 6  # short moves that look for a count's witness, before it is looked at by itself
 _SHARE, _LEAST = 256, 6  # of that many variables one is wanted of a short move, but so many at least
@@ -58,7 +59,7 @@ def circle_counts(ledger: Ledger, *, run: Run) -> None:
         run.check()
         if 2 * (left[-2] - left[-1]) < len(targets):
             size = max(min(size, left[-1]) // 2, _ALONE)
-        if size == _ALONE and len(left) > _LOOK and left[-1 - _LOOK] - left[-1] < _GAIN:
+        if len(left) > _LOOK and left[-1 - _LOOK] - left[-1] < max(_GAIN, _PART * left[-1]):
             break
 
 
