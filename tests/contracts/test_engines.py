@@ -307,8 +307,10 @@ def test_a_job_from_a_database_is_that_from_a_file(postgres, tmp_path):
 
 
 @pytest.mark.long
-def test_a_job_from_a_session_on_this_machine_is_that_from_a_file(tmp_path):
+def test_a_job_from_a_session_on_this_machine_is_that_from_a_file(tmp_path, monkeypatch):
     need_spark()
+    for name in ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE"):  # which sessions on a cluster leave behind
+        monkeypatch.delenv(name, raising=False)
     pq.write_table(pa.table(GOOD), tmp_path / "firms.parquet")
     there = assessed(tmp_path, f"spark:parquet:{tmp_path}/firms.parquet", command=run_process)
     assert there == assessed(tmp_path, "firms.parquet")

@@ -26,6 +26,8 @@ _TIMEOUT = 10
 _RETRIES = 2
 _PART = re.compile(r"[^`.\s]+|`[^`]+`")
 _LOST = "the connection to Spark was lost; run again"
+# The last is what a server says that is being shut down.
+_LOST_WORDS = ("UNAVAILABLE", "RETRIES_EXCEEDED", "INVALID_HANDLE", "Connection refused", "SparkContext")
 _NO_JAVA = "Spark needs Java 17 or newer, and there is none: install it (Debian: default-jre-headless)"
 _KINDS = {
     **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "BIGINT"),
@@ -215,7 +217,7 @@ def _is_lost(error: Any) -> bool:  # noqa: ANN401
     if type(error).__name__ == "SparkConnectGrpcException" and not error.getCondition():
         return True
     text = str(error)
-    return any(word in text for word in ("UNAVAILABLE", "RETRIES_EXCEEDED", "INVALID_HANDLE", "Connection refused"))
+    return any(word in text for word in _LOST_WORDS)
 
 
 def _why(error: Any) -> str:  # noqa: ANN401
