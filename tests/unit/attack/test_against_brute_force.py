@@ -131,7 +131,7 @@ def check(seed, count):
     return len(kernel(matrix)) > 0
 
 
-ENDS = [0, 400, 1000, 2000, 3000, 4000, 5000]
+ENDS = [0, 200, 1000, 2000, 3000, 4000, 5000]
 MARKS = [[], *[[pytest.mark.long]] * 2, *[[pytest.mark.endless]] * 3]
 PARTS = [pytest.param(*ends, marks=marks) for ends, marks in zip(itertools.pairwise(ENDS), MARKS, strict=True)]
 
