@@ -22,6 +22,7 @@ from cellguard.table.unit_grid import Wholes
 
 _CELL, _HOLDING = 1, 4  # columns of a meeting
 _SHORT = 2**29  # rows whose places fit into 32 bits
+_AT_ONCE = 2**20
 
 
 def gather_parts(lattice: Lattice, keyed: Keyed, rows: Rows, cuts: list[int], *, top: int, free: int) -> Gathered:
@@ -90,7 +91,9 @@ def _by_size(values: Wholes) -> Wholes:
     # A row and its size in one number are sorted faster than rows by their sizes.
     keys = largest - values
     keys <<= bits
-    keys |= np.arange(len(values)) if bits > 32 else np.arange(len(values), dtype=np.uint32)
+    for start in range(0, len(keys), _AT_ONCE):  # the numbers of all rows at once would take half as much memory again
+        part = keys[start : start + _AT_ONCE]
+        part |= np.arange(start, start + len(part))
     keys.sort()
     keys &= (1 << bits) - 1
     return keys

@@ -15,6 +15,7 @@ from cellguard.protect.suppress.policy import POLICY
 from cellguard.protection import Requirements
 
 _FLAT = 2.6  # relations per cell of the two-dimensional tables that the figures for a cell come from
+_MANY = 35_000  # unsafe cells from which on programs get longer with their number
 _SMALL = 1_500  # cells up to which masters settle a set before its work is used up
 
 
@@ -56,6 +57,7 @@ class Load:
             return max((1e-3 if effort is QUICK else 7e-3) * self.cells, 1.0)
         steep = self.relations / _FLAT
         if effort is QUICK:
-            return max(1.1e-3 * self.unsafe * steep**4 + behind, 1.0)
+            large = max(1.0, (self.unsafe / _MANY) ** 0.5)
+            return max(1.1e-3 * self.unsafe * large * steep**4 + behind, 1.0)
         seconds = (1.3e-3 if self.cells < _SMALL else 2.5e-3) * self.cells * steep**2.5 + behind
         return max(seconds if effort is not BEST else 60 * seconds, 1.0)
