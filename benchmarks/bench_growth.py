@@ -73,7 +73,7 @@ def draw(path: str) -> None:
     for name, label in (("grouping", "DuckDB's grouping alone"), ("reading", "reading"), ("tables", "tables")):
         known = [(r, float(row[name])) for r, row in zip(records, rows, strict=True) if row[name]]
         time.loglog(*zip(*known, strict=True), marker="o", label=label)
-    time.set(xlabel="million records", ylabel="CPU seconds", xticks=records, xticklabels=[f"{r:g}" for r in records])
+    time.set(xlabel="million records", ylabel="seconds", xticks=records, xticklabels=[f"{r:g}" for r in records])
     time.legend(frameon=False)
     memory.plot(records, [float(row["peak"]) for row in rows], marker="o")
     memory.set(xlabel="million records", ylabel="peak memory, GiB", ylim=(0, None))
