@@ -161,6 +161,7 @@ def agree(check, attacker, rule, seen):
     seen["difference"] += bool(set(differences) - set(sets))
 
 
+@pytest.mark.long
 def test_jobs_that_are_called_safe_determine_no_unsafe_sum(tmp_path):
     """Levels, groupings, one column under two names, tables without totals: brute force agrees on the whole job."""
     seen = Counter()

@@ -21,7 +21,7 @@ FAR: Step = (40, 0, 6_000)
 def settle_among(book: Book, hidden: BoolArray) -> list[Pair]:
     """Prove what can be by moves of hidden cells: first by close ones, which may serve others too, then from afar.
 
-    Close ones are looked for against all insiders of a cell at once, others also against each by itbook.
+    Close ones are looked for against all insiders of a cell at once, others also against each by itself.
     """
     unproven, stuck = book.unproven(), list[Pair]()
     cells = [cell for cell in book.targets() if unproven[cell]]
