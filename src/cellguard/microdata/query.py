@@ -48,8 +48,7 @@ def group_records(checked: Checked) -> Grouped:
     sums = _sums(checked)
     batches = _stream(checked, _sql_of_groups(checked, sums) if checked.how.holding else _sql_of_singles(checked, sums))
     width = len(checked.how.codes)
-    holding, parts = _number_holdings(batches) if checked.how.holding else _number_rows(batches)
-    columns = [_joined(part) for part in parts]
+    holding, columns = _filled(batches, checked)
     if checked.how.holding:
         _order_codes(holding, columns, width)
     if int(columns[width].sum()) != checked.kept:
@@ -212,31 +211,43 @@ def _numbered(batch: pa.RecordBatch, labels: Sequence[Sequence[str]], name: str)
     return pa.record_batch(columns, [str(i) for i in range(len(columns))])
 
 
-_Parts = list[list[npt.NDArray[np.generic]]]
+def _filled(
+    batches: Iterator[pa.RecordBatch], checked: Checked
+) -> tuple[npt.NDArray[np.int64], list[npt.NDArray[np.generic]]]:
+    """Return the number of each row's holding, and the other columns.
 
-
-def _number_holdings(batches: Iterator[pa.RecordBatch]) -> tuple[npt.NDArray[np.int64], _Parts]:
-    """Number the holdings, which come in order as the last column, and collect the other columns."""
-    parts: _Parts = []
-    numbers: list[npt.NDArray[np.int64]] = []
-    last, number = None, -1
+    There are at most as many rows as records kept, so the arrays are made once and filled: batches that are collected
+    and joined take twice the memory.
+    """
+    holding = np.empty(checked.kept, np.int64)
+    columns: list[npt.NDArray[np.generic]] = []
+    rows, last = 0, None
     for batch in batches:
-        parts = parts or [[] for _ in range(batch.num_columns - 1)]
-        _collect(parts, batch)
-        keys = batch.column(batch.num_columns - 1)
-        changed = np.ones(len(keys), np.int64)
-        changed[1:] = _array(pc.not_equal(keys[1:], keys[:-1]))
-        changed[0] = last is None or keys[0].as_py() != last
-        numbers.append(number + np.cumsum(changed))
-        last, number = keys[-1].as_py(), int(numbers[-1][-1])
-    return np.concatenate(numbers), parts
+        *parts, keys = batch.columns
+        here = slice(rows, rows + batch.num_rows)
+        if here.stop > checked.kept:
+            raise InputError(f"{checked.opened.name}: {_CHANGED}")
+        plain = [_array(part) for part in parts]
+        columns = columns or [np.empty(checked.kept, part.dtype) for part in plain]
+        for column, part in zip(columns, plain, strict=True):
+            column[here] = part
+        if checked.how.holding:
+            holding[here] = _holdings(keys, last, int(holding[rows - 1]) if rows else -1)
+            last = keys[-1].as_py()
+        else:
+            holding[here] = np.arange(here.start, here.stop)
+        rows = here.stop
+    for column in (holding, *columns):
+        column.resize(rows, refcheck=False)
+    return holding, columns
 
 
-def _joined(part: list[npt.NDArray[np.generic]]) -> npt.NDArray[np.generic]:
-    """Return a column of batches as one array; the batches are let go."""
-    column = np.concatenate(part)
-    part.clear()
-    return column
+def _holdings(keys: pa.Array, last: object, number: int) -> npt.NDArray[np.int64]:
+    """Number the holdings of a batch, which come in order, on from the last one of the batch before."""
+    changed = np.ones(len(keys), np.int64)
+    changed[1:] = _array(pc.not_equal(keys[1:], keys[:-1]))
+    changed[0] = last is None or keys[0].as_py() != last
+    return number + np.cumsum(changed)
 
 
 def _order_codes(holding: npt.NDArray[np.int64], columns: list[npt.NDArray[np.generic]], width: int) -> None:
@@ -245,22 +256,6 @@ def _order_codes(holding: npt.NDArray[np.int64], columns: list[npt.NDArray[np.ge
     order = rows[np.lexsort([*(column[rows] for column in columns[:width][::-1]), holding[rows]])]
     for column in columns:
         column[rows] = column[order]
-
-
-def _number_rows(batches: Iterator[pa.RecordBatch]) -> tuple[npt.NDArray[np.int64], _Parts]:
-    parts: _Parts = []
-    rows = 0
-    for batch in batches:
-        parts = parts or [[] for _ in range(batch.num_columns - 1)]
-        _collect(parts, batch)
-        rows += batch.num_rows
-    return np.arange(rows), parts
-
-
-def _collect(parts: _Parts, batch: pa.RecordBatch) -> None:
-    for part, column in zip(parts, batch.columns[:-1], strict=True):
-        # A view would keep the whole batch alive.
-        part.append(_array(column).copy())
 
 
 def _array(column: pa.Array) -> npt.NDArray[np.generic]:

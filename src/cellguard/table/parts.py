@@ -77,9 +77,12 @@ def _listed_leaves(
     lists = np.full((lattice.combinations, top + free), nobody, kind)
     used = np.zeros(len(order), bool)
     take_rows(order, places, rows.holding, top, nobody, lists, used)
+    del places  # of many records; what follows needs as much
     named = order[used]
+    rank = np.cumsum(used, dtype=kind, out=order)
+    rank -= 1
     wider = np.full((len(lattice), top + free), 2 * len(named), kind)
-    renumber(lists, np.cumsum(used, dtype=kind) - kind(1), keyed.leaves, nobody, wider)
+    renumber(lists, rank, keyed.leaves, nobody, wider)
     return wider, named
 
 
