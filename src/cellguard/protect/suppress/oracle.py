@@ -34,6 +34,20 @@ class Look:
     cuts: list[Cut]
 
 
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """What each of some cells could add to a target, as a share of its need; all others add nothing."""
+
+    cells: Positions
+    share: FloatArray
+
+    def plus(self, other: Shares) -> Shares:
+        """Return the sums of both."""
+        cells, place = np.unique(np.concatenate([self.cells, other.cells]), return_inverse=True)
+        share = np.bincount(place, np.concatenate([self.share, other.share]), len(cells))
+        return Shares(cells, np.asarray(share, float))
+
+
 class Served:
     """How far each cell was seen to move, up and down, and which targets that serves."""
 
@@ -154,11 +168,11 @@ class Oracle:
                 break
             if target in refuted:
                 continue
-            weights = self._weigh(probers, near, target, served)
-            if weights is None:
+            own = self._weigh(probers, near, target, served)
+            if own is None:
                 served.said[target] = True
                 continue
-            for number_, shares in [(target, weights), *self._also(hidden, target, targets, refuted)]:
+            for number_, shares in [(target, own), *self._also(hidden, target, targets, refuted)]:
                 refuted.add(number_)
                 cut = self._cut(shares)
                 if cut is not None:
@@ -169,11 +183,11 @@ class Oracle:
         self.work += near.work if near else 0.0
         return Look(np.flatnonzero(~served.mask()), list(cuts.values()))
 
-    def _weigh(self, probers: Probers, near: Near | None, target: int, served: Served) -> FloatArray | None:
-        """Return what each cell could add to a target, as shares of its need, or None if it is served."""
+    def _weigh(self, probers: Probers, near: Near | None, target: int, served: Served) -> Shares | None:
+        """Return what each cell could add to a target, or None if it is served."""
         goals, classes = self.propagation.goals, probers.classes
         cell, kind, need = int(goals.cell[target]), int(goals.kind[target]), float(goals.need[target])
-        reached, shares = 0.0, np.zeros(self.system.n)
+        reached, shares = 0.0, Shares(np.zeros(0, np.intp), np.zeros(0))
         for upward in (True, False) if kind == WIDTH else (kind == UP,):
             if classes.place[cell] < 0:
                 z, reach = classes.lift(cell, upward, np.zeros(0, np.intp), np.zeros(0)), 0.0
@@ -189,42 +203,46 @@ class Oracle:
             reached += reach / need
             if reached >= _ENOUGH:
                 return None
-            shares += self._shares(cell, upward, need, z)
+            cells = np.flatnonzero(z)
+            shares = shares.plus(self._shares(cell, upward, need, cells, z[cells]))
             self._last = z
         return shares
 
     def _also(
         self, hidden: BoolArray, target: int, targets: LongArray, refuted: set[int]
-    ) -> Iterator[tuple[int, FloatArray]]:
+    ) -> Iterator[tuple[int, Shares]]:
         """Go through other targets that the same relation refutes: d_p = z d gives d_q = (d_p - the rest) / z_q."""
         goals, z, cell = self.propagation.goals, self._last, int(self.propagation.goals.cell[target])
         near = targets[(np.abs(z[goals.cell[targets]]) > 1e-6) & (goals.kind[targets] != WIDTH)]
-        for other in near[: POLICY.shared].tolist() if goals.kind[target] != WIDTH else ():
+        if goals.kind[target] == WIDTH or not len(near):
+            return
+        rest = -z
+        rest[cell] += 1.0
+        cells = np.flatnonzero(rest)
+        for other in near[: POLICY.shared].tolist():
             q, upward = int(goals.cell[other]), goals.kind[other] == UP
             if other in refuted or q == cell:
                 continue
-            turned = -z / z[q]
-            turned[cell] += 1.0 / z[q]
-            turned[q] = 0.0
-            shares = self._shares(q, bool(upward), float(goals.need[other]), turned)
-            if np.minimum(shares[hidden], 1.0).sum() < 1.0 - 1e-6:
+            turned = np.where(cells == q, 0.0, rest[cells] / z[q])
+            shares = self._shares(q, bool(upward), float(goals.need[other]), cells, turned)
+            if np.minimum(shares.share[hidden[shares.cells]], 1.0).sum() < 1.0 - 1e-6:
                 yield other, shares
 
-    def _shares(self, cell: int, upward: bool, need: float, z: FloatArray) -> FloatArray:
+    def _shares(self, cell: int, upward: bool, need: float, cells: Positions, z: FloatArray) -> Shares:
         """Return |q| room / need from d_cell = q d; the cell's own room where it cancels out."""
-        own = 1.0 - z[cell]
+        own = 1.0 - float(z[cells == cell].sum())
         if abs(own) < 1e-6:
-            return np.full(self.system.n, 1.0)
+            return Shares(np.arange(self.system.n), np.ones(self.system.n))
         q = (z if upward else -z) / own
-        q[np.abs(q) < 1e-9] = 0.0
-        q[cell] = 0.0
-        room = np.where(q > 0, self.system.up, self.system.down)
-        return np.multiply(np.abs(q), room, out=np.zeros(len(q)), where=(q != 0) & (room > 0)) / need
+        room = np.where(q > 0, self.system.up[cells], self.system.down[cells])
+        some = (np.abs(q) >= 1e-9) & (cells != cell) & (room > 0)
+        return Shares(cells[some], np.abs(q[some]) * room[some] / need)
 
-    def _cut(self, shares: FloatArray) -> Cut | None:
+    def _cut(self, shares: Shares) -> Cut | None:
         """Return the cut, or None if cells that are hidden anyway satisfy it (then numbers were not exact enough)."""
-        system = self.system
-        shares = np.minimum(shares, 1.0)
-        right = 1.0 - shares[system.hidden].sum()
-        cells = np.flatnonzero((shares > 1e-7) & ~system.hidden & ~system.never)
-        return None if right <= 1e-6 else Cut(cells, np.minimum(shares[cells] / right, 1.0))
+        system, cells, share = self.system, shares.cells, np.minimum(shares.share, 1.0)
+        right = 1.0 - share[system.hidden[cells]].sum()
+        if right <= 1e-6:
+            return None
+        free = (share > 1e-7) & ~system.hidden[cells] & ~system.never[cells]
+        return Cut(cells[free], np.minimum(share[free] / right, 1.0))
