@@ -49,6 +49,9 @@ CROWDS = {
     "counts-3d-60k-40": Crowd(_3D_60K, 1.5, spread=0.15),
     "counts-3d-60k-40-known": Crowd(_3D_60K, 2.4, zeros="known", spread=0.15),
     "counts-3d-500k": Crowd(_3D_500K, 5.0),
+    "counts-3d-500k-known": Crowd(_3D_500K, 5.0, zeros="known"),
+    "counts-3d-500k-40": Crowd(_3D_500K, 1.5, spread=0.15),
+    "counts-3d-500k-40-known": Crowd(_3D_500K, 2.4, zeros="known", spread=0.15),
 }
 
 
