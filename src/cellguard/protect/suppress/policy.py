@@ -32,6 +32,7 @@ class Policy:
     # Repairs by exact cuts.
     repair_rounds: int = 200  # each satisfies one cut per target; determinations in 3-D are long cascades
     patient_rounds: int = 10  # that do not halve what is open, after which flows, which are cheap for few, end a repair
+    flat_few: float = 3e-4  # share of the targets that flows serve at the end of a repair in 2-D: each round takes long
     long_repair: float = 0.7  # share of the work that may go on repairing the constructed pattern
     near_worth: int = 3_000  # relations of the hidden system from which on a program of those near a target is quicker
     near_rows: int = 100  # relations around a target that may refute it before all are looked at

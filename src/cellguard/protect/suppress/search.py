@@ -95,7 +95,7 @@ class Search:
         self.state.construct(self.guide, self.run)
         open_ = self._thinned()
         if len(open_):
-            open_ = self.repair(open_, self._first_repair, patience=POLICY.patient_rounds)
+            open_ = self._repaired(open_, self._first_repair)
         self._open = open_
         if len(open_):
             self.keep(self.flow(self.state.hidden, open_))
@@ -158,10 +158,19 @@ class Search:
         """Go on with the constructed pattern where joint flows ended its repair by cuts, which hides far less."""
         if len(self._open):
             allowed = max(POLICY.long_repair * self.budget, POLICY.second_repair * self._first_repair)
-            self._open = self.repair(self._open, allowed, patience=POLICY.patient_rounds)
+            self._open = self._repaired(self._open, allowed)
             hidden = self.state.hidden
             self.keep(self.flow(hidden, self._open) if len(self._open) else hidden)
             self.told("repaired")
+
+    def _repaired(self, open_: LongArray, allowed: float) -> LongArray:
+        """Repair the constructed pattern by cuts; flows serve the last few of a flat set. Return what is left."""
+        few = round(POLICY.flat_few * len(self.propagation.goals.cell)) if self.is_flat else 0
+        open_ = self.repair(open_, allowed, patience=POLICY.patient_rounds, few=few)
+        if not 0 < len(open_) <= few:
+            return open_
+        self.state.move_to(self._single_flows(self.state.hidden, open_))
+        return open_[:0]
 
     def flow(self, hidden: BoolArray, open_: LongArray) -> BoolArray:
         """Hide what flows for the open targets need: joint ones, then single ones for the last."""
@@ -179,6 +188,11 @@ class Search:
             if not len(open_) or (len(open_) == before and among.all()):
                 break
             self.run.check()
+        return self._single_flows(hidden, open_)
+
+    def _single_flows(self, hidden: BoolArray, open_: LongArray) -> BoolArray:
+        """Hide what a flow for each open target needs, one after another."""
+        hidden, goals = hidden.copy(), self.propagation.goals
         for target in open_.tolist():
             self.run.check()
             amount = -goals.need[target] if goals.kind[target] == DOWN else goals.need[target]
@@ -199,17 +213,24 @@ class Search:
         return near
 
     def repair(
-        self, open_: LongArray, allowed: float, *, limit: float = np.inf, patience: int = POLICY.repair_rounds
+        self,
+        open_: LongArray,
+        allowed: float,
+        *,
+        limit: float = np.inf,
+        patience: int = POLICY.repair_rounds,
+        few: int = 0,
     ) -> LongArray:
-        """Cover violated exact cuts until every target is served; return those left when the work is used up.
+        """Cover violated exact cuts until every target but a few is served; return those left.
 
-        Gives up as well once the state costs more than the limit, or so many rounds did not halve what is open.
+        Gives up once the work is used up, the state costs more than the limit, or so many rounds did not halve what is
+        open.
         """
         end, history = self.work + allowed, [2 * len(open_)] * patience
         for _ in range(POLICY.repair_rounds):
             look = self.oracle.look(self.state.hidden, open_, self.run, allowed=max(end - self.work, 0.0))
             open_ = look.open
-            if not len(open_) or not look.cuts:
+            if len(open_) <= few or not look.cuts:
                 break
             self.cuts += look.cuts
             self.state.watch(look.cuts)
