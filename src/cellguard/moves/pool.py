@@ -18,6 +18,10 @@ from cellguard.solver.program import Program, Status
 from cellguard.table.components import components
 from cellguard.types import FloatArray, Positions, Run
 
+# Interior points serve as many targets as the simplex algorithm, and far sooner, if there are
+_MANY = 30_000  # relations or more,
+_LINKED = 2.5  # and variables in more of them than in two dimensions, where the simplex algorithm is quick.
+
 
 def pooled_moves(
     matrix: sp.csr_array, down: FloatArray, up: FloatArray, targets: Positions, amounts: FloatArray, *, run: Run
@@ -63,7 +67,8 @@ def _joint_moves(
         np.concatenate([upper, np.where(ahead, beyond, zero)]),
         np.concatenate([cost, zero]),
     )
-    solution = solver.solve(program, run=run)
+    interior = matrix.shape[0] > _MANY and matrix.nnz > _LINKED * n
+    solution = solver.solve(program, interior=interior, run=run)
     if solution.status is not Status.optimal:
         return None
     moves = solution.x[:n].copy()

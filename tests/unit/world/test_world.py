@@ -12,9 +12,11 @@ from cellguard.attack.audit import audit
 from cellguard.errors import InputError
 from cellguard.headline import headline
 from cellguard.protect.suppress import system
+from cellguard.protect.suppress.solved import Solved
 from cellguard.protect.suppress.suppress import suppress
 from cellguard.table.pattern import Pattern
 from cellguard.table.tableset import link
+from cellguard.types import Run
 from cellguard.world import complete
 from cellguard.world.knowledge import Knowledge
 from cellguard.world.ties import tie_tables
@@ -129,21 +131,45 @@ def test_too_large_a_crossing_table_is_not_proven(monkeypatch):
     )
 
 
+def amounts(seed):
+    """The two-way tables of a random whole of 4 by 4 by 4 cells, as amounts."""
+    rng = np.random.default_rng(seed)
+    values = {
+        f"{i}{j}{k}": int(rng.choice([0, 0, 0, 0, 1, 2, 9])) for i in range(4) for j in range(4) for k in range(4)
+    }
+    tables = cube({key: n for key, n in values.items() if n})
+    return [replace(t, is_count=False, decimals=0, response="x") for t in tables]
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_a_thin_world_proves_only_what_the_whole_one_proves(seed, monkeypatch):
     """With few atoms that move, verdicts may be less certain, but never safer."""
-    rng = np.random.default_rng(seed)
-    values = {f"{i}{j}{k}": int(rng.integers(0, 9)) for i in range(4) for j in range(4) for k in range(4)}
-    tables = cube({key: n for key, n in values.items() if n})
-    tables = [replace(t, is_count=False, decimals=0, response="x") for t in tables]
+    tables = amounts(seed)
     _, needs = needs_of(tables)
     for module in (auditing, system, complete):
         monkeypatch.setattr(module, "MANY_CROSSING", 5)
     _, thin = needs_of(tables)
+    assert thin.primary.any()
     pattern = suppress(thin, np.maximum(thin.tables.value, 1.0)).pattern
     assert audit(thin, pattern).verdict == "safe"
     monkeypatch.undo()
     assert audit(needs, pattern).verdict == "safe"
+
+
+def test_a_thin_pattern_is_mended_even_if_the_search_used_up_the_time(monkeypatch):
+    """What the search found in the smaller world is safe in the whole one only after a repair, which has to come."""
+    for module in (auditing, system, complete):
+        monkeypatch.setattr(module, "MANY_CROSSING", 5)
+    _, needs = needs_of(amounts(3))
+    assert needs.primary.any()
+    slow = Run(deadline=0.0)
+
+    def primaries_alone(small, *, start, effort, run):
+        assert run is slow
+        return Solved(small.hidden, 0.0, 0.0, finished=False)
+
+    chosen = suppress(needs, engine=primaries_alone, run=slow)
+    assert audit(needs, chosen.pattern).verdict == "safe" and chosen.pattern.secondary.any()
 
 
 def test_a_listed_count_is_at_least_one_and_an_absent_row_is_empty_everywhere():

@@ -105,9 +105,10 @@ def suppress(
         solved = choose(system, start=None if start is None else system.merge(start), effort=looked, run=run)
         pattern = system.pattern(solved.hidden)
         if thin.world.is_thin:
-            # The bound of the smaller world holds in the whole one too; its pattern may need some cells more.
+            # The bound of the smaller world holds in the whole one too; its pattern may need some cells more, which
+            # takes little time, and without them a search that the clock ended would have nothing to show.
             system = build_system(thin, costs, known)
-            pattern = system.pattern(mend(system, system.merge(pattern.hidden), run=run))
+            pattern = system.pattern(mend(system, system.merge(pattern.hidden), run=run.endless()))
         if insiders is not None:
             with _saying_what_is_there(run, stopped=solved.by_hand):
                 mended = mend_inside(system, pattern, costs, insiders, known, watch=watch, run=run.endless())
