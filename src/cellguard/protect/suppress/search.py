@@ -122,7 +122,7 @@ class Search:
         if len(open_) <= POLICY.opened * len(self.propagation.goals.cell):
             return open_
         self.state.move_to(whole)
-        return self.oracle.unproven(self.state.hidden, self.run, patience=1)
+        return self.oracle.unproven(self.state.hidden, self.run, among=open_, patience=1)
 
     def trim(self) -> None:
         """Publish what propagation and the cuts find needless, as long as a repair of what that breaks is quick.
