@@ -20,6 +20,7 @@ from cellguard.types import BoolArray, FloatArray, LongArray
 
 _ALL = (1 << 30, 0, 1 << 30)
 _FAR = 1e4
+_LOOKS = 4  # coalitions worked out exactly, per one that is told
 
 
 class Near(NamedTuple):
@@ -80,7 +81,7 @@ def nearest_to(inside: Inside, cell: int, most: int = 5) -> list[Near]:
     failing = {pair.insider for pair in inside.failing if pair.cell == here}
     who = [int(h) for h in book.reached(here).who if h >= 0]
     near = [Near(h, cell, _exact(book, (h,), here), h in failing) for h in who]
-    for some in _together(book, here)[:most]:
+    for some in _together(book, here)[: _LOOKS * most]:
         members = (some.insider, *some.others)
         fails = any(pair.cell == here and pair.members == members for pair in inside.failing)
         near.append(Near(some.insider, cell, _exact(book, members, here), fails, some.others))

@@ -219,7 +219,7 @@ def mend_inside(
     It is safe against up to ``coalition`` respondents who tell each other what they contribute, too.
     ``watch`` finds sums of hidden cells that readers know and rules call unsafe: then more is hidden, too.
     """
-    needs = system.needs
+    needs, run = system.needs, run.endless()
     n, world = len(needs.tables), needs.world
     grains = grains_of(world)
     may = system.pattern(np.ones(system.n, bool))
