@@ -2,14 +2,14 @@
 
 A coalition that notices all moves of a cell that go far enough is made of respondents who notice them, alone or with
 others. So begin with nobody; whoever a coalition lacks to notice the two moves that serve it is a respondent whom these
-moves name, and joins it; after as many steps as a coalition may have members, all that matter were looked at. Where no
-move goes as far as the cell needs against the worst of all coalitions, its contributors may join as well, since these
-change what it needs.
+moves name, and joins it; after as many steps as a coalition may have members, all that matter were looked at. The
+cell's contributors join as well, since these change what it needs, unless the two moves go as far as it needs against
+the worst of all coalitions. What was served once stays served by further moves, so that one walk is enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -42,6 +42,33 @@ class Reached(NamedTuple):
         return listed([Single(who, self.asked, self.down, self.up) for who in sorted(self.members) or [-1]])
 
 
+@dataclass(frozen=True, eq=False)
+class _Ways:
+    """The moves of a cell up and down, the first that a coalition accepts being the best for it.
+
+    First those that are enough against any coalition (``up`` and ``down``), by how many help to notice them; then the
+    others, by how far they go. ``many`` is how many moves there are.
+    """
+
+    up: int
+    down: int
+    ups: list[tuple[int, Trace]]
+    downs: list[tuple[int, Trace]]
+    many: int
+
+    def serve(self, members: Members) -> tuple[int, int, Members, bool]:
+        """Return how far a cell goes down and up for a coalition, who helps to notice that, and if it is enough.
+
+        It is enough if it would be so for any coalition, whoever joins this one.
+        """
+        up, noticing_up = _first(self.ups, members)
+        enough = up >= self.up
+        if enough and not self.down:
+            return 0, up, noticing_up, True
+        down, noticing_down = _first(self.downs, members)
+        return -down, up, noticing_up | noticing_down, enough and -down >= self.down
+
+
 @dataclass(eq=False)
 class CoalitionBook(Book):
     """A book in which cells are proven against all coalitions of up to ``size`` respondents, single ones included."""
@@ -62,34 +89,41 @@ class CoalitionBook(Book):
         super().__post_init__()
         self.coalitions = Coalitions(self.standing, self.size)
 
-    def looked_at(self, cell: int, entries: Sequence[Entry]) -> Iterator[Reached]:
-        """Return coalitions until one is short, or all are that may be: what a cell needs for each, and what it has."""
-        known = self.coalitions
-        moves = [(reach, self._trace(number)) for reach, _, number in entries]
-        waiting: list[Members] = [frozenset()]
+    def looked_at(self, cell: int, entries: Callable[[], Sequence[Entry]]) -> Iterator[Reached]:
+        """Return all coalitions that may be short: what a cell needs for each of them, and what it has.
+
+        A coalition that is short is returned again if there are more ``entries`` by then.
+        """
+        known, contributors = self.coalitions, frozenset(self.standing.contributors(cell).tolist())
+        asked: dict[Members, tuple[int, int, int]] = {}
+        ways = self._ways(cell, entries())
+        waiting: list[Members] = [frozenset(), known.worst(cell)]
         seen = set(waiting)
         while waiting:
             members = waiting.pop()
-            if known.fills(cell, members):
-                continue
-            accepted = [(reach, trace) for reach, trace in moves if not trace.noticed_by(members)]
-            far = [reach for reach, _ in accepted]
-            yield Reached(members, known.asked(cell, members), -min(0, *far, 0), max(0, *far, 0))
-            if len(members) < self.size:
-                joined = [members | {who} for who in sorted(self._joining(cell, accepted) - members)]
+            own = members & contributors
+            if contributors and own == contributors and not self.standing.rest[cell]:
+                continue  # nobody is left to be protected from them
+            if own not in asked:
+                asked[own] = known.asked(cell, own)
+            down, up, joining, enough = ways.serve(members)
+            reached = Reached(members, asked[own], down, up)
+            yield reached
+            if reached.short:
+                if len(entries()) > ways.many:
+                    ways = self._ways(cell, entries())
+                    waiting.append(members)
+            elif len(members) < self.size:
+                others = joining if enough else joining | contributors
+                joined = [members | {who} for who in sorted(others - members)]
                 waiting += [more for more in joined if more not in seen]
                 seen.update(joined)
 
-    def _joining(self, cell: int, accepted: Sequence[tuple[int, Trace]]) -> set[int]:
-        """Return who may make a coalition that accepts some moves one that they do not serve."""
+    def _ways(self, cell: int, entries: Sequence[Entry]) -> _Ways:
         down, up, sliding = self.coalitions.most_asked(cell)
-        joining: set[int] = set()
-        for sign, need in ((1, max(up, sliding)), (-1, down)):
-            enough = [trace.members for reach, trace in accepted if sign * reach >= need]
-            if need > 0 and not enough:
-                return set(self.standing.contributors(cell).tolist()).union(*(trace.members for _, trace in accepted))
-            joining |= min(enough, key=len) if need > 0 else set()
-        return joining
+        moves = [(reach, self._trace(number)) for reach, _, number in entries]
+        ups, downs = (_ordered(moves, sign, max(need, sliding)) for sign, need in ((1, up), (-1, down)))
+        return _Ways(max(up, sliding), down, ups, downs, len(entries))
 
     def _trace(self, number: int) -> Trace:
         if number not in self.traces:
@@ -98,7 +132,7 @@ class CoalitionBook(Book):
 
     def gap(self, cell: int, entries: Sequence[Entry]) -> Reached | None:
         """Return a coalition against which some moves do not prove a cell; None if there is none."""
-        return next((reached for reached in self.looked_at(cell, entries) if reached.short), None)
+        return next((reached for reached in self.looked_at(cell, lambda: entries) if reached.short), None)
 
     def unproven(self) -> BoolArray:
         """Tell which unsafe cells are not proven against every coalition, and close the others."""
@@ -114,10 +148,11 @@ class CoalitionBook(Book):
         stuck = super().settle_cell(cell, find, each=each)
         self.closed.discard(cell)
         before = None
-        while not stuck and (gap := self.gap(cell, self.entries(cell))) is not None:
-            if gap == before or not self._serve(cell, gap.open(), find):
-                stuck = [pair_of(gap, cell)]
-            before = gap
+        for reached in self.looked_at(cell, lambda: self.entries(cell)) if not stuck else ():
+            if reached.short and (reached == before or not self._serve(cell, reached.open(), find)):
+                stuck = [pair_of(reached, cell)]
+                break
+            before = reached
         if not stuck:
             self.closed.add(cell)
         return stuck
@@ -154,6 +189,21 @@ class CoalitionBook(Book):
         if move is None or len(insiders) > self.size:
             return move
         return None if self.coalitions.trace(move).noticed_by(insiders.tolist()) else move
+
+
+def _ordered(moves: Sequence[tuple[int, Trace]], sign: int, need: int) -> list[tuple[int, Trace]]:
+    """Return the moves one way, the best first."""
+
+    def place(move: tuple[int, Trace]) -> tuple[bool, int, int]:
+        far = sign * move[0]
+        return far < need, len(move[1].members) if far >= need else 0, -far
+
+    return sorted((move for move in moves if sign * move[0] > 0), key=place)
+
+
+def _first(moves: Sequence[tuple[int, Trace]], members: Members) -> tuple[int, Members]:
+    """Return how far the first of some moves goes that a coalition does not notice, and who helps to notice it."""
+    return next(((reach, trace.members) for reach, trace in moves if not trace.noticed_by(members)), (0, frozenset()))
 
 
 def pair_of(gap: Reached, cell: int) -> Pair:

@@ -85,10 +85,9 @@ class Coalitions:
         down[filled] = up[filled] = 0
         return down, up
 
-    def fills(self, cell: int, members: Collection[int]) -> bool:
-        """Tell whether nobody but a coalition is in a cell."""
-        contributors = self.standing.contributors(cell).tolist()
-        return bool(contributors) and len(contributors) <= self.size and set(contributors) <= set(members)
+    def worst(self, cell: int) -> Members:
+        """Return the coalition against which a cell needs most: the next ones after its largest contributor."""
+        return frozenset(self.standing.contributors(cell)[1 : self.size + 1].tolist())
 
     def asked(self, cell: int, members: Collection[int]) -> tuple[int, int, int]:
         """Return how far a cell must move down, up and either way for a coalition that does not fill it."""

@@ -104,7 +104,7 @@ def _together(book: Book, cell: int) -> list[Near]:
     if not isinstance(book, CoalitionBook):
         return []
     near = []
-    for reached in book.looked_at(cell, book.entries(cell)):
+    for reached in book.looked_at(cell, lambda: book.entries(cell)):
         if len(reached.members) > 1:
             first, *others = sorted(reached.members)
             percent = _percent_together(book, cell, (first, *others), reached.up)

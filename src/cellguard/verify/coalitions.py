@@ -7,7 +7,8 @@ cell it may have as many as it lacks members.
 Whether all coalitions of up to k respondents are served is searched as a tree, from nobody on. Two witnesses of a
 cell, one up and one down, that go as far as it needs against any coalition and that this one accepts, serve all larger
 ones too, but for those with a respondent who could help to notice one of these two: only such respondents join it.
-Where there are no two such witnesses, all join who are in the cell, or could help to notice any accepted witness.
+Where there are no two such witnesses, those join who are in the cell, since they change what it needs, and who could
+help to notice two that go far enough against this one.
 """
 
 from __future__ import annotations
@@ -58,20 +59,20 @@ class Coalitions:
 
     def _check(self, cell: int, cells: Cells) -> int:
         amounts, rest = self._contributions(cell)
-        witnesses = self._witnesses(cell)
-        most = self._most(cell, amounts, rest)
+        witnesses, most = self._witnesses(cell), self._most(cell, amounts, rest)
         waiting: list[frozenset[int]] = [frozenset()]
         known = set(waiting)
         for some in waiting:  # which grows
             if amounts and len(amounts) <= self._size and amounts.keys() <= some:
                 continue
             accepted = [w for w in witnesses if not self._noticed(w, some)]
-            if self._short(cell, amounts, rest, some, accepted):
+            asked = self._asked(cell, amounts, rest, some)
+            if _short(asked, accepted):
                 names = ", ".join(map(str, sorted(some))) or "from elsewhere"
                 what = f"moves {cells.cell_name(cell)} as far as it needs"
                 raise Refused(f"no witness that insiders {names} together must accept {what}")
             if len(some) < self._size:
-                joined = [some | {who} for who in self._joining(accepted, most, amounts) - some]
+                joined = [some | {who} for who in _joining(accepted, most, asked, amounts) - some]
                 waiting += [more for more in joined if more not in known]
                 known.update(joined)
         return len(waiting)
@@ -120,35 +121,53 @@ class Coalitions:
                 return True
         return False
 
-    def _short(
-        self, cell: int, amounts: dict[int, int], rest: int, some: frozenset[int], accepted: list[_Witness]
-    ) -> bool:
-        """Tell whether what a coalition accepts does not move a cell as far as it must against this coalition."""
+    def _asked(self, cell: int, amounts: dict[int, int], rest: int, some: frozenset[int]) -> tuple[int, int, int]:
+        """Return how far a cell must move down, up and in all against a coalition."""
         own = [amounts[one] for one in some if one in amounts]
         other = max([rest, *(amount for one, amount in amounts.items() if one not in some)])
         together = sum(own) + (self._size - len(own)) * rest
-        asked = self._demands.asked(cell, np.array([together]), np.array([other]))
-        down, up, either = (int(need[0]) for need in asked)
-        far = [0, *(witness.reach for witness in accepted)]
-        return -min(far) < down or max(far) < up or max(far) - min(far) < either
+        down, up, either = self._demands.asked(cell, np.array([together]), np.array([other]))
+        return int(down[0]), int(up[0]), int(either[0])
 
-    def _most(self, cell: int, amounts: dict[int, int], rest: int) -> tuple[int, int]:
-        """Return how far a cell must go down and up against any coalition, at most; up is then enough in all, too."""
+    def _most(self, cell: int, amounts: dict[int, int], rest: int) -> tuple[int, int, int]:
+        """Return how far a cell must go down, up and in all against any coalition, at most."""
         demands = self._demands
         down, up, either = (int(need[cell]) for need in demands.needs)
         if demands.signed or demands.frequency[cell] or not demands.told[cell]:
-            return down, max(up, either)
+            return down, up, either
         first, *others = sorted([*amounts.values(), *[rest] * (self._size + 1)], reverse=True)[: self._size + 1]
         level = int(demands.level(cell, np.array([sum(others)]), np.array([first]))[0])
         down, up = (min(level, int(limit[cell])) for limit in (demands.limits.down, demands.limits.up))
-        return down, max(up, int(demands.unit[cell]) - 1)
+        return down, up, int(demands.unit[cell]) - 1
 
-    def _joining(self, accepted: list[_Witness], most: tuple[int, int], amounts: dict[int, int]) -> set[int]:
-        """Return who may make a coalition that accepts some witnesses one that these do not serve."""
-        joining: set[int] = set()
-        for sign, need in zip((-1, 1), most, strict=True):
-            enough = [witness.helping for witness in accepted if sign * witness.reach >= need]
-            if need > 0 and not enough:
-                return set(amounts).union(*(witness.helping for witness in accepted))
-            joining |= min(enough, key=len) if need > 0 else set()
+
+def _short(asked: tuple[int, int, int], accepted: list[_Witness]) -> bool:
+    """Tell whether some witnesses do not move a cell as far as it must."""
+    down, up, either = asked
+    far = [0, *(witness.reach for witness in accepted)]
+    return -min(far) < down or max(far) < up or max(far) - min(far) < either
+
+
+def _joining(
+    accepted: list[_Witness], most: tuple[int, int, int], asked: tuple[int, int, int], amounts: dict[int, int]
+) -> set[int]:
+    """Return who may make a coalition that accepts some witnesses one that these do not serve."""
+    joining = _helping(accepted, most)
+    if joining is not None:
         return joining
+    joining = _helping(accepted, asked)
+    if joining is None:
+        joining = set().union(*(witness.helping for witness in accepted))
+    return joining | set(amounts)
+
+
+def _helping(accepted: list[_Witness], asked: tuple[int, int, int]) -> set[int] | None:
+    """Return who could help to notice one witness up and one down that are far enough; None if there are none."""
+    down, up, either = asked
+    helping: set[int] = set()
+    for sign, need in ((-1, down), (1, max(up, either))):
+        enough = [witness.helping for witness in accepted if sign * witness.reach >= need]
+        if need > 0 and not enough:
+            return None
+        helping |= min(enough, key=len) if need > 0 else set()
+    return helping
