@@ -21,13 +21,13 @@ RULES = (
 )
 
 
-def assessed(records, by, rules, *, value="x", weight=None, survey=None):
+def assessed(records, by, rules, *, value="x", weight=None, survey=None, lower=0.0):
     """The needs of tables made from records with their contributors; ``by`` gives each table its trees."""
     columns = list(dict.fromkeys(c for trees in by for c in trees))
     grouped = cg.records(records, by=columns, values=[] if value == "count" else [value], holding="g", weight=weight)
     facts = (*dict.fromkeys(f for rule in rules for f in rule.facts), Holdings())
     wanted = [Wanted(trees, value, About(f"t{i}"), facts, survey) for i, trees in enumerate(by)]
-    return cg.require(cg.assess(cg.link(make_tables(grouped, wanted)), rules))
+    return cg.require(cg.assess(cg.link(make_tables(grouped, wanted)), rules), cg.Knowledge(lower=lower))
 
 
 def hiding(needs, *names):
