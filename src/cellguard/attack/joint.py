@@ -38,14 +38,20 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """Where coalitions of up to ``size`` may notice a move, and the respondents who can help them to."""
+    """Where coalitions of up to ``size`` may notice a move, and the respondents who can help them to.
+
+    ``always`` says that nobody's help is needed: respondents who are not listed may have more than is left of a cell.
+    """
 
     size: int
     places: tuple[Place, ...]
     members: Members
+    always: bool
 
     def noticed_by(self, members: Collection[int]) -> bool:
         """Tell whether a coalition knows that a move is none: it fills a cell that moves, or has more than is left."""
+        if self.always or self.members.isdisjoint(members):
+            return self.always
         for amounts, rest, left, few in self.places:
             own = [amounts[m] for m in members if m in amounts]
             if (few and len(own) == len(amounts)) or sum(own) + (self.size - len(own)) * rest > left:
@@ -129,7 +135,8 @@ class Coalitions:
             if who or self.size * rest > after:
                 places.append(Place(amounts, rest, after, few))
                 some |= who
-        return Trace(self.size, tuple(places), frozenset(some))
+        always = any(self.size * place.rest > place.left for place in places)
+        return Trace(self.size, tuple(places), frozenset(some), always)
 
     def _helping(self, amounts: dict[int, int], rest: int, left: int) -> set[int]:
         """Return the respondents who, with the largest others, have more than is left of a cell."""

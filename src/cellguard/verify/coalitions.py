@@ -114,6 +114,8 @@ class Coalitions:
 
     def _noticed(self, witness: _Witness, some: frozenset[int]) -> bool:
         """Tell whether a coalition does not accept a witness."""
+        if witness.helping.isdisjoint(some):
+            return any(self._size * rest > left for _, rest, left in witness.seen)
         for amounts, rest, left in witness.seen:
             own = [amounts[one] for one in some if one in amounts]
             fills = 0 < len(own) == len(amounts)
