@@ -127,6 +127,8 @@ def _verdict(findings: Findings, audit: Audit, ties: Sequence[NotChecked], singl
     open_ties = f", {' and '.join(tie.name for tie in ties)} not checked" if ties else ""
     if audit.inside is not None:
         whom = "every single respondent" if audit.inside.linked else "the respondents of single cells"
+        if audit.inside.size > 1:
+            whom = f"up to {audit.inside.size} respondents together"
         beyond = f", {_BEYOND} not checked" if audit.needs.world.between else ""
         return "safe", f"Safe against outsiders and {whom}{beyond}{open_ties}"
     only = f"outsiders only{open_ties}"
@@ -152,7 +154,10 @@ def _open_insiders(audit: Audit, singles: Singles) -> tuple[NotChecked, ...]:
     if audit.inside is None:
         who = f"A respondent who subtracts its own contribution, alone or with others: {singles}."
         return (NotChecked("insiders", "insiders", who),)
-    open_attacks = [NotChecked("coalitions", "respondents together", "Several respondents who tell each other.")]
+    most = audit.inside.size
+    more = "respondents together" if most == 1 else f"more than {most} respondents together"
+    who = "Several respondents who tell each other." if most == 1 else f"More than {most} who tell each other."
+    open_attacks = [NotChecked("coalitions", more, who)]
     if not audit.inside.linked:
         who = (
             "Ready-made tables do not tell who is in several cells: only those were looked at who are alone in a cell, "
@@ -243,7 +248,9 @@ def single_respondent_cells(audit: Audit) -> Singles:
 
 
 def _insiders(pairs: Sequence[Pair]) -> str:
-    many = len({pair.insider for pair in pairs})
+    many = len({pair.members for pair in pairs})
+    if any(pair.others for pair in pairs):
+        return "1 coalition of respondents" if many == 1 else f"{many:,} coalitions of respondents"
     return "1 respondent" if many == 1 else f"{many:,} respondents"
 
 

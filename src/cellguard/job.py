@@ -170,6 +170,7 @@ def audit_folder(
             known=sums,
             intervals=intervals,
             insiders=stored.insiders,
+            coalition=stored.coalition,
             run=within.endless(),
         )
     proven = Proven(stored.findings, judged, stored.known, notes=tuple(rule_doubts(stored.findings)))
@@ -250,12 +251,12 @@ def _nearest_lines(stored: Stored, cell: int) -> list[str]:
     if stored.insiders is None:
         return []
     known = None if stored.known is None else stored.known.sums
-    judged = audit(stored.needs, stored.pattern, known=known, insiders=stored.insiders)
+    judged = audit(stored.needs, stored.pattern, known=known, insiders=stored.insiders, coalition=stored.coalition)
     if judged.inside is None:
         return []
     near = nearest_to(judged.inside, cell)
     return [
-        f"Insider {n.insider} can tell the largest other respondent to within {n.percent:,.1f} %"
+        f"{n.who[:1].upper()}{n.who[1:]} can tell the largest other respondent to within {n.percent:,.1f} %"
         + (", which is too near." if n.failing else ".")
         for n in near
     ] or ["No respondent can estimate another one in it."]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,10 @@ def respondents(case: Case) -> list[str]:
     return list(case.records.holding) if grouped else [str(i) for i in range(len(case.records))]
 
 
-def inside_disclosures(case: Case, release: Path, know: Knowledge = ALL, *, most: int = 12) -> list[Disclosure]:
-    """What some respondents, those with most listed cells, can work out of others and must not."""
+def inside_disclosures(
+    case: Case, release: Path, know: Knowledge = ALL, *, most: int = 12, size: int = 1
+) -> list[Disclosure]:
+    """What some respondents, those with most listed cells, can work out of others and must not; ``size`` together."""
     unsafe = unsafe_cells(case)
     tables = read_shown(case, release)
     if not unsafe:
@@ -41,16 +44,17 @@ def inside_disclosures(case: Case, release: Path, know: Knowledge = ALL, *, most
         for who in part:
             many[who] = many.get(who, 0) + 1
     found = []
-    for who in sorted(many, key=lambda h: (-many[h], h))[:most]:
+    for together in combinations(sorted(many, key=lambda h: (-many[h], h))[:most], size):
         known: dict[str, list[tuple[np.ndarray, float, float]]] = {}
         for (table, codes), part in zip(hidden, parts, strict=True):
-            if who in part:
+            own = [part[who] for who in together if who in part]
+            if own:
                 cell = space.cell(table.axes, [a.below[c] for a, c in zip(table.axes, codes, strict=True)])
-                alone = len(part) == 1
+                alone = len(part) == len(own)
                 known.setdefault(response(table.topic, know), []).append(
-                    (cell, part[who], part[who] if alone else np.inf)
+                    (cell, sum(own), sum(own) if alone else np.inf)
                 )
-        goals = [goal for cell in unsafe if (goal := _goal(case, cell, who, space, know)) is not None]
+        goals = [goal for cell in unsafe if (goal := _goal(case, cell, together, space, know)) is not None]
         found += Attack(_with(facts, known), truth).disclosures(goals)
     return found
 
@@ -82,10 +86,10 @@ def _with(facts: Facts, known: Mapping[str, list[tuple[np.ndarray, float, float]
     return replace(facts, sums=sums)
 
 
-def _goal(case: Case, cell: Unsafe, who: str, space: Any, know: Knowledge) -> Goal | None:
-    """What an unsafe cell needs against a respondent; None if nobody else is in it."""
-    parts = _parts(case, cell.axes, cell.codes, cell.topic.column)
-    own, others = parts.get(who, 0), [x for h, x in parts.items() if h != who]
+def _goal(case: Case, cell: Unsafe, together: Sequence[str], space: Any, know: Knowledge) -> Goal | None:
+    """What an unsafe cell needs against some respondents together; None if nobody else is in it."""
+    parts, who = _parts(case, cell.axes, cell.codes, cell.topic.column), " and ".join(together)
+    own, others = sum(parts.get(h, 0) for h in together), [x for h, x in parts.items() if h not in together]
     if not others:
         return None
     goal = cell.goal(space, know)

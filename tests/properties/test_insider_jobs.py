@@ -49,12 +49,30 @@ def test_respondents_get_through_where_they_are_not_looked_at(tmp_path):
     assert not respondents_find(case, tmp_path / "out")
 
 
-def with_insiders(seed, *, checked):
+# A third of these jobs are from records alone and can be protected.
+PAIRS = [pytest.param(first, marks=pytest.mark.endless) for first in range(920_010, 920_300, 10)]
+
+
+@pytest.mark.parametrize("first", [920_000, *PAIRS])
+def test_what_is_called_safe_against_two_together_is_safe_and_verified(first, tmp_path):
+    for seed in range(first, first + 10):
+        case = with_insiders(seed, checked=True, coalition=2)
+        result = run_case(case, tmp_path)
+        assert not result.failed, f"seed {seed}: {result}"
+        if result.kind in {Kind.safe, Kind.nothing}:
+            checked = verify(tmp_path / "out" / "internal" / "certificate.json")
+            assert checked.valid, f"seed {seed}: {[str(check) for check in checked.checks if not check.passed]}"
+            assert not (is_told(case) and respondents_find(case, tmp_path / "out", size=2)), f"seed {seed}"
+
+
+def with_insiders(seed, *, checked, coalition=1):
     case = draw_case(seed)
-    return replace(case, job={**case.job, "attack": {**case.job.get("attack", {}), "insiders": checked}})
+    attack = {**case.job.get("attack", {}), "insiders": checked, "coalition": coalition}
+    return replace(case, job={**case.job, "attack": attack})
 
 
-def respondents_find(case, folder):
-    """What respondents can work out from an output folder's release, with what it claims."""
+def respondents_find(case, folder, size=1):
+    """What respondents, so many together, can work out from an output folder's release, with what it claims."""
     open_ = json.loads((folder / "internal" / "summary.json").read_text())["not_checked"]
-    return inside_disclosures(case, folder / "release", replace(ALL, together="counts_and_values" not in open_))
+    know = replace(ALL, together="counts_and_values" not in open_)
+    return inside_disclosures(case, folder / "release", know, size=size)

@@ -178,3 +178,67 @@ def test_the_headline_itself_says_what_is_not_proven_where_tables_have_cells_bet
     assert outcome.protected.audit.needs.world.between
     assert outcome.verdict.kind == "safe"
     assert "what respondents know beyond listed cells not checked" in outcome.verdict.text
+
+
+def together(tmp_path, size):
+    return written(tmp_path, {"attack": {"insiders": True, "coalition": size}})
+
+
+def test_a_job_is_safe_against_two_respondents_together(tmp_path):
+    outcome, folder, job = together(tmp_path, 2)
+    assert outcome.verdict.text == "Safe against outsiders and up to 2 respondents together"
+    assert "More than 2 respondents together not checked" in outcome.verdict.caveat
+    assert outcome.summary["coalition"] == 2
+    assert refusals(folder) == []
+    assert all(check.passed for check in verify_inputs(folder / "internal", job))
+    assert audit_folder(folder).verdict.text == outcome.verdict.text
+    page = (folder / "internal" / "report.html").read_text()
+    assert "neither outsiders nor up to 2 respondents together" in page
+    assert "<td>insiders " in page
+    named = {outcome.protected.audit.needs.tables.cell_name(n.cell) for n in outcome.protected.nearest if n.others}
+    lines = [line for cell in named for line in explain_cell(folder, cell.split(": ")[1], table=cell.split(": ")[0])]
+    assert any("together can tell" in line for line in lines)
+
+
+def test_a_claim_about_more_respondents_than_are_proven_is_refused(tmp_path):
+    _, folder, _ = together(tmp_path, 2)
+    path = folder / "internal" / "certificate.json"
+    document = json.loads(path.read_text())
+    for size in (3, 1, 0, 9, True):
+        changed = {**document, "insiders": {**document["insiders"], "coalition": size}}
+        path.write_text(json.dumps(changed))
+        seal(folder)
+        assert 8 in refusals(folder) or 5 in refusals(folder), size
+    single = {key: value for key, value in document["insiders"].items() if key != "coalition"}
+    path.write_text(json.dumps({**document, "insiders": single}))
+    seal(folder)
+    assert refusals(folder)  # the job and the summary say two
+
+
+def test_a_proof_against_single_respondents_is_none_against_two(tmp_path):
+    _, folder, _ = written(tmp_path)
+    for name in ("certificate.json", "summary.json"):
+        path = folder / "internal" / name
+        document = json.loads(path.read_text())
+        if name == "summary.json":
+            document["coalition"], document["settings"]["attack"]["coalition"] = 2, 2
+        else:
+            document["insiders"]["coalition"] = 2
+        path.write_text(json.dumps(document))
+    job = folder / "internal" / "job.yaml"
+    job.write_text(job.read_text().replace("insiders: true\n  coalition: 1", "insiders: true\n  coalition: 2"))
+    seal(folder)
+    assert refusals(folder) == [8]
+
+
+def test_coalitions_need_records_and_insiders(tmp_path):
+    (tmp_path / "t.csv").write_text("region,x,n\nTotal,180,9\nA,50,1\nB,30,1\nC,100,7\n")
+    table = {"name": "t", "by": ["region"], "value": "x", "rules": [{"min_frequency": 3}]}
+    made = {"version": 1, "tables": [{**table, "cells": {"source": "t.csv", "count": "n"}}]}
+    attack = {"insiders": True, "coalition": 2}
+    with pytest.raises(cg.InputError, match=r"coalition: 2: 't' does not tell who is in which cells together"):
+        run(cg.Job.parse({**made, "attack": attack}, folder=tmp_path))
+    with pytest.raises(cg.InputError, match="say insiders: true"):
+        cg.Job.parse({**made, "attack": {"insiders": False, "coalition": 2}}, folder=tmp_path)
+    with pytest.raises(cg.InputError, match="coalition"):
+        cg.Job.parse({**made, "attack": {**attack, "coalition": 5}}, folder=tmp_path)

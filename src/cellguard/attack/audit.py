@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from cellguard.attack.insiders import Inside, attack_inside
 from cellguard.attack.intervals import exact_moves
+from cellguard.attack.together import attack_together
 from cellguard.attack.verdict import Verdict, decide
 from cellguard.errors import InputError
 from cellguard.moves.exact import Move
@@ -109,6 +110,7 @@ def audit(
     known: sp.csr_array | None = None,
     intervals: bool = False,
     insiders: Contributions | None = None,
+    coalition: int = 1,
     hints: Sequence[Move] = (),
     run: Run = UNWATCHED,
 ) -> Audit:
@@ -116,7 +118,8 @@ def audit(
 
     ``known`` are sums of cells that the attacker has from elsewhere, one row each. With ``intervals`` the exact
     interval of every unknown cell is worked out, not only what the verdict needs. ``insiders`` are the respondents
-    behind the cells: with them the pattern is attacked as each of them would, too.
+    behind the cells: with them the pattern is attacked as each of them would, too, and as up to ``coalition`` of them
+    would who tell each other what they contribute.
     ``hints`` are moves of cells of the world to look at first; each is checked like any other. ``threads`` work at the
     same time; ``tell`` hears of progress. What is not proven safe is unsafe or undecided; nothing raises for being so.
 
@@ -138,6 +141,8 @@ def audit(
     if insiders is None or judged.verdict != "safe":
         return judged
     inside = attack_inside(judged.problem, judged.grains, needs, insiders, complete=complete, hints=hints, run=run)
+    if coalition > 1 and not inside.failing and not inside.undecided:
+        inside = attack_together(inside, coalition, complete=complete)
     return replace(judged, inside=inside)
 
 

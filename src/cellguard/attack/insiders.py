@@ -37,7 +37,7 @@ class Inside:
     """What insiders can work out. ``failing`` and ``undecided`` are pairs of an insider and an unsafe cell.
 
     Cells are positions among the unknown ones of the problem. ``moves`` prove all other pairs. ``linked`` says that an
-    insider who is in several cells is known to be one.
+    insider who is in several cells is known to be one. ``size`` is how many respondents were put together at most.
     """
 
     book: Book
@@ -45,6 +45,7 @@ class Inside:
     failing: list[Pair]
     undecided: list[Pair]
     linked: bool
+    size: int = 1
 
     @property
     def standing(self) -> Standing:

@@ -53,12 +53,21 @@ def listed(some: Sequence[Reached]) -> Open:
 
 
 class Pair(NamedTuple):
-    """An insider, an unsafe cell, the way that it does not move far enough (1 up, -1 down, 0 either) and the amount."""
+    """An insider, an unsafe cell, the way that it does not move far enough (1 up, -1 down, 0 either) and the amount.
+
+    ``others`` are respondents who tell the insider what they contribute.
+    """
 
     insider: int
     cell: int
     sign: int
     amount: int
+    others: tuple[int, ...] = ()
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """The insider and all who tell it more."""
+        return (self.insider, *self.others)
 
 
 def way_of(open_: Open) -> tuple[int, int]:

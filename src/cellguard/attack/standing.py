@@ -117,20 +117,27 @@ class Standing:
 
     def asked(self, cell: int, insiders: LongArray) -> Asked:
         """Return what a cell needs against each of some insiders, none of whom is alone in it."""
-        problem = self.problem
-        ones = np.ones(len(insiders), np.int64)
+        problem, asked = self.problem, self.against(cell, *self.parties(cell, insiders))
+        outside = problem.lower[cell], problem.upper[cell], problem.sliding[cell]
+        return Asked(*(np.where(insiders == OUTSIDER, out, need) for out, need in zip(outside, asked, strict=True)))
+
+    def against(self, cell: int, own: LongArray, other: LongArray) -> Asked:
+        """Return what a cell needs against those who contribute ``own`` to it, the largest others being ``other``."""
+        problem, ones = self.problem, np.ones(len(own), np.int64)
         outside = Asked(problem.lower[cell] * ones, problem.upper[cell] * ones, problem.sliding[cell] * ones)
         if self.signed or not self.told[cell]:
             return outside
-        own, other = self.parties(cell, insiders)
         room = np.maximum(self.value[cell] - own, 0)
         if problem.whole[cell]:
-            return outside._replace(down=np.where(insiders == OUTSIDER, outside.down, np.minimum(outside.down, room)))
-        level = np.maximum(own + other + _shares(float(self.accuracy[cell]), other) - self.value[cell], 0)
+            return outside._replace(down=np.minimum(outside.down, room))
+        level = self.level(cell, own, other)
         down = np.minimum(level, np.minimum(room, problem.down[cell]))
         up = np.minimum(level, problem.up[cell])
-        asked = Asked(down, up, np.where(np.maximum(down, up) < self.unit[cell], self.unit[cell], 0))
-        return Asked(*(np.where(insiders == OUTSIDER, out, need) for out, need in zip(outside, asked, strict=True)))
+        return Asked(down, up, np.where(np.maximum(down, up) < self.unit[cell], self.unit[cell], 0))
+
+    def level(self, cell: int, own: LongArray, other: LongArray) -> LongArray:
+        """Return how far estimates of the largest others must be able to go, whatever the bounds of the cell."""
+        return np.maximum(own + other + _shares(float(self.accuracy[cell]), other) - self.value[cell], 0)
 
     def most_asked(self, target: BoolArray, *, outsider: bool) -> tuple[LongArray, LongArray]:
         """Return how far up and down some cells must move at most, for any insider (and outsiders): the runner-up's."""

@@ -91,10 +91,12 @@ def _known(tables: TableSet, known: sp.csr_array) -> list[list[list[int]]]:
 
 
 def _insiders(audit: Audit) -> dict[str, Any] | list[Any]:
-    """Return the claim about insiders: the first witness that proves it, and where respondents are known from."""
+    """Return the claim about insiders: its first witness, where respondents are known from, and how many together."""
     if audit.inside is None:
         return []
-    return {"witness": len(audit.decided.moves), "respondents": "records" if audit.inside.linked else "cells"}
+    together = {"coalition": audit.inside.size} if audit.inside.size > 1 else {}
+    known = "records" if audit.inside.linked else "cells"
+    return {"witness": len(audit.decided.moves), "respondents": known, **together}
 
 
 def _write_witnesses(path: Path, proof: Witnesses, audit: Audit) -> None:

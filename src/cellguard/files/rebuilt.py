@@ -43,6 +43,7 @@ class Stored:
     pattern: Pattern
     known: Known | None
     insiders: Contributions | None = None
+    coalition: int = 1
 
 
 def rebuild(inside: Path, about: dict[str, Any]) -> Stored:
@@ -65,7 +66,8 @@ def rebuild(inside: Path, about: dict[str, Any]) -> Stored:
     pattern = Pattern(linked, needs.primary & hidden, hidden & ~needs.primary)
     said = about.get("insiders")
     insiders = read_insiders(inside / INSIDERS, linked, linked=said["respondents"] == "records") if said else None
-    return Stored(findings, needs, pattern, _known(about.get("known") or [], linked), insiders)
+    together = int(said.get("coalition", 1)) if said else 1
+    return Stored(findings, needs, pattern, _known(about.get("known") or [], linked), insiders, together)
 
 
 def read_stored_tables(inside: Path, about: Mapping[str, Any]) -> tuple[list[Table], list[list[str]]]:

@@ -14,7 +14,7 @@ from cellguard.assessment import Assessment
 from cellguard.attack.audit import audit
 from cellguard.attack.totals import Known, read_known
 from cellguard.attack.unions import Watch, union_watch
-from cellguard.errors import Disagreement, InputError
+from cellguard.errors import Disagreement, InputError, listing
 from cellguard.files.cell_tables import write_cells
 from cellguard.files.certificate import write_certificate
 from cellguard.files.folder import OutputFolder
@@ -30,6 +30,7 @@ from cellguard.rules.assess import assess
 from cellguard.rules.rule import Rule
 from cellguard.spec.jobfile import Job
 from cellguard.table.contributions import Contributions, contributions_of
+from cellguard.table.fact import Holdings
 from cellguard.table.pattern import Pattern
 from cellguard.table.tableset import TableSet, link
 from cellguard.types import Run
@@ -139,6 +140,7 @@ def prove(
             known=sums,
             intervals=method.intervals,
             insiders=(insiders := insiders_of(assessed)),
+            coalition=assessed.job.attack.coalition,
             hints=() if suppression is None else suppression.hints,
             run=run.endless(),
         )
@@ -184,7 +186,15 @@ def insiders_of(assessment: Assessment) -> Contributions | None:
             "attack: insiders: no table tells how many respondents its cells have; name the column with `count`, or "
             "say insiders: false"
         )
-    return contributions_of(assessment.tables)
+    known, together = contributions_of(assessment.tables), assessment.job.attack.coalition
+    if together > 1 and not known.linked:
+        silent = [table.name for table in assessment.tables.tables if Holdings() not in table.facts]
+        raise InputError(
+            f"attack: coalition: {together}: {listing(silent)} "
+            f"{'do' if len(silent) > 1 else 'does'} not tell who is in which cells together, which only tables do that "
+            "are made from this job's records; say coalition: 1"
+        )
+    return known
 
 
 def watch_of(assessment: Assessment, insiders: Contributions | None) -> Watch | None:

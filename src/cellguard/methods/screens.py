@@ -97,7 +97,9 @@ def _too_near(summary: Mapping[str, Any]) -> list[str]:
     lines = []
     for pair in pairs[:_SHOWN]:
         who = "A respondent from elsewhere" if pair["insider"] is None else f"Insider {pair['insider']}"
-        what = "may come" if pair["undecided"] else "comes"
+        if pair["others"]:
+            who = f"Insiders {', '.join(map(str, (pair['insider'], *pair['others'])))} together"
+        what = "may come" if pair["undecided"] else "come" if pair["others"] else "comes"
         lines.append(f"{who} {what} too near to another respondent of {pair['cell']}.")
     return [*lines, *([f"... and more; --json lists up to {len(pairs)}."] if len(pairs) > _SHOWN else [])]
 

@@ -65,6 +65,7 @@ class Suppress(PatternMethod):
                 start=start if begin is None else begin,
                 known=sums,
                 insiders=insiders,
+                coalition=self.job.attack.coalition,
                 watch=watch,
                 effort=effort,
                 run=run,

@@ -27,6 +27,8 @@ def verdict(outcome: Outcome[Proven]) -> dict[str, Any]:
         (f"{int((shown & ~hidden).sum()):,}", "published", share(int((shown & ~hidden).sum()), int(shown.sum()))),
     ]
     whom = "no outsider" if audit.inside is None else "neither outsiders nor a single respondent"
+    if audit.inside is not None and audit.inside.size > 1:
+        whom = f"neither outsiders nor up to {audit.inside.size} respondents together"
     sentence = f"{_all_protected(primary, whom)} {head.caveat}" if head.kind == "safe" else head.caveat
     if outcome.summary.get("trusted"):
         sentence += f" Taken on trust, since `verify` cannot recompute it: {', '.join(outcome.summary['trusted'])}."
@@ -59,9 +61,11 @@ def checked(outcome: Outcome[Proven]) -> Section:
     several = f"all {len(tables.tables)} tables" if len(tables.tables) > 1 else "the whole table"
     rows = [("Outsiders", proven, f"Somebody who sees {several} and knows how the cells add up{told}.")]
     if outcome.protected.audit.inside is not None:
-        linked = outcome.protected.audit.inside.linked
+        linked, most = outcome.protected.audit.inside.linked, outcome.protected.audit.inside.size
         who = "Every single respondent" if linked else "The respondents of single cells"
         rows.append(("Insiders", proven, f"{who}, who knows its own contribution to each cell and subtracts it."))
+        if most > 1:
+            rows.append(("Coalitions", proven, f"Up to {most} respondents, who subtract what all of them contribute."))
     if bool(tables.is_count.any()):
         rows.append(("Whole numbers", proven, "Somebody who also uses that counts are whole numbers."))
     known = outcome.protected.known
@@ -91,7 +95,7 @@ def inside(outcome: Outcome[Proven]) -> Section | None:
     rows = [
         {
             **proven.cell(near.cell),
-            "insider": "somebody from elsewhere" if near.insider < 0 else f"insider {near.insider}",
+            "insider": near.who,
             "percent": f"{near.percent:,.1f} %" if np.isfinite(near.percent) else "any amount",
             "failing": near.failing,
         }

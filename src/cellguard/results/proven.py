@@ -151,6 +151,7 @@ class Proven(Protected):
             **self._cost(),
             "failing": self.failures(),
             "insiders": "not checked" if audit.inside is None else "checked",
+            "coalition": 0 if audit.inside is None else audit.inside.size,
             "too_near": self.too_near(),
             "unsafe_sums": [[self.audit.needs.tables.cell_name(c) for c in u.cells] for u in (self.unions or ())[:100]],
             "trusted": taken_on_trust(rule for here in self.findings.by_table for rule in here.rules),
@@ -186,6 +187,7 @@ class Proven(Protected):
         return [
             {
                 "insider": None if pair.insider < 0 else pair.insider,
+                "others": list(pair.others),
                 "cell": tables.cell_name(int(cells[pair.cell])),
                 "undecided": inside is not None and pair in inside.undecided,
             }

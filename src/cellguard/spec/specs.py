@@ -55,6 +55,7 @@ _BOUND = WithJsonSchema({"anyOf": [{"type": "number"}, {"const": "unbounded"}]})
 _SPELL = PlainSerializer(lambda value: "unbounded" if np.isinf(value) else value)
 Lower = Annotated[float, _unbounded(-1), _SPELL, _BOUND]
 Upper = Annotated[float, _unbounded(1), _SPELL, _BOUND]
+MOST_TOGETHER = 4  # the respondents of a coalition: looking at all of them takes a power of this number
 _NEGATIVE = {
     "anyOf": [
         {"enum": ["absolute", None]},
@@ -382,6 +383,9 @@ class AttackSpec(Spec):
     upper: Upper = Field("unbounded", validate_default=True)
     percent: float | None = Field(None, gt=0, allow_inf_nan=False)
     insiders: bool = False
+    coalition: int = Field(
+        1, ge=1, le=MOST_TOGETHER, description="with insiders: how many respondents may tell each other what they know"
+    )
     crossing: Literal["checked", "not_checked"] = Field(
         "checked", description="whether one table without negative cells must lie behind tables that form a cycle"
     )
@@ -390,4 +394,6 @@ class AttackSpec(Spec):
     def _sensible(self) -> AttackSpec:
         if not self.lower < self.upper:
             raise ValueError("lower must be below upper")
+        if self.coalition > 1 and not self.insiders:
+            raise ValueError(f"coalition: {self.coalition} is about respondents who attack: say insiders: true, too")
         return self

@@ -8,26 +8,21 @@ y); and at least by one unit in all. Frequencies need what they need against out
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from cellguard.verify.cells import Cells
+from cellguard.verify.demands import Demands
 from cellguard.verify.facts import Facts
 from cellguard.verify.job import Job
-from cellguard.verify.needs import Capacities, axes_of, units
-from cellguard.verify.numbers import Bools, Floats, Int64
+from cellguard.verify.numbers import Bools, Int64
 from cellguard.verify.rows import Rows
-from cellguard.verify.rule_words import parse_rule
-from cellguard.verify.rules import unknown_names
 from cellguard.verify.spec import TableSpec
 from cellguard.verify.stages import Refused
 from cellguard.verify.stored import Folder, read_parquet
-from cellguard.verify.verdict import DEFAULT_PERCENT
 from cellguard.verify.witnesses import Witnesses
 
 NAME = "internal/insiders.parquet"
@@ -84,7 +79,10 @@ def read_contributors(folder: Folder, cells: Cells) -> Contributors:
 
 
 def check_contributors(known: Contributors, cells: Cells, rows: Rows, facts: Sequence[Facts], job: Job) -> None:
-    """Refuse contributions that are not those of the facts: too many or few, too little in all, another largest one."""
+    """Refuse contributions that are not those of the facts: too many or few, too little in all, another largest one.
+
+    Where not all respondents are listed, at least one more is than may work together: so nobody is alone unnoticed.
+    """
     if cells.spec.linked and any(said["cells"] for said in job.tables):
         raise Refused("certificate.json says that respondents are known from records, but some tables have none")
     many = np.diff(known.starts)
@@ -101,7 +99,8 @@ def check_contributors(known: Contributors, cells: Cells, rows: Rows, facts: Seq
         told = told & hidden
         _refuse(told & (listed > count), cells, i, "has fewer respondents than are listed")
         some = told & (listed < count)
-        _refuse(some & (listed < 2), cells, i, "has more respondents than are listed, and none is told apart")
+        few = some & (listed <= cells.spec.coalition)
+        _refuse(few, cells, i, "has more respondents than are listed, and none is told apart")
         slack = 2.0 * np.maximum(count, 1) + 1e-9 * np.abs(rows.value[i].astype(float))
         left = rows.value[i].astype(float) - sums[cell]
         _refuse(told & (listed == count) & (np.abs(left) > slack), cells, i, "is not the sum of its contributions")
@@ -122,32 +121,20 @@ def _check_largest(known: Contributors, cells: Cells, number: int, told: Bools, 
     _refuse(told & (facts.total >= 0) & off, cells, number, "does not have the largest contribution of the facts")
 
 
-def check_inside(
-    known: Contributors, cells: Cells, rows: Rows, facts: Sequence[Facts], limits: Capacities, proof: Witnesses
-) -> int:
+def check_inside(known: Contributors, cells: Cells, demands: Demands, proof: Witnesses) -> int:
     """Refuse a need that the witnesses do not reach against some insider; return how many pairs were looked at."""
-    signed = cells.spec.attack.lower is None or cells.spec.attack.lower < 0
-    value = _on_cells(cells, rows)
-    starts, numbers = _notices(known, cells, value, proof, signed)
-    needs = tuple(_largest(cells, need) for need in (rows.lower, rows.upper, rows.sliding))
+    starts, numbers = _notices(known, cells, demands.value, proof, demands.signed)
     order = np.argsort(proof.cell, kind="stable")
     first = np.searchsorted(proof.cell[order], np.arange(cells.count + 1))
-    accuracy, unit, frequency = _accuracy(cells, facts), units(cells), _frequencies(cells)
     looked = 0
-    for cell in np.flatnonzero(np.maximum(np.maximum(*needs[:2]), needs[2]) > 0).tolist():
+    for cell in demands.cells:
         moves = order[first[cell] : first[cell + 1]]
         seen = [numbers[starts[w] : starts[w + 1]] for w in proof.witness[moves].tolist()]
         own = known.insider[known.starts[cell] : known.starts[cell + 1]]
         who = np.unique(np.concatenate([own, np.array([NOBODY]), *seen]))
         who = who[(who == NOBODY) | (who != known.owner[cell])]
         down, up = _reached(proof, moves, seen, who)
-        asked = [np.full(who.size, need[cell]) for need in needs]
-        if not signed and known.told[cell]:
-            parts = _parties(known, cell, who)
-            asked = _asked(
-                parts, int(value[cell]), float(accuracy[cell]), asked, int(unit[cell]), bool(frequency[cell])
-            )
-            asked[0], asked[1] = np.minimum(asked[0], limits.down[cell]), np.minimum(asked[1], limits.up[cell])
+        asked = demands.asked(cell, *_parties(known, cell, who))
         short = (down < asked[0]) | (up < asked[1]) | (up + down < asked[2])
         if short.any():
             whom = int(who[np.argmax(short)])
@@ -198,69 +185,6 @@ def _parties(known: Contributors, cell: int, who: Int64) -> tuple[Int64, Int64]:
     first = int(insider[0]) if insider.size else None
     own = np.array([mine.get(h, rest) for h in who.tolist()], dtype=np.int64)
     return own, np.array([ranked[1] if h == first else ranked[0] for h in who.tolist()], dtype=np.int64)
-
-
-def _asked(
-    parts: tuple[Int64, Int64], value: int, accuracy: float, outside: list[Int64], unit: int, frequency: bool
-) -> list[Int64]:
-    """Return how far a cell must go down, up and in all against each insider."""
-    own, other = parts
-    room = np.maximum(value - own, 0)
-    if frequency:
-        return [np.minimum(outside[0], room), outside[1], outside[2]]
-    share = Fraction(repr(accuracy)) / 100
-    more = np.array([int(x) * share.numerator // share.denominator for x in other.tolist()], dtype=np.int64)
-    # A grain is less than a thousandth of what is published: the last one is left to rounding.
-    level = np.maximum(own + other + more - value - 1, 0)
-    down = np.minimum(level, room)
-    return [down, level, np.where(np.maximum(down, level) < unit - 1, unit - 1, 0)]
-
-
-def _accuracy(cells: Cells, facts: Sequence[Facts]) -> Floats:
-    """Return for each cell the largest accuracy of the rules that make it unsafe, or the usual one."""
-    accuracy = np.zeros(cells.count)
-    for i, table in enumerate(cells.spec.tables):
-        cell = cells.cell[cells.rows(i)]
-        here = replace(facts[i], axes=axes_of(cells, i))
-        if table.count:
-            here = replace(here, count=np.where(np.isnan(here.count), here.total, here.count))
-        for given in table.rules:
-            rule = parse_rule(given)
-            unsafe = np.ones(cell.size, dtype=bool) if unknown_names([rule]) else rule.judge(here).unsafe
-            np.maximum.at(accuracy, cell[unsafe], 0.0 if unknown_names([rule]) else accuracy_of(given))
-    return np.where(accuracy > 0, accuracy, DEFAULT_PERCENT)
-
-
-def accuracy_of(rule: Mapping[str, Any]) -> float:
-    """Return how near nobody may come to a contribution, in percent of it."""
-    name, words = next(iter(rule.items()))
-    if name == "all":
-        return max(accuracy_of(part) for part in words)
-    if not isinstance(words, Mapping):
-        return float(words) if name == "p_percent" else DEFAULT_PERCENT
-    if name == "p_percent":
-        return float(words["p"])
-    if name == "prior_posterior":
-        return 100 * float(words["p"]) / float(words["q"])
-    return float(words.get("protection_percent", DEFAULT_PERCENT))
-
-
-def _on_cells(cells: Cells, rows: Rows) -> Int64:
-    return np.concatenate(rows.value).astype(np.int64)[cells.first_row()]
-
-
-def _largest(cells: Cells, need: Int64) -> Int64:
-    largest = np.zeros(cells.count, dtype=np.int64)
-    np.maximum.at(largest, cells.cell, need)
-    return largest
-
-
-def _frequencies(cells: Cells) -> Bools:
-    frequency = np.zeros(cells.count, dtype=bool)
-    for i, table in enumerate(cells.spec.tables):
-        if table.count:
-            frequency[cells.cell[cells.rows(i)]] = True
-    return frequency
 
 
 def _refuse(wrong: Bools, cells: Cells, number: int, what: str) -> None:

@@ -25,7 +25,7 @@ from cellguard.verify.stored import Folder, read_bytes
 
 NAME = "internal/job.yaml"
 KEYS = ("version", "microdata", "dimensions", "equations", "tables", "attack", "known", "previous")
-ATTACK_KEYS = ("lower", "upper", "percent", "insiders")
+ATTACK_KEYS = ("lower", "upper", "percent", "insiders", "coalition")
 TABLE_KEYS = (
     "name", "by", "value", "response", "population", "where", "decimals", "zeros", "impossible", "publish", "tolerance",
     "cells", "survey", "apriori", "rules",
@@ -167,6 +167,8 @@ def _check_attack(entry: Mapping[str, Any], spec: Spec) -> None:
             raise Refused(f"{NAME} does not have the certificate's attack.{key}")
     if entry["insiders"] is not (spec.inside is not None):
         raise Refused(f"{NAME} and the certificate do not agree on whether there is a claim about insiders")
+    if entry["coalition"] != spec.coalition:
+        raise Refused(f"{NAME} and the certificate do not agree on how many respondents work together")
 
 
 def _number(entry: object) -> Fraction | None:

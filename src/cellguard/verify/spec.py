@@ -24,6 +24,7 @@ TABLE_KEYS = frozenset(
 )
 HERE, NOWHERE, EARLIER = "here", "nowhere", "earlier"
 MOST_DECIMALS = 30
+MOST_TOGETHER = 4
 
 Group = tuple[str, str]
 Sum = tuple[tuple[int, int], ...]  # cells, as position of the table and row
@@ -114,6 +115,7 @@ class Spec:
     witnesses: int
     inside: int | None
     linked: bool
+    coalition: int
     trusted: tuple[str, ...]
 
     @property
@@ -156,6 +158,7 @@ def read_spec(document: Mapping[str, Any]) -> Spec:
         witnesses=_whole(document["witnesses"], "witnesses", 2**31),
         inside=_inside(document["insiders"]),
         linked=_inside(document["insiders"]) is not None and document["insiders"]["respondents"] == "records",
+        coalition=_coalition(document["insiders"]),
         trusted=_words(document["trusted"], "trusted"),
     )
 
@@ -213,10 +216,21 @@ def _attack(given: object) -> Attack:
 
 def _inside(given: object) -> int | None:
     """Return the first witness of the claim about insiders; None if there is no such claim, or none that is one."""
-    if not isinstance(given, dict) or set(given) != {"witness", "respondents"}:
+    if not isinstance(given, dict) or set(given) - {"coalition"} != {"witness", "respondents"}:
+        return None
+    if _coalition(given) < 1:
         return None
     known = given["respondents"] in ("records", "cells") and _is_int(given["witness"]) and given["witness"] >= 0
     return int(given["witness"]) if known else None
+
+
+def _coalition(given: object) -> int:
+    """Return how many respondents are claimed to find out nothing together; 0 if that is no claim."""
+    if not isinstance(given, dict) or "coalition" not in given:
+        return 1
+    size = given["coalition"]
+    several = _is_int(size) and 2 <= size <= MOST_TOGETHER and given.get("respondents") == "records"
+    return int(size) if several else 0
 
 
 def _sum(given: object, position: int) -> Sum:

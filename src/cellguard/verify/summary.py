@@ -32,6 +32,7 @@ def check_summary(folder: Folder, job: Job, cells: Cells, rows: Rows) -> None:
         raise Refused(f"{NAME}: step is none of {', '.join(STEPS)}")
     if (_get(summary, "insiders") != "checked") != (cells.spec.inside is None):
         raise Refused(f"{NAME} says of insiders what the certificate does not")
+    _same(summary, "coalition", 0 if cells.spec.inside is None else cells.spec.coalition)
     _check_inputs(_get(summary, "inputs"))
     _check_set(_mapping(summary, "set"), cells, rows)
     tables = _mapping(summary, "tables")

@@ -12,6 +12,8 @@ from cellguard.verify import checks
 from cellguard.verify.atoms import read_between
 from cellguard.verify.cells import Cells, identify
 from cellguard.verify.clusters import read_pieces
+from cellguard.verify.coalitions import Coalitions
+from cellguard.verify.demands import read_demands
 from cellguard.verify.digests import check_digests, check_names
 from cellguard.verify.facts import read_facts
 from cellguard.verify.formats import check_formats
@@ -234,8 +236,13 @@ class _Work:
         known = read_contributors(self._folder, cells)
         check_contributors(known, cells, rows, facts, self.job.get())
         proof = self.witnesses.get().since(spec.inside)
-        pairs = check_inside(known, cells, rows, facts, self.limits.get(), proof)
-        return f"{pairs} pairs of a respondent and an unsafe cell, by {proof.starts.size - 1} witnesses"
+        demands = read_demands(known.told, cells, rows, facts, self.limits.get())
+        pairs = check_inside(known, cells, demands, proof)
+        together = ""
+        if spec.coalition > 1:
+            many = Coalitions(known, demands, proof, spec.coalition).check(cells)
+            together = f" and {many} of up to {spec.coalition} respondents together and an unsafe cell"
+        return f"{pairs} pairs of a respondent and an unsafe cell{together}, by {proof.starts.size - 1} witnesses"
 
     def _check_digests(self) -> str:
         document = self.document.get()

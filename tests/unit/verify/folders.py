@@ -99,7 +99,7 @@ def job(content):
         tables.append(table | {"cells": {"source": "t.csv", "top": ["x1"], **CELLS}})
     found = {"version": 1, "microdata": None, "dimensions": {}, "equations": content["equations"], "tables": tables}
     return found | {
-        "attack": attack | {"insiders": False},
+        "attack": attack | {"insiders": False, "coalition": 1},
         "known": "known.csv" if content["known"] else None,
         "previous": [],
     }
@@ -130,6 +130,7 @@ def summary(content):
                 secondary.add(cell)
     both = {"cells": len(cells), "primary": len(primary), "secondary": len(secondary), "failing": 0, "undecided": 0}
     found = {"step": "protect", "verdict": "safe", "tables": tables, "failing": [], "insiders": "not checked"}
+    found["coalition"] = 0
     found |= {"set": both | {"witnesses": len(content["witnesses"])}, "trusted": content["trusted"]}
     return found | {"inputs": {"t.csv": "0" * 64}}
 

@@ -24,6 +24,10 @@ def job_of_insiders(f):
     f.job["attack"]["insiders"] = True
 
 
+def job_of_coalitions(f):
+    f.job["attack"]["coalition"] = 2
+
+
 def without_key(*path):
     def how(f):
         def later(out):

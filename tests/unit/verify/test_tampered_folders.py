@@ -95,7 +95,7 @@ def test_job_in_other_words_is_the_same_job(tmp_path):
     path = tmp_path / "out/internal/job.yaml"
     job = yaml.safe_load(path.read_text())
     job["tables"][0] |= {"rules": [{"p_percent": 10}], "value": "x", "decimals": 0, "population": "all"}
-    job["attack"] = {"lower": 0, "upper": "unbounded", "percent": None, "insiders": False}
+    job["attack"] = {"lower": 0, "upper": "unbounded", "percent": None, "insiders": False, "coalition": 1}
     folders.write_job(tmp_path / "out", job)
     seal(tmp_path / "out")
     assert failed(certificate) == []

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from cellguard.attack.among import CLOSE, FAR, WIDE, hopeless_among, near_among
 from cellguard.attack.book import Book
+from cellguard.attack.coalition_book import CoalitionBook
 from cellguard.attack.standing import stand
 from cellguard.attack.unions import Watch
 from cellguard.attack.widest import enter_widest
@@ -209,14 +210,16 @@ def mend_inside(
     insiders: Contributions,
     known: sp.csr_array | None,
     *,
+    coalition: int = 1,
     watch: Watch | None = None,
     run: Run,
 ) -> Mended:
     """Return a pattern that is also safe against every single respondent, as far as hiding more cells makes it so.
 
+    It is safe against up to ``coalition`` respondents who tell each other what they contribute, too.
     ``watch`` finds sums of hidden cells that readers know and rules call unsafe: then more is hidden, too.
     """
-    needs = system.needs
+    needs, run = system.needs, run.endless()
     n, world = len(needs.tables), needs.world
     grains = grains_of(world)
     may = system.pattern(np.ones(system.n, bool))
@@ -238,10 +241,13 @@ def mend_inside(
         return Pattern(needs.tables, needs.primary, chosen & ~needs.primary & ~pattern.unpublished)
 
     mender.prove()
+    if coalition > 1:
+        mender.book = CoalitionBook.of(book, coalition)
+        mender.prove()
     if watch is not None:
         place = {int(cell): number for number, cell in enumerate(problem.cells)}
         mender.part(watch, as_pattern, place, 10.0 ** grains.decimals[problem.cells].astype(float))
     mender.clean(hidden)
     if watch is not None:
         mender.part(watch, as_pattern, place, 10.0 ** grains.decimals[problem.cells].astype(float))
-    return Mended(as_pattern(), [Move(problem.cells[m.variables], m.n, m.denominator) for m in book.used()])
+    return Mended(as_pattern(), [Move(problem.cells[m.variables], m.n, m.denominator) for m in mender.book.used()])

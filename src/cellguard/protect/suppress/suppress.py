@@ -69,6 +69,7 @@ def suppress(
     start: BoolArray | None = None,
     known: sp.csr_array | None = None,
     insiders: Contributions | None = None,
+    coalition: int = 1,
     watch: Watch | None = None,
     effort: Effort | str = NORMAL,
     run: Run = UNWATCHED,
@@ -78,10 +79,10 @@ def suppress(
     ``cost`` is what hiding a cell costs: by name (``value``: its size, ``count``: its respondents, ``constant``,
     ``log``, ``distance``), as a function of a table and its unsafe cells, or as one number per distinct cell.
     ``start`` marks distinct cells to begin with, say the secondaries of an earlier run. ``known`` are sums of cells
-    that an attacker has from elsewhere, one row each. With ``insiders``, the respondents behind the cells, as much more
-    is hidden as none of them comes too near to another, and that no reader knows an unsafe sum that ``watch`` finds.
-    ``effort`` says how long to look for a cheaper pattern: quick, normal or best. ``engine`` is one by name
-    (``witness``, ``gauss``, ``optimal``) or a function like them; by default the set's needs decide.
+    that an attacker has from elsewhere. With ``insiders``, the respondents behind the cells, as much more is hidden
+    as none of them, or up to ``coalition`` together, comes too near to another, and that no reader knows an unsafe
+    sum that ``watch`` finds. ``effort`` says how long to look for a cheaper pattern: quick, normal or best.
+    ``engine`` is one by name (``witness``, ``gauss``, ``optimal``) or a function like them, else the usual one.
 
     Raises `NotProtected`, with advice, if no pattern can protect all unsafe cells, and `InputError` for a bad cost.
 
@@ -111,7 +112,7 @@ def suppress(
             pattern = system.pattern(mend(system, system.merge(pattern.hidden), run=run.endless()))
         if insiders is not None:
             with _saying_what_is_there(run, stopped=solved.by_hand):
-                mended = mend_inside(system, pattern, costs, insiders, known, watch=watch, run=run.endless())
+                mended = mend_inside(system, pattern, costs, insiders, known, coalition=coalition, watch=watch, run=run)
             pattern, hints = mended.pattern, mended.moves
     except Stopped as stop:
         raise Stopped(f"{stop}, and no safe pattern was found yet") from None
