@@ -28,10 +28,19 @@ def respondents(case: Case) -> list[str]:
 
 
 def inside_disclosures(
-    case: Case, release: Path, know: Knowledge = ALL, *, most: int = 12, size: int = 1
+    case: Case,
+    release: Path,
+    know: Knowledge = ALL,
+    *,
+    most: int = 12,
+    size: int = 1,
+    unsafe: Sequence[Unsafe] | None = None,
 ) -> list[Disclosure]:
-    """What some respondents, those with most listed cells, can work out of others and must not; ``size`` together."""
-    unsafe = unsafe_cells(case)
+    """What some respondents, those with most listed cells, can work out of others and must not; ``size`` together.
+
+    ``unsafe`` are the cells that the release claims to protect, all of them unless said.
+    """
+    unsafe = unsafe_cells(case) if unsafe is None else unsafe
     tables = read_shown(case, release)
     if not unsafe:
         return []

@@ -101,7 +101,7 @@ def _attack(both: Case, folder: Path, summary: dict[str, Any], *, insiders: bool
         attack, goals = make_attack(both, read_shown(both, everything), unsafe, know)
         found = attack.disclosures(goals) if unsafe else []
         if insiders and is_told(both) and not found:
-            found = inside_disclosures(both, everything, know)
+            found = inside_disclosures(both, everything, know, unsafe=unsafe)
     except TooLarge:
         return Result(0, Kind.large)
     except Undecided as error:

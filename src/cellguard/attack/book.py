@@ -30,7 +30,8 @@ class Book:
     """Moves and whom they prove against whom. Cells are positions among the unknown ones of a problem.
 
     With ``outsider`` cells are proven against outsiders too, and not only against respondents. Moves are no longer
-    entered for ``closed`` cells, which need no more. Moves that are ``dead`` prove nothing any more.
+    entered for ``closed`` cells, which need no more. Moves that are ``dead`` prove nothing any more. ``walked`` counts
+    the coalitions that were looked at.
     """
 
     standing: Standing
@@ -41,6 +42,7 @@ class Book:
     served: dict[int, list[Entry]] = field(default_factory=dict)
     closed: set[int] = field(default_factory=set)
     dead: set[int] = field(default_factory=set)
+    walked: int = 0
     target: BoolArray = field(init=False)
 
     def __post_init__(self) -> None:

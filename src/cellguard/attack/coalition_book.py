@@ -106,6 +106,7 @@ class CoalitionBook(Book):
                 continue  # nobody is left to be protected from them
             if own not in asked:
                 asked[own] = known.asked(cell, own)
+            self.walked += 1
             down, up, joining, enough = ways.serve(members)
             reached = Reached(members, asked[own], down, up)
             yield reached

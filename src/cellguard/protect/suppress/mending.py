@@ -35,6 +35,7 @@ _WHOLE = 4_000  # hidden cells up to which a program may use all of them
 _AGAIN = 4  # rounds in which circuits are looked for again
 _BATCHES, _FEW = 8, 20  # cells for which others are hidden before circuits are looked for again: a share, and at least
 _WORK = 100  # cells that cleaning up may look at, per unsafe cell
+_WALK = 10  # coalitions that take as long to look at as a cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,15 +162,18 @@ class Mender:
             kept.update(self._rely(cell, kept))
         self._enter(0)
         some = np.flatnonzero(self.hidden & ~self.free & ~before)
-        most = self.looked + _WORK * int(book.target.sum())
+        most = self._work() + _WORK * int(book.target.sum())
         needed = {int(c) for move in self.kept for c in move.variables}
         for cell in some[np.argsort(-self.cost[some], kind="stable")].tolist():
             if cell in needed:
                 continue
-            if self.looked > most:
+            if self._work() > most:
                 break
             self.run.check()
             self._publish(cell)
+
+    def _work(self) -> int:
+        return self.looked + self.book.walked // _WALK
 
     def _publish(self, cell: int) -> None:
         """Publish a cell if everything is proven without it."""
