@@ -120,7 +120,7 @@ class Neighbours:
         if program is None:
             return None
         whole = bool(self.whole[cells].any())
-        solution = solver.solve(program, run=run)  # a few steps from 0, which is quicker than presolving
+        solution = solver.solve(program, presolve=False, run=run)  # a few steps from 0, which is quicker than presolving
         if solution.status is not Status.optimal:
             return None
         moves = _joined(solution.x, len(cells)) * abs(goal.amount)
@@ -146,7 +146,7 @@ class Neighbours:
         further = program.row_lower.copy()
         further[-1] *= 1 + _RAISE
         again = Program(program.matrix, further, further, program.lower, program.upper, program.cost)
-        solution = solver.solve(again, run=run)
+        solution = solver.solve(again, presolve=False, run=run)
         if solution.status is not Status.optimal:
             return None
         return _exact(local, _joined(solution.x, local.n) * abs(amount), place, amount)
