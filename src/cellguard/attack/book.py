@@ -23,6 +23,8 @@ from cellguard.types import BoolArray, LongArray, Positions, Run
 Find = Callable[["Book", Goal, LongArray], Move | None]
 _CHEAP, _DEAR = 1e-3, 1.0
 _OFTEN = 500  # targets between two words of progress
+_LOOKS, _LEAST = 2_000, 12_000_000  # cells that may be looked at, per unsafe cell and at least: 5 to 8 CPU s a million
+_ONCE_OVER = 16  # cells that propagation goes over in the time in which a program looks at one
 
 
 @dataclass(eq=False)
@@ -30,7 +32,8 @@ class Book:
     """Moves and whom they prove against whom. Cells are positions among the unknown ones of a problem.
 
     With ``outsider`` cells are proven against outsiders too, and not only against respondents. Moves are no longer
-    entered for ``closed`` cells, which need no more. Moves that are ``dead`` prove nothing any more.
+    entered for ``closed`` cells, which need no more. Moves that are ``dead`` prove nothing any more. ``looked`` counts
+    the cells of all programs: where looking takes too long, it ends, and what is open then stays so.
     """
 
     standing: Standing
@@ -41,6 +44,7 @@ class Book:
     served: dict[int, list[Entry]] = field(default_factory=dict)
     closed: set[int] = field(default_factory=set)
     dead: set[int] = field(default_factory=set)
+    looked: int = 0
     target: BoolArray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -49,6 +53,20 @@ class Book:
         self._floor, self._calm = self.standing.floor, self.standing.calm
         self._columns = sp.csr_array(self.neighbours.matrix.T)
         self._needs: dict[int, dict[int, tuple[int, int, int]]] = {}
+
+    def is_spent(self, share: float = 1.0) -> bool:
+        """Tell whether as much was looked at as the unsafe cells are worth, or a share of that."""
+        return self.looked > share * max(_LEAST, _LOOKS * int(self.target.sum()))
+
+    def cheapest(self, cells: Positions, goal: Goal, rooms: Rooms) -> Move | None:
+        """Return the cheapest exact move through some cells that moves the goal by its amount, or None."""
+        self.looked += len(cells)
+        return self.neighbours.cheapest(cells, goal, rooms, run=self.run)
+
+    def hopeless(self, goal: Goal, down: LongArray, up: LongArray) -> bool:
+        """Tell whether propagation shows that no move within these rooms takes a goal as far as it must."""
+        self.looked += self.neighbours.n // _ONCE_OVER
+        return self.neighbours.hopeless(goal, down, up)
 
     def targets(self) -> list[int]:
         """Return the unsafe cells, those that need most first."""
@@ -97,9 +115,10 @@ class Book:
         unproven[list(self.closed)] = False
         return unproven
 
-    def open_pairs(self) -> list[Pair]:
-        """Return all unsafe cells with the insiders against whom they are not proven."""
-        return [Pair(who, cell, 0, 0) for cell in self.targets() for who in self.open(cell).who.tolist()]
+    def open_pairs(self, cells: Sequence[int] | None = None) -> list[Pair]:
+        """Return unsafe cells, or all of them, with the insiders against whom they are not proven."""
+        some = self.targets() if cells is None else cells
+        return [Pair(who, cell, 0, 0) for cell in some for who in self.open(cell).who.tolist()]
 
     def reached(self, cell: int) -> Open:
         """Return all insiders who may matter to a cell: what it needs against each, and what it has."""
@@ -175,10 +194,15 @@ class Book:
         """Return those against whom some moves do not prove a cell."""
         return [one for one in self._reached(cell, entries, self._suspects(cell, entries)) if one.short]
 
-    def settle(self, find: Find, cells: Sequence[int], *, each: bool = True) -> list[Pair]:
-        """Look for moves until some unsafe cells are proven against every insider; return what is left open."""
+    def settle(self, find: Find, cells: Sequence[int], *, each: bool = True, share: float = 1.0) -> list[Pair]:
+        """Look for moves until some unsafe cells are proven against every insider; return what is left open.
+
+        It ends once a ``share`` of what may be looked at is spent.
+        """
         stuck: list[Pair] = []
         for number, cell in enumerate(cells):
+            if self.is_spent(share):
+                return stuck + self.open_pairs(cells[number:])
             stuck += self.settle_cell(cell, find, each=each)
             if number % _OFTEN == 0:
                 self.run.tell(f"{len(cells) - number:,} cells to prove against insiders")

@@ -120,7 +120,7 @@ class Neighbours:
         if program is None:
             return None
         whole = bool(self.whole[cells].any())
-        solution = solver.solve(program, presolve=False, run=run)  # a few steps from 0, which is quicker than presolving
+        solution = solver.solve(program, presolve=False, run=run)  # a few steps from 0 are quicker
         if solution.status is not Status.optimal:
             return None
         moves = _joined(solution.x, len(cells)) * abs(goal.amount)

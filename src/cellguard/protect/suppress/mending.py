@@ -53,7 +53,6 @@ class Mender:
     cost: FloatArray
     free: BoolArray
     run: Run
-    looked: int = 0
     through: dict[int, set[int]] = field(default_factory=dict)
     relying: dict[int, set[int]] = field(default_factory=dict)
     kept: list[Move] = field(default_factory=list)
@@ -61,14 +60,12 @@ class Mender:
     def find(self, book: Book, goal: Goal, insiders: LongArray) -> Move | None:
         """Return a short move through hidden cells: a close one, or else one from afar."""
         rooms, size = book.rooms(goal.cells[0], insiders), 0
-        self.looked += CLOSE[2]
         if hopeless_among(book, goal, rooms, self.hidden):
             return None
         for step in (CLOSE, WIDE, FAR) if self.hidden.sum() <= _WHOLE else (CLOSE, WIDE):
             cells = near_among(book, goal, self.hidden, step)
             if len(cells) > size:
-                self.looked += len(cells)
-                move = book.neighbours.cheapest(cells, goal, rooms, run=self.run)
+                move = book.cheapest(cells, goal, rooms)
                 if move is not None:
                     return move
             size = len(cells)
@@ -114,7 +111,7 @@ class Mender:
         raised = Rooms(
             rooms.down, rooms.up, rooms.calm, rooms.price + slope, rooms.dear + slope, rooms.price_up + slope
         )
-        return book.neighbours.cheapest(cells, goal, raised, run=self.run)
+        return book.cheapest(cells, goal, raised)
 
     def prove(self) -> None:
         """Prove all unsafe cells against all insiders, hiding what that takes, as far as that can be had.
@@ -126,6 +123,8 @@ class Mender:
         while stuck := [cell for cell in self._open() if cell not in tried]:
             before = self.hidden.copy()
             for cell in stuck[: max(len(stuck) // _BATCHES, _FEW)]:
+                if book.is_spent():
+                    return
                 tried.add(cell)
                 if book.settle_cell(cell, self.find):
                     book.settle_cell(cell, self.hide)
@@ -160,12 +159,12 @@ class Mender:
             kept.update(self._rely(cell, kept))
         self._enter(0)
         some = np.flatnonzero(self.hidden & ~self.free & ~before)
-        most = self.looked + _WORK * int(book.target.sum())
+        most = book.looked + _WORK * int(book.target.sum())
         needed = {int(c) for move in self.kept for c in move.variables}
         for cell in some[np.argsort(-self.cost[some], kind="stable")].tolist():
             if cell in needed:
                 continue
-            if self.looked > most:
+            if book.looked > most:
                 break
             self.run.check()
             self._publish(cell)
