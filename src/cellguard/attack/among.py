@@ -28,7 +28,9 @@ def settle_among(book: Book, hidden: BoolArray) -> list[Pair]:
     cells = [cell for cell in book.targets() if unproven[cell]]
     for step in (CLOSE, WIDE, FAR):
         stuck = book.settle(partial(find_among, hidden=hidden, step=step), cells, each=step is not CLOSE, share=_SHARE)
-        cells = list(dict.fromkeys(pair.cell for pair in stuck))
+        # What is open against everybody needs a long move, which few programs find: that comes last.
+        everybody = {pair.cell for pair in stuck if pair.insider < 0}
+        cells = sorted(dict.fromkeys(pair.cell for pair in stuck), key=everybody.__contains__)
     return stuck
 
 

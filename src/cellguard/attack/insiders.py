@@ -145,9 +145,9 @@ def _refuted(book: Book, pair: Pair) -> bool:
         return True
     everything = np.ones(book.neighbours.n, bool)
     cells = book.neighbours.near((pair.cell,), _NEAR, everything, ~everything)
-    book.looked += len(cells)
     scale = float(max(down, up, sliding, 1))
     matrix, terms = book.neighbours.touching(cells)
+    book.looked += 2 * len(terms)
     low, high = (np.minimum(as_floats(limit[terms]) / scale, _WIDE) for limit in limits)
     place = int(np.searchsorted(terms, pair.cell))
     zero = np.zeros(matrix.shape[0])
