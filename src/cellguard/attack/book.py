@@ -53,6 +53,7 @@ class Book:
         self._floor, self._calm = self.standing.floor, self.standing.calm
         self._columns = sp.csr_array(self.neighbours.matrix.T)
         self._needs: dict[int, dict[int, tuple[int, int, int]]] = {}
+        self._more: dict[int, frozenset[int]] = {}
 
     def is_spent(self, share: float = 1.0) -> bool:
         """Tell whether as much was looked at as the unsafe cells are worth, or a share of that."""
@@ -84,9 +85,9 @@ class Book:
         return listed(short) if short else NOBODY_OPEN
 
     def _suspects(self, cell: int, entries: Sequence[Entry]) -> set[int]:
-        """Return all against whom these moves may not prove a cell, but for its contributors, who need more.
+        """Return all against whom these moves may not prove a cell, but for those who need more than others.
 
-        Of the others each needs the same. So whoever misses one move that is far enough is no suspect.
+        The others need no more than anybody does. So whoever misses one move that is far enough is no suspect.
         """
         suspects = {ANYBODY, OUTSIDER} if self.outsider else {ANYBODY}
         down, up, either = self._asked(cell)[ANYBODY]
@@ -108,6 +109,15 @@ class Book:
             self._needs[cell] = dict(zip(who.tolist(), needs, strict=True))
         return self._needs[cell]
 
+    def _demanding(self, cell: int) -> frozenset[int]:
+        """Return the contributors of a cell that needs more against them than against anybody, one way or another."""
+        if cell not in self._more:
+            asked = self._asked(cell)
+            usual = asked[ANYBODY]
+            more = (who for who, need in asked.items() if any(n > u for n, u in zip(need, usual, strict=True)))
+            self._more[cell] = frozenset(more) - {OUTSIDER}
+        return self._more[cell]
+
     def unproven(self) -> BoolArray:
         """Tell which unsafe cells are not proven against everybody, and close the others."""
         self.closed |= {cell for cell in self.served if cell not in self.closed and not len(self.open(cell).who)}
@@ -123,14 +133,14 @@ class Book:
     def reached(self, cell: int) -> Open:
         """Return all insiders who may matter to a cell: what it needs against each, and what it has."""
         entries = self.entries(cell)
-        return listed(self._reached(cell, entries, {ANYBODY}.union(*(notices for _, notices, _ in entries))))
+        contributors = self._asked(cell).keys() - {OUTSIDER}
+        return listed(self._reached(cell, entries, {ANYBODY}.union(contributors, *(who for _, who, _ in entries))))
 
     def _reached(self, cell: int, entries: Sequence[Entry], some: set[int]) -> list[Reached]:
-        """Return the contributors of a cell and some others: what it needs against each, and what it has."""
+        """Return some insiders: what a cell needs against each, and what it has."""
         asked, owner = self._asked(cell), int(self.standing.owner[cell])
-        everybody = some | (asked.keys() - {OUTSIDER})
         far = []
-        for who in sorted(everybody - {owner} if owner >= 0 else everybody):
+        for who in sorted(some - {owner} if owner >= 0 else some):
             reach = [reach for reach, notices, _ in entries if who not in notices]
             far.append(Reached(who, asked.get(who, asked[ANYBODY]), -min(0, *reach, 0), max(0, *reach, 0)))
         return far
@@ -192,7 +202,8 @@ class Book:
 
     def _short(self, cell: int, entries: Sequence[Entry]) -> list[Reached]:
         """Return those against whom some moves do not prove a cell."""
-        return [one for one in self._reached(cell, entries, self._suspects(cell, entries)) if one.short]
+        some = self._suspects(cell, entries) | self._demanding(cell)
+        return [one for one in self._reached(cell, entries, some) if one.short]
 
     def settle(self, find: Find, cells: Sequence[int], *, each: bool = True, share: float = 1.0) -> list[Pair]:
         """Look for moves until some unsafe cells are proven against every insider; return what is left open.

@@ -124,6 +124,9 @@ class Neighbours:
         if solution.status is not Status.optimal:
             return None
         moves = _joined(solution.x, len(cells)) * abs(goal.amount)
+        move = self._exact_among(cells, moves, goal, rooms)
+        if move is not None:
+            return move
         local = _reduction(matrix, rooms.down[cells], rooms.up[cells], self.whole[cells])
         move = _exact(local, moves, place, goal.amount)
         if move is None and not whole:
@@ -131,6 +134,15 @@ class Neighbours:
         if move is None and whole:
             move = _whole(local, program, place, goal.amount, run)
         return None if move is None else Move(cells[move.variables], move.n, move.denominator)
+
+    def _exact_among(self, cells: Positions, moves: FloatArray, goal: Goal, rooms: Rooms) -> Move | None:
+        """Return an exact move of those cells alone that a solver moves, which are few, or None."""
+        moving = moves != 0
+        moving[np.searchsorted(cells, goal.cells)] = True
+        used = cells[moving]
+        local = _reduction(self.relations_of(used), rooms.down[used], rooms.up[used], self.whole[used])
+        move = _exact(local, moves[moving], np.searchsorted(used, goal.cells), goal.amount)
+        return None if move is None else Move(used[move.variables], move.n, move.denominator)
 
     def hopeless(self, goal: Goal, down: LongArray, up: LongArray) -> bool:
         """Tell whether propagation shows that no move within these rooms takes a goal of one cell as far as it must."""
