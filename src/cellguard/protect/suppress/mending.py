@@ -31,8 +31,8 @@ _HIDING = ((4, 3, 400), (6, 6, 1_500), (10, 20, 6_000))
 _PRICE = 30.0  # of hiding a cell of middling cost, where being noticed by somebody costs 1
 _SCALINGS = 2
 _WHOLE = 4_000  # hidden cells up to which a program may use all of them
-_AGAIN = 4  # rounds in which circuits are looked for again
-_BATCHES, _FEW = 8, 20  # cells for which others are hidden before circuits are looked for again: a share, and at least
+_AGAIN = 3  # rounds in which circuits are looked for again
+_BATCHES, _FEW = 8, 40  # cells for which others are hidden before circuits are looked for again: a share, and at least
 _WORK = 100  # cells that cleaning up may look at, per unsafe cell
 
 
