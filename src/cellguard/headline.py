@@ -114,8 +114,11 @@ def _verdict(findings: Findings, audit: Audit, ties: Sequence[NotChecked], singl
             near = f"{_insiders(audit.inside.failing)} can come too near to others"
         return "unsafe", f"UNSAFE: {near}; do not publish{more}"
     if audit.verdict == "undecided" and audit.inside is not None and audit.inside.undecided:
-        who = _insiders(audit.inside.undecided)
-        return "undecided", f"NOT PROVEN: what {who} can work out could not be decided; do not publish{more}"
+        open_ = np.zeros(len(audit.problem.cells), bool)
+        open_[[pair.cell for pair in audit.inside.undecided]] = True
+        why = f"what respondents can work out of {_cells(open_)} could not be decided"
+        cure = "`attack: {insiders: false}` looks at outsiders only"
+        return "undecided", f"NOT PROVEN: {why} ({cure}); do not publish{more}"
     if audit.verdict == "undecided":
         why = f"{_cells(audit.undecided)} could not be decided"
         if audit.needs.world.open:

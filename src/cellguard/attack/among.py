@@ -16,6 +16,7 @@ Step = tuple[int, int, int]
 CLOSE: Step = (6, 3, 300)  # rounds, cells per relation (0: all), and cells in all
 WIDE: Step = (8, 6, 1_000)
 FAR: Step = (40, 0, 6_000)
+_SHARE = 0.5  # of what may be looked at: the rest is for refuting what is stuck
 
 
 def settle_among(book: Book, hidden: BoolArray) -> list[Pair]:
@@ -26,8 +27,10 @@ def settle_among(book: Book, hidden: BoolArray) -> list[Pair]:
     unproven, stuck = book.unproven(), list[Pair]()
     cells = [cell for cell in book.targets() if unproven[cell]]
     for step in (CLOSE, WIDE, FAR):
-        stuck = book.settle(partial(find_among, hidden=hidden, step=step), cells, each=step is not CLOSE)
-        cells = list(dict.fromkeys(pair.cell for pair in stuck))
+        stuck = book.settle(partial(find_among, hidden=hidden, step=step), cells, each=step is not CLOSE, share=_SHARE)
+        # What is open against everybody needs a long move, which few programs find: that comes last.
+        everybody = {pair.cell for pair in stuck if pair.insider < 0}
+        cells = sorted(dict.fromkeys(pair.cell for pair in stuck), key=everybody.__contains__)
     return stuck
 
 
@@ -36,12 +39,12 @@ def find_among(book: Book, goal: Goal, insiders: LongArray, *, hidden: BoolArray
     rooms = book.rooms(goal.cells[0], insiders)
     if step is not CLOSE and hopeless_among(book, goal, rooms, hidden):
         return None
-    return book.neighbours.cheapest(near_among(book, goal, hidden, step), goal, rooms, run=book.run)
+    return book.cheapest(near_among(book, goal, hidden, step), goal, rooms)
 
 
 def hopeless_among(book: Book, goal: Goal, rooms: Rooms, hidden: BoolArray) -> bool:
     """Tell whether propagation shows that no move of hidden cells within these rooms reaches a goal."""
-    return book.neighbours.hopeless(goal, np.where(hidden, rooms.down, 0), np.where(hidden, rooms.up, 0))
+    return book.hopeless(goal, np.where(hidden, rooms.down, 0), np.where(hidden, rooms.up, 0))
 
 
 def near_among(book: Book, goal: Goal, hidden: BoolArray, step: Step) -> Positions:

@@ -23,6 +23,8 @@ from cellguard.types import BoolArray, LongArray, Positions, Run
 Find = Callable[["Book", Goal, LongArray], Move | None]
 _CHEAP, _DEAR = 1e-3, 1.0
 _OFTEN = 500  # targets between two words of progress
+_LOOKS, _LEAST = 2_000, 12_000_000  # cells that may be looked at, per unsafe cell and at least: 5 to 8 CPU s a million
+_ONCE_OVER = 16  # cells that propagation goes over in the time in which a program looks at one
 
 
 @dataclass(eq=False)
@@ -31,7 +33,8 @@ class Book:
 
     With ``outsider`` cells are proven against outsiders too, and not only against respondents. Moves are no longer
     entered for ``closed`` cells, which need no more. Moves that are ``dead`` prove nothing any more. ``walked`` counts
-    the coalitions that were looked at.
+    the coalitions that were looked at, and ``looked`` the cells of all programs: where looking takes too long, it ends,
+    and what is open then stays so.
     """
 
     standing: Standing
@@ -43,6 +46,7 @@ class Book:
     closed: set[int] = field(default_factory=set)
     dead: set[int] = field(default_factory=set)
     walked: int = 0
+    looked: int = 0
     target: BoolArray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -51,6 +55,21 @@ class Book:
         self._floor, self._calm = self.standing.floor, self.standing.calm
         self._columns = sp.csr_array(self.neighbours.matrix.T)
         self._needs: dict[int, dict[int, tuple[int, int, int]]] = {}
+        self._more: dict[int, frozenset[int]] = {}
+
+    def is_spent(self, share: float = 1.0) -> bool:
+        """Tell whether as much was looked at as the unsafe cells are worth, or a share of that."""
+        return self.looked > share * max(_LEAST, _LOOKS * int(self.target.sum()))
+
+    def cheapest(self, cells: Positions, goal: Goal, rooms: Rooms) -> Move | None:
+        """Return the cheapest exact move through some cells that moves the goal by its amount, or None."""
+        self.looked += len(cells)
+        return self.neighbours.cheapest(cells, goal, rooms, run=self.run)
+
+    def hopeless(self, goal: Goal, down: LongArray, up: LongArray) -> bool:
+        """Tell whether propagation shows that no move within these rooms takes a goal as far as it must."""
+        self.looked += self.neighbours.n // _ONCE_OVER
+        return self.neighbours.hopeless(goal, down, up)
 
     def targets(self) -> list[int]:
         """Return the unsafe cells, those that need most first."""
@@ -68,9 +87,9 @@ class Book:
         return listed(short) if short else NOBODY_OPEN
 
     def _suspects(self, cell: int, entries: Sequence[Entry]) -> set[int]:
-        """Return all against whom these moves may not prove a cell, but for its contributors, who need more.
+        """Return all against whom these moves may not prove a cell, but for those who need more than others.
 
-        Of the others each needs the same. So whoever misses one move that is far enough is no suspect.
+        The others need no more than anybody does. So whoever misses one move that is far enough is no suspect.
         """
         suspects = {ANYBODY, OUTSIDER} if self.outsider else {ANYBODY}
         down, up, either = self._asked(cell)[ANYBODY]
@@ -92,6 +111,15 @@ class Book:
             self._needs[cell] = dict(zip(who.tolist(), needs, strict=True))
         return self._needs[cell]
 
+    def _demanding(self, cell: int) -> frozenset[int]:
+        """Return the contributors of a cell that needs more against them than against anybody, one way or another."""
+        if cell not in self._more:
+            asked = self._asked(cell)
+            usual = asked[ANYBODY]
+            more = (who for who, need in asked.items() if any(n > u for n, u in zip(need, usual, strict=True)))
+            self._more[cell] = frozenset(more) - {OUTSIDER}
+        return self._more[cell]
+
     def unproven(self) -> BoolArray:
         """Tell which unsafe cells are not proven against everybody, and close the others."""
         self.closed |= {cell for cell in self.served if cell not in self.closed and not len(self.open(cell).who)}
@@ -99,21 +127,22 @@ class Book:
         unproven[list(self.closed)] = False
         return unproven
 
-    def open_pairs(self) -> list[Pair]:
-        """Return all unsafe cells with the insiders against whom they are not proven."""
-        return [Pair(who, cell, 0, 0) for cell in self.targets() for who in self.open(cell).who.tolist()]
+    def open_pairs(self, cells: Sequence[int] | None = None) -> list[Pair]:
+        """Return unsafe cells, or all of them, with the insiders against whom they are not proven."""
+        some = self.targets() if cells is None else cells
+        return [Pair(who, cell, 0, 0) for cell in some for who in self.open(cell).who.tolist()]
 
     def reached(self, cell: int) -> Open:
         """Return all insiders who may matter to a cell: what it needs against each, and what it has."""
         entries = self.entries(cell)
-        return listed(self._reached(cell, entries, {ANYBODY}.union(*(notices for _, notices, _ in entries))))
+        contributors = self._asked(cell).keys() - {OUTSIDER}
+        return listed(self._reached(cell, entries, {ANYBODY}.union(contributors, *(who for _, who, _ in entries))))
 
     def _reached(self, cell: int, entries: Sequence[Entry], some: set[int]) -> list[Reached]:
-        """Return the contributors of a cell and some others: what it needs against each, and what it has."""
+        """Return some insiders: what a cell needs against each, and what it has."""
         asked, owner = self._asked(cell), int(self.standing.owner[cell])
-        everybody = some | (asked.keys() - {OUTSIDER})
         far = []
-        for who in sorted(everybody - {owner} if owner >= 0 else everybody):
+        for who in sorted(some - {owner} if owner >= 0 else some):
             reach = [reach for reach, notices, _ in entries if who not in notices]
             far.append(Reached(who, asked.get(who, asked[ANYBODY]), -min(0, *reach, 0), max(0, *reach, 0)))
         return far
@@ -175,12 +204,18 @@ class Book:
 
     def _short(self, cell: int, entries: Sequence[Entry]) -> list[Reached]:
         """Return those against whom some moves do not prove a cell."""
-        return [one for one in self._reached(cell, entries, self._suspects(cell, entries)) if one.short]
+        some = self._suspects(cell, entries) | self._demanding(cell)
+        return [one for one in self._reached(cell, entries, some) if one.short]
 
-    def settle(self, find: Find, cells: Sequence[int], *, each: bool = True) -> list[Pair]:
-        """Look for moves until some unsafe cells are proven against every insider; return what is left open."""
+    def settle(self, find: Find, cells: Sequence[int], *, each: bool = True, share: float = 1.0) -> list[Pair]:
+        """Look for moves until some unsafe cells are proven against every insider; return what is left open.
+
+        It ends once a ``share`` of what may be looked at is spent.
+        """
         stuck: list[Pair] = []
         for number, cell in enumerate(cells):
+            if self.is_spent(share):
+                return stuck + self.open_pairs(cells[number:])
             stuck += self.settle_cell(cell, find, each=each)
             if number % _OFTEN == 0:
                 self.run.tell(f"{len(cells) - number:,} cells to prove against insiders")

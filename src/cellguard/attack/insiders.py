@@ -2,7 +2,8 @@
 
 Short moves prove most unsafe cells against every insider at once (`Book`). What they leave open is decided pair by
 pair: relations near the cell refute most of it, with all their cells in the room that the insider leaves them; the rest
-goes to the same programs as an outsider's attack, within the insider's bounds.
+goes to the same programs as an outsider's attack, within the insider's bounds. Where that takes too long, it ends, and
+what is open then is undecided.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from cellguard.table.contributions import Contributions
 from cellguard.types import Run
 
 _NEAR = (3, 0, 120)
+_DECIDING = 20  # looks at each cell of a problem that deciding all of it takes
 _WIDE = 1e5  # times the amount that matters: bounds beyond that are cut off where only refuting counts
 
 
@@ -95,9 +97,11 @@ def _take(book: Book, hints: Sequence[Move]) -> None:
 
 def _decide(book: Book, stuck: list[Pair]) -> tuple[list[Pair], list[Pair]]:
     """Decide pairs that short moves left open; what is proven after all is entered in the book."""
-    failing, undecided = [], []
+    failing, undecided = list[Pair](), list[Pair]()
     by_insider: dict[int, list[Pair]] = {}
     for number, pair in enumerate(stuck):
+        if book.is_spent():
+            return failing, undecided + [pair for pairs in by_insider.values() for pair in pairs] + stuck[number:]
         if _refuted(book, pair):
             failing.append(pair)
         else:
@@ -106,7 +110,11 @@ def _decide(book: Book, stuck: list[Pair]) -> tuple[list[Pair], list[Pair]]:
             book.run.tell(f"{len(stuck) - number:,} pairs of insiders and cells to decide")
             book.run.check()
     for insider, pairs in by_insider.items():
+        if book.is_spent():
+            undecided += [pair for pair in pairs if insider in book.open(pair.cell).who]
+            continue
         cells = [pair.cell for pair in pairs]
+        book.looked += _DECIDING * book.neighbours.n
         judged = decide(_in_the_eyes_of(book.standing, insider, cells), run=book.run)
         for move in judged.moves:
             book.credit(spread(judged.reduction, move))
@@ -134,12 +142,13 @@ def _refuted(book: Book, pair: Pair) -> bool:
     insiders = np.array([pair.insider])
     down, up, sliding = (int(need[0]) for need in book.standing.asked(pair.cell, insiders))
     limits = book.standing.limits(insiders[insiders >= 0])
-    if pair.sign and book.neighbours.hopeless(Goal((pair.cell,), pair.sign * pair.amount), *limits):
+    if pair.sign and book.hopeless(Goal((pair.cell,), pair.sign * pair.amount), *limits):
         return True
     everything = np.ones(book.neighbours.n, bool)
     cells = book.neighbours.near((pair.cell,), _NEAR, everything, ~everything)
     scale = float(max(down, up, sliding, 1))
     matrix, terms = book.neighbours.touching(cells)
+    book.looked += 2 * len(terms)
     low, high = (np.minimum(as_floats(limit[terms]) / scale, _WIDE) for limit in limits)
     place = int(np.searchsorted(terms, pair.cell))
     zero = np.zeros(matrix.shape[0])

@@ -172,18 +172,23 @@ def draft_records_job(
     more += [f"# Further columns that look like values: {in_comment(guess.values[1:])}"] if guess.values[1:] else []
     more += [f"# Columns not used: {in_comment(guess.others)}"] if guess.others else []
     lines += ["", *more] if more else []
-    lines += ["", *attack_words(value if below else None), ""]
+    lines += ["", *attack_words(value if below else None, insiders=True), ""]
     return "\n".join(lines)
 
 
-def attack_words(negative: str | None) -> list[str]:
-    """Return the lines about the attacker; ``negative`` is a value that has entries below 0."""
+def attack_words(negative: str | None, *, insiders: bool = False) -> list[str]:
+    """Return the lines about the attacker; ``negative`` is a value that has entries below 0.
+
+    With ``insiders`` respondents are attackers too: whoever has records knows them, whoever has ready-made cells mostly
+    does not.
+    """
+    words = ["# What an attacker knows of every cell beforehand."]
     if negative:
-        return [
-            f"# {in_comment([negative])} has entries below 0, so an attacker cannot take 0 for the least.",
-            "attack: {lower: unbounded, upper: unbounded}",
-        ]
-    return ["# What an attacker knows of every cell beforehand.", "attack: {lower: 0, upper: unbounded}"]
+        words = [f"# {in_comment([negative])} has entries below 0, so an attacker cannot take 0 for the least."]
+    if insiders:
+        words += ["# With insiders each respondent is an attacker too; false looks at outsiders only, and is quicker."]
+    least, more = "unbounded" if negative else "0", ", insiders: true" if insiders else ""
+    return [*words, f"attack: {{lower: {least}, upper: unbounded{more}}}"]
 
 
 def _chains(chains: Sequence[tuple[str, ...]]) -> str:

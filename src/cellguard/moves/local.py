@@ -120,10 +120,13 @@ class Neighbours:
         if program is None:
             return None
         whole = bool(self.whole[cells].any())
-        solution = solver.solve(program, run=run)  # a few steps from 0, which is quicker than presolving
+        solution = solver.solve(program, presolve=False, run=run)  # a few steps from 0 are quicker
         if solution.status is not Status.optimal:
             return None
         moves = _joined(solution.x, len(cells)) * abs(goal.amount)
+        move = self._exact_among(cells, moves, goal, rooms)
+        if move is not None:
+            return move
         local = _reduction(matrix, rooms.down[cells], rooms.up[cells], self.whole[cells])
         move = _exact(local, moves, place, goal.amount)
         if move is None and not whole:
@@ -131,6 +134,15 @@ class Neighbours:
         if move is None and whole:
             move = _whole(local, program, place, goal.amount, run)
         return None if move is None else Move(cells[move.variables], move.n, move.denominator)
+
+    def _exact_among(self, cells: Positions, moves: FloatArray, goal: Goal, rooms: Rooms) -> Move | None:
+        """Return an exact move of those cells alone that a solver moves, which are few, or None."""
+        moving = moves != 0
+        moving[np.searchsorted(cells, goal.cells)] = True
+        used = cells[moving]
+        local = _reduction(self.relations_of(used), rooms.down[used], rooms.up[used], self.whole[used])
+        move = _exact(local, moves[moving], np.searchsorted(used, goal.cells), goal.amount)
+        return None if move is None else Move(used[move.variables], move.n, move.denominator)
 
     def hopeless(self, goal: Goal, down: LongArray, up: LongArray) -> bool:
         """Tell whether propagation shows that no move within these rooms takes a goal of one cell as far as it must."""
@@ -146,7 +158,7 @@ class Neighbours:
         further = program.row_lower.copy()
         further[-1] *= 1 + _RAISE
         again = Program(program.matrix, further, further, program.lower, program.upper, program.cost)
-        solution = solver.solve(again, run=run)
+        solution = solver.solve(again, presolve=False, run=run)
         if solution.status is not Status.optimal:
             return None
         return _exact(local, _joined(solution.x, local.n) * abs(amount), place, amount)

@@ -54,14 +54,14 @@ class Stack:
 
     def still(self, columns: sp.csr_array) -> BoolArray:
         """Tell for which moves M n = 0, exactly; ``columns`` has a row per column of M."""
-        moves = sp.csr_array((self.n, self.cells, self.start), shape=(len(self), columns.shape[0]))
+        size = np.diff(columns.indptr)[self.cells]
+        entry = np.repeat(columns.indptr[self.cells] - np.cumsum(size) + size, size) + np.arange(size.sum())
+        relation = np.repeat(self.number, size) * columns.shape[1] + columns.indices[entry]
+        touched, place = np.unique(relation, return_inverse=True)
+        n, factor = np.repeat(self.n, size), columns.data[entry]
         # In floating point to a hair, and so without overflow in whole numbers.
-        most = sp.csr_array(abs(moves).astype(float) @ abs(columns).astype(float))
-        left = sp.csr_array(moves @ columns)
-        return ~(_rows(most, np.asarray(most.data > 2.0**62)) | _rows(left, np.asarray(left.data != 0)))
-
-
-def _rows(matrix: sp.csr_array, entries: BoolArray) -> BoolArray:
-    """Tell which rows have some of these entries."""
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    return np.bincount(rows, entries, matrix.shape[0]) > 0
+        most = np.bincount(place, np.abs(n.astype(float) * factor), len(touched))
+        left = np.zeros(len(touched), np.int64)
+        np.add.at(left, place, n * factor)
+        broken = touched[(most > 2.0**62) | (left != 0)] // columns.shape[1]
+        return np.bincount(broken, minlength=len(self)) == 0

@@ -9,6 +9,7 @@ import cellguard as cg
 import insider_oracle
 from cellguard.attack.audit import audit
 from cellguard.errors import Stopped
+from cellguard.headline import headline
 from cellguard.hierarchy.build import flat, from_parents
 from cellguard.protect.suppress.solved import Solved
 from cellguard.protect.suppress.suppress import suppress
@@ -29,9 +30,9 @@ def near(needs, pattern):
     return pairs(judged)
 
 
-def pairs(judged):
-    names = judged.needs.tables.cell_name
-    return {(p.insider, names(int(judged.problem.cells[p.cell])).split(": ")[1]) for p in judged.inside.failing}
+def pairs(judged, some=None):
+    names, some = judged.needs.tables.cell_name, judged.inside.failing if some is None else some
+    return {(p.insider, names(int(judged.problem.cells[p.cell])).split(": ")[1]) for p in some}
 
 
 def test_two_single_respondents_in_a_sum_know_each_other():
@@ -162,6 +163,48 @@ def test_ctrl_c_in_the_search_does_not_go_on_into_mending(monkeypatch):
     with pytest.raises(Stopped, match=r"before looking at what respondents know.*no safe pattern"):
         suppress(needs, engine=stopped, insiders=contributions_of(needs.tables))
     assert not suppress(needs, engine=stopped).finished
+
+
+def look_at_nothing(monkeypatch):
+    """Let programs look at nothing: what circuits do not prove is left open."""
+    monkeypatch.setattr("cellguard.attack.book._LOOKS", -1)
+    monkeypatch.setattr("cellguard.attack.book._LEAST", -1)
+
+
+def test_where_looking_takes_too_long_it_ends_and_says_what_is_open(monkeypatch):
+    needs = assessed(rows((1, "A", 50), (2, "B", 30), *[(20 + i, "C", 9) for i in range(5)], *MANY), [REGION], RULES[0])
+    look_at_nothing(monkeypatch)
+    known = contributions_of(needs.tables)
+    judged = audit(needs, hiding(needs), insiders=known)
+    assert (judged.verdict, judged.inside.failing) == ("undecided", [])
+    assert {(0, "B"), (1, "A")} <= pairs(judged, judged.inside.undecided)
+    words = headline(cg.assess(needs.tables, RULES[0]), judged).text
+    assert words.startswith("NOT PROVEN: what respondents can work out of 2 unsafe cells")
+    assert "insiders: false" in words
+    assert audit(needs, suppress(needs, insiders=known).pattern, insiders=known).verdict == "undecided"
+
+
+def test_what_fails_is_never_proven_however_short_the_look(monkeypatch):
+    fallen = 0
+    for seed in range(12):
+        data, trees, rules, rng = draw(seed)
+        needs = assessed(data, [trees], rules)
+        if not needs.primary.any() or needs.unprotectable.any():
+            continue
+        try:
+            pattern = some_pattern(needs, rng)
+        except cg.NotProtected:
+            continue
+        known = contributions_of(needs.tables)
+        whole = audit(needs, pattern, insiders=known).inside
+        with monkeypatch.context() as short:
+            look_at_nothing(short)
+            inside = audit(needs, pattern, insiders=known).inside
+        if whole is not None:
+            cells = {pair.cell for pair in whole.failing}
+            assert cells <= {pair.cell for pair in [*inside.failing, *inside.undecided]}
+            fallen += len(cells)
+    assert fallen > 5
 
 
 def brute(needs, pattern, data, trees, rules):

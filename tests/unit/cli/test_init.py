@@ -20,6 +20,21 @@ def drafted(folder, rows):
     return yaml.safe_load(draft_job(path, folder).text)["tables"][0]
 
 
+def attacked(folder, rows):
+    drafted(folder, rows)
+    return yaml.safe_load(draft_job(folder / "data.csv", folder).text)["attack"]
+
+
+def test_jobs_for_records_look_at_insiders_and_those_for_cells_do_not(tmp_path):
+    rows = [(f"f{i}", "NSW"[i % 3], 3 * i + 1) for i in range(30)]
+    known = {"lower": 0, "upper": "unbounded", "insiders": True}
+    assert attacked(tmp_path, [("firm", "region", "turnover"), *rows]) == known
+    below = [*rows, ("f30", "N", -4)]
+    assert attacked(tmp_path, [("firm", "region", "turnover"), *below]) == known | {"lower": "unbounded"}
+    cells = [("region", "turnover"), ("Total", 10), ("N", 4), ("S", 6)]
+    assert attacked(tmp_path, cells) == {"lower": 0, "upper": "unbounded"}
+
+
 def test_codes_with_leading_zeros_are_a_dimension(tmp_path):
     rows = [(f"f{i}", f"{1 + i % 12:02d}", 3 * i + 1) for i in range(30)]
     found = drafted(tmp_path, [("firm", "industry", "turnover"), *rows])

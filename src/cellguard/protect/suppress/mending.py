@@ -32,8 +32,8 @@ _HIDING = ((4, 3, 400), (6, 6, 1_500), (10, 20, 6_000))
 _PRICE = 30.0  # of hiding a cell of middling cost, where being noticed by somebody costs 1
 _SCALINGS = 2
 _WHOLE = 4_000  # hidden cells up to which a program may use all of them
-_AGAIN = 4  # rounds in which circuits are looked for again
-_BATCHES, _FEW = 8, 20  # cells for which others are hidden before circuits are looked for again: a share, and at least
+_AGAIN = 3  # rounds in which circuits are looked for again
+_BATCHES, _FEW = 8, 40  # cells for which others are hidden before circuits are looked for again: a share, and at least
 _WORK = 100  # cells that cleaning up may look at, per unsafe cell
 _WALK = 10  # coalitions that take as long to look at as a cell
 
@@ -55,7 +55,6 @@ class Mender:
     cost: FloatArray
     free: BoolArray
     run: Run
-    looked: int = 0
     through: dict[int, set[int]] = field(default_factory=dict)
     relying: dict[int, set[int]] = field(default_factory=dict)
     kept: list[Move] = field(default_factory=list)
@@ -63,14 +62,12 @@ class Mender:
     def find(self, book: Book, goal: Goal, insiders: LongArray) -> Move | None:
         """Return a short move through hidden cells: a close one, or else one from afar."""
         rooms, size = book.rooms(goal.cells[0], insiders), 0
-        self.looked += CLOSE[2]
         if hopeless_among(book, goal, rooms, self.hidden):
             return None
         for step in (CLOSE, WIDE, FAR) if self.hidden.sum() <= _WHOLE else (CLOSE, WIDE):
             cells = near_among(book, goal, self.hidden, step)
             if len(cells) > size:
-                self.looked += len(cells)
-                move = book.neighbours.cheapest(cells, goal, rooms, run=self.run)
+                move = book.cheapest(cells, goal, rooms)
                 if move is not None:
                     return move
             size = len(cells)
@@ -116,7 +113,7 @@ class Mender:
         raised = Rooms(
             rooms.down, rooms.up, rooms.calm, rooms.price + slope, rooms.dear + slope, rooms.price_up + slope
         )
-        return book.neighbours.cheapest(cells, goal, raised, run=self.run)
+        return book.cheapest(cells, goal, raised)
 
     def prove(self) -> None:
         """Prove all unsafe cells against all insiders, hiding what that takes, as far as that can be had.
@@ -128,6 +125,8 @@ class Mender:
         while stuck := [cell for cell in self._open() if cell not in tried]:
             before = self.hidden.copy()
             for cell in stuck[: max(len(stuck) // _BATCHES, _FEW)]:
+                if book.is_spent():
+                    return
                 tried.add(cell)
                 if book.settle_cell(cell, self.find):
                     book.settle_cell(cell, self.hide)
@@ -173,7 +172,7 @@ class Mender:
             self._publish(cell)
 
     def _work(self) -> int:
-        return self.looked + self.book.walked // _WALK
+        return self.book.looked + self.book.walked // _WALK
 
     def _publish(self, cell: int) -> None:
         """Publish a cell if everything is proven without it."""
