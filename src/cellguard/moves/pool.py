@@ -18,9 +18,15 @@ from cellguard.solver.program import Program, Status
 from cellguard.table.components import components
 from cellguard.types import FloatArray, Positions, Run
 
-# Interior points serve as many targets as the simplex algorithm, and far sooner, if there are
-_MANY = 30_000  # relations or more,
-_LINKED = 2.5  # and variables in more of them than in two dimensions, where the simplex algorithm is quick.
+_MANY, _LINKED = 30_000, 2.5
+
+
+def is_vast(matrix: sp.csr_array) -> bool:
+    """Tell whether relations are so many, and so linked, that the simplex algorithm takes minutes for one program.
+
+    Interior points take seconds then. In two dimensions variables are in two relations, and nothing is vast.
+    """
+    return bool(matrix.shape[0] > _MANY and matrix.nnz > _LINKED * matrix.shape[1])
 
 
 def pooled_moves(
@@ -67,8 +73,7 @@ def _joint_moves(
         np.concatenate([upper, np.where(ahead, beyond, zero)]),
         np.concatenate([cost, zero]),
     )
-    interior = matrix.shape[0] > _MANY and matrix.nnz > _LINKED * n
-    solution = solver.solve(program, interior=interior, run=run)
+    solution = solver.solve(program, interior=is_vast(matrix), run=run)
     if solution.status is not Status.optimal:
         return None
     moves = solution.x[:n].copy()

@@ -21,6 +21,7 @@ from cellguard.types import BoolArray, FloatArray, LongArray, Positions, Run
 
 _FAR = 1e5
 _MUCH = 10.0  # times the dearest cell
+_ROUGH = 1e-5  # times the usual need: interior points move by less than this what a vertex would not move
 
 
 def joint_flows(
@@ -31,12 +32,13 @@ def joint_flows(
     among: BoolArray,
     rng: np.random.Generator,
     *,
+    rough: bool = False,
     run: Run,
 ) -> tuple[BoolArray, list[FloatArray]]:
     """Return the pattern with the cells that joint flows for these targets need, and the flows, which are witnesses.
 
     Only cells ``among`` the given ones move. A target goes one way, by chance where both are asked for, so that some
-    stay open.
+    stay open. ``rough`` flows are made by interior points; they say which cells to hide, and are no witnesses.
     """
     order = rng.permutation(targets)
     _, first = np.unique(goals.cell[order], return_index=True)
@@ -46,15 +48,21 @@ def joint_flows(
     pattern, flows = hidden.copy(), []
     for group in decades(np.abs(amounts)):
         usable = np.flatnonzero(among & ~system.never)
-        flow = _joint_flow(system, usable, pattern, goals.cell[chosen[group]], amounts[group], run)
+        flow = _joint_flow(system, usable, pattern, goals.cell[chosen[group]], amounts[group], rough, run)
         if flow is not None:
             pattern |= flow != 0
-            flows.append(flow)
+            flows += [] if rough else [flow]
     return pattern, flows
 
 
 def _joint_flow(
-    system: System, usable: Positions, hidden: BoolArray, cells: LongArray, amounts: FloatArray, run: Run
+    system: System,
+    usable: Positions,
+    hidden: BoolArray,
+    cells: LongArray,
+    amounts: FloatArray,
+    rough: bool,
+    run: Run,
 ) -> FloatArray | None:
     """Return the cheapest joint flow of targets of like size, in grains."""
     n, many = len(usable), len(cells)
@@ -86,11 +94,12 @@ def _joint_flow(
             np.concatenate([up, down, np.full(many, np.inf)]),
             np.concatenate([slope_up, slope_down, _MUCH * (price.max(initial=0) + 1) / size]),
         ),
+        interior=rough,
         run=run,
     )
     if solution.status is not Status.optimal:
         return None
     moved = solution.x[:n] - solution.x[n : 2 * n]
     flow = np.zeros(system.n)
-    flow[usable] = np.where(np.abs(moved) > 1e-7, moved * scale, 0.0)
+    flow[usable] = np.where(np.abs(moved) > (_ROUGH if rough else 1e-7), moved * scale, 0.0)
     return flow

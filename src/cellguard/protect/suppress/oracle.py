@@ -1,7 +1,8 @@
 """The exact oracle: which targets does a pattern not serve, and a cut over all cells for each of them.
 
 Pooled programs serve most targets at once. What they leave is probed one by one in the hidden system, warm from one to
-the next, and the duals are lifted to cuts that every safe pattern satisfies.
+the next, and the duals are lifted to cuts that every safe pattern satisfies. Where the hidden system is vast, single
+programs take minutes: pools are then of ever fewer targets, which hinder each other less, and flows serve the rest.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cellguard.moves.pool import pooled_moves
+from cellguard.moves.pool import is_vast, pooled_moves
 from cellguard.moves.scale import decades
 from cellguard.protect.suppress.cuts import Cut
 from cellguard.protect.suppress.hidden import HiddenSystem
@@ -90,6 +91,7 @@ class Oracle:
         self.propagation = propagation
         self.system: System = propagation.system
         self.work = 0.0
+        self.vast = False  # whether the hidden system last looked at is
         self._last: FloatArray = np.zeros(0)
 
     def unproven(self, hidden: BoolArray, run: Run, *, among: LongArray | None = None, patience: int = 2) -> LongArray:
@@ -106,13 +108,17 @@ class Oracle:
 
     def _pooled(self, classes: HiddenSystem, served: Served, run: Run, patience: int) -> BoolArray:
         rng = np.random.default_rng(1)
+        self.vast = is_vast(classes.matrix)
         both = np.minimum(classes.up, classes.down)
         for up, down in ((both, both), (classes.up, classes.down)):
-            idle = 0
+            idle, most, halving = 0, len(classes.roots), self.vast and up is not both
             while idle < patience:
                 run.check()
                 before = int((~served.mask()).sum())
                 columns, amounts = self._wanted(classes, served, up, down, rng)
+                if most < len(columns):
+                    some = np.sort(rng.choice(len(columns), most, replace=False))
+                    columns, amounts = columns[some], amounts[some]
                 self.work += float(min(classes.matrix.shape[0], POLICY.dense_rows)) * len(columns)
                 for group in decades(np.abs(amounts)):
                     if len(group) < POLICY.pooled_worth:
@@ -125,7 +131,11 @@ class Oracle:
                     break
                 run.tell(f"{left:,} needs left to prove")
                 run.check()
-                idle = idle + 1 if before - left < max(0.05 * before, POLICY.pooled_worth) else 0
+                if halving and before - left < POLICY.pooled_share * len(columns) and len(columns) > POLICY.pooled_few:
+                    most = len(columns) // 2
+                    continue
+                asked = len(columns) if halving else before
+                idle = idle + 1 if before - left < max(0.05 * asked, POLICY.pooled_worth) else 0
         return served.mask()
 
     def _wanted(

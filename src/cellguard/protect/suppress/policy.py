@@ -37,6 +37,8 @@ class Policy:
     near_worth: int = 3_000  # relations of the hidden system from which on a program of those near a target is quicker
     near_rows: int = 100  # relations around a target that may refute it before all are looked at
     near_terms: int = 2_000  # that they may have in all
+    pooled_share: float = 0.3  # of the targets asked for that a pool of a vast system must serve, or the next has half
+    pooled_few: int = 500  # targets that are never halved
     pooled_worth: int = 20  # targets that one more pooled program must serve: single ones take a twentieth of its time
     pooled_again: int = 300  # open targets from which on pooled programs look at a repaired pattern before single ones
     substituted_rows: int = 6  # relations up to which a class is replaced wherever it stands

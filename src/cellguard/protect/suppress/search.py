@@ -156,7 +156,7 @@ class Search:
 
     def resume(self) -> None:
         """Go on with the constructed pattern where joint flows ended its repair by cuts, which hides far less."""
-        if len(self._open):
+        if len(self._open) and not self.oracle.vast:
             allowed = max(POLICY.long_repair * self.budget, POLICY.second_repair * self._first_repair)
             self._open = self._repaired(self._open, allowed)
             hidden = self.state.hidden
@@ -164,7 +164,12 @@ class Search:
             self.told("repaired")
 
     def _repaired(self, open_: LongArray, allowed: float) -> LongArray:
-        """Repair the constructed pattern by cuts; flows serve the last few of a flat set. Return what is left."""
+        """Repair the constructed pattern by cuts; flows serve the last few of a flat set. Return what is left.
+
+        Single programs of a vast set take minutes, so there all is left to flows.
+        """
+        if self.oracle.vast:
+            return open_
         few = round(POLICY.flat_few * len(self.propagation.goals.cell)) if self.is_flat else 0
         open_ = self.repair(open_, allowed, patience=POLICY.patient_rounds, few=few)
         if not 0 < len(open_) <= few:
@@ -180,11 +185,12 @@ class Search:
             among = self._around(hidden, goals.cell[open_], number + POLICY.flow_steps)
             self.run.tell(f"{before:,} needs to repair")
             self.run.check()
-            hidden, flows = joint_flows(self.system, goals, hidden, open_, among, self._rng, run=self.run)
+            vast = self.oracle.vast
+            hidden, flows = joint_flows(self.system, goals, hidden, open_, among, self._rng, rough=vast, run=self.run)
             served = Served(self.propagation)
             for flow in flows:
                 served.credit_both(flow)
-            open_ = open_[~served.mask()[open_]]
+            open_ = self.oracle.unproven(hidden, self.run, among=open_) if vast else open_[~served.mask()[open_]]
             if not len(open_) or (len(open_) == before and among.all()):
                 break
             self.run.check()
