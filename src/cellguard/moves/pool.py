@@ -30,18 +30,25 @@ def is_vast(matrix: sp.csr_array) -> bool:
 
 
 def pooled_moves(
-    matrix: sp.csr_array, down: FloatArray, up: FloatArray, targets: Positions, amounts: FloatArray, *, run: Run
+    matrix: sp.csr_array,
+    down: FloatArray,
+    up: FloatArray,
+    targets: Positions,
+    amounts: FloatArray,
+    *,
+    interior: bool = False,
+    run: Run,
 ) -> FloatArray | None:
     """Maximise the sum over the targets of min(move, amount) / amount, where negative amounts mean moves down.
 
     A target's column stands twice in the program: as the part of its move up to the amount, which pays, and as the part
-    beyond it, which does not.
+    beyond it, which does not. With ``interior`` the move is not at a corner, and so hardly ever one in whole numbers.
     """
     label = components(matrix)[1]
     near = np.flatnonzero(np.isin(label, label[targets]))
     part = sp.csr_array(matrix[:, near])
     part = sp.csr_array(part[np.flatnonzero(np.diff(part.indptr))])
-    moves = _joint_moves(part, down[near], up[near], np.searchsorted(near, targets), amounts, run)
+    moves = _joint_moves(part, down[near], up[near], np.searchsorted(near, targets), amounts, interior, run)
     if moves is None:
         return None
     all_ = np.zeros(matrix.shape[1])
@@ -50,7 +57,13 @@ def pooled_moves(
 
 
 def _joint_moves(
-    matrix: sp.csr_array, down: FloatArray, up: FloatArray, targets: Positions, amounts: FloatArray, run: Run
+    matrix: sp.csr_array,
+    down: FloatArray,
+    up: FloatArray,
+    targets: Positions,
+    amounts: FloatArray,
+    interior: bool,
+    run: Run,
 ) -> FloatArray | None:
     """Solve the program of variables that all hang together with targets."""
     n = matrix.shape[1]
@@ -73,7 +86,7 @@ def _joint_moves(
         np.concatenate([upper, np.where(ahead, beyond, zero)]),
         np.concatenate([cost, zero]),
     )
-    solution = solver.solve(program, interior=is_vast(matrix), run=run)
+    solution = solver.solve(program, interior=interior, run=run)
     if solution.status is not Status.optimal:
         return None
     moves = solution.x[:n].copy()

@@ -123,7 +123,9 @@ class Oracle:
                 for group in decades(np.abs(amounts)):
                     if len(group) < POLICY.pooled_worth:
                         continue
-                    moves = pooled_moves(classes.matrix, down, up, columns[group], amounts[group], run=run)
+                    moves = pooled_moves(
+                        classes.matrix, down, up, columns[group], amounts[group], interior=self.vast, run=run
+                    )
                     if moves is not None:
                         served.credit_both(classes.expand(moves))
                 left = int((~served.mask()).sum())
