@@ -106,8 +106,7 @@ def suppress(
         solved = choose(system, start=None if start is None else system.merge(start), effort=looked, run=run)
         pattern = system.pattern(solved.hidden)
         if thin.world.is_thin:
-            # The bound of the smaller world holds in the whole one too; its pattern may need some cells more, which
-            # takes little time, and without them a search that the clock ended would have nothing to show.
+            # The smaller world's bound holds in the whole one; its pattern may need a few cells more, even out of time.
             system = build_system(thin, costs, known)
             pattern = system.pattern(mend(system, system.merge(pattern.hidden), run=run.endless()))
         if insiders is not None:
