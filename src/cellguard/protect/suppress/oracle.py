@@ -94,24 +94,27 @@ class Oracle:
         self.vast = False  # whether the hidden system last looked at is
         self._last: FloatArray = np.zeros(0)
 
-    def unproven(self, hidden: BoolArray, run: Run, *, among: LongArray | None = None, patience: int = 2) -> LongArray:
+    def unproven(
+        self, hidden: BoolArray, run: Run, *, among: LongArray | None = None, patience: int = 2, split: bool = False
+    ) -> LongArray:
         """Return the targets that pooled moves do not serve; single programs might still serve them.
 
-        Hiding more never takes a witness away, so after that only those open before need be looked at: ``among``.
+        Hiding more never takes a witness away, so after that only those open before need be looked at: ``among``. With
+        ``split`` pools of a vast system are of ever fewer targets, since no single program looks at what they leave.
         """
         served = Served(self.propagation)
         if among is not None:
             served.said[:] = True
             served.said[among] = False
         classes = HiddenSystem(self.system, self.propagation.graph, hidden)
-        return np.flatnonzero(~self._pooled(classes, served, run, patience))
+        return np.flatnonzero(~self._pooled(classes, served, run, patience, split))
 
-    def _pooled(self, classes: HiddenSystem, served: Served, run: Run, patience: int) -> BoolArray:
+    def _pooled(self, classes: HiddenSystem, served: Served, run: Run, patience: int, split: bool) -> BoolArray:
         rng = np.random.default_rng(1)
         self.vast = is_vast(classes.matrix)
         both = np.minimum(classes.up, classes.down)
         for up, down in ((both, both), (classes.up, classes.down)):
-            idle, most, halving = 0, len(classes.roots), self.vast and up is not both
+            idle, most, halving = 0, len(classes.roots), split and self.vast and up is not both
             while idle < patience:
                 run.check()
                 before = int((~served.mask()).sum())

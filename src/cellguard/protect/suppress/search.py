@@ -118,11 +118,11 @@ class Search:
             worth = np.cumsum(cost[dearest])
             self.state.move_to(whole)
             self.state.clean(dearest[worth <= POLICY.thinned * worth[-1]] if len(worth) else dearest)
-        open_ = self.oracle.unproven(self.state.hidden, self.run, patience=1)
+        open_ = self.oracle.unproven(self.state.hidden, self.run, patience=1, split=True)
         if len(open_) <= POLICY.opened * len(self.propagation.goals.cell):
             return open_
         self.state.move_to(whole)
-        return self.oracle.unproven(self.state.hidden, self.run, among=open_, patience=1)
+        return self.oracle.unproven(self.state.hidden, self.run, among=open_, patience=1, split=True)
 
     def trim(self) -> None:
         """Publish what propagation and the cuts find needless, as long as a repair of what that breaks is quick.
@@ -190,7 +190,9 @@ class Search:
             served = Served(self.propagation)
             for flow in flows:
                 served.credit_both(flow)
-            open_ = self.oracle.unproven(hidden, self.run, among=open_) if vast else open_[~served.mask()[open_]]
+            open_ = open_[~served.mask()[open_]]
+            if vast:
+                open_ = self.oracle.unproven(hidden, self.run, among=open_, split=True)
             if not len(open_) or (len(open_) == before and among.all()):
                 break
             self.run.check()
