@@ -117,7 +117,8 @@ def _verdict(findings: Findings, audit: Audit, ties: Sequence[NotChecked], singl
         open_ = np.zeros(len(audit.problem.cells), bool)
         open_[[pair.cell for pair in audit.inside.undecided]] = True
         why = f"what respondents can work out of {_cells(open_)} could not be decided"
-        cure = "`attack: {insiders: false}` looks at outsiders only"
+        together = audit.inside.size > 1
+        cure = "`coalition: 1` looks at single respondents" if together else "`insiders: false` looks at outsiders only"
         return "undecided", f"NOT PROVEN: {why} ({cure}); do not publish{more}"
     if audit.verdict == "undecided":
         why = f"{_cells(audit.undecided)} could not be decided"

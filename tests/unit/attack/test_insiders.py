@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -181,6 +183,8 @@ def test_where_looking_takes_too_long_it_ends_and_says_what_is_open(monkeypatch)
     words = headline(cg.assess(needs.tables, RULES[0]), judged).text
     assert words.startswith("NOT PROVEN: what respondents can work out of 2 unsafe cells")
     assert "insiders: false" in words
+    together = replace(judged, inside=replace(judged.inside, size=2))
+    assert "coalition: 1" in headline(cg.assess(needs.tables, RULES[0]), together).text
     assert audit(needs, suppress(needs, insiders=known).pattern, insiders=known).verdict == "undecided"
 
 

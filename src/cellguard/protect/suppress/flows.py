@@ -46,7 +46,7 @@ def joint_flows(
     down = (goals.kind[chosen] == DOWN) | ((goals.kind[chosen] == WIDTH) & (system.up[goals.cell[chosen]] < 1))
     amounts = np.where(down, -goals.need[chosen], goals.need[chosen])
     pattern, flows = hidden.copy(), []
-    # A rough flow takes as long for two targets as for thousands, and is no more exact than needs of one size.
+    # A rough flow takes as long for two targets as for thousands; it is no witness, so one serves needs of all sizes.
     for group in [np.arange(len(amounts))] if rough else decades(np.abs(amounts)):
         usable = np.flatnonzero(among & ~system.never)
         flow = _joint_flow(system, usable, pattern, goals.cell[chosen[group]], amounts[group], rough, run)
