@@ -5,19 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
 
 import click
 
 from cellguard.cli.checking import audit, diff, explain, show, verify
 from cellguard.cli.comparing import compare, compare_rules, stability
 from cellguard.cli.protecting import assess, map_, perturb, protect
+from cellguard.cli.signals import INTERRUPTED, listen
 from cellguard.cli.starting import demo, init, schema
 from cellguard.errors import CellguardError, NotProtected, Stopped
-
-_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -44,15 +41,15 @@ for _command in (*_PROTECTING, compare, compare_rules, stability, init, schema, 
     cli.add_command(_command)
 
 
-def main() -> None:
-    """Run the command line; errors become one plain message and an exit status."""
-    stopped = _end_by_signals()
+def main(came: list[int] | None = None) -> None:
+    """Run the command line; errors become one plain message and an exit status. Signals are listened to in ``came``."""
+    came = listen() if came is None else came
     try:
         cli.main(standalone_mode=False)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
-    except click.exceptions.Abort:
-        _fail("interrupted; nothing was released", 1)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        _fail(INTERRUPTED, 1)
     except click.ClickException as error:
         error.show()
         sys.exit(2)
@@ -61,8 +58,10 @@ def main() -> None:
     except CellguardError as error:
         _fail(str(error), 2)
     except Exception as error:
-        if stopped:  # what a library made of the signal
-            sys.exit(128 + stopped[0])
+        if came and came[0] == signal.SIGINT:  # what a library made of the signal
+            _fail(INTERRUPTED, 1)
+        if came:
+            sys.exit(128 + came[0])
         if os.environ.get("CELLGUARD_DEBUG"):
             raise
         # A library's message may quote the data, so only the kind of the error and its place are told.
@@ -71,26 +70,6 @@ def main() -> None:
             trace = trace.tb_next
         place = f" ({Path(trace.tb_frame.f_code.co_filename).name} line {trace.tb_lineno})" if trace else ""
         _fail(f"internal error: {type(error).__name__}{place}. Please report it; nothing was released", 1)
-
-
-def _end_by_signals() -> list[int]:
-    """Let the signals that ask a process to end do so in order, so that temporary files vanish; return those that came.
-
-    Ctrl-C is not among them: it ends the search with the best result so far.
-    """
-    came: list[int] = []
-
-    def end(number: int, _: object) -> NoReturn:
-        came.append(number)
-        for other in _ENDING:
-            signal.signal(other, signal.SIG_IGN)
-        sys.exit(128 + number)
-
-    for number in _ENDING:
-        with suppress(ValueError):  # a thread other than the main one cannot do so
-            if signal.getsignal(number) == signal.SIG_DFL:
-                signal.signal(number, end)
-    return came
 
 
 def _fail(message: str, status: int) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -195,18 +196,36 @@ def _run(
     check_formats(job)
     folder = out or job.path(named or "")
     check_folder(folder, force=force)
-    with progress(as_json or quiet) as tell:
-        within = Run.within(time_limit, tell=tell, threads=threads)
-        outcome = run(job, folder=folder, within=within, **asked)
-        written = outcome.release is not None or method.in_any_case
-        tell("writing")
-        notes = OutputFolder(folder).write(outcome, force=force) if written else []
-    if as_json:
-        click.echo(json.dumps(outcome.summary, indent=2))
-    elif not quiet:
-        show_screen(outcome.method.screen(outcome, folder if written else None))
-        show_notes(notes, folder)
+    with _stoppable(folder):
+        with progress(as_json or quiet) as tell:
+            within = Run.within(time_limit, tell=tell, threads=threads)
+            outcome = run(job, folder=folder, within=within, **asked)
+            written = outcome.release is not None or method.in_any_case
+            tell("writing")
+            notes = OutputFolder(folder).write(outcome, force=force) if written else []
+        if as_json:
+            click.echo(json.dumps(outcome.summary, indent=2))
+        elif not quiet:
+            show_screen(outcome.method.screen(outcome, folder if written else None))
+            show_notes(notes, folder)
     sys.exit(0 if outcome.release is not None else 1)
+
+
+@contextmanager
+def _stoppable(folder: Path) -> Iterator[None]:
+    """Say so if Ctrl-C comes when the folder has already taken its place."""
+
+    def stands() -> tuple[int, int] | None:
+        return (folder.stat().st_dev, folder.stat().st_ino) if folder.exists() else None
+
+    before = stands()
+    try:
+        yield
+    except KeyboardInterrupt:
+        if stands() == before:
+            raise
+        click.echo(f"cellguard: interrupted when all was written; {folder} is whole", err=True)
+        sys.exit(0 if (folder / "release").is_dir() else 1)
 
 
 def _run_dry(job: Job, asked: Mapping[str, Any], *, as_json: bool, quiet: bool) -> NoReturn:
