@@ -19,7 +19,7 @@ from cellguard import solver
 from cellguard.moves.echelon import echelon
 from cellguard.moves.exact import Move, exact_move, tight_move
 from cellguard.moves.extent_kernel import Graph, propagate
-from cellguard.moves.neighbourhood_kernel import neighbourhood
+from cellguard.moves.neighbourhood_kernel import movable, neighbourhood
 from cellguard.moves.reduction import Reduction
 from cellguard.moves.scale import as_floats
 from cellguard.solver.program import Program, Status
@@ -91,6 +91,11 @@ class Neighbours:
             for cell in cells
         ]  # fmt: skip
         return np.unique(np.concatenate(parts)).astype(np.intp)
+
+    def movable(self, cells: Positions) -> Positions:
+        """Return those of some cells that can move while all others stand still, as far as single relations tell."""
+        relations = self.relations_of(cells)
+        return cells[movable(relations.indptr, relations.indices, len(cells))]
 
     def relations_of(self, cells: Positions) -> sp.csr_array:
         """Return the relations of some cells, over them alone: whatever else is in them stands still."""

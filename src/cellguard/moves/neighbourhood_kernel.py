@@ -68,3 +68,22 @@ def neighbourhood(  # type: ignore[no-untyped-def] # noqa: ANN201
                     cells[taken_in] = j
                     taken_in += 1
     return np.sort(cells[:taken_in])
+
+
+@numba.njit(cache=True)
+def movable(row_start, row_cells, cells):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+    """Tell which of so many cells are alone in no relation, once all that are were taken out."""
+    live = np.ones(cells, np.bool_)
+    changed = True
+    while changed:
+        changed = False
+        for r in range(len(row_start) - 1):
+            count, last = 0, -1
+            for y in range(row_start[r], row_start[r + 1]):
+                if live[row_cells[y]]:
+                    count += 1
+                    last = row_cells[y]
+            if count == 1:
+                live[last] = False
+                changed = True
+    return live

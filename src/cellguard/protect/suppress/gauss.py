@@ -94,14 +94,16 @@ def _repaired(search: Search, pattern: BoolArray) -> None:
     cell = search.propagation.goals.cell
     targets = len(cell)
     open_ = _off_circuits(search)
+    vast = oracle.is_vast(state.hidden)
     if not (tangled := _is_tangled(search.system, state.hidden, len(open_) / max(targets, 1))):
-        open_ = oracle.unproven(state.hidden, run, among=open_, patience=1)
+        open_ = _unproven(search, open_, vast)
     crowded = tangled or len(open_) > _CROWDED * targets
     if crowded:
         run.tell(f"{len(open_):,} needs to repair")
-        state.move_to(with_circuits(search.system, state.hidden, cell[open_], run=run))
-        open_ = oracle.unproven(state.hidden, run, among=open_, patience=1)
-    if len(open_):
+        on = with_circuits(search.system, state.hidden, cell[open_], run=run)
+        state.move_to(state.hidden | on)
+        open_ = _unproven(search, open_[~on[cell[open_]]], vast)
+    if len(open_) and not vast:
         open_ = search.repair(open_, POLICY.counts_repair * max(1.0, targets / 10_000))
     search.keep(search.flow(state.hidden, open_) if len(open_) else state.hidden)
     state.move_to(search.pattern())
@@ -113,6 +115,13 @@ def _repaired(search: Search, pattern: BoolArray) -> None:
             open_ = search.repair(open_, POLICY.counts_repair, limit=search.cost(search.pattern()))
         if not len(open_):
             search.keep(state.hidden)
+
+
+def _unproven(search: Search, open_: LongArray, vast: bool) -> LongArray:
+    """Return what pooled programs leave open or, of a vast set, whose programs take long, short moves near each."""
+    if vast:
+        return search.nearby(open_)
+    return search.oracle.unproven(search.state.hidden, search.run, among=open_, patience=1)
 
 
 def _off_circuits(search: Search) -> LongArray:
@@ -134,7 +143,7 @@ def _is_tangled(system: System, hidden: BoolArray, open_: float) -> bool:
 
 
 def with_circuits(system: System, hidden: BoolArray, cells: Positions, *, run: Run) -> BoolArray:
-    """Return the pattern with circuits through as many of these cells as can be: whole moves within the bounds.
+    """Return the cells of circuits through as many of these cells as can be: whole moves within the bounds.
 
     Circuits of hidden cells come first. Where they are long, few of them are within the bounds, and short ones of
     cheap cells, hidden or not, are taken.
@@ -142,7 +151,7 @@ def with_circuits(system: System, hidden: BoolArray, cells: Positions, *, run: R
     on = on_circuits(system, hidden, cells, run=run)
     if on[cells].mean() < _FITTING:
         on = on_circuits(system, hidden, cells, loyal=False, run=run)
-    return hidden | on
+    return on
 
 
 def on_circuits(

@@ -69,6 +69,14 @@ class Served:
             if (ahead <= high).all() and (-ahead <= low).all():
                 self.credit(ahead)
 
+    def credit_some(self, cells: Positions, moves: FloatArray) -> None:
+        """Note a move of a few cells and its reverse, as far as each is within the bounds."""
+        for ahead in (moves, -moves):
+            high, low = self._system.up[cells] * (1 + 1e-9) + 1e-6, self._system.down[cells] * (1 + 1e-9) + 1e-6
+            if (ahead <= high).all() and (-ahead <= low).all():
+                self.up[cells] = np.maximum(self.up[cells], ahead)
+                self.down[cells] = np.maximum(self.down[cells], -ahead)
+
     def mask(self) -> BoolArray:
         """Tell which targets are served. A width counts what one move gives, so that whole moves can prove it too."""
         cell, kind, need = self._goals.cell, self._goals.kind, self._goals.need
@@ -108,6 +116,11 @@ class Oracle:
             served.said[among] = False
         classes = HiddenSystem(self.system, self.propagation.graph, hidden)
         return np.flatnonzero(~self._pooled(classes, served, run, patience, split))
+
+    def is_vast(self, hidden: BoolArray) -> bool:
+        """Tell whether the hidden system is so large that single programs of all of it take minutes."""
+        self.vast = is_vast(HiddenSystem(self.system, self.propagation.graph, hidden).matrix)
+        return self.vast
 
     def _pooled(self, classes: HiddenSystem, served: Served, run: Run, patience: int, split: bool) -> BoolArray:
         rng = np.random.default_rng(1)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+Ladder = tuple[tuple[int, int, int], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -26,6 +28,7 @@ class Policy:
     counts_repair: float = 6.0e7  # ... of what elimination leaves of counts
     trimming: float = 6.0e7  # work after which no further look for needless cells begins, for 10,000 targets
     flow_rounds: int = 6  # joint flows leave less and less open; after these, single flows
+    told_each: int = 500  # single targets between two words of progress
     flow_steps: int = 4  # relations away from its target to which a flow may go at first: narrow ones are dear
     whole_flows: int = 100_000  # cells up to which joint flows may use all of them, not only those near the targets
 
@@ -93,7 +96,9 @@ class Policy:
     open_worth: int = 150  # unserved targets up to which a whole master's pattern is mended
 
     # Repairs: neighbourhoods as (relations away, cells per relation, cells in all), each tried if the last had no flow.
-    ladder: tuple[tuple[int, int, int], ...] = ((2, 6, 300), (3, 10, 1_500), (5, 20, 6_000))
+    ladder: Ladder = ((2, 6, 300), (3, 10, 1_500), (5, 20, 6_000))
+    nearby: Ladder = ((3, 0, 1_500), (4, 0, 6_000))  # of hidden cells alone, in more than two dimensions
+    narrow: Ladder = ((3, 2, 3_000), (4, 2, 6_000), (5, 6, 6_000), (7, 10, 25_000))  # of vast sets, whose whole takes long
     slope_scalings: int = 4  # of a flow at most; it ends once they gain nothing
 
     # Advice, where no pattern is safe.

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard import solver
-from cellguard.moves.neighbourhood_kernel import neighbourhood
+from cellguard.moves.local import Neighbours
 from cellguard.protect.suppress.cuts import Target
-from cellguard.protect.suppress.policy import POLICY
+from cellguard.protect.suppress.policy import POLICY, Ladder
 from cellguard.protect.suppress.system import System
 from cellguard.solver.program import Program, Status
 from cellguard.types import BoolArray, FloatArray, Positions, Run
@@ -31,14 +31,7 @@ class Repairer:
     def __init__(self, system: System, *, run: Run) -> None:
         self.system = system
         self.run = run
-        self.columns = sp.csc_array(system.matrix)
-        rows = sp.csr_array(system.matrix)
-        number = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-        order = np.lexsort((system.cost[rows.indices], number))
-        self.row_start = rows.indptr.astype(np.int64)
-        self.row_cells = rows.indices[order].astype(np.int64)
-        self.cell_start = self.columns.indptr.astype(np.int64)
-        self.cell_rows = self.columns.indices.astype(np.int64)
+        self.neighbours = Neighbours(system.matrix, np.zeros(system.n, bool), order=system.cost)
 
     def flow(
         self,
@@ -55,23 +48,20 @@ class Repairer:
         than the last one is tried; otherwise wider ones are tried while that is cheaper, the whole table at last.
         A two-sided cell may move either way.
         """
-        found = self._one_way(target, hidden, guide, allowed, local)
+        barred = self.system.never if allowed is None else ~allowed
+        found = self._one_way(target, hidden, guide, barred, local)
         if self.system.two_sided[target.cell] and (found is None or found.cost > 1e-6):
-            other = self._one_way(target.reversed(), hidden, guide, allowed, local)
+            other = self._one_way(target.reversed(), hidden, guide, barred, local)
             if found is None or (other is not None and other.cost < found.cost):
                 return other
         return found
 
     def _one_way(
-        self, target: Target, hidden: BoolArray, guide: FloatArray, allowed: BoolArray | None, local: bool
+        self, target: Target, hidden: BoolArray, guide: FloatArray, barred: BoolArray, local: bool
     ) -> Flow | None:
-        barred = self.system.never if allowed is None else ~allowed
         best: _Attempt | None = None
-        for rounds, per_row, most in POLICY.ladder:
-            cells = neighbourhood(
-                target.cell, rounds, per_row, most, self.row_start, self.row_cells, self.cell_start, self.cell_rows,
-                hidden, barred,
-            )  # fmt: skip
+        for step in POLICY.ladder:
+            cells = self.neighbours.near([target.cell], step, hidden, barred)
             found = _Attempt.at(self, target, cells, hidden, guide)
             if found is not None and (best is None or found.cost < best.cost):
                 gained = best is None or found.cost < 0.98 * best.cost
@@ -85,15 +75,23 @@ class Repairer:
             best = _Attempt.at(self, target, cells, hidden, guide)
         return None if best is None else best.scaled(target)
 
+    def short(
+        self, target: Target, hidden: BoolArray, guide: FloatArray, allowed: BoolArray, ladder: Ladder
+    ) -> Flow | None:
+        """Return the first flow near a target that there is, or None; cells that cannot move there are left out."""
+        for step in ladder:
+            cells = self.neighbours.movable(self.neighbours.near([target.cell], step, hidden, ~allowed))
+            if target.cell in cells:
+                for way in (target, target.reversed()) if self.system.two_sided[target.cell] else (target,):
+                    attempt = _Attempt.at(self, way, cells, hidden, guide, presolve=False)
+                    if attempt is not None:
+                        return attempt.scaled(way)
+        return None
+
     def near(self, cell: int, rounds: int, hidden: BoolArray) -> Positions:
         """Return cells near one: in each relation the hidden ones and the cheapest others, so many steps wide."""
         _, per_row, most = POLICY.ladder[min(rounds, len(POLICY.ladder)) - 1]
-        return np.asarray(
-            neighbourhood(
-                cell, rounds, per_row, most, self.row_start, self.row_cells, self.cell_start, self.cell_rows, hidden,
-                self.system.never,
-            )
-        )  # fmt: skip
+        return self.neighbours.near([cell], (rounds, per_row, most), hidden, self.system.never)
 
     def serves(self, flow: Flow) -> set[Target]:
         """Return the targets that a flow serves, and, where the bounds allow it, its reverse."""
@@ -121,9 +119,16 @@ class _Attempt:
 
     @classmethod
     def at(
-        cls, repairer: Repairer, target: Target, cells: Positions, hidden: BoolArray, guide: FloatArray
+        cls,
+        repairer: Repairer,
+        target: Target,
+        cells: Positions,
+        hidden: BoolArray,
+        guide: FloatArray,
+        *,
+        presolve: bool = True,
     ) -> _Attempt | None:
-        network = _Network.of(repairer, target, cells)
+        network = _Network.of(repairer, target, cells, presolve)
         price = np.where(hidden[cells], 0.0, guide[cells])
         moves = None if network is None else network.cheapest(price)
         if network is None or moves is None:
@@ -157,13 +162,13 @@ class _Network:
     matrix: sp.csr_array
     lower: FloatArray
     upper: FloatArray
+    presolve: bool
     run: Run
 
     @classmethod
-    def of(cls, repairer: Repairer, target: Target, cells: Positions) -> _Network | None:
+    def of(cls, repairer: Repairer, target: Target, cells: Positions, presolve: bool) -> _Network | None:
         system, size, n = repairer.system, abs(target.amount), len(cells)
-        matrix = sp.csr_array(sp.csr_array(repairer.columns[:, cells]))
-        matrix = matrix[np.flatnonzero(np.diff(matrix.indptr))]
+        matrix = repairer.neighbours.relations_of(cells)
         up, down = (np.minimum(bound[cells] / size, POLICY.flow_far) for bound in (system.up, system.down))
         at = int(np.searchsorted(cells, target.cell))
         lower, upper = np.zeros(2 * n), np.concatenate([up, down])
@@ -171,7 +176,7 @@ class _Network:
         if upper[forward] < 1 - 1e-9:
             return None
         lower[forward], upper[forward], upper[backward] = 1.0, 1.0, 0.0
-        return cls(sp.csr_array(sp.hstack([matrix, -matrix], format="csr")), lower, upper, repairer.run)
+        return cls(sp.csr_array(sp.hstack([matrix, -matrix], format="csr")), lower, upper, presolve, repairer.run)
 
     def cheapest(self, slope: FloatArray) -> FloatArray | None:
         """Return the cheapest moves at these slopes, or None if there are none."""
@@ -183,5 +188,5 @@ class _Network:
         cost = (np.minimum(cost / np.median(some), POLICY.dearest) if len(some) else cost) + 1e-6
         zero = np.zeros(self.matrix.shape[0])
         program = Program(self.matrix, zero, zero, self.lower, self.upper, cost)
-        solution = solver.solve(program, presolve=n > 500, run=self.run)
+        solution = solver.solve(program, presolve=self.presolve and n > 500, run=self.run)
         return solution.x[:n] - solution.x[n:] if solution.status is Status.optimal else None

@@ -183,6 +183,8 @@ class Search:
         for number in range(POLICY.flow_rounds):
             before = len(open_)
             among = self._around(hidden, goals.cell[open_], number + POLICY.flow_steps)
+            if self.oracle.vast and among.sum() > POLICY.whole_flows:
+                break
             self.run.tell(f"{before:,} needs to repair")
             self.run.check()
             vast = self.oracle.vast
@@ -198,18 +200,44 @@ class Search:
             self.run.check()
         return self._single_flows(hidden, open_)
 
+    def nearby(self, open_: LongArray) -> LongArray:
+        """Return those of some targets that no short move of hidden cells near them serves."""
+        served, hidden = Served(self.propagation), self.state.hidden
+        for number, target in enumerate(open_.tolist()):
+            if number % POLICY.told_each == 0:
+                self.run.tell(f"{len(open_) - number:,} needs left to prove")
+                self.run.check()
+            if not served.has(target):
+                way = self.repairer.short(self._target(target), hidden, self.guide, hidden, POLICY.nearby)
+                if way is not None:
+                    served.credit_some(way.cells, way.moves)
+        return open_[~served.mask()[open_]]
+
     def _single_flows(self, hidden: BoolArray, open_: LongArray) -> BoolArray:
-        """Hide what a flow for each open target needs, one after another."""
-        hidden, goals = hidden.copy(), self.propagation.goals
-        for target in open_.tolist():
+        """Hide what a flow for each open target needs, one after another, unless one before it serves it too."""
+        hidden, served = hidden.copy(), Served(self.propagation)
+        for number, target in enumerate(open_.tolist()):
+            if number % POLICY.told_each == 0:
+                self.run.tell(f"{len(open_) - number:,} needs to repair")
             self.run.check()
-            amount = -goals.need[target] if goals.kind[target] == DOWN else goals.need[target]
-            single = Target(int(goals.cell[target]), float(amount))
-            way = self.repairer.flow(single, hidden, self.guide)
+            if served.has(target):
+                continue
+            single = self._target(target)
+            way = None
+            if self.oracle.vast:
+                way = self.repairer.short(single, hidden, self.guide, ~self.system.never, POLICY.narrow)
+            way = way or self.repairer.flow(single, hidden, self.guide)
             if way is None:
                 raise Unprotectable(single)
             hidden[way.cells] = True
+            served.credit_some(way.cells, way.moves)
         return hidden
+
+    def _target(self, number: int) -> Target:
+        """Return a target by its number."""
+        goals = self.propagation.goals
+        amount = -goals.need[number] if goals.kind[number] == DOWN else goals.need[number]
+        return Target(int(goals.cell[number]), float(amount))
 
     def _around(self, hidden: BoolArray, cells: LongArray, rounds: int) -> BoolArray:
         """Mark all cells of a small set; of a large one those near some cells."""
