@@ -266,8 +266,8 @@ def test_counts_taken_for_vast_end_safe(seed, shape, spread, monkeypatch):
     monkeypatch.setattr(search, "POLICY", replace(POLICY, whole_flows=0))
     ladders, short_ = [], Repairer.short
 
-    def watched(self, target, hidden, guide, allowed, ladder):
-        flow = short_(self, target, hidden, guide, allowed, ladder)
+    def watched(self, target, hidden, guide, allowed, ladder, *, whole):
+        flow = short_(self, target, hidden, guide, allowed, ladder, whole=whole)
         ladders.append((ladder, flow is not None))
         return flow
 

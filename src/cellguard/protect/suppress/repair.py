@@ -15,6 +15,8 @@ from cellguard.protect.suppress.system import System
 from cellguard.solver.program import Program, Status
 from cellguard.types import BoolArray, FloatArray, Positions, Run
 
+_WHOLE = 1e-6  # from a whole number: solvers do not resolve less
+
 
 @dataclass(frozen=True, eq=False)
 class Flow:
@@ -23,6 +25,11 @@ class Flow:
     cells: Positions
     moves: FloatArray
     cost: float
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all moves are whole numbers, as those of counts are."""
+        return bool((np.abs(self.moves - np.rint(self.moves)) < _WHOLE).all())
 
 
 class Repairer:
@@ -76,17 +83,23 @@ class Repairer:
         return None if best is None else best.scaled(target)
 
     def short(
-        self, target: Target, hidden: BoolArray, guide: FloatArray, allowed: BoolArray, ladder: Ladder
+        self, target: Target, hidden: BoolArray, guide: FloatArray, allowed: BoolArray, ladder: Ladder, *, whole: bool
     ) -> Flow | None:
-        """Return the first flow near a target that there is, or None; cells that cannot move there are left out."""
+        """Return the first flow near a target that there is, or None: the first ``whole`` one, if one is asked for.
+
+        Cells that cannot move, since they would do so alone in a relation, are left out.
+        """
+        first = None
         for step in ladder:
             cells = self.neighbours.movable(self.neighbours.near([target.cell], step, hidden, ~allowed))
             if target.cell in cells:
                 for way in (target, target.reversed()) if self.system.two_sided[target.cell] else (target,):
                     attempt = _Attempt.at(self, way, cells, hidden, guide, presolve=False)
-                    if attempt is not None:
-                        return attempt.scaled(way)
-        return None
+                    flow = None if attempt is None else attempt.scaled(way)
+                    if flow is not None and (flow.is_whole or not whole):
+                        return flow
+                    first = first or flow
+        return first
 
     def near(self, cell: int, rounds: int, hidden: BoolArray) -> Positions:
         """Return cells near one: in each relation the hidden ones and the cheapest others, so many steps wide."""

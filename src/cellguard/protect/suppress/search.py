@@ -43,6 +43,7 @@ class Search:
         self.propagation = Propagation(system)
         self.oracle = Oracle(self.propagation)
         self.repairer = Repairer(system, run=run)
+        self.counted = bool(system.needs.tables.is_count[system.needs.primary].all())
         self.state = State(self.propagation, system.hidden)
         self.cuts: list[Cut] = []
         self.best: BoolArray | None = None
@@ -201,21 +202,23 @@ class Search:
         return self._single_flows(hidden, open_)
 
     def nearby(self, open_: LongArray) -> LongArray:
-        """Return those of some targets that no short move of hidden cells near them serves."""
+        """Return those of some targets that no short move of hidden cells near them serves; of counts, no whole one."""
         served, hidden = Served(self.propagation), self.state.hidden
         for number, target in enumerate(open_.tolist()):
             if number % POLICY.told_each == 0:
                 self.run.tell(f"{len(open_) - number:,} needs left to prove")
                 self.run.check()
             if not served.has(target):
-                way = self.repairer.short(self._target(target), hidden, self.guide, hidden, POLICY.nearby)
-                if way is not None:
+                way = self.repairer.short(
+                    self._target(target), hidden, self.guide, hidden, POLICY.nearby, whole=self.counted
+                )
+                if way is not None and (way.is_whole or not self.counted):
                     served.credit_some(way.cells, way.moves)
         return open_[~served.mask()[open_]]
 
     def _single_flows(self, hidden: BoolArray, open_: LongArray) -> BoolArray:
         """Hide what a flow for each open target needs, one after another, unless one before it serves it too."""
-        hidden, served = hidden.copy(), Served(self.propagation)
+        hidden, served, free = hidden.copy(), Served(self.propagation), ~self.system.never
         for number, target in enumerate(open_.tolist()):
             if number % POLICY.told_each == 0:
                 self.run.tell(f"{len(open_) - number:,} needs to repair")
@@ -225,7 +228,7 @@ class Search:
             single = self._target(target)
             way = None
             if self.oracle.vast:
-                way = self.repairer.short(single, hidden, self.guide, ~self.system.never, POLICY.narrow)
+                way = self.repairer.short(single, hidden, self.guide, free, POLICY.narrow, whole=self.counted)
             way = way or self.repairer.flow(single, hidden, self.guide)
             if way is None:
                 raise Unprotectable(single)
