@@ -20,6 +20,7 @@ from cellguard.moves.local import Goal, Neighbours, Rooms
 from cellguard.moves.stack import Stack
 from cellguard.types import BoolArray, LongArray, Positions, Run
 
+Helped = Callable[[Move, frozenset[int], Positions], Positions]
 Find = Callable[["Book", Goal, LongArray], Move | None]
 _CHEAP, _DEAR = 1e-3, 1.0
 _OFTEN = 500  # targets between two words of progress
@@ -56,6 +57,7 @@ class Book:
         self._columns = sp.csr_array(self.neighbours.matrix.T)
         self._needs: dict[int, dict[int, tuple[int, int, int]]] = {}
         self._more: dict[int, frozenset[int]] = {}
+        self._always: dict[int, tuple[int, list[frozenset[int] | None]]] = {}
 
     def is_spent(self, share: float = 1.0) -> bool:
         """Tell whether as much was looked at as the unsafe cells are worth, or a share of that."""
@@ -98,7 +100,7 @@ class Book:
                 enough = [notices for reach, notices, _ in entries if (sign * reach if sign else abs(reach)) >= need]
                 if not enough:
                     return suspects.union(*(notices for _, notices, _ in entries))
-                suspects |= frozenset.intersection(*enough)
+                suspects |= frozenset.intersection(*sorted(enough, key=len))
         return suspects
 
     def _asked(self, cell: int) -> dict[int, tuple[int, int, int]]:
@@ -120,12 +122,69 @@ class Book:
             self._more[cell] = frozenset(more) - {OUTSIDER}
         return self._more[cell]
 
+    def asked_against(self, cell: int, group: frozenset[int]) -> tuple[int, int, int]:
+        """Return how far a cell must move down, up and either way for those of a group who are short of that.
+
+        They need not all be short of the same; of those who contribute nothing it is enough to know if one is.
+        """
+        asked, always = self._asked(cell), self.always(cell)
+        others = group - asked.keys() - {int(self.standing.owner[cell])}
+        most = [need if who is None or who & others else 0 for need, who in zip(asked[ANYBODY], always, strict=True)]
+        for one in self._reached(cell, self.entries(cell), set(asked.keys() & group)):
+            missing = one.down < one.asked[0], one.up < one.asked[1], one.down + one.up < one.asked[2]
+            most = [max(m, a) if short else m for m, a, short in zip(most, one.asked, missing, strict=True)]
+        return most[0], most[1], most[2]
+
     def unproven(self) -> BoolArray:
         """Tell which unsafe cells are not proven against everybody, and close the others."""
-        self.closed |= {cell for cell in self.served if cell not in self.closed and not len(self.open(cell).who)}
+        self.closed |= {cell for cell in self.served if cell not in self.closed and self._is_proven(cell)}
         unproven = self.target.copy()
         unproven[list(self.closed)] = False
         return unproven
+
+    def _is_proven(self, cell: int) -> bool:
+        """Tell whether a cell is proven against everybody."""
+        asked, always = self._asked(cell), self.always(cell)
+        known = asked.keys() | {int(self.standing.owner[cell])}
+        if any(
+            need > 0 and (who is None or who - known) for need, who in zip(asked[ANYBODY][:2], always, strict=False)
+        ):
+            return False
+        return not self._short(cell, self.entries(cell))
+
+    def always(self, cell: int) -> list[frozenset[int] | None]:
+        """Return who notices all moves that take a cell as far as anybody needs, down, up and either way.
+
+        It is None where no move does.
+        """
+        entries = self.entries(cell)
+        none: tuple[int, list[frozenset[int] | None]] = 0, [None] * 3
+        count, always = none if self.dead else self._always.get(cell, none)
+        for place, (sign, need) in enumerate(zip((-1, 1, 0), self._asked(cell)[ANYBODY], strict=True)):
+            for reach, notices, _ in entries[count:]:
+                if (sign * reach if sign else abs(reach)) >= need:
+                    before = always[place]
+                    always[place] = notices if before is None else before & notices
+        if not self.dead:
+            self._always[cell] = len(entries), always
+        return always
+
+    def left(self) -> LongArray:
+        """Return the insiders against whom cells are not proven; all of them while most cells have no move at all."""
+        some, none, cells = set[int](), 0, np.flatnonzero(self.unproven()).tolist()
+        for cell in cells:
+            always = [who for who, need in zip(self.always(cell), self._asked(cell)[ANYBODY], strict=True) if need > 0]
+            none += None in always
+            some.update(*(who or () for who in always), self._asked(cell))
+        if 5 * none > len(cells):
+            return np.unique(self.standing.who)
+        return np.array(sorted(who for who in some if who >= 0), np.int64)
+
+    def narrows(self, cell: int, reach: int, notices: frozenset[int]) -> bool:
+        """Tell whether a move that goes as far as anybody needs leaves fewer who notice all of them."""
+        place, need = (1, self._asked(cell)[ANYBODY][1]) if reach > 0 else (0, self._asked(cell)[ANYBODY][0])
+        before = self.always(cell)[place]
+        return 0 < need <= abs(reach) and (before is None or not before <= notices)
 
     def open_pairs(self, cells: Sequence[int] | None = None) -> list[Pair]:
         """Return unsafe cells, or all of them, with the insiders against whom they are not proven."""
@@ -141,11 +200,9 @@ class Book:
     def _reached(self, cell: int, entries: Sequence[Entry], some: set[int]) -> list[Reached]:
         """Return some insiders: what a cell needs against each, and what it has."""
         asked, owner = self._asked(cell), int(self.standing.owner[cell])
-        far = []
-        for who in sorted(some - {owner} if owner >= 0 else some):
-            reach = [reach for reach, notices, _ in entries if who not in notices]
-            far.append(Reached(who, asked.get(who, asked[ANYBODY]), -min(0, *reach, 0), max(0, *reach, 0)))
-        return far
+        insiders = some - {owner} if owner >= 0 else some
+        up, down = (_furthest(insiders, entries, way) for way in (1, -1))
+        return [Reached(who, asked.get(who, asked[ANYBODY]), down[who], up[who]) for who in sorted(insiders)]
 
     def entries(self, cell: int) -> list[Entry]:
         """Return the moves that prove something of a cell."""
@@ -155,8 +212,8 @@ class Book:
         """Enter a move, and its reverse, for every unsafe cell that it moves; return whether it is one at all."""
         return self.credit_all([move])[0]
 
-    def credit_all(self, moves: Sequence[Move]) -> list[bool]:
-        """Enter moves, each with its reverse; return which of them are moves at all."""
+    def credit_all(self, moves: Sequence[Move], helped: Helped | None = None) -> list[bool]:
+        """Enter moves, each with its reverse, for all cells or those ``helped``; return which are moves at all."""
         ahead, holding = Stack.of(moves), np.zeros(len(moves), bool)
         still = ahead.still(self._columns)
         for stack in (ahead, ahead.reversed()):
@@ -164,8 +221,11 @@ class Book:
             holding |= holds
             notices = self.standing.notices(stack)
             for number in np.flatnonzero(holds).tolist():
-                move = stack[number]
-                self.enter(move, notices[number], move.variables[self.target[move.variables]])
+                move, known = stack[number], notices[number]
+                cells = move.variables[self.target[move.variables]]
+                cells = cells if helped is None else helped(move, frozenset(known.tolist()), cells)
+                if len(cells):
+                    self.enter(move, known, cells)
         return holding.tolist()
 
     def enter(self, move: Move, notices: LongArray, cells: Positions) -> None:
@@ -284,3 +344,14 @@ class Book:
             calm[own], alone[own] = down[own], False
         cheap, dear = np.full(len(down), _CHEAP), np.full(len(down), _DEAR)
         return Rooms(down, up, calm, cheap, dear, np.where(alone, _DEAR, _CHEAP))
+
+
+def _furthest(insiders: set[int], entries: Sequence[Entry], way: int) -> dict[int, int]:
+    """Return how far the moves that each insider does not notice take a cell one way."""
+    far, left = dict.fromkeys(insiders, 0), insiders
+    for reach, notices, _ in sorted((e for e in entries if way * e[0] > 0), key=lambda entry: -way * entry[0]):
+        far.update(dict.fromkeys(left - notices, way * reach))
+        left = left & notices
+        if not left:
+            break
+    return far

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
 from cellguard import solver
 from cellguard.attack.among import settle_among
 from cellguard.attack.book import Book
+from cellguard.attack.grouped import enter_pooled, passes, problem_of
 from cellguard.attack.pairs import Pair
 from cellguard.attack.standing import Standing, stand
 from cellguard.attack.verdict import decide
@@ -76,6 +78,8 @@ def attack_inside(
         everything = np.ones(len(problem.cells), bool)
         _take(book, hints)
         enter_widest(book, everything)
+        for group in chain.from_iterable(passes(book)):
+            enter_pooled(book, problem_of(book, group), everything)
         stuck = settle_among(book, everything)
         failing, undecided = _decide(book, stuck)
     except KeyboardInterrupt:

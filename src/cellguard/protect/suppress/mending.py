@@ -17,13 +17,16 @@ import scipy.sparse as sp
 from cellguard.attack.among import CLOSE, FAR, WIDE, hopeless_among, near_among
 from cellguard.attack.book import Book
 from cellguard.attack.coalition_book import CoalitionBook
+from cellguard.attack.grouped import enter_pooled, passes, problem_of
 from cellguard.attack.standing import stand
 from cellguard.attack.unions import Watch
+from cellguard.attack.verdict import propagated
 from cellguard.attack.widest import enter_widest
 from cellguard.moves.exact import Move
 from cellguard.moves.local import Goal, Neighbours, Rooms
 from cellguard.moves.problem import grains_of, pose
 from cellguard.protect.suppress.system import System
+from cellguard.protect.suppress.within import hide_within
 from cellguard.table.contributions import Contributions
 from cellguard.table.pattern import Pattern
 from cellguard.types import BoolArray, FloatArray, LongArray, Positions, Run
@@ -54,6 +57,8 @@ class Mender:
     hidden: BoolArray
     cost: FloatArray
     free: BoolArray
+    system: System
+    merged: Positions
     run: Run
     through: dict[int, set[int]] = field(default_factory=dict)
     relying: dict[int, set[int]] = field(default_factory=dict)
@@ -122,6 +127,7 @@ class Mender:
         """
         book, tried = self.book, set[int]()
         enter_widest(book, self.hidden)
+        self._prove_in_groups()
         while stuck := [cell for cell in self._open() if cell not in tried]:
             before = self.hidden.copy()
             for cell in stuck[: max(len(stuck) // _BATCHES, _FEW)]:
@@ -134,6 +140,19 @@ class Mender:
             self.run.tell(f"{len(stuck):,} cells to hide others for")
             if (self.hidden & ~before).any():
                 enter_widest(book, self.hidden, _AGAIN)
+
+    def _prove_in_groups(self) -> None:
+        """Prove what can be by pooled moves that nobody of a group notices, hiding what that takes."""
+        book = self.book
+        for groups in passes(book):
+            for group in groups:
+                self.run.tell(
+                    f"{int(book.unproven().sum()):,} cells to prove against {len(group):,} respondents at once"
+                )
+                problem = propagated(problem_of(book, group)).hopeful
+                self.hidden = hide_within(self.system, problem, self.merged, self.hidden, run=self.run)
+                enter_pooled(book, problem, self.hidden)
+            enter_widest(book, self.hidden, _AGAIN)
 
     def _open(self) -> list[int]:
         """Return the unsafe cells that are not proven, those that need most first."""
@@ -236,7 +255,7 @@ def mend_inside(
     book = Book(
         stand(problem, grains, needs, insiders), Neighbours(problem.matrix, problem.whole, cost), run, outsider=True
     )
-    mender = Mender(book, hidden.copy(), cost, free, run)
+    mender = Mender(book, hidden.copy(), cost, free, system, system.places(problem.cells), run)
 
     def as_pattern() -> Pattern:
         chosen = np.zeros(n, bool)

@@ -1,0 +1,98 @@
+"""Groups of insiders: what none of a group notices, pooled for hundreds of cells at once.
+
+Where cells have no short move, hundreds of insiders notice each move that they have, and moves for single insiders are
+hopeless. But within the narrowest bounds of a whole group the problem is an outsider's, with other bounds and needs, so
+that one program moves hundreds of cells at once, and none of the group notices. One such move per group proves a cell
+against everybody; whoever dominates the cell itself holds it still for its own group, whose others mostly miss some of
+the moves for other groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import scipy.sparse as sp
+
+from cellguard.attack.book import Book
+from cellguard.attack.ledger import Ledger
+from cellguard.attack.pooling import pool
+from cellguard.attack.verdict import propagated
+from cellguard.moves.exact import Move, spread
+from cellguard.moves.problem import Problem
+from cellguard.solver.program import SEED
+from cellguard.types import BoolArray, LongArray, Positions
+
+_GROUPS = 4
+_PASSES = 6
+_MANY = 200  # cells without any short move from which on groups pay
+_FEW = 50  # open cells that are left to single programs
+_PER_CELL = ("cells", "down", "up", "lower", "upper", "sliding", "whole")
+
+
+def passes(book: Book) -> Iterator[list[LongArray]]:
+    """Return passes of groups of insiders, as long as many cells are open; none where nearly all have short moves.
+
+    In each pass all who are left are in one group, those with the same digit of a number of their own, so that in some
+    pass the insider who dominates a cell and any other are in different groups.
+    """
+    open_ = np.flatnonzero(book.unproven()).tolist()
+    if sum(not book.entries(cell) for cell in open_) < _MANY:
+        return
+    number = np.random.default_rng(SEED).permutation(len(book.standing.by_start) - 1)
+    for turn in range(_PASSES):
+        if int(book.unproven().sum()) < _FEW:
+            break
+        left = book.left()
+        digit = number[left] // _GROUPS**turn % _GROUPS
+        yield [left[digit == value] for value in range(_GROUPS)]
+
+
+def problem_of(book: Book, group: LongArray) -> Problem:
+    """Return the problem of a group: the narrowest bounds of its members, and what is open against any of them."""
+    standing, members = book.standing, frozenset(group.tolist())
+    needs = np.zeros((3, len(standing.owner)), np.int64)
+    for cell in np.flatnonzero(book.unproven()).tolist():
+        needs[:, cell] = book.asked_against(cell, members)
+    down, up = standing.limits(group)
+    return replace(standing.problem, down=down, up=up, lower=needs[0], upper=needs[1], sliding=needs[2])
+
+
+def enter_pooled(book: Book, problem: Problem, hidden: BoolArray) -> None:
+    """Enter moves of hidden cells that pool what cells need in the problem of a group."""
+    cells = np.flatnonzero(hidden)
+    _, reduction, _, _ = propagated(_among(problem, cells))
+    ledger = Ledger(reduction)
+    pool(ledger, patience=1, run=book.run)
+    moves = [spread(reduction, move) for move in ledger.moves]
+    here = [Move(cells[move.variables], move.n, move.denominator) for move in moves]
+    book.credit_all(here, partial(_helped, book, problem, set()))
+
+
+def _helped(
+    book: Book, problem: Problem, given: set[tuple[int, int]], move: Move, notices: frozenset[int], cells: Positions
+) -> Positions:
+    """Return the open cells that a move proves against more, or that it gives what a group needs and none did before.
+
+    ``given`` are the cells and ways that have it.
+    """
+    reach = move.reach()[np.searchsorted(move.variables, cells)]
+    asked = np.where(reach > 0, problem.upper[cells], problem.lower[cells])
+    some = []
+    for cell, far, need in zip(cells.tolist(), reach.tolist(), asked.tolist(), strict=True):
+        if cell in book.closed:
+            continue
+        serves = 0 < need <= abs(far) and (cell, far > 0) not in given
+        if serves or book.narrows(cell, far, notices):
+            some.append(cell)
+            given.add((cell, far > 0)) if serves else None
+    return np.array(some, np.intp)
+
+
+def _among(problem: Problem, cells: Positions) -> Problem:
+    """Return the problem in which only some cells move."""
+    matrix = sp.csr_array(problem.matrix[:, cells])
+    arrays = {name: getattr(problem, name)[cells] for name in _PER_CELL}
+    return replace(problem, matrix=matrix[np.flatnonzero(np.diff(matrix.indptr))], **arrays)
