@@ -3,13 +3,12 @@
 Where cells have no short move, hundreds of insiders notice each move that they have, and moves for single insiders are
 hopeless. But within the narrowest bounds of a whole group the problem is an outsider's, with other bounds and needs, so
 that one program moves hundreds of cells at once, and none of the group notices. One such move per group proves a cell
-against everybody; whoever dominates the cell itself holds it still for its own group, whose others mostly miss some of
-the moves for other groups.
+against everybody, but that whoever dominates the cell itself holds it still for its own group: so groups are drawn
+again a few times. For a cell that is not safe few insiders are left in the end, for whom others must be hidden.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -22,42 +21,56 @@ from cellguard.attack.pooling import pool
 from cellguard.attack.verdict import propagated
 from cellguard.moves.exact import Move, spread
 from cellguard.moves.problem import Problem
-from cellguard.solver.program import SEED
 from cellguard.types import BoolArray, LongArray, Positions
 
+TURNS = 3  # after which few insiders are left of those for whom a cell is open by chance, and not for a reason
 _GROUPS = 4
-_PASSES = 6
 _MANY = 200  # cells without any short move from which on groups pay
 _FEW = 50  # open cells that are left to single programs
+_NEARLY = 40  # insiders at most who are left where a cell is nearly proven
 _PER_CELL = ("cells", "down", "up", "lower", "upper", "sliding", "whole")
 
 
-def passes(book: Book) -> Iterator[list[LongArray]]:
-    """Return passes of groups of insiders, as long as many cells are open; none where nearly all have short moves.
+def pays(book: Book) -> bool:
+    """Tell whether many cells have no short move at all, so that pooled programs are worth their time."""
+    return sum(not book.entries(cell) for cell in np.flatnonzero(book.unproven()).tolist()) >= _MANY
 
-    In each pass all who are left are in one group, those with the same digit of a number of their own, so that in some
-    pass the insider who dominates a cell and any other are in different groups.
+
+def is_done(book: Book) -> bool:
+    """Tell whether so few cells are open that single programs are quicker."""
+    return int(book.unproven().sum()) < _FEW
+
+
+def groups(book: Book, cells: BoolArray, rng: np.random.Generator, many: int = _GROUPS) -> list[LongArray]:
+    """Return those against whom some cells are open in so many groups, by chance.
+
+    A cell's own group, with whoever dominates it, is another one each time.
     """
-    open_ = np.flatnonzero(book.unproven()).tolist()
-    if sum(not book.entries(cell) for cell in open_) < _MANY:
-        return
-    number = np.random.default_rng(SEED).permutation(len(book.standing.by_start) - 1)
-    for turn in range(_PASSES):
-        if int(book.unproven().sum()) < _FEW:
-            break
-        left = book.left()
-        digit = number[left] // _GROUPS**turn % _GROUPS
-        yield [left[digit == value] for value in range(_GROUPS)]
+    some = rng.permutation(book.left(cells))
+    return [np.sort(some[first::many]) for first in range(min(many, len(some)))]
 
 
-def problem_of(book: Book, group: LongArray) -> Problem:
-    """Return the problem of a group: the narrowest bounds of its members, and what is open against any of them."""
+def nearly_proven(book: Book) -> BoolArray:
+    """Tell which open cells have few insiders left: those who do find out too much, as a rule."""
+    nearly = book.unproven()
+    for cell in np.flatnonzero(nearly).tolist():
+        left = book.noticing(cell)
+        nearly[cell] = None not in left and sum(len(who or ()) for who in left) <= _NEARLY
+    return nearly
+
+
+def problem_of(book: Book, group: LongArray, cells: BoolArray) -> Problem:
+    """Return the problem of a group: the narrowest bounds of its members, and what some cells need against them.
+
+    What cells need that they can never have within these bounds, whatever is hidden, is left out.
+    """
     standing, members = book.standing, frozenset(group.tolist())
     needs = np.zeros((3, len(standing.owner)), np.int64)
-    for cell in np.flatnonzero(book.unproven()).tolist():
+    for cell in np.flatnonzero(cells & book.unproven()).tolist():
         needs[:, cell] = book.asked_against(cell, members)
     down, up = standing.limits(group)
-    return replace(standing.problem, down=down, up=up, lower=needs[0], upper=needs[1], sliding=needs[2])
+    problem = replace(standing.problem, down=down, up=up, lower=needs[0], upper=needs[1], sliding=needs[2])
+    return propagated(problem).hopeful
 
 
 def enter_pooled(book: Book, problem: Problem, hidden: BoolArray) -> None:
@@ -72,7 +85,7 @@ def enter_pooled(book: Book, problem: Problem, hidden: BoolArray) -> None:
 
 
 def _helped(
-    book: Book, problem: Problem, given: set[tuple[int, int]], move: Move, notices: frozenset[int], cells: Positions
+    book: Book, problem: Problem, given: set[tuple[int, bool]], move: Move, notices: frozenset[int], cells: Positions
 ) -> Positions:
     """Return the open cells that a move proves against more, or that it gives what a group needs and none did before.
 
@@ -87,7 +100,7 @@ def _helped(
         serves = 0 < need <= abs(far) and (cell, far > 0) not in given
         if serves or book.narrows(cell, far, notices):
             some.append(cell)
-            given.add((cell, far > 0)) if serves else None
+            given |= {(cell, far > 0)} if serves else set()
     return np.array(some, np.intp)
 
 
