@@ -4,7 +4,7 @@ Where cells have no short move, hundreds of insiders notice each move that they 
 hopeless. But within the narrowest bounds of a whole group the problem is an outsider's, with other bounds and needs, so
 that one program moves hundreds of cells at once, and none of the group notices. One such move per group proves a cell
 against everybody, but that whoever dominates the cell itself holds it still for its own group: so groups are drawn
-again a few times. For a cell that is not safe few insiders are left in the end, for whom others must be hidden.
+again a few times.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from cellguard.moves.exact import Move, spread
 from cellguard.moves.problem import Problem
 from cellguard.types import BoolArray, LongArray, Positions
 
-TURNS = 3  # after which few insiders are left of those for whom a cell is open by chance, and not for a reason
+TURNS = 3  # in which groups are drawn to attack: then few are left for a cell by chance, and most for a reason
 _GROUPS = 4
 _MANY = 200  # cells without any short move from which on groups pay
 _FEW = 50  # open cells that are left to single programs
-_NEARLY = 40  # insiders at most who are left where a cell is nearly proven
 _PER_CELL = ("cells", "down", "up", "lower", "upper", "sliding", "whole")
 
 
@@ -41,22 +40,13 @@ def is_done(book: Book) -> bool:
     return int(book.unproven().sum()) < _FEW
 
 
-def groups(book: Book, cells: BoolArray, rng: np.random.Generator, many: int = _GROUPS) -> list[LongArray]:
-    """Return those against whom some cells are open in so many groups, by chance.
+def groups(book: Book, cells: BoolArray, rng: np.random.Generator) -> list[LongArray]:
+    """Return those against whom some cells are open in a few groups, by chance.
 
     A cell's own group, with whoever dominates it, is another one each time.
     """
     some = rng.permutation(book.left(cells))
-    return [np.sort(some[first::many]) for first in range(min(many, len(some)))]
-
-
-def nearly_proven(book: Book) -> BoolArray:
-    """Tell which open cells have few insiders left: those who do find out too much, as a rule."""
-    nearly = book.unproven()
-    for cell in np.flatnonzero(nearly).tolist():
-        left = book.noticing(cell)
-        nearly[cell] = None not in left and sum(len(who or ()) for who in left) <= _NEARLY
-    return nearly
+    return [np.sort(some[first::_GROUPS]) for first in range(min(_GROUPS, len(some)))]
 
 
 def problem_of(book: Book, group: LongArray, cells: BoolArray) -> Problem:

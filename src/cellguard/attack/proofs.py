@@ -151,15 +151,12 @@ class Proofs:
             self._always[cell] = len(entries), always
         return always
 
-    def noticing(self, cell: int) -> list[frozenset[int] | None]:
-        """Return who notices all moves that are enough, as `always` does, one way for each that a cell must go."""
-        return [who for who, need in zip(self.always(cell), self._asked(cell)[ANYBODY], strict=True) if need > 0]
-
     def left(self, cells: BoolArray) -> LongArray:
         """Return the insiders against whom some cells are not proven; everybody if many of them have no move at all."""
         some, none = set[int](), 0
         for cell in np.flatnonzero(cells).tolist():
-            noticing = self.noticing(cell)
+            ways = zip(self.always(cell), self._asked(cell)[ANYBODY], strict=True)
+            noticing = [who for who, need in ways if need > 0]
             none += None in noticing
             some.update(*(who or () for who in noticing), self._asked(cell))
         if none > _NONE * cells.sum():

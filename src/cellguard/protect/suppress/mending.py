@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from cellguard.attack.among import CLOSE, FAR, WIDE, hopeless_among, near_among
 from cellguard.attack.book import Book
 from cellguard.attack.coalition_book import CoalitionBook
-from cellguard.attack.insider_groups import enter_pooled, groups, is_done, nearly_proven, pays, problem_of
+from cellguard.attack.insider_groups import enter_pooled, groups, is_done, pays, problem_of
 from cellguard.attack.standing import stand
 from cellguard.attack.unions import Watch
 from cellguard.attack.widest import enter_widest
@@ -36,9 +36,7 @@ _PRICE = 30.0  # of hiding a cell of middling cost, where being noticed by someb
 _SCALINGS = 2
 _WHOLE = 4_000  # hidden cells up to which a program may use all of them
 _AGAIN = 3  # rounds in which circuits are looked for again
-_TURNS = (  # of groups: whether to hide, only for cells that few are left for, and how many groups
-    *((False, False, 4),) * 3, (True, True, 4), (False, False, 4), (True, True, 4), *((True, False, 8),) * 2,
-)  # fmt: skip
+_TURNS = 6  # in which groups of insiders are drawn
 _BATCHES, _FEW = 8, 40  # cells for which others are hidden before circuits are looked for again: a share, and at least
 _WORK = 100  # cells that cleaning up may look at, per unsafe cell
 _WALK = 10  # coalitions that take as long to look at as a cell
@@ -145,30 +143,18 @@ class Mender:
                 enter_widest(book, self.hidden, _AGAIN)
 
     def _prove_in_groups(self) -> None:
-        """Prove what can be by pooled moves that nobody of a group notices, and then hide what that takes.
-
-        The fewer are in a group, the less must be hidden for it. So nothing is hidden until few insiders are left for
-        cells, and then only for these; for all that is left in the end.
-        """
+        """Prove what can be by pooled moves that nobody of a group notices, hiding what that takes."""
         book, rng = self.book, np.random.default_rng(SEED)
-        for hiding, nearly, many in _TURNS if pays(book) else ():
+        for _ in range(_TURNS if pays(book) else 0):
             if is_done(book):
                 break
-            self._pass(
-                groups(book, cells := nearly_proven(book) if nearly else book.unproven(), rng, many), cells, hiding
-            )
-
-    def _pass(self, some: list[LongArray], cells: BoolArray, hiding: bool) -> None:
-        """Prove some cells against one group of those who are left after the other."""
-        book = self.book
-        for group in some:
-            self.run.tell(f"{int(book.unproven().sum()):,} cells to prove against groups of respondents")
-            self.run.check()
-            problem = problem_of(book, group, cells)
-            if hiding:
+            cells = book.unproven()
+            for group in groups(book, cells, rng):
+                self.run.tell(f"{int(book.unproven().sum()):,} cells to prove against groups of respondents")
+                self.run.check()
+                problem = problem_of(book, group, cells)
                 self.hidden = hide_within(self.system, problem, self.merged, self.hidden, run=self.run)
-            enter_pooled(book, problem, self.hidden)
-        if hiding:
+                enter_pooled(book, problem, self.hidden)
             enter_widest(book, self.hidden, _AGAIN)
 
     def _open(self) -> list[int]:
