@@ -21,6 +21,7 @@ from cellguard.attack.pooling import pool
 from cellguard.attack.verdict import propagated
 from cellguard.moves.exact import Move, spread
 from cellguard.moves.problem import Problem
+from cellguard.solver.program import SEED
 from cellguard.types import BoolArray, LongArray, Positions
 
 TURNS = 3  # in which groups are drawn to attack: then few are left for a cell by chance, and most for a reason
@@ -40,13 +41,14 @@ def is_done(book: Book) -> bool:
     return int(book.unproven().sum()) < _FEW
 
 
-def groups(book: Book, cells: BoolArray, rng: np.random.Generator) -> list[LongArray]:
-    """Return those against whom some cells are open in a few groups, by chance.
+def groups(book: Book, cells: BoolArray, turn: int) -> list[LongArray]:
+    """Return those against whom some cells are open in a few groups: by a digit of a number of their own.
 
-    A cell's own group, with whoever dominates it, is another one each time.
+    The digit is another one each turn, and so is a cell's own group, with whoever dominates it.
     """
-    some = rng.permutation(book.left(cells))
-    return [np.sort(some[first::_GROUPS]) for first in range(min(_GROUPS, len(some)))]
+    some = book.left(cells)
+    number = np.random.default_rng(SEED).permutation(len(book.standing.by_start) - 1)[some]
+    return [some[number // _GROUPS**turn % _GROUPS == digit] for digit in range(_GROUPS)]
 
 
 def problem_of(book: Book, group: LongArray, cells: BoolArray) -> Problem:

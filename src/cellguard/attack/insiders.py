@@ -27,7 +27,7 @@ from cellguard.moves.local import Goal, Neighbours
 from cellguard.moves.problem import Grains, Problem
 from cellguard.moves.scale import as_floats, hair
 from cellguard.protection import Requirements
-from cellguard.solver.program import SEED, Program, Status
+from cellguard.solver.program import Program, Status
 from cellguard.table.contributions import Contributions
 from cellguard.types import BoolArray, Positions, Run
 
@@ -91,10 +91,9 @@ def attack_inside(
 
 def _pool(book: Book, everything: BoolArray) -> None:
     """Enter pooled moves against groups of insiders, where many cells have no short ones."""
-    rng = np.random.default_rng(SEED)
-    for _ in range(TURNS if pays(book) else 0):
+    for turn in range(TURNS if pays(book) else 0):
         cells = book.unproven()
-        for group in [] if is_done(book) else groups(book, cells, rng):
+        for group in [] if is_done(book) else groups(book, cells, turn):
             enter_pooled(book, problem_of(book, group, cells), everything)
 
 

@@ -26,7 +26,6 @@ from cellguard.moves.local import Goal, Neighbours, Rooms
 from cellguard.moves.problem import grains_of, pose
 from cellguard.protect.suppress.system import System
 from cellguard.protect.suppress.within import hide_within
-from cellguard.solver.program import SEED
 from cellguard.table.contributions import Contributions
 from cellguard.table.pattern import Pattern
 from cellguard.types import BoolArray, FloatArray, LongArray, Positions, Run
@@ -144,12 +143,12 @@ class Mender:
 
     def _prove_in_groups(self) -> None:
         """Prove what can be by pooled moves that nobody of a group notices, hiding what that takes."""
-        book, rng = self.book, np.random.default_rng(SEED)
-        for _ in range(_TURNS if pays(book) else 0):
+        book = self.book
+        for turn in range(_TURNS if pays(book) else 0):
             if is_done(book):
                 break
             cells = book.unproven()
-            for group in groups(book, cells, rng):
+            for group in groups(book, cells, turn):
                 self.run.tell(f"{int(book.unproven().sum()):,} cells to prove against groups of respondents")
                 self.run.check()
                 problem = problem_of(book, group, cells)
