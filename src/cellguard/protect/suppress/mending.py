@@ -35,6 +35,7 @@ _PRICE = 30.0  # of hiding a cell of middling cost, where being noticed by someb
 _SCALINGS = 2
 _WHOLE = 4_000  # hidden cells up to which a program may use all of them
 _AGAIN = 3  # rounds in which circuits are looked for again
+_CROWD = 100  # insiders against whom a cell is open that take long to look at: others come first
 _TURNS = 6  # in which groups of insiders are drawn
 _BATCHES, _FEW = 8, 40  # cells for which others are hidden before circuits are looked for again: a share, and at least
 _WORK = 100  # cells that cleaning up may look at, per unsafe cell
@@ -157,9 +158,10 @@ class Mender:
             enter_widest(book, self.hidden, _AGAIN)
 
     def _open(self) -> list[int]:
-        """Return the unsafe cells that are not proven, those that need most first."""
+        """Return the unsafe cells that are not proven, those that need most first, but for those that many notice."""
         unproven = self.book.unproven()
-        return [cell for cell in self.book.targets() if unproven[cell]]
+        cells = [cell for cell in self.book.targets() if unproven[cell]]
+        return sorted(cells, key=lambda cell: len(self.book.open(cell).who) > _CROWD)
 
     def part(self, watch: Watch, as_pattern: Callable[[], Pattern], place: dict[int, int], scale: FloatArray) -> None:
         """Hide more until no reader knows a sum of cells that the rules call unsafe, as far as that can be had."""
