@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 import cellguard as cg
+import insider_oracle
+from cellguard.attack.audit import audit
 from cellguard.hierarchy.build import flat, from_parents
 from cellguard.protect.suppress.suppress import suppress
+from cellguard.table.contributions import contributions_of
 from cellguard.table.fact import Holdings
 from cellguard.table.pattern import Pattern
 from cellguard.table.read import About
@@ -75,3 +78,39 @@ def some_pattern(needs, rng):
         more = rng.random(n) < 0.3 if rng.random() < 0.5 else np.zeros(n, bool)
         return Pattern(needs.tables, needs.primary, (chosen.secondary | more) & ~needs.primary)
     return Pattern(needs.tables, needs.primary, (rng.random(n) < 0.5) & ~needs.primary)
+
+
+def brute(needs, pattern, data, trees, rules):
+    parts = insider_oracle.contributions(needs.tables.tables[0], data, list(trees), "x", "g")
+    numbers = sorted(set(data["g"]))
+    accuracy = max(rule.accuracy for rule in rules)
+    failing = insider_oracle.failing(needs, pattern.unknown, parts, accuracy)
+    return {(numbers.index(who[0]), cell) for who, cell in failing}
+
+
+def against_brute_force(seed):
+    """Compare one table; tell whether it came to that."""
+    data, trees, rules, rng = draw(seed)
+    needs = assessed(data, [trees], rules)
+    if not needs.primary.any() or needs.unprotectable.any():
+        return False
+    try:
+        pattern = some_pattern(needs, rng)
+        mended = suppress(needs, insiders=contributions_of(needs.tables), effort="quick").pattern
+    except cg.NotProtected:
+        return False
+    judged = audit(needs, pattern, insiders=contributions_of(needs.tables))
+    if judged.inside is not None:
+        found = {(pair.insider, int(judged.problem.cells[pair.cell])) for pair in judged.inside.failing}
+        general = {cell for who, cell in found if who < 0}
+        wanted = brute(needs, pattern, data, trees, rules)
+        assert {p for p in wanted if p[1] not in general} == {p for p in found if p[0] >= 0 and p[1] not in general}
+        assert not judged.inside.undecided
+    again = audit(needs, mended, insiders=contributions_of(needs.tables))
+    assert not again.failing.any()
+    if again.verdict == "safe":
+        assert brute(needs, mended, data, trees, rules) == set()
+    else:
+        everything = Pattern(needs.tables, needs.primary, ~needs.primary)
+        assert audit(needs, everything, insiders=contributions_of(needs.tables)).verdict == "unsafe"
+    return judged.inside is not None

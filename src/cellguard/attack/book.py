@@ -1,4 +1,4 @@
-"""Who is proven against which insider by which move: what is still open, and the search for what is missing.
+"""A book of proofs, and the search for what is missing in it.
 
 A move that touches few cells is noticed by few insiders, so that it proves a cell against all others. One more move,
 that none of those few notices, completes the proof. What neither a joint move nor one for each of them gives is left
@@ -7,18 +7,18 @@ open.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
-from cellguard.attack.pairs import NOBODY_OPEN, Entry, Open, Pair, Reached, listed, way_of
-from cellguard.attack.standing import ANYBODY, OUTSIDER, Asked, Standing
+from cellguard.attack.pairs import Open, Pair, way_of
+from cellguard.attack.proofs import Proofs
+from cellguard.attack.standing import Asked
 from cellguard.moves.exact import Move
-from cellguard.moves.local import Goal, Neighbours, Rooms
+from cellguard.moves.local import Goal, Rooms
 from cellguard.moves.stack import Stack
-from cellguard.types import BoolArray, LongArray, Positions, Run
+from cellguard.types import LongArray, Positions
 
 Find = Callable[["Book", Goal, LongArray], Move | None]
 _CHEAP, _DEAR = 1e-3, 1.0
@@ -28,34 +28,8 @@ _ONCE_OVER = 16  # cells that propagation goes over in the time in which a progr
 
 
 @dataclass(eq=False)
-class Book:
-    """Moves and whom they prove against whom. Cells are positions among the unknown ones of a problem.
-
-    With ``outsider`` cells are proven against outsiders too, and not only against respondents. Moves are no longer
-    entered for ``closed`` cells, which need no more. Moves that are ``dead`` prove nothing any more. ``walked`` counts
-    the coalitions that were looked at, and ``looked`` the cells of all programs: where looking takes too long, it ends,
-    and what is open then stays so.
-    """
-
-    standing: Standing
-    neighbours: Neighbours
-    run: Run
-    outsider: bool = False
-    moves: list[Move] = field(default_factory=list)
-    served: dict[int, list[Entry]] = field(default_factory=dict)
-    closed: set[int] = field(default_factory=set)
-    dead: set[int] = field(default_factory=set)
-    walked: int = 0
-    looked: int = 0
-    target: BoolArray = field(init=False)
-
-    def __post_init__(self) -> None:
-        problem = self.standing.problem
-        self.target = (problem.lower > 0) | (problem.upper > 0) | (problem.sliding > 0)
-        self._floor, self._calm = self.standing.floor, self.standing.calm
-        self._columns = sp.csr_array(self.neighbours.matrix.T)
-        self._needs: dict[int, dict[int, tuple[int, int, int]]] = {}
-        self._more: dict[int, frozenset[int]] = {}
+class Book(Proofs):
+    """Proofs, and how to look for more of them within what may be looked at."""
 
     def is_spent(self, share: float = 1.0) -> bool:
         """Tell whether as much was looked at as the unsafe cells are worth, or a share of that."""
@@ -70,142 +44,6 @@ class Book:
         """Tell whether propagation shows that no move within these rooms takes a goal as far as it must."""
         self.looked += self.neighbours.n // _ONCE_OVER
         return self.neighbours.hopeless(goal, down, up)
-
-    def targets(self) -> list[int]:
-        """Return the unsafe cells, those that need most first."""
-        problem = self.standing.problem
-        most = np.maximum(np.maximum(problem.lower, problem.upper), problem.sliding)
-        cells = np.flatnonzero(self.target)
-        return [int(c) for c in cells[np.argsort(-most[cells], kind="stable")]]
-
-    def open(self, cell: int) -> Open:
-        """Return the insiders against whom a cell is not proven."""
-        return self._open(cell, self.entries(cell))
-
-    def _open(self, cell: int, entries: Sequence[Entry]) -> Open:
-        short = self._short(cell, entries)
-        return listed(short) if short else NOBODY_OPEN
-
-    def _suspects(self, cell: int, entries: Sequence[Entry]) -> set[int]:
-        """Return all against whom these moves may not prove a cell, but for those who need more than others.
-
-        The others need no more than anybody does. So whoever misses one move that is far enough is no suspect.
-        """
-        suspects = {ANYBODY, OUTSIDER} if self.outsider else {ANYBODY}
-        down, up, either = self._asked(cell)[ANYBODY]
-        for sign, need in ((1, up), (-1, down), (0, either)):
-            if need > 0:
-                enough = [notices for reach, notices, _ in entries if (sign * reach if sign else abs(reach)) >= need]
-                if not enough:
-                    return suspects.union(*(notices for _, notices, _ in entries))
-                suspects |= frozenset.intersection(*enough)
-        return suspects
-
-    def _asked(self, cell: int) -> dict[int, tuple[int, int, int]]:
-        """Return how far a cell must move down, up and either way for its contributors, and for anybody else."""
-        if cell not in self._needs:
-            owner = self.standing.owner[cell]
-            others = [who for who in self.standing.contributors(cell).tolist() if who != owner]
-            who = np.array([ANYBODY, OUTSIDER, *others])
-            needs = zip(*(need.tolist() for need in self.standing.asked(cell, who)), strict=True)
-            self._needs[cell] = dict(zip(who.tolist(), needs, strict=True))
-        return self._needs[cell]
-
-    def _demanding(self, cell: int) -> frozenset[int]:
-        """Return the contributors of a cell that needs more against them than against anybody, one way or another."""
-        if cell not in self._more:
-            asked = self._asked(cell)
-            usual = asked[ANYBODY]
-            more = (who for who, need in asked.items() if any(n > u for n, u in zip(need, usual, strict=True)))
-            self._more[cell] = frozenset(more) - {OUTSIDER}
-        return self._more[cell]
-
-    def unproven(self) -> BoolArray:
-        """Tell which unsafe cells are not proven against everybody, and close the others."""
-        self.closed |= {cell for cell in self.served if cell not in self.closed and not len(self.open(cell).who)}
-        unproven = self.target.copy()
-        unproven[list(self.closed)] = False
-        return unproven
-
-    def open_pairs(self, cells: Sequence[int] | None = None) -> list[Pair]:
-        """Return unsafe cells, or all of them, with the insiders against whom they are not proven."""
-        some = self.targets() if cells is None else cells
-        return [Pair(who, cell, 0, 0) for cell in some for who in self.open(cell).who.tolist()]
-
-    def reached(self, cell: int) -> Open:
-        """Return all insiders who may matter to a cell: what it needs against each, and what it has."""
-        entries = self.entries(cell)
-        contributors = self._asked(cell).keys() - {OUTSIDER}
-        return listed(self._reached(cell, entries, {ANYBODY}.union(contributors, *(who for _, who, _ in entries))))
-
-    def _reached(self, cell: int, entries: Sequence[Entry], some: set[int]) -> list[Reached]:
-        """Return some insiders: what a cell needs against each, and what it has."""
-        asked, owner = self._asked(cell), int(self.standing.owner[cell])
-        far = []
-        for who in sorted(some - {owner} if owner >= 0 else some):
-            reach = [reach for reach, notices, _ in entries if who not in notices]
-            far.append(Reached(who, asked.get(who, asked[ANYBODY]), -min(0, *reach, 0), max(0, *reach, 0)))
-        return far
-
-    def entries(self, cell: int) -> list[Entry]:
-        """Return the moves that prove something of a cell."""
-        return [entry for entry in self.served.get(cell, ()) if entry[2] not in self.dead]
-
-    def credit(self, move: Move) -> bool:
-        """Enter a move, and its reverse, for every unsafe cell that it moves; return whether it is one at all."""
-        return self.credit_all([move])[0]
-
-    def credit_all(self, moves: Sequence[Move]) -> list[bool]:
-        """Enter moves, each with its reverse; return which of them are moves at all."""
-        ahead, holding = Stack.of(moves), np.zeros(len(moves), bool)
-        still = ahead.still(self._columns)
-        for stack in (ahead, ahead.reversed()):
-            holds = still & self._fits(stack)
-            holding |= holds
-            notices = self.standing.notices(stack)
-            for number in np.flatnonzero(holds).tolist():
-                move = stack[number]
-                self.enter(move, notices[number], move.variables[self.target[move.variables]])
-        return holding.tolist()
-
-    def enter(self, move: Move, notices: LongArray, cells: Positions) -> None:
-        """Enter a move that holds, and who notices it, for some of the unsafe cells that it moves."""
-        reach, number, known = move.reach(), len(self.moves), frozenset(notices.tolist())
-        self.moves.append(move)
-        for cell, far in zip(cells.tolist(), reach[np.searchsorted(move.variables, cells)].tolist(), strict=True):
-            if far and cell not in self.closed:
-                self.served.setdefault(cell, []).append((far, known, number))
-
-    def _fits(self, moves: Stack) -> BoolArray:
-        """Tell which moves are within bounds, everybody's floor among them, and whole for counts."""
-        problem, cells = self.standing.problem, moves.cells
-        room = np.where(moves.n > 0, problem.up[cells], self._floor[cells])
-        whole, rest = np.divmod(np.abs(moves.n), moves.denominator)
-        beyond = (whole > room) | ((whole == room) & (rest > 0)) | (problem.whole[cells] & (moves.denominator != 1))
-        return ~moves.any(beyond)
-
-    def used(self) -> list[Move]:
-        """Return the moves that the proof needs: of each cell those that fewest notice, until nobody is left."""
-        kept: set[int] = set()
-        for cell in self.served:
-            kept.update(self.needed(cell, kept))
-        return [self.moves[number] for number in sorted(kept)]
-
-    def needed(self, cell: int, kept: Container[int] = ()) -> list[int]:
-        """Return the numbers of moves that prove a cell: if they can be had, those that are kept anyway."""
-        entries = sorted(self.entries(cell), key=lambda entry: (entry[2] not in kept, len(entry[1]), entry[2]))
-        needed: list[Entry] = []
-        short = self._short(cell, needed)
-        for entry in entries:
-            if any(one.helped_by(entry) for one in short):
-                needed.append(entry)
-                short = self._short(cell, needed)
-        return [number for _, _, number in needed]
-
-    def _short(self, cell: int, entries: Sequence[Entry]) -> list[Reached]:
-        """Return those against whom some moves do not prove a cell."""
-        some = self._suspects(cell, entries) | self._demanding(cell)
-        return [one for one in self._reached(cell, entries, some) if one.short]
 
     def settle(self, find: Find, cells: Sequence[int], *, each: bool = True, share: float = 1.0) -> list[Pair]:
         """Look for moves until some unsafe cells are proven against every insider; return what is left open.
@@ -243,7 +81,8 @@ class Book:
         for place in range(len(open_.who)):
             one = slice(place, place + 1)
             single = Open(open_.who[one], Asked(*(a[one] for a in open_.asked)), open_.down[one], open_.up[one])
-            if find is not None and len(open_.who) > 1 and self._serve(cell, single, find):
+            several = len(open_.who) > 1 and not self.is_spent()
+            if find is not None and several and self._serve(cell, single, find):
                 break
             sign, amount = way_of(single)
             stuck.append(Pair(int(open_.who[place]), cell, sign, amount))

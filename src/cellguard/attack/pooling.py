@@ -15,14 +15,17 @@ _PATIENCE = 2  # rounds with other random directions, before what they do not cl
 _WORTH = 0.02  # a round that closes a smaller share of the open needs was idle
 
 
-def pool(ledger: Ledger, *, run: Run) -> None:
-    """Close as many open needs as shared moves can, first reversible ones, then one way at a time."""
+def pool(ledger: Ledger, *, patience: int = _PATIENCE, run: Run) -> None:
+    """Close as many open needs as shared moves can, first reversible ones, then one way at a time.
+
+    ``patience`` is how many rounds that close little end it.
+    """
     reduction = ledger.reduction
     both = np.minimum(reduction.down, reduction.up)
     rng = np.random.default_rng(SEED)
     for down, up in ((both, both), (reduction.down, reduction.up)):
         idle = 0
-        while idle < _PATIENCE:
+        while idle < patience:
             closed = 0
             targets, signs, amounts = next_targets(ledger, down, up, rng)
             for decade in reversed(decades(amounts)):

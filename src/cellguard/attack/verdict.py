@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,13 +45,18 @@ class Verdict:
         return not (self.failing.any() or self.undecided.any())
 
 
+class Propagated(NamedTuple):
+    """A problem without the needs that propagation refutes, its reduction within the ``least`` and ``most`` moves."""
+
+    hopeful: Problem
+    reduction: Reduction
+    least: FloatArray
+    most: FloatArray
+
+
 def decide(problem: Problem, *, run: Run) -> Verdict:
     """Decide for every need whether an attacker's interval reaches it."""
-    reduction = reduce_problem(problem)
-    least, most = tighten(reduction.matrix.astype(float), *reduction.limits, rounds=PROPAGATION)
-    least, most = np.ceil(least - NEAR), np.floor(most + NEAR)
-    hopeless = _beyond(problem, *reduction.cell_ends(least, most))
-    reduction = with_needs(_narrowed(reduction, least, most), _without(problem, hopeless))
+    _, reduction, least, most = propagated(problem)
     ledger = Ledger(reduction)
     run.tell(f"{int(ledger.open().sum()):,} cells to prove")
     run.check()
@@ -63,6 +69,15 @@ def decide(problem: Problem, *, run: Run) -> Verdict:
     failing = _beyond(problem, low, high)
     proven = ~_beyond(problem, *reduction.cell_ends(-ledger.down.astype(float), ledger.up.astype(float)))
     return Verdict(failing, ~failing & ~proven, low, high, ledger.moves, reduction)
+
+
+def propagated(problem: Problem) -> Propagated:
+    """Return what propagation leaves of a problem."""
+    reduction = reduce_problem(problem)
+    least, most = tighten(reduction.matrix.astype(float), *reduction.limits, rounds=PROPAGATION)
+    least, most = np.ceil(least - NEAR), np.floor(most + NEAR)
+    hopeful = _without(problem, _beyond(problem, *reduction.cell_ends(least, most)))
+    return Propagated(hopeful, with_needs(_narrowed(reduction, least, most), hopeful), least, most)
 
 
 def _beyond(problem: Problem, low: FloatArray, high: FloatArray) -> BoolArray:

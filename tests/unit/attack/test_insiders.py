@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import cellguard as cg
-import insider_oracle
 from cellguard.attack.audit import audit
 from cellguard.errors import Stopped
 from cellguard.headline import headline
@@ -20,7 +19,7 @@ from cellguard.table.fact import Holdings
 from cellguard.table.pattern import Pattern
 from cellguard.table.read import About
 from cellguard.table.tabulate import Wanted, make_tables
-from insider_cases import MANY, REGION, RULES, assessed, draw, hiding, rows, some_pattern
+from insider_cases import MANY, REGION, RULES, against_brute_force, assessed, draw, hiding, rows, some_pattern
 
 
 def near(needs, pattern):
@@ -209,42 +208,6 @@ def test_what_fails_is_never_proven_however_short_the_look(monkeypatch):
             assert cells <= {pair.cell for pair in [*inside.failing, *inside.undecided]}
             fallen += len(cells)
     assert fallen > 5
-
-
-def brute(needs, pattern, data, trees, rules):
-    parts = insider_oracle.contributions(needs.tables.tables[0], data, list(trees), "x", "g")
-    numbers = sorted(set(data["g"]))
-    accuracy = max(rule.accuracy for rule in rules)
-    failing = insider_oracle.failing(needs, pattern.unknown, parts, accuracy)
-    return {(numbers.index(who[0]), cell) for who, cell in failing}
-
-
-def against_brute_force(seed):
-    """Compare one table; tell whether it came to that."""
-    data, trees, rules, rng = draw(seed)
-    needs = assessed(data, [trees], rules)
-    if not needs.primary.any() or needs.unprotectable.any():
-        return False
-    try:
-        pattern = some_pattern(needs, rng)
-        mended = suppress(needs, insiders=contributions_of(needs.tables), effort="quick").pattern
-    except cg.NotProtected:
-        return False
-    judged = audit(needs, pattern, insiders=contributions_of(needs.tables))
-    if judged.inside is not None:
-        found = {(pair.insider, int(judged.problem.cells[pair.cell])) for pair in judged.inside.failing}
-        general = {cell for who, cell in found if who < 0}
-        wanted = brute(needs, pattern, data, trees, rules)
-        assert {p for p in wanted if p[1] not in general} == {p for p in found if p[0] >= 0 and p[1] not in general}
-        assert not judged.inside.undecided
-    again = audit(needs, mended, insiders=contributions_of(needs.tables))
-    assert not again.failing.any()
-    if again.verdict == "safe":
-        assert brute(needs, mended, data, trees, rules) == set()
-    else:
-        everything = Pattern(needs.tables, needs.primary, ~needs.primary)
-        assert audit(needs, everything, insiders=contributions_of(needs.tables)).verdict == "unsafe"
-    return judged.inside is not None
 
 
 SOME = [pytest.param(k, marks=pytest.mark.long if k < 300 else pytest.mark.endless) for k in range(100, 5_100, 100)]

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from cellguard.attack.among import CLOSE, FAR, WIDE, hopeless_among, near_among
 from cellguard.attack.book import Book
 from cellguard.attack.coalition_book import CoalitionBook
+from cellguard.attack.insider_groups import enter_pooled, groups, is_done, pays, problem_of
 from cellguard.attack.standing import stand
 from cellguard.attack.unions import Watch
 from cellguard.attack.widest import enter_widest
@@ -24,6 +25,7 @@ from cellguard.moves.exact import Move
 from cellguard.moves.local import Goal, Neighbours, Rooms
 from cellguard.moves.problem import grains_of, pose
 from cellguard.protect.suppress.system import System
+from cellguard.protect.suppress.within import hide_within
 from cellguard.table.contributions import Contributions
 from cellguard.table.pattern import Pattern
 from cellguard.types import BoolArray, FloatArray, LongArray, Positions, Run
@@ -33,6 +35,8 @@ _PRICE = 30.0  # of hiding a cell of middling cost, where being noticed by someb
 _SCALINGS = 2
 _WHOLE = 4_000  # hidden cells up to which a program may use all of them
 _AGAIN = 3  # rounds in which circuits are looked for again
+_CROWD = 100  # insiders against whom a cell is open that take long to look at: others come first
+_TURNS = 6  # in which groups of insiders are drawn
 _BATCHES, _FEW = 8, 40  # cells for which others are hidden before circuits are looked for again: a share, and at least
 _WORK = 100  # cells that cleaning up may look at, per unsafe cell
 _WALK = 10  # coalitions that take as long to look at as a cell
@@ -54,6 +58,8 @@ class Mender:
     hidden: BoolArray
     cost: FloatArray
     free: BoolArray
+    system: System
+    merged: Positions
     run: Run
     through: dict[int, set[int]] = field(default_factory=dict)
     relying: dict[int, set[int]] = field(default_factory=dict)
@@ -122,6 +128,7 @@ class Mender:
         """
         book, tried = self.book, set[int]()
         enter_widest(book, self.hidden)
+        self._prove_in_groups()
         while stuck := [cell for cell in self._open() if cell not in tried]:
             before = self.hidden.copy()
             for cell in stuck[: max(len(stuck) // _BATCHES, _FEW)]:
@@ -135,10 +142,26 @@ class Mender:
             if (self.hidden & ~before).any():
                 enter_widest(book, self.hidden, _AGAIN)
 
+    def _prove_in_groups(self) -> None:
+        """Prove what can be by pooled moves that nobody of a group notices, hiding what that takes."""
+        book = self.book
+        for turn in range(_TURNS if pays(book) else 0):
+            if is_done(book):
+                break
+            cells = book.unproven()
+            for group in groups(book, cells, turn):
+                self.run.tell(f"{int(book.unproven().sum()):,} cells to prove against groups of respondents")
+                self.run.check()
+                problem = problem_of(book, group, cells)
+                self.hidden = hide_within(self.system, problem, self.merged, self.hidden, run=self.run)
+                enter_pooled(book, problem, self.hidden)
+            enter_widest(book, self.hidden, _AGAIN)
+
     def _open(self) -> list[int]:
-        """Return the unsafe cells that are not proven, those that need most first."""
+        """Return the unsafe cells that are not proven, those that need most first, but for those that many notice."""
         unproven = self.book.unproven()
-        return [cell for cell in self.book.targets() if unproven[cell]]
+        cells = [cell for cell in self.book.targets() if unproven[cell]]
+        return sorted(cells, key=lambda cell: len(self.book.open(cell).who) > _CROWD)
 
     def part(self, watch: Watch, as_pattern: Callable[[], Pattern], place: dict[int, int], scale: FloatArray) -> None:
         """Hide more until no reader knows a sum of cells that the rules call unsafe, as far as that can be had."""
@@ -236,7 +259,7 @@ def mend_inside(
     book = Book(
         stand(problem, grains, needs, insiders), Neighbours(problem.matrix, problem.whole, cost), run, outsider=True
     )
-    mender = Mender(book, hidden.copy(), cost, free, run)
+    mender = Mender(book, hidden.copy(), cost, free, system, system.places(problem.cells), run)
 
     def as_pattern() -> Pattern:
         chosen = np.zeros(n, bool)

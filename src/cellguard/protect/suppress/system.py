@@ -53,6 +53,12 @@ class System:
         """Return which merged cells hold one of some listed cells."""
         return np.bincount(self.merged.merged[: len(listed)], listed, self.n) > 0
 
+    def places(self, cells: Positions) -> Positions:
+        """Return the merged cells of some cells of the world that may move."""
+        world = self.needs.world
+        moving = np.flatnonzero(world.extend(np.ones(len(self.needs.tables), bool), world.moving))
+        return np.asarray(self.merged.merged[np.searchsorted(moving, cells)], np.intp)
+
     def pattern(self, chosen: BoolArray) -> Pattern:
         """Return the pattern of all cells when the chosen merged cells are hidden: the way back."""
         tables = self.needs.tables
@@ -80,13 +86,13 @@ def build_system(needs: Requirements, cost: FloatArray, known: sp.csr_array | No
     # An unpublished cell is as good as published if a published one equals it.
     hidden = _any(world.extend(needs.primary | (free & ~unpublished), False)[cells], at, n)
     hidden |= ~_any(~world.extend(needs.primary | free, True)[cells], at, n)
-    down = _smallest(as_floats(everything.down), at, n)
-    up = _smallest(as_floats(everything.up), at, n)
-    need_down, need_up = (_largest(a.astype(float), at, n) for a in (everything.lower, everything.upper))
-    sliding = _largest(everything.sliding.astype(float), at, n)
+    down = smallest(as_floats(everything.down), at, n)
+    up = smallest(as_floats(everything.up), at, n)
+    need_down, need_up = (largest(a.astype(float), at, n) for a in (everything.lower, everything.upper))
+    sliding = largest(everything.sliding.astype(float), at, n)
     alone = (need_up == 0) & (need_down == 0)
     asked_up, asked_down = need_up, need_down
-    need_up, need_down, pinned = _pin(need_up, need_down, sliding, down, up)
+    need_up, need_down, pinned = pin(need_up, need_down, sliding, down, up)
     whole = np.maximum(need_up, need_down) >= sliding
     return System(
         needs,
@@ -124,7 +130,7 @@ def _states(needs: Requirements) -> tuple[BoolArray, BoolArray]:
     return publish & ~unpublished, secondary | unpublished
 
 
-def _pin(
+def pin(
     need_up: FloatArray, need_down: FloatArray, sliding: FloatArray, down: FloatArray, up: FloatArray
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Turn sliding needs that the others do not cover into needs on one side: up, where there is room, or down.
@@ -145,13 +151,15 @@ def _any(mask: BoolArray, at: Positions, n: int) -> BoolArray:
     return np.bincount(at, mask, n) > 0
 
 
-def _smallest(values: FloatArray, at: Positions, n: int) -> FloatArray:
+def smallest(values: FloatArray, at: Positions, n: int) -> FloatArray:
+    """Return the smallest value of the cells behind each of n merged ones, infinite where there is none."""
     found = np.full(n, np.inf)
     np.minimum.at(found, at, values)
     return found
 
 
-def _largest(values: FloatArray, at: Positions, n: int) -> FloatArray:
+def largest(values: FloatArray, at: Positions, n: int) -> FloatArray:
+    """Return the largest value of the cells behind each of n merged ones, 0 where there is none."""
     found = np.zeros(n)
     np.maximum.at(found, at, values)
     return found

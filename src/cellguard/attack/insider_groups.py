@@ -1,0 +1,103 @@
+"""Groups of insiders: what none of a group notices, pooled for hundreds of cells at once.
+
+Where cells have no short move, hundreds of insiders notice each move that they have, and moves for single insiders are
+hopeless. But within the narrowest bounds of a whole group the problem is an outsider's, with other bounds and needs, so
+that one program moves hundreds of cells at once, and none of the group notices. One such move per group proves a cell
+against everybody, but that whoever dominates the cell itself holds it still for its own group: so groups are drawn
+again a few times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import scipy.sparse as sp
+
+from cellguard.attack.book import Book
+from cellguard.attack.ledger import Ledger
+from cellguard.attack.pooling import pool
+from cellguard.attack.verdict import propagated
+from cellguard.moves.exact import Move, spread
+from cellguard.moves.problem import Problem
+from cellguard.solver.program import SEED
+from cellguard.types import BoolArray, LongArray, Positions
+
+TURNS = 3  # in which groups are drawn to attack: then few are left for a cell by chance, and most for a reason
+_GROUPS = 4
+_MANY = 200  # cells without any short move from which on groups pay
+_FEW = 50  # open cells that are left to single programs
+_PER_CELL = ("cells", "down", "up", "lower", "upper", "sliding", "whole")
+
+
+def pays(book: Book) -> bool:
+    """Tell whether many cells have no short move at all, so that pooled programs are worth their time."""
+    return sum(not book.entries(cell) for cell in np.flatnonzero(book.unproven()).tolist()) >= _MANY
+
+
+def is_done(book: Book) -> bool:
+    """Tell whether so few cells are open that single programs are quicker."""
+    return int(book.unproven().sum()) < _FEW
+
+
+def groups(book: Book, cells: BoolArray, turn: int) -> list[LongArray]:
+    """Return those against whom some cells are open in a few groups: by a digit of a number of their own.
+
+    The digit is another one each turn, and so is a cell's own group, with whoever dominates it.
+    """
+    some = book.left(cells)
+    number = np.random.default_rng(SEED).permutation(len(book.standing.by_start) - 1)[some]
+    return [some[number // _GROUPS**turn % _GROUPS == digit] for digit in range(_GROUPS)]
+
+
+def problem_of(book: Book, group: LongArray, cells: BoolArray) -> Problem:
+    """Return the problem of a group: the narrowest bounds of its members, and what some cells need against them.
+
+    What cells need that they can never have within these bounds, whatever is hidden, is left out.
+    """
+    standing, members = book.standing, frozenset(group.tolist())
+    needs = np.zeros((3, len(standing.owner)), np.int64)
+    for cell in np.flatnonzero(cells & book.unproven()).tolist():
+        needs[:, cell] = book.asked_against(cell, members)
+    down, up = standing.limits(group)
+    problem = replace(standing.problem, down=down, up=up, lower=needs[0], upper=needs[1], sliding=needs[2])
+    return propagated(problem).hopeful
+
+
+def enter_pooled(book: Book, problem: Problem, hidden: BoolArray) -> None:
+    """Enter moves of hidden cells that pool what cells need in the problem of a group."""
+    cells = np.flatnonzero(hidden)
+    _, reduction, _, _ = propagated(_among(problem, cells))
+    ledger = Ledger(reduction)
+    pool(ledger, patience=1, run=book.run)
+    moves = [spread(reduction, move) for move in ledger.moves]
+    here = [Move(cells[move.variables], move.n, move.denominator) for move in moves]
+    book.credit_all(here, partial(_helped, book, problem, set()))
+
+
+def _helped(
+    book: Book, problem: Problem, given: set[tuple[int, bool]], move: Move, notices: frozenset[int], cells: Positions
+) -> Positions:
+    """Return the open cells that a move proves against more, or that it gives what a group needs and none did before.
+
+    ``given`` are the cells and ways that have it.
+    """
+    reach = move.reach()[np.searchsorted(move.variables, cells)]
+    asked = np.where(reach > 0, problem.upper[cells], problem.lower[cells])
+    some = []
+    for cell, far, need in zip(cells.tolist(), reach.tolist(), asked.tolist(), strict=True):
+        if cell in book.closed:
+            continue
+        serves = 0 < need <= abs(far) and (cell, far > 0) not in given
+        if serves or book.narrows(cell, far, notices):
+            some.append(cell)
+            given |= {(cell, far > 0)} if serves else set()
+    return np.array(some, np.intp)
+
+
+def _among(problem: Problem, cells: Positions) -> Problem:
+    """Return the problem in which only some cells move."""
+    matrix = sp.csr_array(problem.matrix[:, cells])
+    arrays = {name: getattr(problem, name)[cells] for name in _PER_CELL}
+    return replace(problem, matrix=matrix[np.flatnonzero(np.diff(matrix.indptr))], **arrays)

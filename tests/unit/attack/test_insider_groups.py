@@ -1,0 +1,89 @@
+"""Groups of insiders: moves that nobody of a group notices, and patterns that these make, against brute force."""
+
+import numpy as np
+import pytest
+
+from cellguard.attack import insider_groups as grouped
+from cellguard.attack import insiders as attack
+from cellguard.attack.audit import audit
+from cellguard.attack.book import Book
+from cellguard.moves.stack import Stack
+from cellguard.protect.suppress import mending
+from cellguard.table.contributions import contributions_of
+from insider_cases import against_brute_force, assessed, draw, some_pattern
+
+
+@pytest.fixture
+def only_groups(monkeypatch):
+    """No circuits: what programs for single insiders do not find is left to groups, however few cells are open."""
+    monkeypatch.setattr(grouped, "_MANY", 0)
+    monkeypatch.setattr(grouped, "_FEW", 1)
+    monkeypatch.setattr(attack, "enter_widest", lambda *_: None)
+    monkeypatch.setattr(mending, "enter_widest", lambda *_: None)
+
+
+@pytest.mark.parametrize("first", [0, *(pytest.param(k, marks=pytest.mark.long) for k in (100, 200))])
+def test_groups_decide_as_brute_force_does(only_groups, first):
+    decided = [against_brute_force(seed) for seed in range(first, first + (10 if first == 0 else 100))]
+    assert sum(decided) > len(decided) / 3
+
+
+def books(seeds, monkeypatch):
+    """Books in which groups alone entered moves, for patterns by chance that are safe against outsiders."""
+    made = []
+    monkeypatch.setattr(attack, "settle_among", lambda book, _: made.append(book) or [])
+    for seed in seeds:
+        data, trees, rules, rng = draw(seed)
+        needs = assessed(data, [trees], rules)
+        if needs.primary.any() and not needs.unprotectable.any():
+            audit(needs, some_pattern(needs, rng), insiders=contributions_of(needs.tables))
+    return made
+
+
+def test_nobody_of_a_group_notices_its_moves_and_they_prove_most(only_groups, monkeypatch):
+    group, made, credit, problem_of = [], [], Book.credit_all, grouped.problem_of
+
+    def asked(book, members, cells):
+        group[:] = members.tolist()
+        return problem_of(book, members, cells)
+
+    def credited(book, moves, helped=None):
+        if helped is not None:
+            made.extend(notices.tolist() for notices in book.standing.notices(Stack.of(moves)))
+            assert not any(set(notices) & set(group) for notices in made[-len(moves) :] if moves)
+        return credit(book, moves, helped)
+
+    monkeypatch.setattr(attack, "problem_of", asked)
+    monkeypatch.setattr(Book, "credit_all", credited)
+    some = books(range(20), monkeypatch)
+    unsafe = sum(int(book.target.sum()) for book in some)
+    assert sum(map(bool, made)) > 10
+    assert unsafe - sum(int(book.unproven().sum()) for book in some) > 0.5 * unsafe
+
+
+def test_what_is_asked_against_a_group_is_the_most_that_any_of_it_is_short_of(only_groups, monkeypatch):
+    compared = 0
+    for book in books(range(25), monkeypatch):
+        insiders = np.unique(book.standing.who).tolist()
+        for cell in np.flatnonzero(book.target).tolist():
+            open_ = book.open(cell)
+            for group in (insiders[::2], insiders[1::2], insiders):
+                assert_most(book, cell, frozenset(group), open_)
+                compared += 1
+        assert book.unproven().tolist() == [
+            bool(book.target[cell]) and len(book.open(cell).who) > 0 for cell in range(len(book.target))
+        ]
+    assert compared > 60
+
+
+def assert_most(book: Book, cell, group, open_):
+    """Compare with the list of all against whom the cell is open; ANYBODY stands for whoever contributes nothing."""
+    inside = [who in group or (who == -1 and bool(group)) for who in open_.who.tolist()]
+    asked = book.asked_against(cell, group)
+    short = open_.asked.down > open_.down, open_.asked.up > open_.up
+    for need, wanted, most in zip(asked, short, (open_.asked.down, open_.asked.up), strict=False):
+        listed = max([m for m, s, i in zip(most.tolist(), wanted.tolist(), inside, strict=True) if s and i], default=0)
+        assert need <= max(listed, need if -1 in open_.who else 0)
+        named = [w >= 0 and i for w, i in zip(open_.who.tolist(), inside, strict=True)]
+        least = max([m for m, s, i in zip(most.tolist(), wanted.tolist(), named, strict=True) if s and i], default=0)
+        assert need >= least
