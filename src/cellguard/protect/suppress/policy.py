@@ -98,7 +98,7 @@ class Policy:
     # Repairs: neighbourhoods as (relations away, cells per relation, cells in all), each tried if the last had no flow.
     ladder: Ladder = ((2, 6, 300), (3, 10, 1_500), (5, 20, 6_000))
     nearby: Ladder = ((3, 0, 1_500), (4, 0, 6_000))  # of hidden cells alone, in more than two dimensions
-    narrow: Ladder = ((5, 1, 10_000), (7, 4, 25_000))  # of vast sets: far, and through few others, which hides little
+    narrow: Ladder = ((4, 1, 6_000), (5, 1, 10_000), (7, 4, 25_000))  # of vast sets: through few others hides little
     slope_scalings: int = 4  # of a flow at most; it ends once they gain nothing
 
     # Advice, where no pattern is safe.
