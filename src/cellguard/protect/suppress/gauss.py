@@ -94,7 +94,8 @@ def _repaired(search: Search, pattern: BoolArray) -> None:
     cell = search.propagation.goals.cell
     targets = len(cell)
     open_ = _off_circuits(search)
-    vast = oracle.is_vast(state.hidden)
+    # Where cells go one way only, those of a pool are in each other's way; programs of small sets are quick anyway.
+    vast = oracle.is_vast(state.hidden) and _rigid(search.system, state.hidden) >= _RIGID
     if not (tangled := _is_tangled(search.system, state.hidden, len(open_) / max(targets, 1))):
         open_ = _unproven(search, open_, vast)
     crowded = tangled or len(open_) > _CROWDED * targets
@@ -138,8 +139,12 @@ def _is_tangled(system: System, hidden: BoolArray, open_: float) -> bool:
 
     Programs may find fractions of moves then, but no whole ones, which proofs of counts need.
     """
-    rigid = float((np.minimum(system.up, system.down)[hidden] < 1).mean()) if hidden.any() else 1.0
-    return is_exact(system.needs) and open_ > _TANGLED and rigid < _RIGID
+    return is_exact(system.needs) and open_ > _TANGLED and _rigid(system, hidden) < _RIGID
+
+
+def _rigid(system: System, hidden: BoolArray) -> float:
+    """Return the share of hidden cells that go one way only."""
+    return float((np.minimum(system.up, system.down)[hidden] < 1).mean()) if hidden.any() else 1.0
 
 
 def with_circuits(system: System, hidden: BoolArray, cells: Positions, *, run: Run) -> BoolArray:
