@@ -62,17 +62,10 @@ class Served:
         """Note a move within the bounds."""
         self.up, self.down = np.maximum(self.up, moves), np.maximum(self.down, -moves)
 
-    def credit_both(self, moves: FloatArray) -> None:
-        """Note a move and its reverse, as far as each is within the bounds."""
+    def credit_both(self, moves: FloatArray, cells: Positions | slice = slice(None)) -> None:
+        """Note a move of all cells, or of some, and its reverse, as far as each is within the bounds."""
+        high, low = (room[cells] * (1 + 1e-9) + 1e-6 for room in (self._system.up, self._system.down))
         for ahead in (moves, -moves):
-            high, low = self._system.up * (1 + 1e-9) + 1e-6, self._system.down * (1 + 1e-9) + 1e-6
-            if (ahead <= high).all() and (-ahead <= low).all():
-                self.credit(ahead)
-
-    def credit_some(self, cells: Positions, moves: FloatArray) -> None:
-        """Note a move of a few cells and its reverse, as far as each is within the bounds."""
-        for ahead in (moves, -moves):
-            high, low = self._system.up[cells] * (1 + 1e-9) + 1e-6, self._system.down[cells] * (1 + 1e-9) + 1e-6
             if (ahead <= high).all() and (-ahead <= low).all():
                 self.up[cells] = np.maximum(self.up[cells], ahead)
                 self.down[cells] = np.maximum(self.down[cells], -ahead)

@@ -213,7 +213,7 @@ class Search:
                     self._target(target), hidden, self.guide, hidden, POLICY.nearby, whole=self.counted
                 )
                 if way is not None and (way.is_whole or not self.counted):
-                    served.credit_some(way.cells, way.moves)
+                    served.credit_both(way.moves, way.cells)
         return open_[~served.mask()[open_]]
 
     def _single_flows(self, hidden: BoolArray, open_: LongArray) -> BoolArray:
@@ -233,7 +233,7 @@ class Search:
             if way is None:
                 raise Unprotectable(single)
             hidden[way.cells] = True
-            served.credit_some(way.cells, way.moves)
+            served.credit_both(way.moves, way.cells)
         return hidden
 
     def _target(self, number: int) -> Target:
