@@ -31,7 +31,7 @@ def run(*arguments: object, cwd: str | Path = ".") -> Done:
     with (
         chdir(cwd),
         mock.patch.object(sys, "argv", ["cellguard", *words]),
-        mock.patch.object(command_line, "_end_by_signals", list),
+        mock.patch.object(command_line, "listen", list),
         mock.patch.object(cold, "is_cold", lambda: False),
         _nothing_native(),
         CliRunner().isolation(env={"CELLGUARD_DEBUG": "1"}) as (out, err, _),

@@ -3,12 +3,15 @@
 import os
 import shutil
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-# All that commands load later must be loaded before a test changes anything, or it keeps the change.
 from cellguard.cli import main as command_line
+
+# All that commands load later must be loaded before a test changes anything, or it keeps the change.
+import_module("cellguard.files.job_respondents")
 
 CELLS = "r,s,x,n\nTotal,Total,100,30\nN,Total,60,7\nS,Total,40,23\nTotal,a,70,21\nN,a,45,2\nS,a,25,19\n"
 CELLS += "Total,b,30,9\nN,b,15,5\nS,b,15,4\n"
@@ -60,7 +63,7 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def run(home, monkeypatch, capsys):
-    monkeypatch.setattr(command_line, "_end_by_signals", list)
+    monkeypatch.setattr(command_line, "listen", list)
 
     def command(*arguments):
         monkeypatch.setattr(sys, "argv", ["cellguard", *arguments])

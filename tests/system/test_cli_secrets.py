@@ -142,7 +142,7 @@ def home(tmp_path_factory):
 def test_no_message_shows_an_entry(home, monkeypatch, capsys, name):
     job = JOBS[name]
     (home / "job.yaml").write_text(yaml.safe_dump(job))
-    monkeypatch.setattr(command_line, "_end_by_signals", list)
+    monkeypatch.setattr(command_line, "listen", list)
     perturbed = job["tables"][0].get("protect", {}).get("method") == "perturb"
     for command in ("perturb",) if perturbed else ("assess", "protect"):
         where = [] if command == "assess" else ["--out", str(home / "out"), "--force"]
@@ -161,7 +161,7 @@ def test_most_of_these_jobs_are_refused(home, monkeypatch, capsys):
     refused = 0
     for job in list(JOBS.values())[::7]:
         (home / "job.yaml").write_text(yaml.safe_dump(job))
-        monkeypatch.setattr(command_line, "_end_by_signals", list)
+        monkeypatch.setattr(command_line, "listen", list)
         monkeypatch.setattr(sys, "argv", ["cellguard", "assess", str(home / "job.yaml")])
         try:
             command_line.main()
