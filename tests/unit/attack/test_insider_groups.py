@@ -22,9 +22,12 @@ def only_groups(monkeypatch):
     monkeypatch.setattr(mending, "enter_widest", lambda *_: None)
 
 
-@pytest.mark.parametrize("first", [0, *(pytest.param(k, marks=pytest.mark.long) for k in (100, 200))])
-def test_groups_decide_as_brute_force_does(only_groups, first):
-    decided = [against_brute_force(seed) for seed in range(first, first + (5 if first == 0 else 100))]
+LARGE = pytest.param(100, 30, marks=pytest.mark.long), pytest.param(200, 200, marks=pytest.mark.endless)
+
+
+@pytest.mark.parametrize(("first", "seeds"), [(0, 5), *LARGE])
+def test_groups_decide_as_brute_force_does(only_groups, first, seeds):
+    decided = [against_brute_force(seed) for seed in range(first, first + seeds)]
     assert sum(decided) > len(decided) / 3
 
 
