@@ -11,8 +11,8 @@ from types import FrameType
 INTERRUPTED = "interrupted; nothing was released"
 _ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _LATER = 0.02  # seconds
-# Where an exception may be lost, turned into another or abort the process: loading, compiling, queries, finalizers.
-_DELICATE = ("<frozen importlib", "/numba/", "/llvmlite/", "/duckdb/", "/weakref.py")
+# Packages in which an exception may be lost, turned into another or abort the process: loading, compiling, finalizers.
+_DELICATE = {"importlib", "_frozen_importlib", "_frozen_importlib_external", "numba", "llvmlite", "weakref"}
 
 
 def listen() -> list[int]:
@@ -47,7 +47,7 @@ def listen() -> list[int]:
 def _is_delicate(frame: FrameType | None) -> bool:
     """Tell whether what runs, or what called it, must not be left by an exception."""
     while frame:
-        if any(part in frame.f_code.co_filename.replace("\\", "/") for part in _DELICATE):
+        if str(frame.f_globals.get("__name__")).partition(".")[0] in _DELICATE:
             return True
         frame = frame.f_back
     return False
