@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cellguard.protect.suppress.cuts import deepen, relation_cuts, separate
+from cellguard.protect.suppress.effort import QUICK
 from cellguard.protect.suppress.master import Master
 from cellguard.protect.suppress.policy import POLICY
 from cellguard.protect.suppress.search import Search
@@ -29,6 +30,7 @@ class Closing:
         search.run.tell("bounding the cost")
         search.run.check()
         self._solve()
+        gain = POLICY.quick_gain if search.effort is QUICK else POLICY.bound_gain
         bounds = [search.bound]
         while search.work < end:
             search.run.check()
@@ -39,7 +41,7 @@ class Closing:
             bounds.append(search.bound)
             search.run.tell(f"{len(self.master.cuts):,} cuts bound the cost from below")
             search.run.check()
-            if len(bounds) > 6 and bounds[-1] - bounds[-4] < POLICY.bound_gain * bounds[-1]:
+            if len(bounds) > 6 and bounds[-1] - bounds[-4] < gain * bounds[-1]:
                 break
 
     def programmed(self, rounds: int) -> None:
@@ -59,7 +61,7 @@ class Closing:
 
     def _solve(self) -> None:
         self.x, bound = self.master.fractional()
-        self.search.spent += float(self.master.iterations) * len(self.master.cuts)
+        self.search.spent += float(self.master.iterations) * min(len(self.master.cuts), POLICY.dense_rows)
         self.search.bound = max(self.search.bound, bound)
         self.search.guide = self.system.cost * (1.0 - POLICY.likely * np.clip(self.x, 0, 1)) + 1e-9
 

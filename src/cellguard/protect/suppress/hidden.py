@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -52,14 +54,46 @@ class HiddenSystem:
         """Return the moves of all cells from those of the classes."""
         return np.where(self.place >= 0, moves[self.place] * self.ratio, 0.0) if len(moves) else np.zeros(self.system.n)
 
-    def lift(self, cell: int, upward: bool, rows: Positions, multipliers: FloatArray) -> FloatArray:
-        """Return z with d_cell = z d for every move of all cells, from multipliers on some of the relations left."""
-        return np.asarray(
-            hidden_kernel.lift(
-                cell, upward, self.rows[rows].astype(np.int64), multipliers, self._root, self.ratio, self._steps,
-                *self._graph[:3],
-            )
+    def expand_some(self, columns: Positions, moves: FloatArray) -> tuple[Positions, FloatArray]:
+        """Return the cells of some classes, and their moves from those of the classes."""
+        start, cells = self._cells
+        size = start[columns + 1] - start[columns]
+        entry = np.repeat(start[columns] - np.cumsum(size) + size, size) + np.arange(size.sum())
+        return cells[entry], np.repeat(moves, size) * self.ratio[cells[entry]]
+
+    @cached_property
+    def _cells(self) -> tuple[LongArray, Positions]:
+        """Return where the cells of each class begin, and the cells by class."""
+        moving = np.flatnonzero(self.place >= 0)
+        return _listed(self.place[moving], moving, len(self.roots))
+
+    def lift(self, cell: int, upward: bool, rows: Positions, multipliers: FloatArray) -> tuple[Positions, FloatArray]:
+        """Return z with d_cell = z d for every move of all cells, from multipliers on some of the relations left.
+
+        These are the cells where it is not 0, and its values there.
+        """
+        cells, values = hidden_kernel.lift(
+            cell, upward, self.rows[rows].astype(np.int64), multipliers, self._root, self.ratio, self._steps,
+            self._trail, *self._graph[:3],
         )  # fmt: skip
+        return np.asarray(cells, np.intp), np.asarray(values, float)
+
+    @cached_property
+    def _trail(self) -> hidden_kernel.Trail:
+        """Return what the way back needs besides the steps."""
+        steps, n = self._steps, self.system.n
+        step = np.repeat(np.arange(len(steps.row)), np.diff(steps.start))
+        joining = np.flatnonzero(steps.joined >= 0)
+        return hidden_kernel.Trail(
+            *_listed(steps.member, step, n), *_listed(steps.joined[joining], joining, n), np.zeros(n), np.zeros(n),
+            np.zeros(n, bool), np.zeros(len(steps.row), bool),
+        )  # fmt: skip
+
+
+def _listed(keys: LongArray, items: LongArray, n: int) -> tuple[LongArray, LongArray]:
+    """Return where the items of each of n keys begin, and the items by key."""
+    start = np.concatenate([[0], np.cumsum(np.bincount(keys, minlength=n))]).astype(np.int64)
+    return start, items[np.argsort(keys, kind="stable")].astype(np.int64)
 
 
 def _independent(matrix: sp.csr_array) -> Positions:

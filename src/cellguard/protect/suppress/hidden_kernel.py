@@ -9,6 +9,7 @@ with d_p = z d for every move d, where fixed cells have z = 0 in sum, and a clas
 # mypy: ignore-errors
 from __future__ import annotations
 
+import heapq
 from typing import NamedTuple
 
 import numba
@@ -136,20 +137,60 @@ def eliminate_short(root, up, down, row_start, row_cells, row_values, cell_start
     return root, ratio, high, low, done, trail
 
 
+class Trail(NamedTuple):
+    """Which steps each cell went with, and which classes joined each; and room for one way back, 0 between two."""
+
+    member_start: LongArray
+    member_steps: LongArray
+    joined_start: LongArray
+    joined_steps: LongArray
+    z: FloatArray
+    total: FloatArray
+    touched: BoolArray
+    queued: BoolArray
+
+
 @numba.njit(cache=True)
-def lift(p, upward, rows, multipliers, root, ratio, steps, row_start, row_cells, row_values):  # noqa: ANN001, ANN201
-    """Return z = e_p + M' pi over all cells from the multipliers on the relations left."""
-    n = len(root)
-    z, total = np.zeros(n), np.zeros(n)
-    z[p] = 1.0
+def _queue(start, steps, item, before, trail, heap):  # noqa: ANN001, ANN202
+    """Queue the steps of a cell or class that come before one, the last first."""
+    for q in range(start[item], start[item + 1]):
+        if steps[q] < before and not trail.queued[steps[q]]:
+            trail.queued[steps[q]] = True
+            heapq.heappush(heap, -steps[q])
+
+
+@numba.njit(cache=True)
+def _add(row, factor, row_start, row_cells, row_values, trail, cells):  # noqa: ANN001, ANN202
+    """Add a relation to z, and note the cells that it touches first."""
+    for y in range(row_start[row], row_start[row + 1]):
+        c = row_cells[y]
+        trail.z[c] += row_values[y] * factor
+        if not trail.touched[c]:
+            trail.touched[c] = True
+            cells.append(c)
+
+
+@numba.njit(cache=True)
+def lift(p, upward, rows, multipliers, root, ratio, steps, trail, row_start, row_cells, row_values):  # noqa: ANN001, ANN201
+    """Return the cells in rising order, and the values, of z = e_p + M' pi from the multipliers on the relations left.
+
+    Steps are gone through from the last to the first, but only those whose cells or classes have something to hand on.
+    """
+    z, total = trail.z, trail.total
+    cells, heap, done = [np.int64(p)], [np.int64(0) for _ in range(0)], [np.int64(0) for _ in range(0)]
+    z[p], trail.touched[p] = 1.0, True
     for k in range(len(rows)):
         if abs(multipliers[k]) > 1e-11:
-            for y in range(row_start[rows[k]], row_start[rows[k] + 1]):
-                z[row_cells[y]] += row_values[y] * multipliers[k]
-    for c in range(n):
+            _add(rows[k], multipliers[k], row_start, row_cells, row_values, trail, cells)
+    first = np.sort(np.array(cells))
+    for c in first:
+        _queue(trail.member_start, trail.member_steps, c, len(steps.row), trail, heap)
         if root[c] >= 0 and z[c] != 0.0:
             total[root[c]] += ratio[c] * z[c]
-    for k in range(len(steps.row) - 1, -1, -1):
+            _queue(trail.joined_start, trail.joined_steps, root[c], len(steps.row), trail, heap)
+    while len(heap):
+        k = -heapq.heappop(heap)
+        done.append(k)
         j, have, want = steps.joined[k], 0.0, 0.0
         for q in range(steps.start[k], steps.start[k + 1]):
             have += steps.member_ratio[q] * z[steps.member[q]]
@@ -157,9 +198,24 @@ def lift(p, upward, rows, multipliers, root, ratio, steps, row_start, row_cells,
             want = total[j] / steps.ratio[k]
             total[j] = 0.0
         total[steps.gone[k]] = want
+        if want != 0.0:
+            _queue(trail.joined_start, trail.joined_steps, steps.gone[k], k, trail, heap)
         factor = (want - have) / steps.coefficient[k]
         if abs(factor) > 1e-12:
-            r = steps.row[k]
-            for y in range(row_start[r], row_start[r + 1]):
-                z[row_cells[y]] += row_values[y] * factor
-    return z
+            known = len(cells)
+            _add(steps.row[k], factor, row_start, row_cells, row_values, trail, cells)
+            for c in cells[known:]:
+                _queue(trail.member_start, trail.member_steps, c, k, trail, heap)
+    for c in first:
+        if root[c] >= 0:
+            total[root[c]] = 0.0
+    for k in done:
+        total[steps.gone[k]], trail.queued[k] = 0.0, False
+        if steps.joined[k] >= 0:
+            total[steps.joined[k]] = 0.0
+    order = np.sort(np.array(cells))
+    values = z[order]
+    for c in order:
+        z[c], trail.touched[c] = 0.0, False
+    some = np.flatnonzero((values != 0.0) | (order == p))
+    return order[some], values[some]

@@ -1,22 +1,43 @@
-"""Refutations from close by: programs of the few relations around a target, all others left out.
+"""Verdicts from close by: programs of the few relations around a target.
 
 Leaving relations out gives the attacker more room, so what even these refute is refuted, and their multipliers make a
-cut as any others do. In two dimensions most targets that are not served are refuted by a dozen relations.
+cut as any others do. Letting only the classes around a target move gives less room, so a move that serves it even then
+is a witness. In two dimensions a dozen relations decide nearly all targets, one way or the other.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
 from cellguard import solver
+from cellguard.moves.local import Neighbours
 from cellguard.protect.suppress import near_kernel
 from cellguard.protect.suppress.hidden import HiddenSystem
 from cellguard.protect.suppress.policy import POLICY
-from cellguard.solver.program import Program, Status
+from cellguard.solver.program import Program, Solution, Status
 from cellguard.types import FloatArray, Positions, Run
 
 _ENOUGH = 1.0 - 1e-6  # of the need: what is nearly served is left to the program of all relations
+_SERVED = 1.0 - 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Refuted:
+    """Relations left, and the multipliers on them, that keep a cell from its need."""
+
+    rows: Positions
+    multipliers: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Witnessed:
+    """Cells that move, and how far, so that a cell gets what it needs."""
+
+    cells: Positions
+    moves: FloatArray
 
 
 class Near:
@@ -30,24 +51,62 @@ class Near:
             part.astype(np.int64)
             for part in (classes.matrix.indptr, classes.matrix.indices, columns.indptr, columns.indices)
         )
+        self._neighbours = Neighbours(classes.matrix, np.zeros(len(classes.roots), bool))
 
-    def refute(self, cell: int, upward: bool, need: float) -> tuple[Positions, FloatArray] | None:
-        """Return relations left and multipliers that keep a cell from its need, or None if those near it do not."""
-        classes = self._classes
-        ratio = float(classes.ratio[cell])
-        sign = 1.0 if upward == (ratio > 0) else -1.0
-        rows, columns = near_kernel.relations_near(
-            int(classes.place[cell]), POLICY.near_rows, POLICY.near_terms, *self._graph
-        )
-        size = need / abs(ratio)
+    def decide(self, cell: int, upward: bool, need: float) -> Refuted | Witnessed | None:
+        """Tell why a cell cannot or can move as it needs, or None if what is near it does not tell.
+
+        Few relations are looked at first, more only where the program of all of them takes far longer.
+        """
+        for rows in POLICY.near_rows if self._classes.place[cell] >= 0 else ():
+            if rows * POLICY.near_worth > self._classes.matrix.shape[0]:
+                break
+            verdict = self.refute(cell, upward, need, rows) or self.prove(cell, upward, need, rows)
+            if verdict is not None:
+                return verdict
+        return None
+
+    def refute(self, cell: int, upward: bool, need: float, most: int) -> Refuted | None:
+        """Return what keeps a cell from its need, if so many relations near it do."""
+        classes, ratio = self._classes, float(self._classes.ratio[cell])
+        rows, columns = self._around(cell, most)
+        matrix = sp.csr_array(sp.csr_array(classes.matrix[rows])[:, columns])
+        sign, solution = self._furthest(matrix, columns, 0, upward, need / ratio)
+        refuted = solution.status is Status.optimal and sign * solution.x[0] < _ENOUGH
+        return Refuted(rows, solution.duals * sign * ratio) if refuted else None
+
+    def prove(self, cell: int, upward: bool, need: float, most: int) -> Witnessed | None:
+        """Return a move that serves a cell, if the classes of so many relations near it have one."""
+        classes, ratio = self._classes, float(self._classes.ratio[cell])
+        columns = self._neighbours.movable(np.sort(self._around(cell, most)[1]).astype(np.intp))
+        at = int(np.searchsorted(columns, classes.place[cell]))
+        if at == len(columns) or columns[at] != classes.place[cell]:
+            return None
+        matrix = self._neighbours.relations_of(columns)
+        sign, solution = self._furthest(matrix, columns, at, upward, need / ratio)
+        if solution.status is not Status.optimal or sign * solution.x[at] < _SERVED:
+            return None
+        moving = np.flatnonzero(solution.x)
+        return Witnessed(*classes.expand_some(columns[moving], solution.x[moving] * need / abs(ratio)))
+
+    def _around(self, cell: int, most: int) -> tuple[Positions, Positions]:
+        """Return so many relations near a cell, and the classes that they have, its own first."""
+        terms = POLICY.near_terms * most
+        rows, columns = near_kernel.relations_near(int(self._classes.place[cell]), most, terms, *self._graph)
+        return np.asarray(rows, np.intp), np.asarray(columns, np.intp)
+
+    def _furthest(
+        self, matrix: sp.csr_array, columns: Positions, at: int, upward: bool, need: float
+    ) -> tuple[float, Solution]:
+        """Move one of some classes as far as it needs and can; return the way it goes, and the moves by the need."""
+        classes, size = self._classes, abs(need)
+        sign = 1.0 if upward == (need > 0) else -1.0
         lower = -np.minimum(classes.down[columns] / size, POLICY.cut_far)
         upper = np.minimum(classes.up[columns] / size, POLICY.cut_far)
-        lower[0], upper[0] = max(lower[0], -1.0), min(upper[0], 1.0)
-        cost, zero = np.zeros(len(columns)), np.zeros(len(rows))
-        cost[0] = -sign
-        matrix = sp.csr_array(sp.csr_array(classes.matrix[rows])[:, columns])
+        lower[at], upper[at] = max(lower[at], -1.0), min(upper[at], 1.0)
+        cost, zero = np.zeros(len(columns)), np.zeros(matrix.shape[0])
+        cost[at] = -sign
         session = solver.open(Program(matrix, zero, zero, lower, upper, cost), presolve=True, run=self._run)
         solution = session.solve()
-        self.work += float(session.iterations + 1) * len(rows)
-        refuted = solution.status is Status.optimal and sign * solution.x[0] < _ENOUGH
-        return (rows, solution.duals * sign * ratio) if refuted else None
+        self.work += float(session.iterations + 1) * matrix.shape[0]
+        return sign, solution

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from cellguard.errors import InputError
-from cellguard.protect.suppress.closing import Closing
 from cellguard.protect.suppress.effort import NORMAL, Effort
 from cellguard.protect.suppress.policy import POLICY
 from cellguard.protect.suppress.search import Search
 from cellguard.protect.suppress.solved import Solved, anytime
 from cellguard.protect.suppress.system import System
-from cellguard.protect.suppress.witness import improve, refuse_fixed
+from cellguard.protect.suppress.witness import begin, improve, refuse_fixed
 from cellguard.types import BoolArray, Run
 
 
@@ -30,9 +29,8 @@ def optimal(system: System, *, start: BoolArray | None = None, effort: Effort = 
     search = Search(system, NORMAL, run)
 
     def steps() -> None:
-        search.begin(start)
+        closing = begin(search, start)
         if search.cost(search.pattern()) > 0:
-            closing = Closing(search)
             improve(search, closing)
             if search.gap > POLICY.proven:
                 closing.close(POLICY.optimal_rounds, True)

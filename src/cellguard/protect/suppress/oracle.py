@@ -1,7 +1,8 @@
 """The exact oracle: which targets does a pattern not serve, and a cut over all cells for each of them.
 
-Pooled programs serve most targets at once. What they leave is probed one by one in the hidden system, warm from one to
-the next, and the duals are lifted to cuts that every safe pattern satisfies. Where the hidden system is vast, single
+Pooled programs serve most targets at once. What they leave is looked at one by one: in programs of what is near it, and
+where these do not decide, in the whole hidden system, warm from one to the next. The duals are lifted to cuts that
+every safe pattern satisfies. Where the hidden system is vast, single
 programs take minutes: pools are then of ever fewer targets, which hinder each other less, and flows serve the rest.
 """
 
@@ -16,7 +17,7 @@ from cellguard.moves.pool import is_vast, pooled_moves
 from cellguard.moves.scale import decades
 from cellguard.protect.suppress.cuts import Cut
 from cellguard.protect.suppress.hidden import HiddenSystem
-from cellguard.protect.suppress.near import Near
+from cellguard.protect.suppress.near import Near, Refuted, Witnessed
 from cellguard.protect.suppress.policy import POLICY
 from cellguard.protect.suppress.prober import Probers
 from cellguard.protect.suppress.propagation import Propagation
@@ -93,7 +94,7 @@ class Oracle:
         self.system: System = propagation.system
         self.work = 0.0
         self.vast = False  # whether the hidden system last looked at is
-        self._last: FloatArray = np.zeros(0)
+        self._last: tuple[Positions, FloatArray] = np.zeros(0, np.intp), np.zeros(0)
 
     def unproven(
         self, hidden: BoolArray, run: Run, *, among: LongArray | None = None, patience: int = 2, split: bool = False
@@ -110,6 +111,15 @@ class Oracle:
         classes = HiddenSystem(self.system, self.propagation.graph, hidden)
         return np.flatnonzero(~self._pooled(classes, served, run, patience, split))
 
+    @property
+    def pool_worth(self) -> float:
+        """How many targets a pooled program must serve to be quicker than programs of what is near each of them.
+
+        Only in two dimensions do these decide nearly all.
+        """
+        targets = len(self.propagation.goals.cell)
+        return max(POLICY.pooled_worth, POLICY.pooled_flat * targets if self.system.is_flat else 0)
+
     def is_vast(self, hidden: BoolArray) -> bool:
         """Tell whether the hidden system is so large that single programs of all of it take minutes."""
         self.vast = is_vast(HiddenSystem(self.system, self.propagation.graph, hidden).matrix)
@@ -118,7 +128,7 @@ class Oracle:
     def _pooled(self, classes: HiddenSystem, served: Served, run: Run, patience: int, split: bool) -> BoolArray:
         rng = np.random.default_rng(1)
         self.vast = is_vast(classes.matrix)
-        both = np.minimum(classes.up, classes.down)
+        both, worth = np.minimum(classes.up, classes.down), self.pool_worth
         for up, down in ((both, both), (classes.up, classes.down)):
             idle, most, halving = 0, len(classes.roots), split and self.vast and up is not both
             while idle < patience:
@@ -130,7 +140,7 @@ class Oracle:
                     columns, amounts = columns[some], amounts[some]
                 self.work += float(min(classes.matrix.shape[0], POLICY.dense_rows)) * len(columns)
                 for group in decades(np.abs(amounts)):
-                    if len(group) < POLICY.pooled_worth:
+                    if len(group) < worth:
                         continue
                     moves = pooled_moves(
                         classes.matrix, down, up, columns[group], amounts[group], interior=self.vast, run=run
@@ -146,7 +156,9 @@ class Oracle:
                     most = len(columns) // 2
                     continue
                 asked = len(columns) if halving else before
-                idle = idle + 1 if before - left < max(0.05 * asked, POLICY.pooled_worth) else 0
+                idle = idle + 1 if before - left < max(0.05 * asked, worth) else 0
+                if up is both and worth > POLICY.pooled_worth:
+                    break  # the next one gains more with all of the room
         return served.mask()
 
     def _wanted(
@@ -178,7 +190,8 @@ class Oracle:
         served.said[:] = True
         served.said[targets] = False
         probers = Probers(classes, goals.cell[targets], run)
-        near = Near(classes, run) if classes.matrix.shape[0] > POLICY.near_worth else None
+        large = classes.matrix.shape[0] > POLICY.near_worth * POLICY.near_rows[0]
+        near = Near(classes, run) if large else None
         cuts: dict[tuple[bytes, bytes], Cut] = {}
         refuted: set[int] = set()
         for number, target in enumerate(targets[np.lexsort((goals.cell[targets], goals.kind[targets]))].tolist()):
@@ -206,45 +219,50 @@ class Oracle:
 
     def _weigh(self, probers: Probers, near: Near | None, target: int, served: Served) -> Shares | None:
         """Return what each cell could add to a target, or None if it is served."""
-        goals, classes = self.propagation.goals, probers.classes
+        goals = self.propagation.goals
         cell, kind, need = int(goals.cell[target]), int(goals.kind[target]), float(goals.need[target])
         reached, shares = 0.0, Shares(np.zeros(0, np.intp), np.zeros(0))
         for upward in (True, False) if kind == WIDTH else (kind == UP,):
-            if classes.place[cell] < 0:
-                z, reach = classes.lift(cell, upward, np.zeros(0, np.intp), np.zeros(0)), 0.0
-            elif near and kind != WIDTH and (refuting := near.refute(cell, upward, need)) is not None:
-                z, reach = classes.lift(cell, upward, *refuting), 0.0
-            else:
-                prober = probers.of(cell, need)
-                moves, reach, rows, multipliers = prober.probe(cell, upward, need)
-                self.work += float(prober.iterations) * min(prober.height, POLICY.dense_rows)
-                if moves is not None:
-                    served.credit(moves)
-                z = classes.lift(cell, upward, rows, multipliers)
+            verdict = near.decide(cell, upward, need) if near and kind != WIDTH else None
+            if isinstance(verdict, Witnessed):
+                served.credit_both(verdict.moves, verdict.cells)
+                return None
+            refuted, reach = (verdict, 0.0) if verdict else self._probed(probers, cell, upward, need, served)
             reached += reach / need
             if reached >= _ENOUGH:
                 return None
-            cells = np.flatnonzero(z)
-            shares = shares.plus(self._shares(cell, upward, need, cells, z[cells]))
-            self._last = z
+            self._last = probers.classes.lift(cell, upward, refuted.rows, refuted.multipliers)
+            shares = shares.plus(self._shares(cell, upward, need, *self._last))
         return shares
+
+    def _probed(self, probers: Probers, cell: int, upward: bool, need: float, served: Served) -> tuple[Refuted, float]:
+        """Return what keeps a cell from moving further by the program of all relations, and how far it goes."""
+        if probers.classes.place[cell] < 0:
+            return Refuted(np.zeros(0, np.intp), np.zeros(0)), 0.0
+        prober = probers.of(cell, need)
+        moves, reach, rows, multipliers = prober.probe(cell, upward, need)
+        self.work += float(prober.iterations) * min(prober.height, POLICY.dense_rows)
+        if moves is not None:
+            served.credit(moves)
+        return Refuted(rows, multipliers), reach
 
     def _also(
         self, hidden: BoolArray, target: int, targets: LongArray, refuted: set[int]
     ) -> Iterator[tuple[int, Shares]]:
         """Go through other targets that the same relation refutes: d_p = z d gives d_q = (d_p - the rest) / z_q."""
-        goals, z, cell = self.propagation.goals, self._last, int(self.propagation.goals.cell[target])
-        near = targets[(np.abs(z[goals.cell[targets]]) > 1e-6) & (goals.kind[targets] != WIDTH)]
-        if goals.kind[target] == WIDTH or not len(near):
+        goals, (cells, z), cell = self.propagation.goals, self._last, int(self.propagation.goals.cell[target])
+        if goals.kind[target] == WIDTH:
             return
-        rest = -z
-        rest[cell] += 1.0
-        cells = np.flatnonzero(rest)
-        for other in near[: POLICY.shared].tolist():
+        place = np.minimum(np.searchsorted(cells, goals.cell[targets]), len(cells) - 1)
+        share = np.where(cells[place] == goals.cell[targets], z[place], 0.0)
+        near = np.flatnonzero((np.abs(share) > 1e-6) & (goals.kind[targets] != WIDTH))
+        rest = np.where(cells == cell, 1.0, 0.0) - z
+        for number in near[: POLICY.shared].tolist():
+            other = int(targets[number])
             q, upward = int(goals.cell[other]), goals.kind[other] == UP
             if other in refuted or q == cell:
                 continue
-            turned = np.where(cells == q, 0.0, rest[cells] / z[q])
+            turned = np.where(cells == q, 0.0, rest / share[number])
             shares = self._shares(q, bool(upward), float(goals.need[other]), cells, turned)
             if np.minimum(shares.share[hidden[shares.cells]], 1.0).sum() < 1.0 - 1e-6:
                 yield other, shares

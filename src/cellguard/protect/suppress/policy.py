@@ -22,6 +22,7 @@ class Policy:
     construct_rounds: int = 200  # of covering the cuts of all open targets at once; each round shows the next cuts
     construct_few: int = 100  # open targets from which on cells are hidden one by one
     thinned: float = 0.5  # share, by cost, of the needless cells that are published before the first repair, beyond 2-D
+    exchanged: float = 0.8  # share of the secondaries that are tried to be exchanged before the first repair, in 2-D
     opened: float = 0.1  # share of the targets that this may open
     first_repair: float = 3.0e8  # work of repairs by cuts, about 15 CPU s for 10,000 targets, before flows end
     second_repair: float = 2.0  # times that, if flows ended it, for a repair of the same pattern that hides less
@@ -35,14 +36,15 @@ class Policy:
     # Repairs by exact cuts.
     repair_rounds: int = 200  # each satisfies one cut per target; determinations in 3-D are long cascades
     patient_rounds: int = 10  # that do not halve what is open, after which flows, which are cheap for few, end a repair
-    flat_few: float = 3e-4  # share of the targets that flows serve at the end of a repair in 2-D: each round takes long
+    flat_few: float = 5e-5  # share of the targets that flows serve at the end of a repair in 2-D: each round takes long
     long_repair: float = 0.7  # share of the work that may go on repairing the constructed pattern
-    near_worth: int = 3_000  # relations of the hidden system from which on a program of those near a target is quicker
-    near_rows: int = 100  # relations around a target that may refute it before all are looked at
-    near_terms: int = 2_000  # that they may have in all
+    near_rows: tuple[int, ...] = (100, 300, 1_000)  # relations around a target that may decide it before all do
+    near_terms: int = 20  # that each of them may have, on average
+    near_worth: int = 30  # times as many relations has a hidden system whose program takes longer than theirs
     pooled_share: float = 0.3  # of the targets asked for that a pool of a vast system must serve, or the next has half
     pooled_few: int = 500  # targets that are never halved
     pooled_worth: int = 20  # targets that one more pooled program must serve: single ones take a twentieth of its time
+    pooled_flat: float = 3e-3  # ... in two dimensions a share of all targets, since its time grows with their number
     pooled_again: int = 300  # open targets from which on pooled programs look at a repaired pattern before single ones
     substituted_rows: int = 6  # relations up to which a class is replaced wherever it stands
     substituted_terms: int = 30  # of the relation that replaces it, at most
@@ -75,8 +77,9 @@ class Policy:
     algebra_work: float = 12.0  # of one trial for each term of the relations
 
     # Bounds and optima.
-    relation_targets: int = 100_000  # up to which one cut per relation and target starts the master: cheap, and strong
+    relation_targets: int = 1_000_000  # up to which one cut per relation and target starts the master: strong
     bound_gain: float = 2e-4  # rounds of cuts that raise the bound by less are the last
+    quick_gain: float = 1e-2  # ... with quick effort
     bound_share: float = 0.15  # of the work, for cuts of propagation
     first_bound: float = 6.0e7  # ... at least this, for 10,000 targets
     program_free: int = 9_000  # free cells and

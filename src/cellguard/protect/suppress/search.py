@@ -90,30 +90,43 @@ class Search:
 
     def begin(self, start: BoolArray | None) -> None:
         """Make the first safe pattern, from a given one if there is one; leave the constructed one in the state."""
-        self.run.tell("constructing a pattern")
-        self.run.check()
-        self.state.move_to(self.system.hidden if start is None else start)
-        self.state.construct(self.guide, self.run)
-        open_ = self._thinned()
-        if len(open_):
-            open_ = self._repaired(open_, self._first_repair)
-        self._open = open_
-        if len(open_):
-            self.keep(self.flow(self.state.hidden, open_))
+        self._open = self._constructed(self.system.hidden if start is None else start)
+        if len(self._open):
+            self.keep(self.flow(self.state.hidden, self._open))
         else:
             self.keep(self.state.hidden)
-            if not self.is_flat:
+            if not self.system.is_flat:
                 self.trim()
+
+    def again(self) -> None:
+        """Make another pattern, of what the master likes by now, and keep it if it is cheaper.
+
+        Not where the first one is still to be repaired: that is left in the state.
+        """
+        if not len(self._open) and not len(self._constructed(self.system.hidden)):
+            self.keep(self.state.hidden)
+
+    def _constructed(self, start: BoolArray) -> LongArray:
+        """Construct a pattern from what is hidden, and repair it by cuts; return the targets left open."""
+        self.run.tell("constructing a pattern")
+        self.run.check()
+        self.state.move_to(start)
+        self.state.construct(self.guide, self.run)
+        open_ = self._thinned()
+        return self._repaired(open_, self._first_repair) if len(open_) else open_
 
     def _thinned(self) -> LongArray:
         """Publish what propagation finds needless: all in two dimensions, else the dearest part; return what opens.
 
-        The less is left of it, the less the repaired pattern costs, and the longer its repair takes. If too much opens,
-        nothing is published: with each dimension propagation sees less of what determines cells.
+        In two dimensions cells are exchanged for cheaper ones too. The less is left of it, the less the repaired
+        pattern costs, and the longer its repair takes. If too much opens, nothing is published: with each dimension
+        propagation sees less of what determines cells.
         """
         whole, cost = self.state.hidden, self.system.cost
         self.state.clean()
-        if not self.is_flat:
+        if self.system.is_flat:
+            self._exchange(round(POLICY.exchanged * (self.state.hidden & ~self.system.hidden).sum()))
+        else:
             needless = np.flatnonzero(whole & ~self.state.hidden)
             dearest = needless[np.argsort(-cost[needless], kind="stable")]
             worth = np.cumsum(cost[dearest])
@@ -131,15 +144,10 @@ class Search:
         In two dimensions that is little; in more a pattern without all needless cells is far from safe.
         """
         end = self.work + POLICY.trimming * self._size()
-        most = 1 << 60 if self.is_flat else round(POLICY.batch * self._size())
+        most = 1 << 60 if self.system.is_flat else round(POLICY.batch * self._size())
         while self.work < end and self.state.clean(most=most):
             if not self.try_state(self._first_repair):
                 break
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether cells are in few relations, as in two dimensions."""
-        return bool(self.system.matrix.nnz <= POLICY.flat_terms * self.system.n)
 
     def _size(self) -> float:
         """How many times 10,000 targets there are, at least 1."""
@@ -148,7 +156,7 @@ class Search:
     @property
     def _first_repair(self) -> float:
         """The units of work of one repair by cuts before flows end it: beyond two dimensions less for each target."""
-        return POLICY.first_repair * (self._size() if self.is_flat else float(np.sqrt(self._size())))
+        return POLICY.first_repair * (self._size() if self.system.is_flat else float(np.sqrt(self._size())))
 
     @property
     def bounding(self) -> float:
@@ -171,7 +179,7 @@ class Search:
         """
         if self.oracle.vast:
             return open_
-        few = round(POLICY.flat_few * len(self.propagation.goals.cell)) if self.is_flat else 0
+        few = round(POLICY.flat_few * len(self.propagation.goals.cell)) if self.system.is_flat else 0
         open_ = self.repair(open_, allowed, patience=POLICY.patient_rounds, few=few)
         if not 0 < len(open_) <= few:
             return open_
@@ -279,7 +287,7 @@ class Search:
             history.append(len(open_))
             if self.work > end or self.state.cost >= limit or 2 * len(open_) > history[-1 - patience]:
                 break
-            if len(open_) > POLICY.pooled_again:
+            if len(open_) > max(POLICY.pooled_again, 4 * self.oracle.pool_worth):
                 open_ = self.oracle.unproven(self.state.hidden, self.run, among=open_, patience=1)
         return open_
 

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from cellguard.moves.merging import Merged, merge_equal
 from cellguard.moves.problem import grains_of, pose
 from cellguard.moves.scale import as_floats
+from cellguard.protect.suppress.policy import POLICY
 from cellguard.protection import Requirements
 from cellguard.table.apriori import State
 from cellguard.table.pattern import Pattern
@@ -48,6 +49,11 @@ class System:
     def n(self) -> int:
         """The number of merged cells."""
         return len(self.cost)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether cells are in few relations, as in two dimensions."""
+        return bool(self.matrix.nnz <= POLICY.flat_terms * self.n)
 
     def merge(self, listed: BoolArray) -> BoolArray:
         """Return which merged cells hold one of some listed cells."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from cellguard.protect.suppress import algebra
 from cellguard.protect.suppress.closing import Closing
 from cellguard.protect.suppress.cuts import targets_of
 from cellguard.protect.suppress.effort import BEST, NORMAL, QUICK, Effort
+from cellguard.protect.suppress.master import Impossible
 from cellguard.protect.suppress.policy import POLICY
 from cellguard.protect.suppress.search import Search, Unprotectable
 from cellguard.protect.suppress.solved import Solved, anytime
 from cellguard.protect.suppress.system import System
 from cellguard.types import BoolArray, Run
 
-__all__ = ["Solved", "Unprotectable", "improve", "mend", "refuse_fixed", "witness"]
+__all__ = ["Solved", "Unprotectable", "begin", "improve", "mend", "refuse_fixed", "witness"]
 
 
 def witness(system: System, *, start: BoolArray | None = None, effort: Effort = NORMAL, run: Run) -> Solved:
@@ -24,9 +27,9 @@ def witness(system: System, *, start: BoolArray | None = None, effort: Effort = 
     search = Search(system, effort, run)
 
     def steps() -> None:
-        search.begin(start)
+        closing = begin(search, start)
         if search.cost(search.pattern()) > 0:
-            improve(search, Closing(search))
+            improve(search, closing)
 
     return anytime(search, steps)
 
@@ -45,17 +48,30 @@ def refuse_fixed(system: System) -> None:
             raise Unprotectable(target)
 
 
+def begin(search: Search, start: BoolArray | None) -> Closing:
+    """Make the first safe pattern; in two dimensions the relaxed master is quick, and what it likes makes it better."""
+    closing = Closing(search)
+    if search.system.is_flat:
+        with suppress(Impossible):  # the search says which cell it is that cannot be protected
+            closing.propagated()
+    search.begin(start)
+    return closing
+
+
 def improve(search: Search, closing: Closing) -> None:
     """Make the first safe pattern cheaper, and bound what any safe one costs."""
     system, effort = search.system, search.effort
     free = int((~system.hidden & ~system.never).sum())
-    closing.propagated()
+    if not system.is_flat:
+        closing.propagated()
     if effort is QUICK:
         search.resume()
         return
     few = free <= POLICY.program_free and len(search.propagation.goals.cell) <= POLICY.program_targets
-    if few and (free <= POLICY.optimal_free or search.is_flat):
+    if few and (free <= POLICY.optimal_free or system.is_flat):
         closing.programmed(POLICY.program_rounds)
+        if system.is_flat:
+            search.again()
     search.told("bounded")
     if search.gap > effort.gap:
         search.resume()

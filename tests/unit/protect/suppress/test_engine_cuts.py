@@ -94,10 +94,13 @@ def test_no_safe_pattern_violates_a_cut(seed, count, knowledge):
 
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_what_a_few_relations_refute_all_of_them_refute(most, monkeypatch):
-    """And their multipliers make cuts that no safe pattern violates; where they do not refute, all of them may."""
+    """And their multipliers make cuts that no safe pattern violates; where they do not refute, all of them may.
+
+    What the classes of a few relations prove, all classes prove, by moves that change no published cell.
+    """
     for module in (near, oracle):
-        monkeypatch.setattr(module, "POLICY", replace(POLICY, near_worth=0, near_rows=most))
-    refuted = left = 0
+        monkeypatch.setattr(module, "POLICY", replace(POLICY, near_worth=0, near_rows=(most,)))
+    refuted = left = proven = 0
     for seed in range(12):
         rng = np.random.default_rng(seed)
         needs = small(seed, count=False, knowledge=cg.Knowledge(percent=60))
@@ -111,13 +114,23 @@ def test_what_a_few_relations_refute_all_of_them_refute(most, monkeypatch):
             for cell, kind, need in zip(goals.cell, goals.kind, goals.need, strict=True):
                 if classes.place[cell] >= 0 and kind != WIDTH:
                     reach = probers.of(cell, need).probe(cell, kind == UP, need)[1]
-                    by_few = close.refute(cell, kind == UP, need) is not None
+                    by_few = close.refute(cell, kind == UP, need, most) is not None
                     assert not by_few or reach < need
+                    witness = close.prove(cell, kind == UP, need, most)
+                    if witness is not None:
+                        moves = np.bincount(witness.cells, witness.moves, system.n)
+                        assert not by_few
+                        assert moves[cell] * (1 if kind == UP else -1) >= need * (1 - 1e-6)
+                        assert (np.abs(system.matrix @ moves) < 1e-6 * need).all()
+                        assert ((moves == 0) | hidden).all()
+                        assert ((moves <= system.up + 1e-6) & (-moves <= system.down + 1e-6)).all()
+                        proven += 1
                     refuted, left = refuted + by_few, left + (reach < need * (1 - 1e-5) and not by_few)
             cuts += looking.look(hidden, np.arange(len(goals.cell)), Run()).cuts
         for hidden in safe_patterns(needs, system) if seed < 3 else ():
             assert all(cut.weights @ hidden[cut.cells] >= 1 - 1e-6 for cut in cuts)
     assert refuted > 20
+    assert proven > 20 or most == 1
     assert left > 0 or most > 1
 
 
