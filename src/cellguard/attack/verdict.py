@@ -12,9 +12,11 @@ from cellguard.attack.counting import circle_counts, pool_counts
 from cellguard.attack.ledger import Ledger
 from cellguard.attack.pooling import pool
 from cellguard.attack.unbounded import move_freely
+from cellguard.attack.vast import prove_in_blocks
 from cellguard.attack.whole import whole_move
 from cellguard.moves.chunks import Chunk, Task, cut_tasks, in_parallel
 from cellguard.moves.exact import Move, exact_move, tight_move
+from cellguard.moves.pool import is_vast
 from cellguard.moves.probe import Prober, Unsolved
 from cellguard.moves.problem import Problem
 from cellguard.moves.reduction import Reduction, reduce_problem, with_needs
@@ -62,7 +64,10 @@ def decide(problem: Problem, *, run: Run) -> Verdict:
     run.check()
     move_freely(ledger, run=run)
     circle_counts(ledger, run=run)
-    pool(ledger, run=run)
+    if is_vast(reduction.matrix) and not reduction.whole.any():
+        prove_in_blocks(ledger, run=run)
+    else:
+        pool(ledger, run=run)
     pool_counts(ledger, run=run)
     _probe(ledger, least, most, run)
     low, high = reduction.cell_ends(least, most)

@@ -132,7 +132,7 @@ class Neighbours:
         move = self._exact_among(cells, moves, goal, rooms)
         if move is not None:
             return move
-        local = _reduction(matrix, rooms.down[cells], rooms.up[cells], self.whole[cells])
+        local = reduction_of(matrix, rooms.down[cells], rooms.up[cells], self.whole[cells])
         move = _exact(local, moves, place, goal.amount)
         if move is None and not whole:
             move = self._raised(local, program, place, goal.amount, run)
@@ -145,7 +145,7 @@ class Neighbours:
         moving = moves != 0
         moving[np.searchsorted(cells, goal.cells)] = True
         used = cells[moving]
-        local = _reduction(self.relations_of(used), rooms.down[used], rooms.up[used], self.whole[used])
+        local = reduction_of(self.relations_of(used), rooms.down[used], rooms.up[used], self.whole[used])
         move = _exact(local, moves[moving], np.searchsorted(used, goal.cells), goal.amount)
         return None if move is None else Move(used[move.variables], move.n, move.denominator)
 
@@ -206,7 +206,8 @@ def _joined(x: FloatArray, n: int) -> FloatArray:
     return np.where(np.abs(moves) > 1e-9, moves, 0.0)
 
 
-def _reduction(matrix: sp.csr_array, down: LongArray, up: LongArray, whole: BoolArray) -> Reduction:
+def reduction_of(matrix: sp.csr_array, down: LongArray, up: LongArray, whole: BoolArray) -> Reduction:
+    """Return the problem of some relations and rooms as they are, without needs."""
     n, none = matrix.shape[1], np.zeros(matrix.shape[1], np.int64)
     return Reduction(matrix.astype(np.int64), np.arange(n), np.ones(n, np.int64), down, up, none, none, none, whole)
 

@@ -13,8 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard import solver
-from cellguard.moves.local import Neighbours
-from cellguard.protect.suppress import near_kernel
+from cellguard.moves.blocks import Blocks
 from cellguard.protect.suppress.hidden import HiddenSystem
 from cellguard.protect.suppress.policy import POLICY
 from cellguard.solver.program import Program, Solution, Status
@@ -46,12 +45,7 @@ class Near:
     def __init__(self, classes: HiddenSystem, run: Run) -> None:
         self.work = 0.0
         self._classes, self._run = classes, run
-        columns = sp.csc_array(classes.matrix)
-        self._graph = tuple(
-            part.astype(np.int64)
-            for part in (classes.matrix.indptr, classes.matrix.indices, columns.indptr, columns.indices)
-        )
-        self._neighbours = Neighbours(classes.matrix, np.zeros(len(classes.roots), bool))
+        self._blocks = Blocks(classes.matrix)
 
     def decide(self, cell: int, upward: bool, need: float) -> Refuted | Witnessed | None:
         """Tell why a cell cannot or can move as it needs, or None if what is near it does not tell.
@@ -69,7 +63,7 @@ class Near:
     def refute(self, cell: int, upward: bool, need: float, most: int) -> Refuted | None:
         """Return what keeps a cell from its need, if so many relations near it do."""
         classes, ratio = self._classes, float(self._classes.ratio[cell])
-        rows, columns = self._around(cell, most)
+        rows, columns = self._blocks.near(int(classes.place[cell]), most)
         matrix = sp.csr_array(sp.csr_array(classes.matrix[rows])[:, columns])
         sign, solution = self._furthest(matrix, columns, 0, upward, need / ratio)
         refuted = solution.status is Status.optimal and sign * solution.x[0] < _ENOUGH
@@ -78,22 +72,15 @@ class Near:
     def prove(self, cell: int, upward: bool, need: float, most: int) -> Witnessed | None:
         """Return a move that serves a cell, if the classes of so many relations near it have one."""
         classes, ratio = self._classes, float(self._classes.ratio[cell])
-        columns = self._neighbours.movable(np.sort(self._around(cell, most)[1]).astype(np.intp))
+        columns, matrix = self._blocks.movable(int(classes.place[cell]), most)
         at = int(np.searchsorted(columns, classes.place[cell]))
         if at == len(columns) or columns[at] != classes.place[cell]:
             return None
-        matrix = self._neighbours.relations_of(columns)
         sign, solution = self._furthest(matrix, columns, at, upward, need / ratio)
         if solution.status is not Status.optimal or sign * solution.x[at] < _SERVED:
             return None
         moving = np.flatnonzero(solution.x)
         return Witnessed(*classes.expand_some(columns[moving], solution.x[moving] * need / abs(ratio)))
-
-    def _around(self, cell: int, most: int) -> tuple[Positions, Positions]:
-        """Return so many relations near a cell, and the classes that they have, its own first."""
-        terms = POLICY.near_terms * most
-        rows, columns = near_kernel.relations_near(int(self._classes.place[cell]), most, terms, *self._graph)
-        return np.asarray(rows, np.intp), np.asarray(columns, np.intp)
 
     def _furthest(
         self, matrix: sp.csr_array, columns: Positions, at: int, upward: bool, need: float

@@ -2,8 +2,8 @@
 
 Pooled programs serve most targets at once. What they leave is looked at one by one: in programs of what is near it, and
 where these do not decide, in the whole hidden system, warm from one to the next. The duals are lifted to cuts that
-every safe pattern satisfies. Where the hidden system is vast, single
-programs take minutes: pools are then of ever fewer targets, which hinder each other less, and flows serve the rest.
+every safe pattern satisfies. Where the hidden system is vast, single programs take minutes: pools are then of blocks of
+it and, after that, of ever fewer targets, which hinder each other less; flows serve the rest.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from cellguard.moves.pool import is_vast, pooled_moves
 from cellguard.moves.scale import decades
+from cellguard.protect.suppress.blockwise import serve_by_blocks
 from cellguard.protect.suppress.cuts import Cut
 from cellguard.protect.suppress.hidden import HiddenSystem
 from cellguard.protect.suppress.near import Near, Refuted, Witnessed
@@ -22,10 +23,9 @@ from cellguard.protect.suppress.policy import POLICY
 from cellguard.protect.suppress.prober import Probers
 from cellguard.protect.suppress.propagation import Propagation
 from cellguard.protect.suppress.propagation_kernel import DOWN, UP, WIDTH
+from cellguard.protect.suppress.served import ENOUGH, Served
 from cellguard.protect.suppress.system import System
 from cellguard.types import BoolArray, FloatArray, LongArray, Positions, Run
-
-_ENOUGH = 1.0 - 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,42 +48,6 @@ class Shares:
         cells, place = np.unique(np.concatenate([self.cells, other.cells]), return_inverse=True)
         share = np.bincount(place, np.concatenate([self.share, other.share]), len(cells))
         return Shares(cells, np.asarray(share, float))
-
-
-class Served:
-    """How far each cell was seen to move, up and down, and which targets that serves."""
-
-    def __init__(self, propagation: Propagation) -> None:
-        self._system = propagation.system
-        self._goals = propagation.goals
-        self.up, self.down = np.zeros(propagation.system.n), np.zeros(propagation.system.n)
-        self.said = np.zeros(len(propagation.goals.cell), bool)
-
-    def credit(self, moves: FloatArray) -> None:
-        """Note a move within the bounds."""
-        self.up, self.down = np.maximum(self.up, moves), np.maximum(self.down, -moves)
-
-    def credit_both(self, moves: FloatArray, cells: Positions | slice = slice(None)) -> None:
-        """Note a move of all cells, or of some, and its reverse, as far as each is within the bounds."""
-        high, low = (room[cells] * (1 + 1e-9) + 1e-6 for room in (self._system.up, self._system.down))
-        for ahead in (moves, -moves):
-            if (ahead <= high).all() and (-ahead <= low).all():
-                self.up[cells] = np.maximum(self.up[cells], ahead)
-                self.down[cells] = np.maximum(self.down[cells], -ahead)
-
-    def mask(self) -> BoolArray:
-        """Tell which targets are served. A width counts what one move gives, so that whole moves can prove it too."""
-        cell, kind, need = self._goals.cell, self._goals.kind, self._goals.need
-        up, down = self.up[cell], self.down[cell]
-        reached = np.where(kind == UP, up, np.where(kind == DOWN, down, np.maximum(up, down)))
-        return np.asarray((reached >= need * _ENOUGH) | self.said, bool)
-
-    def has(self, target: int) -> bool:
-        """Tell whether one target is served."""
-        cell, kind = self._goals.cell[target], self._goals.kind[target]
-        up, down = self.up[cell], self.down[cell]
-        reached = up if kind == UP else down if kind == DOWN else max(up, down)
-        return bool(self.said[target] or reached >= self._goals.need[target] * _ENOUGH)
 
 
 class Oracle:
@@ -129,7 +93,11 @@ class Oracle:
         rng = np.random.default_rng(1)
         self.vast = is_vast(classes.matrix)
         both, worth = np.minimum(classes.up, classes.down), self.pool_worth
-        for up, down in ((both, both), (classes.up, classes.down)):
+        ways = [(both, both), (classes.up, classes.down)]
+        if split and self.vast:
+            serve_by_blocks(classes, served, lambda: self._wanted(classes, served, *ways[1], rng), run)
+            del ways[0]
+        for up, down in ways:
             idle, most, halving = 0, len(classes.roots), split and self.vast and up is not both
             while idle < patience:
                 run.check()
@@ -229,7 +197,7 @@ class Oracle:
                 return None
             refuted, reach = (verdict, 0.0) if verdict else self._probed(probers, cell, upward, need, served)
             reached += reach / need
-            if reached >= _ENOUGH:
+            if reached >= ENOUGH:
                 return None
             self._last = probers.classes.lift(cell, upward, refuted.rows, refuted.multipliers)
             shares = shares.plus(self._shares(cell, upward, need, *self._last))

@@ -39,10 +39,12 @@ class Policy:
     flat_few: float = 5e-5  # share of the targets that flows serve at the end of a repair in 2-D: each round takes long
     long_repair: float = 0.7  # share of the work that may go on repairing the constructed pattern
     near_rows: tuple[int, ...] = (100, 300, 1_000)  # relations around a target that may decide it before all do
-    near_terms: int = 20  # that each of them may have, on average
     near_worth: int = 30  # times as many relations has a hidden system whose program takes longer than theirs
     pooled_share: float = 0.3  # of the targets asked for that a pool of a vast system must serve, or the next has half
     pooled_few: int = 500  # targets that are never halved
+    block_rows: tuple[int, ...] = (3_000, 8_000)  # relations of the blocks of a vast system, each a pooled program
+    block_worth: int = 10  # targets that each of them must serve, on average of the last few of them
+    block_last: int = 25
     pooled_worth: int = 20  # targets that one more pooled program must serve: single ones take a twentieth of its time
     pooled_flat: float = 3e-3  # ... in two dimensions a share of all targets, since its time grows with their number
     pooled_again: int = 300  # open targets from which on pooled programs look at a repaired pattern before single ones
@@ -102,6 +104,7 @@ class Policy:
     ladder: Ladder = ((2, 6, 300), (3, 10, 1_500), (5, 20, 6_000))
     nearby: Ladder = ((3, 0, 1_500), (4, 0, 6_000))  # of hidden cells alone, in more than two dimensions
     narrow: Ladder = ((4, 1, 6_000), (5, 1, 10_000), (7, 4, 25_000))  # of vast sets: through few others hides little
+    blocks: Ladder = ((6, 2, 6_000), (8, 6, 12_000), (10, 20, 25_000))  # of joint flows of vast sets
     slope_scalings: int = 4  # of a flow at most; it ends once they gain nothing
 
     # Advice, where no pattern is safe.

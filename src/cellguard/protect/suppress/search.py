@@ -12,14 +12,16 @@ from __future__ import annotations
 import numpy as np
 
 from cellguard.errors import InternalError
+from cellguard.protect.suppress.blockwise import flow_by_blocks
 from cellguard.protect.suppress.cuts import Cut, Target
 from cellguard.protect.suppress.effort import SECOND, Effort
 from cellguard.protect.suppress.flows import joint_flows
-from cellguard.protect.suppress.oracle import Oracle, Served
+from cellguard.protect.suppress.oracle import Oracle
 from cellguard.protect.suppress.policy import POLICY
 from cellguard.protect.suppress.propagation import Propagation
 from cellguard.protect.suppress.propagation_kernel import DOWN
 from cellguard.protect.suppress.repair import Repairer
+from cellguard.protect.suppress.served import Served
 from cellguard.protect.suppress.state import State
 from cellguard.protect.suppress.system import System
 from cellguard.types import BoolArray, FloatArray, LongArray, Run
@@ -187,7 +189,14 @@ class Search:
         return open_[:0]
 
     def flow(self, hidden: BoolArray, open_: LongArray) -> BoolArray:
-        """Hide what flows for the open targets need: joint ones, then single ones for the last."""
+        """Hide what flows for the open targets need: joint ones, then single ones for the last.
+
+        Joint flows of a vast set are of blocks; of counts, which need whole ones, of all.
+        """
+        if self.oracle.vast and not self.counted:
+            return self._single_flows(
+                *flow_by_blocks(self.propagation, self.repairer.neighbours, hidden, open_, self._rng, self.run)
+            )
         goals = self.propagation.goals
         for number in range(POLICY.flow_rounds):
             before = len(open_)

@@ -1,0 +1,89 @@
+"""Vast sets in blocks: witnesses from pooled programs of a few thousand relations around one open cell after another.
+
+What moves in a block, while all else stands still, moves in the whole set. One program of all of a vast set takes
+minutes; those of its blocks take a tenth of a second, and their moves are short, and so are quickly made exact.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from cellguard.attack.ledger import Ledger
+from cellguard.attack.pooling import next_targets
+from cellguard.moves.blocks import Blocks
+from cellguard.moves.echelon import echelon
+from cellguard.moves.exact import Move, exact_move
+from cellguard.moves.local import reduction_of
+from cellguard.moves.pool import pooled_moves
+from cellguard.moves.scale import as_floats, decades
+from cellguard.solver.program import SEED
+from cellguard.types import LongArray, Positions, Run
+
+_POOLED = 3_000, 8_000  # relations of a block whose open cells are moved together
+_ALONE = 1_000, 3_000, 8_000  # relations of a block in which one cell is moved by itself
+_WORTH, _LAST = 5, 25  # cells that a block must prove, on average of so many blocks, or larger ones follow
+
+
+def prove_in_blocks(ledger: Ledger, *, run: Run) -> None:
+    """Close what moves of blocks can close: of all open cells in a block together, and then of single ones."""
+    blocks, rng = _Blocks(ledger, run), np.random.default_rng(SEED)
+    reduction = ledger.reduction
+    for rows in _POOLED:
+        tried, closed = np.zeros(reduction.n, bool), [_WORTH] * _LAST
+        while sum(closed[-_LAST:]) >= _WORTH * _LAST:
+            targets, signs, amounts = next_targets(ledger, reduction.down, reduction.up, rng)
+            fresh = targets[~tried[targets]]
+            if not len(fresh):
+                break
+            middle = int(rng.choice(fresh))
+            tried[middle] = True
+            closed.append(blocks.close(middle, rows, targets, signs * amounts))
+    for rows in _ALONE:
+        tried = np.zeros(2 * reduction.n, bool)
+        while True:
+            targets, signs, amounts = next_targets(ledger, reduction.down, reduction.up, rng)
+            fresh = np.flatnonzero(~tried[2 * targets + (signs > 0)])
+            if not len(fresh):
+                break
+            for one in fresh.tolist():
+                tried[2 * targets[one] + (signs[one] > 0)] = True
+                if ledger.open()[targets[one]]:
+                    blocks.close(int(targets[one]), rows, targets[[one]], (signs * amounts)[[one]])
+
+
+class _Blocks:
+    """The blocks of a ledger's problem, and what their moves prove."""
+
+    def __init__(self, ledger: Ledger, run: Run) -> None:
+        self._ledger, self._run = ledger, run
+        self._blocks = Blocks(sp.csr_array(ledger.reduction.matrix))
+        self._done = 0
+
+    def close(self, middle: int, rows: int, targets: Positions, amounts: LongArray) -> int:
+        """Move those of some targets that lie in the block around one; return how many cells that proves."""
+        inside, matrix = self._blocks.movable(middle, rows)
+        chosen = np.isin(targets, inside)
+        places, far = np.searchsorted(inside, targets[chosen]), amounts[chosen]
+        closed = sum(
+            self._ledger.credit(self._move(inside, matrix, places[group], far[group])) for group in decades(np.abs(far))
+        )
+        self._done += 1
+        if self._done % _LAST == 0:
+            self._run.tell(f"{int(self._ledger.open().sum()):,} cells left to prove")
+        self._run.check()
+        return closed
+
+    def _move(self, inside: Positions, matrix: sp.csr_array, places: Positions, amounts: LongArray) -> Move | None:
+        """Return an exact move of a block that serves as many targets as can be."""
+        reduction = self._ledger.reduction
+        down, up = reduction.down[inside], reduction.up[inside]
+        rooms = as_floats(down), as_floats(up)
+        moves = pooled_moves(matrix.astype(float), *rooms, places, amounts.astype(float), run=self._run)
+        if moves is None:
+            return None
+        moving = np.flatnonzero(moves)
+        part = sp.csr_array(sp.csc_array(matrix)[:, moving])
+        local = reduction_of(part, down[moving], up[moving], reduction.whole[inside[moving]])
+        move = exact_move(local, echelon(local.matrix), moves[moving])
+        return None if move is None else Move(inside[moving[move.variables]], move.n, move.denominator)

@@ -1,0 +1,42 @@
+"""Sets taken for vast are attacked in blocks: the verdict is the same, and every witness is a move of the whole set."""
+
+import numpy as np
+import pytest
+
+import cellguard as cg
+from cellguard.attack import vast, verdict
+from cellguard.attack.audit import audit
+from cellguard.protect.suppress.suppress import suppress
+
+
+def cube(seed):
+    """Turnover of few firms in a table of three dimensions, many of whose cells are unsafe."""
+    rng = np.random.default_rng(seed)
+    firms = 150
+    data = {
+        name: [f"{name}{i}" for i in rng.integers(0, size, firms)] for name, size in zip("abc", (6, 5, 4), strict=True)
+    }
+    data["x"] = np.maximum(1, np.rint(np.exp(rng.normal(5, 1.5, firms)))).tolist()
+    records = cg.records(data, by=list("abc"), values=["x"])
+    return cg.tabulate(records, by=list("abc"), value="x", rules=cg.PPercent(10))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_blocks_change_no_verdict(seed, monkeypatch):
+    needs = cg.require(cg.assess(cube(seed), [cg.PPercent(10)]))
+    rng = np.random.default_rng(seed)
+    safe = suppress(needs, effort="quick").pattern
+    secondary = np.flatnonzero(safe.secondary)
+    published = rng.choice(secondary, len(secondary) // 10, replace=False)
+    unsafe = type(safe)(safe.tables, safe.primary, safe.secondary & ~np.isin(np.arange(len(safe.secondary)), published))
+    before = [audit(needs, pattern) for pattern in (safe, unsafe)]
+    monkeypatch.setattr(verdict, "is_vast", lambda matrix: True)
+    monkeypatch.setattr(verdict, "pool", None)
+    monkeypatch.setattr(vast, "_POOLED", (5, 40))
+    monkeypatch.setattr(vast, "_ALONE", (10,))
+    for pattern, other in zip((safe, unsafe), before, strict=True):
+        judged = audit(needs, pattern)
+        assert judged.verdict == other.verdict
+        assert (judged.failing == other.failing).all()
+        assert len(judged.decided.moves) > 1
+    assert before[0].verdict == "safe" and before[1].verdict == "unsafe"
