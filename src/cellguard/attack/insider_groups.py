@@ -27,7 +27,7 @@ from cellguard.types import BoolArray, LongArray, Positions
 TURNS = 3  # in which groups are drawn to attack: then few are left for a cell by chance, and most for a reason
 _GROUPS = 4
 _MANY = 200  # cells without any short move from which on groups pay
-_SOME = 800  # bystanders that are not worth a group of their own each
+_MANY_ASIDE = 2_000  # who dominate no cell, and are worth groups of their own
 _CROWD = 400  # insiders that cannot all be kept apart from one
 _FEW = 10  # open cells that are left to single programs
 _PER_CELL = ("cells", "down", "up", "lower", "upper", "sliding", "whole")
@@ -61,14 +61,15 @@ def dominating(book: Book, cells: BoolArray) -> LongArray:
 def groups(book: Book, cells: BoolArray, dominant: LongArray, turn: int) -> list[LongArray]:
     """Return those against whom some cells are open in a few groups.
 
-    Whoever dominates a cell holds it still for its own group. So all others come by themselves, by chance, and those
-    who are ``dominant`` so that few of them are with one whose cell is open against them.
+    Whoever dominates a cell holds it still for its own group. So those who are ``dominant`` are parted so that few of
+    them are with one whose cell is open against them, and all others, if they are many, come by themselves, by chance.
     """
     left, rng = book.left(cells), np.random.default_rng([SEED, turn])
     aside = rng.permutation(np.setdiff1d(left, dominant))
-    count = min(-(-len(aside) // _SOME), _GROUPS)
-    apart = _kept_apart(book, cells, np.intersect1d(left, dominant), rng)
-    return [np.sort(aside[digit::count]) for digit in range(count)] + apart
+    if len(aside) < _MANY_ASIDE:
+        return _kept_apart(book, cells, left, rng)
+    parts = [np.sort(aside[digit::_GROUPS]) for digit in range(_GROUPS)]
+    return parts + _kept_apart(book, cells, np.intersect1d(left, dominant), rng)
 
 
 def _kept_apart(book: Book, cells: BoolArray, some: LongArray, rng: np.random.Generator) -> list[LongArray]:

@@ -110,8 +110,11 @@ class Proofs:
         They need not all be short of the same; of those who contribute nothing it is enough to know if one is.
         """
         asked, always = self._asked(cell), self.always(cell)
-        others = group - asked.keys() - {int(self.standing.owner[cell])}
-        most = [need if who is None or who & others else 0 for need, who in zip(asked[ANYBODY], always, strict=True)]
+        known = asked.keys() | {int(self.standing.owner[cell])}
+        most = [
+            need if need > 0 and not (group if who is None else group & who) <= known else 0
+            for need, who in zip(asked[ANYBODY], always, strict=True)
+        ]
         for one in self._reached(cell, self.entries(cell), set(asked.keys() & group)):
             missing = one.down < one.asked[0], one.up < one.asked[1], one.down + one.up < one.asked[2]
             most = [max(m, a) if short else m for m, a, short in zip(most, one.asked, missing, strict=True)]

@@ -82,7 +82,7 @@ def test_what_is_asked_against_a_group_is_the_most_that_any_of_it_is_short_of(on
 
 
 def test_groups_part_all_who_are_left_and_set_those_aside_who_dominate_nothing(only_groups, monkeypatch):
-    monkeypatch.setattr(grouped, "_SOME", 3)
+    monkeypatch.setattr(grouped, "_MANY_ASIDE", 0)
     parted = 0
     for book in books(range(10), monkeypatch):
         cells = book.target
