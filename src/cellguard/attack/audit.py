@@ -13,10 +13,10 @@ import scipy.sparse as sp
 
 from cellguard.attack.insiders import Inside, attack_inside
 from cellguard.attack.intervals import exact_moves
+from cellguard.attack.pairs import Hint
 from cellguard.attack.together import attack_together
 from cellguard.attack.verdict import Verdict, decide
 from cellguard.errors import InputError
-from cellguard.moves.exact import Move
 from cellguard.moves.problem import Grains, Problem, grains_of, pose
 from cellguard.protection import Requirements
 from cellguard.table.arrow import Streams, of_all, of_table
@@ -111,7 +111,7 @@ def audit(
     intervals: bool = False,
     insiders: Contributions | None = None,
     coalition: int = 1,
-    hints: Sequence[Move] = (),
+    hints: Sequence[Hint] = (),
     run: Run = UNWATCHED,
 ) -> Audit:
     """Attack a pattern as an outsider would who has all published cells and knows how the tables hang together.
@@ -120,8 +120,9 @@ def audit(
     interval of every unknown cell is worked out, not only what the verdict needs. ``insiders`` are the respondents
     behind the cells: with them the pattern is attacked as each of them would, too, and as up to ``coalition`` of them
     would who tell each other what they contribute.
-    ``hints`` are moves of cells of the world to look at first; each is checked like any other. ``threads`` work at the
-    same time; ``tell`` hears of progress. What is not proven safe is unsafe or undecided; nothing raises for being so.
+    ``hints`` are moves of cells of the world, and what they help to prove, to look at first; each is checked like any
+    other. ``threads`` work at the same time; ``tell`` hears of progress. What is not proven safe is unsafe or
+    undecided; nothing raises for being so.
 
     >>> from cellguard.rules.assess import assess
     >>> from cellguard.rules.simple import MinFrequency

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from cellguard.attack.book import Book
 from cellguard.attack.ledger import Ledger
-from cellguard.attack.pooling import pool
+from cellguard.attack.pooling import pool_briefly
 from cellguard.attack.verdict import propagated
 from cellguard.moves.exact import Move, spread
 from cellguard.moves.problem import Problem
@@ -27,7 +27,9 @@ from cellguard.types import BoolArray, LongArray, Positions
 TURNS = 3  # in which groups are drawn to attack: then few are left for a cell by chance, and most for a reason
 _GROUPS = 4
 _MANY = 200  # cells without any short move from which on groups pay
-_FEW = 50  # open cells that are left to single programs
+_MANY_ASIDE = 2_000  # who dominate no cell, and are worth groups of their own
+_CROWD = 400  # insiders that cannot all be kept apart from one
+_FEW = 10  # open cells that are left to single programs
 _PER_CELL = ("cells", "down", "up", "lower", "upper", "sliding", "whole")
 
 
@@ -41,14 +43,57 @@ def is_done(book: Book) -> bool:
     return int(book.unproven().sum()) < _FEW
 
 
-def groups(book: Book, cells: BoolArray, turn: int) -> list[LongArray]:
-    """Return those against whom some cells are open in a few groups: by a digit of a number of their own.
+def nearly(book: Book, cells: BoolArray, most: int) -> BoolArray:
+    """Tell which of some cells are open against ``most`` insiders at most."""
+    near = np.zeros(len(cells), bool)
+    for cell in np.flatnonzero(cells).tolist():
+        noticing = book.noticing(cell)
+        near[cell] = most >= len(book.standing.by_start) or (noticing is not None and len(noticing) <= most)
+    return near
 
-    The digit is another one each turn, and so is a cell's own group, with whoever dominates it.
+
+def dominating(book: Book, cells: BoolArray) -> LongArray:
+    """Return all who are alone in some cells, or among their two largest contributors."""
+    some = (who for cell in np.flatnonzero(cells).tolist() for who in book.dominating(cell))
+    return np.array(sorted(set(some)), np.int64)
+
+
+def groups(book: Book, cells: BoolArray, dominant: LongArray, turn: int) -> list[LongArray]:
+    """Return those against whom some cells are open in a few groups.
+
+    Whoever dominates a cell holds it still for its own group. So those who are ``dominant`` are parted so that few of
+    them are with one whose cell is open against them, and all others, if they are many, come by themselves, by chance.
     """
-    some = book.left(cells)
-    number = np.random.default_rng(SEED).permutation(len(book.standing.by_start) - 1)[some]
-    return [some[number // _GROUPS**turn % _GROUPS == digit] for digit in range(_GROUPS)]
+    left, rng = book.left(cells), np.random.default_rng([SEED, turn])
+    aside = rng.permutation(np.setdiff1d(left, dominant))
+    if len(aside) < _MANY_ASIDE:
+        return _kept_apart(book, cells, left, rng)
+    parts = [np.sort(aside[digit::_GROUPS]) for digit in range(_GROUPS)]
+    return parts + _kept_apart(book, cells, np.intersect1d(left, dominant), rng)
+
+
+def _kept_apart(book: Book, cells: BoolArray, some: LongArray, rng: np.random.Generator) -> list[LongArray]:
+    """Return insiders in groups, each with few of those against whom the cells that it dominates are open."""
+    place = {who: number for number, who in enumerate(some.tolist())}
+    near: list[list[int]] = [[] for _ in place]
+    for cell in np.flatnonzero(cells).tolist():
+        noticing = book.noticing(cell)
+        if noticing is not None and len(noticing) <= _CROWD:
+            others = [place[who] for who in noticing & place.keys()]
+            for number in (place[who] for who in book.dominating(cell) if who in place):
+                near[number] += others
+                for other in others:
+                    near[other].append(number)
+    group, size = np.full(len(some), -1), np.zeros(_GROUPS)
+    order = rng.permutation(len(some))
+    for number in order[np.argsort([-len(near[n]) for n in order], kind="stable")].tolist() * 2:
+        size[group[number]] -= group[number] >= 0
+        group[number] = -1
+        taken = group[near[number]]
+        conflicts = np.bincount(taken[taken >= 0], minlength=_GROUPS)
+        group[number] = np.lexsort((size, conflicts))[0]
+        size[group[number]] += 1
+    return [some[group == digit] for digit in range(_GROUPS) if (group == digit).any()]
 
 
 def problem_of(book: Book, group: LongArray, cells: BoolArray) -> Problem:
@@ -68,9 +113,12 @@ def problem_of(book: Book, group: LongArray, cells: BoolArray) -> Problem:
 def enter_pooled(book: Book, problem: Problem, hidden: BoolArray) -> None:
     """Enter moves of hidden cells that pool what cells need in the problem of a group."""
     cells = np.flatnonzero(hidden)
+    _, reduction, least, most = propagated(_among(problem, cells))
+    low, high = reduction.cell_ends(least, most)
+    cells = cells[(low < 0) | (high > 0)]  # without those that the group holds still far fewer variables are left
     _, reduction, _, _ = propagated(_among(problem, cells))
     ledger = Ledger(reduction)
-    pool(ledger, patience=1, run=book.run)
+    pool_briefly(ledger, run=book.run)
     moves = [spread(reduction, move) for move in ledger.moves]
     here = [Move(cells[move.variables], move.n, move.denominator) for move in moves]
     book.credit_all(here, partial(_helped, book, problem, set()))
@@ -84,7 +132,8 @@ def _helped(
     ``given`` are the cells and ways that have it.
     """
     reach = move.reach()[np.searchsorted(move.variables, cells)]
-    asked = np.where(reach > 0, problem.upper[cells], problem.lower[cells])
+    way = np.where(reach > 0, problem.upper[cells], problem.lower[cells])
+    asked = np.where(way > 0, way, problem.sliding[cells])
     some = []
     for cell, far, need in zip(cells.tolist(), reach.tolist(), asked.tolist(), strict=True):
         if cell in book.closed:

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
 from cellguard import solver
 from cellguard.attack.among import settle_among
 from cellguard.attack.book import Book
-from cellguard.attack.insider_groups import TURNS, enter_pooled, groups, is_done, pays, problem_of
-from cellguard.attack.pairs import Pair
+from cellguard.attack.insider_groups import TURNS, dominating, enter_pooled, groups, is_done, pays, problem_of
+from cellguard.attack.pairs import Hint, Pair
 from cellguard.attack.standing import Standing, stand
 from cellguard.attack.verdict import decide
 from cellguard.attack.widest import enter_widest
@@ -29,9 +28,8 @@ from cellguard.moves.scale import as_floats, hair
 from cellguard.protection import Requirements
 from cellguard.solver.program import Program, Status
 from cellguard.table.contributions import Contributions
-from cellguard.types import BoolArray, Positions, Run
+from cellguard.types import BoolArray, Run
 
-_SHORT = 300  # cells of a move for which few others than those it was made for are looked at
 _NEAR = (3, 0, 120)
 _DECIDING = 20  # looks at each cell of a problem that deciding all of it takes
 _WIDE = 1e5  # times the amount that matters: bounds beyond that are cut off where only refuting counts
@@ -65,7 +63,7 @@ def attack_inside(
     known: Contributions,
     *,
     complete: bool = True,
-    hints: Sequence[Move] = (),
+    hints: Sequence[Hint] = (),
     run: Run,
 ) -> Inside:
     """Decide for every insider and every unsafe cell whether the insider's interval reaches what it must.
@@ -86,38 +84,26 @@ def attack_inside(
         failing, undecided = [], book.open_pairs()
     if not complete:
         failing, undecided = [], failing + undecided
-    return Inside(book, book.used(), failing, undecided, known.linked)
+    return Inside(book, [hint.move for hint in book.used()], failing, undecided, known.linked)
 
 
 def _pool(book: Book, everything: BoolArray) -> None:
     """Enter pooled moves against groups of insiders, where many cells have no short ones."""
+    dominant = dominating(book, book.unproven())
     for turn in range(TURNS if pays(book) else 0):
         cells = book.unproven()
-        for group in [] if is_done(book) else groups(book, cells, turn):
+        for group in [] if is_done(book) else groups(book, cells, dominant, turn):
             enter_pooled(book, problem_of(book, group, cells), everything)
 
 
-def _take(book: Book, hints: Sequence[Move]) -> None:
-    """Enter moves of cells of the world that somebody suggests, as far as all their cells are unknown.
-
-    Short ones come first: what they prove need not be looked at again for each of the many cells of a long one.
-    """
-    cells, here = book.standing.problem.cells, list[Move]()
-    for hint in hints:
-        place = np.minimum(np.searchsorted(cells, hint.variables), max(len(cells) - 1, 0))
-        if len(cells) and np.array_equal(cells[place], hint.variables):
-            here.append(Move(place, hint.n, hint.denominator))
-    book.credit_all([move for move in here if len(move.variables) <= _SHORT])
-    book.unproven()
-    book.credit_all([move for move in here if len(move.variables) > _SHORT], partial(_helped, book))
-
-
-def _helped(book: Book, move: Move, notices: frozenset[int], cells: Positions) -> Positions:
-    """Return the open cells that a move proves against more."""
-    some = [cell for cell in cells.tolist() if cell not in book.closed]
-    reach = move.reach()[np.searchsorted(move.variables, np.array(some, np.intp))]
-    helped = [cell for cell, far in zip(some, reach.tolist(), strict=True) if book.helps(cell, far, notices)]
-    return np.array(helped, np.intp)
+def _take(book: Book, hints: Sequence[Hint]) -> None:
+    """Enter moves of cells of the world that somebody suggests, as far as all their cells are unknown."""
+    cells, here = book.standing.problem.cells, list[Hint]()
+    for move, helped in hints:
+        place = np.minimum(np.searchsorted(cells, move.variables), max(len(cells) - 1, 0))
+        if len(cells) and np.array_equal(cells[place], move.variables):
+            here.append(Hint(Move(place, move.n, move.denominator), np.flatnonzero(np.isin(cells, helped))))
+    book.enter_hints(here)
 
 
 def _decide(book: Book, stuck: list[Pair]) -> tuple[list[Pair], list[Pair]]:

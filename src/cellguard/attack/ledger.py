@@ -42,6 +42,10 @@ class Ledger:
         """Tell which variables have any need that is not met yet."""
         return self.open_up() | self.open_down() | self.open_sliding()
 
+    def needs_open(self) -> int:
+        """Return how many needs are not met yet: up, down and sliding ones."""
+        return int(self.open_up().sum() + self.open_down().sum() + self.open_sliding().sum())
+
     def credit(self, move: Move | None) -> int:
         """Enter a move, and its reverse where the bounds allow it; return how many open variables they close."""
         if move is None:

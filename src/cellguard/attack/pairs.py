@@ -8,9 +8,17 @@ from typing import NamedTuple
 import numpy as np
 
 from cellguard.attack.standing import Asked
-from cellguard.types import LongArray
+from cellguard.moves.exact import Move
+from cellguard.types import LongArray, Positions
 
 Entry = tuple[int, frozenset[int], int]  # how far a move takes a cell, who notices it, and its number
+
+
+class Hint(NamedTuple):
+    """A move, and the unsafe cells that it helps to prove: both are looked at like any others, and no more believed."""
+
+    move: Move
+    cells: Positions
 
 
 class Open(NamedTuple):

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from cellguard.attack.ledger import Ledger
-from cellguard.moves.exact import Move, exact_move
+from cellguard.moves.exact import Move, exact_among, exact_move
 from cellguard.moves.pool import pooled_moves
-from cellguard.moves.scale import as_floats, decades
+from cellguard.moves.scale import NEARLY, UNLIMITED, as_floats, decades
 from cellguard.solver.program import SEED
 from cellguard.types import LongArray, Positions, Run
 
 _PATIENCE = 2  # rounds with other random directions, before what they do not close is left to single programs
+_BRIEF = 0.1  # a program that serves a smaller share of its targets is not worth another one
+_HAIR = 1e-6  # a thousand times what a solver's numbers are off
 _WORTH = 0.02  # a round that closes a smaller share of the open needs was idle
 
 
@@ -36,6 +38,47 @@ def pool(ledger: Ledger, *, patience: int = _PATIENCE, run: Run) -> None:
             if not len(targets):
                 break
             idle = 0 if closed > _WORTH * len(targets) else idle + 1
+
+
+def pool_briefly(ledger: Ledger, *, run: Run) -> None:
+    """Do the same in few programs: what a program hardly serves is not tried again the same way.
+
+    Programs have a hair less room, and go a hair further: then no target loses by exactness what it needs.
+    """
+    reduction = ledger.reduction
+    down, up = (room if reduction.whole.any() else room - _hairs(room) for room in (reduction.down, reduction.up))
+    both = np.minimum(down, up)
+    rng = np.random.default_rng(SEED)
+    for worth, low, high in ((np.inf, both, both), (_BRIEF, down, up)):
+        tired = np.zeros(reduction.n, bool)
+        while True:
+            targets, signs, amounts = next_targets(ledger, low, high, rng)
+            awake = np.flatnonzero(~tired[targets])
+            if not len(awake):
+                break
+            targets, amounts = targets[awake], signs[awake] * amounts[awake]
+            for decade in reversed(decades(np.abs(amounts))):
+                before = ledger.needs_open()
+                ledger.credit(_roomy_move(ledger, targets[decade], amounts[decade], low, high, run))
+                tired[targets[decade]] = before - ledger.needs_open() <= worth * len(decade)
+            run.check()
+
+
+def _roomy_move(
+    ledger: Ledger, targets: Positions, amounts: LongArray, down: LongArray, up: LongArray, run: Run
+) -> Move | None:
+    """Return an exact move that takes as many targets as possible a hair further than their amounts."""
+    reduction = ledger.reduction
+    further = amounts + np.sign(amounts) * _hairs(np.abs(amounts)) * ~reduction.whole[targets]
+    moves = pooled_moves(
+        reduction.matrix.astype(float), as_floats(down), as_floats(up), targets, further.astype(float), run=run
+    )
+    return None if moves is None else exact_among(reduction, moves, NEARLY * float(np.abs(amounts).max()))
+
+
+def _hairs(amount: LongArray) -> LongArray:
+    """Return a millionth of an amount, rounded up; nothing of what has no bound."""
+    return np.where(amount < UNLIMITED, np.ceil(amount * _HAIR), 0).astype(np.int64)
 
 
 def next_targets(

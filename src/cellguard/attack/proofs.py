@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
-from cellguard.attack.pairs import NOBODY_OPEN, Entry, Open, Pair, Reached, listed
+from cellguard.attack.pairs import NOBODY_OPEN, Entry, Hint, Open, Pair, Reached, listed
 from cellguard.attack.standing import ANYBODY, OUTSIDER, Standing
 from cellguard.moves.exact import Move
 from cellguard.moves.local import Neighbours
@@ -21,7 +21,7 @@ from cellguard.moves.stack import Stack
 from cellguard.types import BoolArray, LongArray, Positions, Run
 
 Helped = Callable[[Move, frozenset[int], Positions], Positions]
-_NONE = 0.2  # share of cells without any move from which on everybody is left
+_NONE = 0.1  # share of cells without any move from which on everybody is left
 
 
 @dataclass(eq=False)
@@ -110,8 +110,11 @@ class Proofs:
         They need not all be short of the same; of those who contribute nothing it is enough to know if one is.
         """
         asked, always = self._asked(cell), self.always(cell)
-        others = group - asked.keys() - {int(self.standing.owner[cell])}
-        most = [need if who is None or who & others else 0 for need, who in zip(asked[ANYBODY], always, strict=True)]
+        known = asked.keys() | {int(self.standing.owner[cell])}
+        most = [
+            need if need > 0 and not (group if who is None else group & who) <= known else 0
+            for need, who in zip(asked[ANYBODY], always, strict=True)
+        ]
         for one in self._reached(cell, self.entries(cell), set(asked.keys() & group)):
             missing = one.down < one.asked[0], one.up < one.asked[1], one.down + one.up < one.asked[2]
             most = [max(m, a) if short else m for m, a, short in zip(most, one.asked, missing, strict=True)]
@@ -151,23 +154,39 @@ class Proofs:
             self._always[cell] = len(entries), always
         return always
 
+    def noticing(self, cell: int) -> frozenset[int] | None:
+        """Return who notices all moves that take a cell as far as anybody needs, one way or another, but for its owner.
+
+        It is None where no move goes that far one way.
+        """
+        ways = [who for who, need in zip(self.always(cell), self._asked(cell)[ANYBODY], strict=True) if need > 0]
+        if None in ways:
+            return None
+        return frozenset().union(*(who or () for who in ways)) - {int(self.standing.owner[cell])}
+
+    def dominating(self, cell: int) -> list[int]:
+        """Return whoever is alone in a cell, or its two largest contributors."""
+        return [int(who) for who in self.standing.contributors(cell)[:2].tolist()]
+
     def left(self, cells: BoolArray) -> LongArray:
         """Return the insiders against whom some cells are not proven; everybody if many of them have no move at all."""
         some, none = set[int](), 0
         for cell in np.flatnonzero(cells).tolist():
-            ways = zip(self.always(cell), self._asked(cell)[ANYBODY], strict=True)
-            noticing = [who for who, need in ways if need > 0]
-            none += None in noticing
-            some.update(*(who or () for who in noticing), self._asked(cell))
+            noticing = self.noticing(cell)
+            none += noticing is None
+            contributors = self._reached(cell, self.entries(cell), set(self._asked(cell)))
+            some.update(noticing or (), (one.who for one in contributors if one.short))
         if none > _NONE * cells.sum():
             return np.unique(self.standing.who)
         return np.array(sorted(who for who in some if who >= 0), np.int64)
 
     def narrows(self, cell: int, reach: int, notices: frozenset[int]) -> bool:
         """Tell whether a move that goes as far as anybody needs leaves fewer who notice all of them."""
-        place, need = (1, self._asked(cell)[ANYBODY][1]) if reach > 0 else (0, self._asked(cell)[ANYBODY][0])
-        before = self.always(cell)[place]
-        return 0 < need <= abs(reach) and (before is None or not before <= notices)
+        asked, always = self._asked(cell)[ANYBODY], self.always(cell)
+        return any(
+            0 < asked[place] <= abs(reach) and (before is None or not before <= notices)
+            for place, before in ((int(reach > 0), always[int(reach > 0)]), (2, always[2]))
+        )
 
     def helps(self, cell: int, reach: int, notices: frozenset[int]) -> bool:
         """Tell whether a move proves a cell against more: those who contribute nothing to it, or a contributor."""
@@ -218,6 +237,14 @@ class Proofs:
                     self.enter(move, known, cells)
         return holding.tolist()
 
+    def enter_hints(self, hints: Sequence[Hint]) -> None:
+        """Enter moves for the unsafe cells that they are said to help, as far as they are moves at all."""
+        stack = Stack.of([hint.move for hint in hints])
+        notices = self.standing.notices(stack)
+        for number in np.flatnonzero(stack.still(self._columns) & self._fits(stack)).tolist():
+            cells = np.intersect1d(hints[number].cells, hints[number].move.variables)
+            self.enter(stack[number], notices[number], cells[self.target[cells]])
+
     def enter(self, move: Move, notices: LongArray, cells: Positions) -> None:
         """Enter a move that holds, and who notices it, for some of the unsafe cells that it moves."""
         reach, number, known = move.reach(), len(self.moves), frozenset(notices.tolist())
@@ -234,23 +261,41 @@ class Proofs:
         beyond = (whole > room) | ((whole == room) & (rest > 0)) | (problem.whole[cells] & (moves.denominator != 1))
         return ~moves.any(beyond)
 
-    def used(self) -> list[Move]:
+    def used(self) -> list[Hint]:
         """Return the moves that the proof needs: of each cell those that fewest notice, until nobody is left."""
-        kept: set[int] = set()
+        kept: dict[int, list[int]] = {}
         for cell in self.served:
-            kept.update(self.needed(cell, kept))
-        return [self.moves[number] for number in sorted(kept)]
+            for number in self.needed(cell, kept):
+                kept.setdefault(number, []).append(cell)
+        return [Hint(self.moves[number], np.array(kept[number], np.intp)) for number in sorted(kept)]
 
     def needed(self, cell: int, kept: Container[int] = ()) -> list[int]:
         """Return the numbers of moves that prove a cell: if they can be had, those that are kept anyway."""
         entries = sorted(self.entries(cell), key=lambda entry: (entry[2] not in kept, len(entry[1]), entry[2]))
-        needed: list[Entry] = []
+        needed = self._narrowing(cell, entries)
         short = self._short(cell, needed)
         for entry in entries:
+            if not short:
+                break
             if any(one.helped_by(entry) for one in short):
                 needed.append(entry)
                 short = self._short(cell, needed)
         return [number for _, _, number in needed]
+
+    def _narrowing(self, cell: int, entries: Sequence[Entry]) -> list[Entry]:
+        """Return moves each of which leaves fewer who notice all that go as far as anybody needs: most of a proof."""
+        asked, narrowing = self._asked(cell)[ANYBODY], list[Entry]()
+        always: list[frozenset[int] | None] = [None, None, None]
+        for entry in entries:
+            reach, notices, _ = entry
+            helped = False
+            for place in (int(reach > 0), 2):
+                before = always[place]
+                if 0 < asked[place] <= abs(reach) and (before is None or not before <= notices):
+                    always[place], helped = notices if before is None else before & notices, True
+            if helped:
+                narrowing.append(entry)
+        return narrowing
 
     def _short(self, cell: int, entries: Sequence[Entry]) -> list[Reached]:
         """Return those against whom some moves do not prove a cell."""

@@ -45,7 +45,9 @@ def attack_together(inside: Inside, size: int, *, complete: bool = True) -> Insi
         gaps = [(cell, book.gap(cell, book.entries(cell))) for cell in cells]
         undecided = [pair_of(gap, cell) for cell, gap in gaps if gap is not None]
         failing = []
-    return replace(inside, book=book, moves=book.used(), failing=failing, undecided=undecided, size=size)
+    return replace(
+        inside, book=book, moves=[hint.move for hint in book.used()], failing=failing, undecided=undecided, size=size
+    )
 
 
 def _settle(book: CoalitionBook, cell: int) -> tuple[Pair | None, bool]:

@@ -26,6 +26,7 @@ _PATIENCE = 2  # rounds in a row that help few, after which it ends
 _AFRESH = 3  # rounds after which only what those need who are left is looked for: shorter moves, which fewer notice
 _WORTH = 0.004  # share of the open cells: helping fewer is helping few
 _ALONE = 0.9  # how much narrower a cell of one respondent looks than it is
+_CROWD = 400  # insiders who notice all moves of a cell: if more do, they are not remembered one by one
 _LARGEST = 1_000  # times that a circuit has its smallest step; beyond, values are residues of a prime
 _LONGEST = 2**56  # grains that a circuit may move a cell
 
@@ -44,7 +45,8 @@ class _Left:
         unproven = book.unproven()
         left = cls(book, book.standing.most_asked(unproven, outsider=book.outsider))
         for cell in np.flatnonzero(unproven).tolist():
-            if cell in book.served:
+            noticing = book.noticing(cell) if cell in book.served else None
+            if noticing is not None and len(noticing) <= _CROWD:
                 left._recall(cell)
         return left
 

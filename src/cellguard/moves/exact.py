@@ -98,6 +98,30 @@ def exact_move(reduction: Reduction, form: Echelon, moves: FloatArray) -> Move |
     return None
 
 
+def exact_among(reduction: Reduction, moves: FloatArray, still: float) -> Move | None:
+    """Return an exact move next to a floating-point one of those variables alone that move by more than ``still``.
+
+    What has no room stands still to the last digit then, where rounding would let pivots of a common form move.
+    """
+    moving = np.flatnonzero(np.abs(moves) > still)
+    matrix = sp.csr_array(reduction.matrix[:, moving])
+    matrix = sp.csr_array(matrix[np.flatnonzero(np.diff(matrix.indptr))])
+    none = np.zeros(len(moving), np.int64)
+    part = Reduction(
+        matrix,
+        np.arange(len(moving)),
+        none + 1,
+        reduction.down[moving],
+        reduction.up[moving],
+        none,
+        none,
+        none,
+        reduction.whole[moving],
+    )
+    move = exact_move(part, echelon(matrix), moves[moving])
+    return None if move is None else Move(moving[move.variables], move.n, move.denominator)
+
+
 def tight_move(reduction: Reduction, moves: FloatArray, variable: int) -> Move | None:
     """Return an exact move in which one variable and all that are at a bound are there exactly, or None.
 

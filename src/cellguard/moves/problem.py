@@ -59,6 +59,11 @@ class Problem:
     sliding: LongArray
     whole: BoolArray
 
+    @property
+    def is_needy(self) -> bool:
+        """Whether some cell needs to move."""
+        return bool(self.lower.any() or self.upper.any() or self.sliding.any())
+
 
 def grains_of(world: World) -> Grains:
     """Choose the grains: counts are whole; magnitudes get a few decimals more than published, as far as exact."""

@@ -1,5 +1,7 @@
 """Groups of insiders: moves that nobody of a group notices, and patterns that these make, against brute force."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -77,6 +79,42 @@ def test_what_is_asked_against_a_group_is_the_most_that_any_of_it_is_short_of(on
             bool(book.target[cell]) and len(book.open(cell).who) > 0 for cell in range(len(book.target))
         ]
     assert compared > 25
+
+
+def test_groups_part_all_who_are_left_and_set_those_aside_who_dominate_nothing(only_groups, monkeypatch):
+    monkeypatch.setattr(grouped, "_MANY_ASIDE", 0)
+    parted = 0
+    for book in books(range(10), monkeypatch):
+        cells = book.target
+        dominant = grouped.dominating(book, cells)
+        some = grouped.groups(book, cells, dominant, 0)
+        assert sorted(who for group in some for who in group.tolist()) == book.left(cells).tolist()
+        assert all(np.isin(group, dominant).all() or not np.isin(group, dominant).any() for group in some)
+        parted += len(some) > 2
+    assert parted > 1
+
+
+def test_who_is_kept_apart_is_not_with_those_against_whom_its_cell_is_open():
+    """Two cells, each open against whoever dominates the other: no group has both."""
+    book = SimpleNamespace(noticing={0: frozenset({8}), 1: frozenset({7})}.get, dominating=lambda cell: [7 + cell])
+    some = grouped._kept_apart(book, np.ones(2, bool), np.array([7, 8]), np.random.default_rng(0))
+    assert sorted(group.tolist() for group in some) == [[7], [8]]
+
+
+def test_a_move_narrows_who_is_left_for_a_cell_that_must_move_one_way_or_the_other(monkeypatch):
+    for book in books(range(6), monkeypatch):
+        cell = int(np.flatnonzero(book.target)[0])
+        book._needs[cell] = {-1: (0, 0, 5), -2: (0, 0, 5)}
+        book.served, book._always = {}, {}
+        assert book.narrows(cell, 5, frozenset()) and book.narrows(cell, -6, frozenset({1}))
+        assert not book.narrows(cell, 4, frozenset())
+
+
+def test_the_moves_that_are_kept_prove_what_all_of_them_do(only_groups, monkeypatch):
+    for book in books(range(10), monkeypatch):
+        for cell in np.flatnonzero(book.target & ~book.unproven()).tolist():
+            kept = set(book.needed(cell))
+            assert not book._short(cell, [entry for entry in book.entries(cell) if entry[2] in kept])
 
 
 def assert_most(book: Book, cell, group, open_):

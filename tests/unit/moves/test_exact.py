@@ -9,9 +9,9 @@ import pytest
 import scipy.sparse as sp
 
 from cellguard.moves.echelon import echelon
-from cellguard.moves.exact import Move, exact_move, excess, fits, tight_move
+from cellguard.moves.exact import Move, exact_among, exact_move, excess, fits, tight_move
 from cellguard.moves.problem import Problem
-from cellguard.moves.reduction import reduce_problem
+from cellguard.moves.reduction import Reduction, reduce_problem
 from cellguard.moves.scale import UNLIMITED
 
 
@@ -71,6 +71,17 @@ def test_an_odd_move_is_shortened_by_a_hair_to_stay_within_bounds():
     n[move.variables] = [int(x) for x in move.n]
     assert n[0] == n[1] + n[2] and all(abs(n) <= np.array([10, 7, 9], object) * move.denominator)
     assert n[0] / move.denominator == pytest.approx(10, rel=1e-8)
+
+
+def test_what_has_no_room_stands_still_among_those_that_move():
+    """Rounded by themselves, a and b differ by a hair, which c must not move by; as one relation they do not."""
+    matrix = sp.csr_array(np.array([[1, -1, 0, -1], [0, 0, 1, -1]]))
+    none, room = np.zeros(4, np.int64), np.array([9, 9, 9, 0])
+    reduction = Reduction(matrix, np.arange(4), none + 1, room, room, none, none, none, np.zeros(4, bool))
+    moves = np.array([np.pi, np.pi * (1 - 1e-12), 0.0, 0.0])
+    move = exact_among(reduction, moves, 1e-9)
+    assert move.variables.tolist() == [0, 1] and move.n[0] == move.n[1] and excess(move, reduction) <= 1
+    assert move.n[0] / move.denominator == pytest.approx(np.pi, rel=1e-8)
 
 
 def test_a_tight_move_takes_all_the_room_there_is():

@@ -17,7 +17,8 @@ import scipy.sparse as sp
 from cellguard.attack.among import CLOSE, FAR, WIDE, hopeless_among, near_among
 from cellguard.attack.book import Book
 from cellguard.attack.coalition_book import CoalitionBook
-from cellguard.attack.insider_groups import enter_pooled, groups, is_done, pays, problem_of
+from cellguard.attack.insider_groups import dominating, enter_pooled, groups, is_done, nearly, pays, problem_of
+from cellguard.attack.pairs import Hint
 from cellguard.attack.standing import stand
 from cellguard.attack.unions import Watch
 from cellguard.attack.widest import enter_widest
@@ -35,8 +36,8 @@ _PRICE = 30.0  # of hiding a cell of middling cost, where being noticed by someb
 _SCALINGS = 2
 _WHOLE = 4_000  # hidden cells up to which a program may use all of them
 _AGAIN = 3  # rounds in which circuits are looked for again
-_CROWD = 100  # insiders against whom a cell is open that take long to look at: others come first
-_TURNS = 6  # in which groups of insiders are drawn
+_CROWD = 100  # insiders against whom a cell is open, or cells that rely on one, that take long to look at
+_NEARLY = (40, *[10**9] * 7)  # insiders against whom a cell is open at most to be worth hiding others, by turn
 _BATCHES, _FEW = 8, 40  # cells for which others are hidden before circuits are looked for again: a share, and at least
 _WORK = 100  # cells that cleaning up may look at, per unsafe cell
 _WALK = 10  # coalitions that take as long to look at as a cell
@@ -47,7 +48,7 @@ class Mended:
     """A pattern, and the moves of cells of the world that proved it to the engine: hints for an audit."""
 
     pattern: Pattern
-    moves: list[Move]
+    hints: list[Hint]
 
 
 @dataclass(eq=False)
@@ -145,16 +146,20 @@ class Mender:
     def _prove_in_groups(self) -> None:
         """Prove what can be by pooled moves that nobody of a group notices, hiding what that takes."""
         book = self.book
-        for turn in range(_TURNS if pays(book) else 0):
+        dominant = dominating(book, book.unproven())
+        for turn, most in enumerate(_NEARLY if pays(book) else ()):
             if is_done(book):
                 break
             cells = book.unproven()
-            for group in groups(book, cells, turn):
+            near = nearly(book, cells, most)
+            for group in groups(book, cells, dominant, turn):
                 self.run.tell(f"{int(book.unproven().sum()):,} cells to prove against groups of respondents")
                 self.run.check()
-                problem = problem_of(book, group, cells)
-                self.hidden = hide_within(self.system, problem, self.merged, self.hidden, run=self.run)
-                enter_pooled(book, problem, self.hidden)
+                enter_pooled(book, problem_of(book, group, cells), self.hidden)
+                short = problem_of(book, group, near)
+                if short.is_needy:
+                    self.hidden = hide_within(self.system, short, self.merged, self.hidden, run=self.run)
+                    enter_pooled(book, short, self.hidden)
             enter_widest(book, self.hidden, _AGAIN)
 
     def _open(self) -> list[int]:
@@ -198,10 +203,12 @@ class Mender:
         return self.book.looked + self.book.walked // _WALK
 
     def _publish(self, cell: int) -> None:
-        """Publish a cell if everything is proven without it."""
+        """Publish a cell if everything is proven without it, unless that is for too many others to be looked at."""
         book, moves = self.book, len(self.book.moves)
         gone = self.through.get(cell, set()) - book.dead
-        users = sorted({user for number in gone for user in self.relying.get(number, ())})
+        users = sorted({user for number in gone for user in self.relying.get(number, ())} & book.closed)
+        if len(users) > _CROWD:
+            return
         book.dead |= gone
         book.closed -= set(users)
         self.hidden[cell] = False
@@ -276,4 +283,10 @@ def mend_inside(
     mender.clean(hidden)
     if watch is not None:
         mender.part(watch, as_pattern, place, 10.0 ** grains.decimals[problem.cells].astype(float))
-    return Mended(as_pattern(), [Move(problem.cells[m.variables], m.n, m.denominator) for m in mender.book.used()])
+    return Mended(as_pattern(), [_in_the_world(hint, problem.cells) for hint in mender.book.used()])
+
+
+def _in_the_world(hint: Hint, cells: Positions) -> Hint:
+    """Return a hint on cells of a problem as one on cells of the world."""
+    move = Move(cells[hint.move.variables], hint.move.n, hint.move.denominator)
+    return Hint(move, cells[hint.cells])

@@ -10,9 +10,9 @@ from functools import partial
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from cellguard.attack.pairs import Hint
 from cellguard.attack.unions import Watch
 from cellguard.errors import NotProtected, Stopped
-from cellguard.moves.exact import Move
 from cellguard.protect.suppress.advice import advice
 from cellguard.protect.suppress.costs import Cost, costs_by
 from cellguard.protect.suppress.effort import NORMAL, Effort, effort_named
@@ -49,7 +49,7 @@ class Suppression:
     finished: bool = True
     cuts: frozenset[str] = field(default_factory=frozenset)
     engine: str = "witness"
-    hints: Sequence[Move] = ()
+    hints: Sequence[Hint] = ()
 
     def __repr__(self) -> str:
         return f"<Suppression: {self.pattern!r}, gap {self.gap:.1%}>"
@@ -99,7 +99,7 @@ def suppress(
     looked = effort_named(effort) if isinstance(effort, str) else effort
     thin = manageable(needs)
     first = replace(needs, world=needs.world.without_crossing()) if thin.world.is_thin else needs
-    system, hints = build_system(first, costs, known), list[Move]()
+    system, hints = build_system(first, costs, known), list[Hint]()
     if not needs.primary.any():  # nothing to protect, and so nothing to compile or to search
         return Suppression(system.pattern(system.hidden), 0.0, 0.0, costs, engine=name)
     try:
@@ -112,7 +112,7 @@ def suppress(
         if insiders is not None:
             with _saying_what_is_there(run, stopped=solved.by_hand):
                 mended = mend_inside(system, pattern, costs, insiders, known, coalition=coalition, watch=watch, run=run)
-            pattern, hints = mended.pattern, mended.moves
+            pattern, hints = mended.pattern, mended.hints
     except Stopped as stop:
         raise Stopped(f"{stop}, and no safe pattern was found yet") from None
     except (Unprotectable, Impossible):
