@@ -116,12 +116,25 @@ def told_rows(case: RowCase, release: Release) -> tuple[int, list[str]]:
     leaves = sorted(product(*({person[i] for person in case.people} for i in places)))
     worlds = Worlds(columns, leaves, case, release)
     told, unsafe = [], 0
+    identifying = [name for name in case.job["tables"][0]["by"] if name != "d"]
     for spec, row, chosen, rest in unsafe_rows(case, columns, leaves):
         unsafe += 1
         a, b, c = RULES[case.rule][1](case.given)
         if not worlds.fit(a * chosen + b * rest, c):
             told.append(f"{spec}: {'/'.join(row)}")
+        others = {leaf[columns.index("d")] for leaf, there in zip(leaves, rest, strict=True) if there}
+        alone = [members(case, identifying, row)]  # whoever is, knows the row, or what else there is if that is a cell
+        alone += [[person for person in alone[0] if person[2] in others]] if len(others) == 1 else []
+        for person in sorted(set(case.people)):
+            if [person] not in alone and not worlds.fit(a * chosen + b * rest, c, person):
+                told.append(f"{spec}: {'/'.join(row)} to {'/'.join(person)}")
     return unsafe, told
+
+
+def members(case: RowCase, names: Sequence[str], codes: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the people of a cell."""
+    wanted = [("abd".index(name), code) for name, code in zip(names, codes, strict=True)]
+    return [person for person in case.people if all(code in ("Total", person[i]) for i, code in wanted)]
 
 
 def unsafe_rows(
@@ -151,12 +164,16 @@ def unsafe_rows(
 
 
 class Worlds:
-    """All whole numbers of people over the leaves that fit the released tables."""
+    """All whole numbers of people over the leaves that fit the released tables, and what one of them knows by itself.
+
+    A person is in its own cells, and knows those that nobody else is in.
+    """
 
     def __init__(
         self, columns: Sequence[str], leaves: Sequence[tuple[str, ...]], case: RowCase, release: Release
     ) -> None:
         rows, low, high = [], [], []
+        self._people: list[list[tuple[str, ...]]] = []
         for spec, table in zip(case.job["tables"], release.tables, strict=True):
             known = spec.get("zeros") == "known"
             shown = {tuple(codes): value for *codes, value in zip(*table.codes, table.value, strict=True)}
@@ -170,12 +187,16 @@ class Worlds:
                 rows.append(np.array(inside, float))
                 low.append(float(value) if value else float(somebody and codes in shown))
                 high.append(float(value) if value else np.inf)
+                self._people.append(members(case, table.by, codes))
         self._matrix, self._low, self._high = np.array(rows), np.array(low), np.array(high)
 
-    def fit(self, weights: Any, least: float) -> bool:
-        """Tell whether a world has a weighted sum of at least so much."""
+    def fit(self, weights: Any, least: float, person: tuple[str, ...] | None = None) -> bool:
+        """Tell whether a world, as far as a person knows, has a weighted sum of at least so much."""
         matrix = np.vstack([self._matrix, weights])
-        limits = LinearConstraint(matrix, np.append(self._low, least), np.append(self._high, np.inf))
+        own = np.array([person in people for people in self._people])
+        alone = np.array([people == [person] for people in self._people])
+        low, high = np.maximum(self._low, own), np.where(alone, 1.0, self._high)
+        limits = LinearConstraint(matrix, np.append(low, least), np.append(high, np.inf))
         n = matrix.shape[1]
         done = milp(np.zeros(n), integrality=np.ones(n), bounds=Bounds(0, FAR), constraints=limits)
         assert done.status in (0, 2), done.message

@@ -23,6 +23,6 @@ def test_the_judge_is_sure_of_every_unsafe_row_where_nothing_is_hidden(tmp_path)
         open_ = case.job | {"tables": [table | {"rules": []} for table in case.job["tables"]]}
         outcome = run(Job.parse(open_, folder=tmp_path), accept_no_rules=True)
         unsafe, told = told_rows(case, outcome.release)
-        assert len(told) == unsafe
+        assert sum(" to " not in row for row in told) == unsafe
         seen += unsafe
     assert seen > 5

@@ -313,8 +313,11 @@ def test_the_demo_refuses_a_folder_that_is_not_empty(demo):
 def test_the_demo_in_words_and_in_another_size(tmp_path):
     done = run("demo", "--rows", "200", "--out", "d", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"^Safe against outsiders only", done.stdout, re.M) and done.stdout.count("Valid.") == 2
-    assert "Insiders not checked; sums of suppressed cells (unions) not checked" in done.stdout
+    assert (
+        re.search(r"^Safe against outsiders and every single respondent", done.stdout, re.M)
+        and done.stdout.count("Valid.") == 2
+    )
+    assert "Respondents together not checked; sums of suppressed cells (unions) not checked" in done.stdout
     assert "\x1b" not in done.stdout
     assert len((tmp_path / "d/firms.csv").read_text().splitlines()) == 201
 

@@ -94,7 +94,7 @@ def check_files(out, name):
 def check_commands(out, name):
     assert audit_folder(out).protected.audit.verdict == "safe"
     assert "Valid." in run("verify", out)
-    assert run("audit", out).startswith("Safe against outsiders only")
+    assert run("audit", out).startswith("Safe against outsiders")
     assert "N/a is primary: min_frequency 3" in run("explain", out, "N/a", "--table", "t")
     shown = run("show", out, "t", "--where", f"{name}=a", "--internal")
     assert "●" in shown and f"{name} = a" in shown

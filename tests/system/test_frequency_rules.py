@@ -7,6 +7,7 @@ import re
 import shutil
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 
 from cellguard.cli.main import cli
 from cellguard.verify.verify import verify
+from unit.verify.folders import seal
 
 SENSITIVE = {"by": "offence", "sensitive": ["theft", "fraud"]}
 ADDED = re.compile("not (theft|none)")  # the codes of all others
@@ -62,6 +64,30 @@ def test_a_job_is_protected_audited_and_verified(rule, tmp_path):
     for file in (out / "release").iterdir():
         assert not ADDED.search(file.read_text()), file.name
     assert "of offence" in (out / "internal/report.html").read_text()
+
+
+def test_what_a_row_tells_concerns_everybody_in_it(tmp_path):
+    job, out = people(tmp_path, [{"attribute_disclosure": "offence"}]), tmp_path / "out"
+    assert CliRunner().invoke(cli, ["protect", str(job), "--out", str(out)]).exit_code == 0
+    path = out / "internal/insiders.parquet"
+    listed, rows = pq.ParquetFile(path).read().to_pylist(), pq.read_table(out / "internal/facts/t.parquet").to_pylist()
+    codes = [(row["by:region"], row["by:offence"], row["by:sex"]) for row in rows]
+    count = {key: row["count"] for key, row in zip(codes, rows, strict=True)}
+    told = {}
+    for entry in listed:
+        if entry["insider"] >= 0 and not entry["table"]:
+            told.setdefault(codes[entry["row"]], []).append((entry["insider"], entry["amount"]))
+    added = [key for key in told if ADDED.match(key[1])]
+    assert added
+    for region, offence, sex in added:
+        who = told[region, offence, sex]
+        assert len(who) == count[region, "Total", sex]
+        assert sum(amount > 0 for _, amount in who) == count[region, offence, sex]
+    lone = next(key for key in added if count[key[0], "Total", key[2]] == 1)
+    more = next(e for e in listed if e["insider"] >= 0 and codes[e["row"]] == lone and not e["table"])
+    pq.write_table(pa.Table.from_pylist([*listed, {**more, "insider": 10_000}], pq.read_schema(path)), path)
+    seal(out)
+    assert [c.number for c in verify(out / "internal/certificate.json").checks if not c.passed] == [8]
 
 
 def test_the_verifier_sees_needs_that_are_too_small_and_rules_that_are_weaker(tmp_path):

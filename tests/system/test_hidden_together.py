@@ -30,7 +30,7 @@ def firms(folder, seed, **hide_with):
          "protect": {"hide_with": hide_with.get(name, [])}}
         for name in ("turnover", "staff")
     ]  # fmt: skip
-    job = {"version": 1, "microdata": {"source": "firms.csv"}, "tables": tables}
+    job = {"version": 1, "microdata": {"source": "firms.csv"}, "tables": tables, "attack": {"insiders": False}}
     (folder / "job.yaml").write_text(yaml.safe_dump(job))
     return folder / "job.yaml"
 

@@ -77,14 +77,20 @@ def test_a_job_is_safe_against_every_single_respondent(tmp_path):
     assert any("respondent" in line for line in explain_cell(folder, "/".join(unsafe.split(",")[:2]), table="t"))
 
 
-def test_without_a_word_insiders_are_not_checked(tmp_path):
+def test_without_a_word_respondents_are_attackers_too(tmp_path):
     outcome, folder, _ = written(tmp_path, {"attack": {}})
+    assert outcome.verdict.text.startswith("Safe against outsiders and every single respondent")
+    assert refusals(folder) == []
+
+
+def test_outsiders_only_where_the_job_says_so(tmp_path):
+    outcome, folder, _ = written(tmp_path, {"attack": {"insiders": False}})
     assert "insiders not checked" in outcome.verdict.text
     assert refusals(folder) == []
 
 
 def test_a_pattern_that_outsiders_accept_is_not_enough(tmp_path):
-    outcome, folder, _ = written(tmp_path, {"attack": {}})
+    outcome, folder, _ = written(tmp_path, {"attack": {"insiders": False}})
     path = folder / "internal" / "certificate.json"
     document = json.loads(path.read_text())
     document["insiders"] = {"witness": 0, "respondents": "records"}
@@ -142,6 +148,23 @@ def test_contributions_that_are_not_those_of_the_facts_are_refused(tmp_path, edi
     _, folder, _ = written(tmp_path)
     change(folder, "insiders.parquet", edit)
     assert refusals(folder) == [8]
+
+
+@pytest.mark.parametrize(("lower", "seed"), [(0, 0), (0, 3), ("unbounded", 0)])
+def test_negative_contributions_are_proven_and_verified(tmp_path, lower, seed):
+    """Where only cells are known to be 0 or more, nobody gives less than nothing; else contributions bound nothing."""
+    draw = random.Random(seed)  # noqa: S311
+    rows = [f"{i},{draw.choice('ABCD')},{draw.choice('uvw')},{draw.randrange(20, 400)}" for i in range(51)]
+    rows += [f"{i},{draw.choice('ABCD')},{draw.choice('uvw')},{-draw.randrange(1, 30)}" for i in range(51, 60)]
+    (tmp_path / "r.csv").write_text("\n".join(["id,a,b,x", *rows]))
+    table = {"name": "t", "by": ["a", "b"], "value": "x", "negative": "absolute", "rules": [{"p_percent": 15}]}
+    words = {"version": 1, "microdata": {"source": "r.csv", "respondent": "id"}, "tables": [table]}
+    job = cg.Job.parse({**words, "attack": {"lower": lower}}, folder=tmp_path)
+    outcome = run(job)
+    assert outcome.verdict.text == "Safe against outsiders and every single respondent"
+    OutputFolder(tmp_path / "out").write(outcome)
+    assert refusals(tmp_path / "out") == []
+    assert all(check.passed for check in verify_inputs(tmp_path / "out" / "internal", job))
 
 
 def test_missing_witnesses_are_noticed(tmp_path):

@@ -319,7 +319,7 @@ def _build_table(
 
 def _wanted(job: Job, spec: TableSpec, records: JobRecords, dimensions: Mapping[str, Dimension]) -> Wanted:
     """Say which table to make from the records, with the facts that its rules need."""
-    insiders = [Holdings()] if job.attack.insiders else []
+    insiders = [Holdings()] if job.insiders else []
     return Wanted(
         by={column_of(job, name): dimensions[name] for name in spec.by},
         value=spec.value,

@@ -49,6 +49,7 @@ class PatternMethod(Method[Assessment, Proven]):
     intervals: bool = False
     compare: str | Path | None = None
     ends_early: ClassVar[bool] = True
+    attacked: ClassVar[bool] = True
 
     @abstractmethod
     def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Pattern | Suppression:
@@ -179,7 +180,7 @@ def assess_tables(job: Job, run: Run, seconds: dict[str, float]) -> Assessment:
 
 def insiders_of(assessment: Assessment) -> Contributions | None:
     """Return who contributes to the cells, if respondents are to be looked at as attackers."""
-    if not assessment.job.attack.insiders:
+    if not assessment.job.insiders:
         return None
     if all(table.facts.count is None for table in assessment.tables.tables):
         raise InputError(

@@ -106,7 +106,8 @@ class Method(ABC, Generic[A, P]):
 
     ``participle`` says what is done to a table. ``options`` is what a table may say in `protect`, ``settings`` what the
     job may say under the method's name. ``in_any_case`` says that internal files are written even if nothing may be
-    released, ``ends_early`` that a run may be stopped with a result. What is not ``tabular`` has no cells that add up.
+    released, ``ends_early`` that a run may be stopped with a result, ``attacked`` that what is hidden is attacked.
+    What is not ``tabular`` has no cells that add up.
     """
 
     job: Job
@@ -117,6 +118,7 @@ class Method(ABC, Generic[A, P]):
     in_any_case: ClassVar[bool] = False
     ends_early: ClassVar[bool] = False
     tabular: ClassVar[bool] = True
+    attacked: ClassVar[bool] = False
 
     def __init_subclass__(cls, **more: Any) -> None:  # noqa: ANN401
         super().__init_subclass__(**more)

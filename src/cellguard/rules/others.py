@@ -20,7 +20,8 @@ from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.rules.rule import Group, Rule
 from cellguard.table.apriori import State
 from cellguard.table.cell_order import in_hierarchy_order
-from cellguard.table.fact import Count, Total
+from cellguard.table.contributions import holdings_of_sums
+from cellguard.table.fact import Count, Holdings, Total
 from cellguard.table.keys import combine, find
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet, link
@@ -138,11 +139,12 @@ def _with_dimensions(table: Table, changed: Mapping[str, Dimension]) -> Table:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Cells to be added: their codes in each dimension, their values and their numbers of respondents."""
+    """Cells to be added: their codes in each dimension, values, numbers of respondents, and whom they concern."""
 
     codes: tuple[IntArray, ...]
     value: FloatArray
     count: FloatArray
+    holdings: FloatArray | None
 
 
 def _with_cells(table: Table, groups: Sequence[Group]) -> Table:
@@ -156,6 +158,9 @@ def _with_cells(table: Table, groups: Sequence[Group]) -> Table:
     facts = table.facts.take(more).plus({Total(): np.concatenate([table.value, *(c.value for c in missing)])})
     if table.facts.count is not None:
         facts = facts.plus({Count(): np.concatenate([table.facts.count, *(c.count for c in missing)])})
+    if (told := table.facts.get(Holdings())) is not None:
+        concerned = (cells.holdings for cells in missing if cells.holdings is not None)
+        facts = facts.plus({Holdings(): np.concatenate([told, *concerned])})
     said = table.apriori.take(more)
     state = said.state.copy()
     state[len(table) :] = State.unpublished
@@ -183,4 +188,18 @@ def _others_cells(rows: Rows, group: Sequence[str]) -> Cells:
     keep = np.flatnonzero((value != 0) | (table.zeros == "possible"))
     codes = [column[rows.totals[keep]] for column in table.codes]
     codes[rows.axis] = np.full_like(codes[rows.axis], code)
-    return Cells(tuple(codes), value[keep], left[keep])
+    told = table.facts.get(Holdings())
+    holdings = None if told is None else _concerned(rows, group, told)[keep]
+    return Cells(tuple(codes), value[keep], left[keep], holdings)
+
+
+def _concerned(rows: Rows, group: Sequence[str], told: FloatArray) -> FloatArray:
+    """Return whom the cells of all others concern, one list per row: everybody in it, all but the others with 0.
+
+    How many others there are tells something of everybody else in the row, and nothing to its only respondent.
+    """
+    others = np.flatnonzero(rows.having(sorted(rows.leaves.others(group))))
+    everybody = told[rows.totals]
+    everybody[:, :, 1] = 0.0
+    into = np.concatenate([rows.row[others], np.arange(len(rows.totals))])
+    return holdings_of_sums(np.concatenate([told[others], everybody]), into, len(rows.totals))

@@ -85,6 +85,13 @@ class Job(Spec):
         return self
 
     @model_validator(mode="after")
+    def _coalitions_are_of_insiders(self) -> Job:
+        together = self.attack.coalition
+        if together > 1 and not self.insiders:
+            raise ValueError(f"coalition: {together} is about respondents who attack: say insiders: true, too")
+        return self
+
+    @model_validator(mode="after")
     def _names_are_files(self) -> Job:
         dimensions = dict.fromkeys([*self.dimensions, *(name for table in self.tables for name in table.dimensions)])
         faults = [
@@ -123,11 +130,13 @@ class Job(Spec):
 
     @model_serializer(mode="wrap")
     def _as_written(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Write what methods are told under their own names, as a job file does."""
+        """Write what methods are told under their own names, as a job file does, and who attacks what they hide."""
         own = {name: self.settings[name].model_dump() if name in self.settings else None for name in sections()}
         whole: dict[str, Any] = {}
         for key, value in dump(self).items():
             whole |= own if key == "settings" else {key: value}
+        if find_method(self.method).attacked:
+            whole["attack"]["insiders"] = self.insiders
         return whole
 
     @model_validator(mode="after")
@@ -145,6 +154,12 @@ class Job(Spec):
     def method(self) -> str:
         """The name of the method that protects the tables; all of them have the same."""
         return self.tables[0].protect.method
+
+    @property
+    def insiders(self) -> bool:
+        """Whether respondents attack too: as the job says, and if it does not, wherever it has their records."""
+        said = self.attack.insiders
+        return self.microdata is not None and find_method(self.method).attacked if said is None else said
 
     @property
     def folder(self) -> Path:

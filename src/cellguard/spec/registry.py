@@ -22,13 +22,15 @@ _METHODS: dict[str, type[Registered]] = {}
 class Registered(Protocol):
     """What a job must know of a method: its name, what is done to a table, and the parts of a job that are its own.
 
-    ``options`` is what a table may say in `protect`; ``settings`` what the job may say under the method's name.
+    ``options`` is what a table may say in `protect`; ``settings`` what the job may say under the method's name;
+    ``attacked`` says that what is hidden is attacked, as the job's `attack` says.
     """
 
     name: str
     participle: str
     options: type[BaseModel]
     settings: type[BaseModel] | None
+    attacked: bool
 
     @classmethod
     def fault(cls, job: Any) -> str | None:  # noqa: ANN401

@@ -382,7 +382,9 @@ class AttackSpec(Spec):
     lower: Lower = 0.0
     upper: Upper = Field("unbounded", validate_default=True)
     percent: float | None = Field(None, gt=0, allow_inf_nan=False)
-    insiders: bool = False
+    insiders: bool | None = Field(
+        None, description="whether respondents attack too; unless said, wherever the job has their records"
+    )
     coalition: int = Field(
         1, ge=1, le=MOST_TOGETHER, description="with insiders: how many respondents may tell each other what they know"
     )
@@ -394,6 +396,4 @@ class AttackSpec(Spec):
     def _sensible(self) -> AttackSpec:
         if not self.lower < self.upper:
             raise ValueError("lower must be below upper")
-        if self.coalition > 1 and not self.insiders:
-            raise ValueError(f"coalition: {self.coalition} is about respondents who attack: say insiders: true, too")
         return self

@@ -73,6 +73,28 @@ def contributions_of(tables: TableSet) -> Contributions:
     return _sorted(cells, insiders, amounts, rest, owner, told, linked)
 
 
+def holdings_of_sums(listed: FloatArray, into: Positions, many: int) -> FloatArray:
+    """Return who contributes to sums of cells, as `Holdings` list it: the cell of ``listed[i]`` goes into ``into[i]``.
+
+    Nobody is listed with less than it contributes: whoever is not listed in a cell is taken to have its rest there.
+    """
+    place, rank = np.nonzero(listed[:, :-1, 0])
+    rest = listed[:, -1, 1]
+    beyond = np.bincount(into, rest, many)
+    keys = np.stack([into[place], listed[place, rank, 0].astype(np.int64)])
+    (of, who), entry = np.unique(keys, axis=1, return_inverse=True)
+    amount = np.bincount(entry.ravel(), listed[place, rank, 1] - rest[place], len(of)) + beyond[of]
+    order = np.lexsort((who, -amount, of))
+    of, who, amount = of[order], who[order], amount[order]
+    rank = np.arange(len(of)) - np.searchsorted(of, of)
+    kept = rank < listed.shape[1] - 1
+    sums = np.zeros((many, *listed.shape[1:]))
+    sums[of[kept], rank[kept]] = np.stack([who[kept], amount[kept]], axis=1)
+    np.maximum.at(beyond, of[~kept], amount[~kept])
+    sums[:, -1, 1] = beyond
+    return sums
+
+
 def _sorted(
     cells: list[Positions],
     insiders: list[LongArray],

@@ -229,7 +229,7 @@ def _open_csv(path: Path, dialect: Dialect) -> Source:
         )
     else:
         header, delimiter = read_header(text_lines(text), name, dialect.delimiter)
-    data = text.encode()
+    data = text.encode() if text.endswith("\n") else f"{text}\n".encode()  # a header alone needs its end
     broken: list[tuple[int | None, int]] = []
 
     def remember(row: pa_csv.InvalidRow) -> str:

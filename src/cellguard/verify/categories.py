@@ -100,6 +100,12 @@ def others_rows(axes: Axes, by: str, categories: Sequence[tuple[str, ...]] | Non
     return np.isin(axes.codes[by], [code for code in codes if code is not None])
 
 
+def concerned(axes: Axes, by: str, count: Floats, added: Bools) -> Floats:
+    """Return how many respondents cells concern: ``added`` ones, of all others in their row, everybody in it."""
+    row, first = _rows(axes, by)
+    return np.where(added & (row >= 0), count[first][row], count)
+
+
 def judge_rows(
     axes: Axes, by: str, tested: Sequence[Tested], total: Floats, sure: Bools, criterion: Criterion
 ) -> tuple[Bools, Floats]:

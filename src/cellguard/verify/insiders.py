@@ -18,8 +18,11 @@ from cellguard.verify.cells import Cells
 from cellguard.verify.demands import Demands
 from cellguard.verify.facts import Facts
 from cellguard.verify.job import Job
-from cellguard.verify.numbers import Bools, Int64
+from cellguard.verify.needs import axes_of
+from cellguard.verify.numbers import Bools, Floats, Int64
 from cellguard.verify.rows import Rows
+from cellguard.verify.rule_words import parse_rule
+from cellguard.verify.rules import InRows
 from cellguard.verify.spec import TableSpec
 from cellguard.verify.stages import Refused
 from cellguard.verify.stored import Folder, read_parquet
@@ -92,7 +95,8 @@ def check_contributors(known: Contributors, cells: Cells, rows: Rows, facts: Seq
     public[cells.cell[rows.status == 0]] = True
     for i, (table, said) in enumerate(zip(cells.spec.tables, job.tables, strict=True)):
         cell, here = cells.cell[cells.rows(i)], facts[i]
-        hidden, count = ~public[cell], here.count  # a level that one table does not show may be another one's
+        hidden = ~public[cell]  # a level that one table does not show may be another one's
+        count = here.count if said["cells"] else _concerned(cells, i, here.count)
         listed, told = many[cell], known.told[cell]
         must = hidden & (count > 0) if not said["cells"] else hidden & (count == 1)
         _refuse(must & ~told, cells, i, "is hidden, but not who contributes to it is told")
@@ -103,10 +107,19 @@ def check_contributors(known: Contributors, cells: Cells, rows: Rows, facts: Seq
         _refuse(few, cells, i, "has more respondents than are listed, and none is told apart")
         slack = 2.0 * np.maximum(count, 1) + 1e-9 * np.abs(rows.value[i].astype(float))
         left = rows.value[i].astype(float) - sums[cell]
-        _refuse(told & (listed == count) & (np.abs(left) > slack), cells, i, "is not the sum of its contributions")
+        _refuse(told & (listed == count) & (left > slack), cells, i, "is more than the sum of its contributions")
         least = left / np.maximum(count - listed, 1)
         _refuse(some & (known.rest[cell] < least - slack), cells, i, "has larger contributions than are told")
-        _check_largest(known, cells, i, told & (listed > 0), here, table)
+        if not said.get("negative"):
+            _check_largest(known, cells, i, told & (listed > 0), here, table)
+
+
+def _concerned(cells: Cells, number: int, count: Floats) -> Floats:
+    """Return how many respondents the rows of a table concern: those of cells that rules about rows add, the row's."""
+    axes = axes_of(cells, number)
+    for rule in map(parse_rule, cells.spec.tables[number].rules):
+        count = rule.concerned(axes, count) if isinstance(rule, InRows) else count
+    return count
 
 
 def _check_largest(known: Contributors, cells: Cells, number: int, told: Bools, facts: Facts, table: TableSpec) -> None:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cellguard.verify.categories import Axes, Criterion, judge_rows, others_rows, tests
+from cellguard.verify.categories import Axes, Criterion, concerned, judge_rows, others_rows, tests
 from cellguard.verify.facts import MUST_PUBLISH, Facts
 from cellguard.verify.numbers import Bools, Floats
 from cellguard.verify.spread import Effective, EitherSign, Judge, KnownInterval
@@ -130,6 +130,10 @@ class InRows:
     def added(self, axes: Axes) -> Bools:
         """Return the rows that a table has for this rule only, and does not publish."""
         return others_rows(axes, self.by, self.categories)
+
+    def concerned(self, axes: Axes, count: Floats) -> Floats:
+        """Return how many respondents each row of a table concerns, given how many contribute to it."""
+        return concerned(axes, self.by, count, self.added(axes))
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,8 @@ def firms(folder, seed, p=15):
     ]
     (folder / "r.csv").write_text("id,a,b,x\n" + "\n".join(rows) + "\n")
     table = {"name": "t", "by": ["a", "b"], "value": "x", "rules": [{"p_percent": p}]}
-    spec = {"version": 1, "microdata": {"source": "r.csv", "respondent": "id"}, "tables": [table]}
+    records = {"source": "r.csv", "respondent": "id"}
+    spec = {"version": 1, "microdata": records, "tables": [table], "attack": {"insiders": False}}
     return Job.parse(spec, folder=folder)
 
 

@@ -121,7 +121,7 @@ def test_everything_that_a_job_may_say_is_read(load):
 
 def test_defaults(load):
     job = load(SMALL)
-    assert (job.attack.lower, job.attack.upper, job.attack.insiders) == (0, np.inf, False)
+    assert (job.attack.lower, job.attack.upper, job.insiders) == (0, np.inf, False)
     assert (job.tables[0].population, job.tables[0].zeros, job.tables[0].rules) == ("all", None, [])
 
 
@@ -136,7 +136,8 @@ def test_rules_are_mandatory_and_the_cure_is_told(load):
 @pytest.mark.parametrize("text", [WHOLE, SMALL], ids=["whole", "small"])
 def test_a_job_survives_being_written_and_read(load, text):
     job = load(text)
-    assert Job.parse(json.loads(job.model_dump_json()), folder=job.folder) == job
+    again = Job.parse(json.loads(job.model_dump_json()), folder=job.folder)
+    assert again.model_dump() == job.model_dump() and again.tables == job.tables and again.insiders == job.insiders
 
 
 def test_a_job_cannot_be_changed(load):
@@ -191,9 +192,19 @@ def test_a_wrong_rule_is_told_with_its_line(load, rule, said):
     assert f"job.yaml line {line}: tables[0].rules[1]: {said}" in message
 
 
-def test_insiders_are_looked_at_where_the_job_says_so(load):
-    assert load(SMALL).attack.insiders is False
-    assert load(SMALL + "attack: {insiders: true}\n").attack.insiders is True
+def test_insiders_are_looked_at_wherever_the_job_has_records_and_where_it_says_so(load):
+    made = SMALL.replace("    cells: {source: t.csv}\n", "") + "microdata: {source: r.csv}\n"
+    said = {word: f"attack: {{insiders: {word}}}\n" for word in ("true", "false")}
+    assert [load(text).insiders for text in (SMALL, SMALL + said["true"])] == [False, True]
+    assert [load(text).insiders for text in (made, made + said["false"])] == [True, False]
+    assert load(made).model_dump()["attack"]["insiders"] is True  # whoever reads it later need not know the default
+
+
+def test_methods_that_hide_nothing_are_not_asked_about_insiders(load):
+    made = SMALL.replace("    cells: {source: t.csv}\n", "    protect: {method: perturb}\n")
+    job = load(made.replace("rules: []", "rules: [{p_percent: 10}]") + "microdata: {source: r.csv, respondent: id}\n")
+    assert not job.insiders and job.model_dump()["attack"]["insiders"] is None
+    assert Job.parse(job.model_dump()).method == "perturb"
 
 
 def test_a_table_has_cells_or_is_made_from_records(load):

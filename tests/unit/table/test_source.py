@@ -90,6 +90,12 @@ def test_the_delimiter_is_found_in_the_header(csv, delimiter):
     assert source.names == ["r", "s", "x"]
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_a_header_alone_has_no_rows_whatever_its_end(csv, end):
+    with refused("cells.csv: there are no rows"):
+        open_source(csv(f"r,x{end}"))
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
 def test_a_byte_order_mark_belongs_to_no_column(csv, encoding):
     assert open_source(csv("Région,x\nÖst,5\n", encoding)).codes("Région")[0] == ["Öst"]
