@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cellguard.errors import InputError, Place
+from cellguard.errors import InputError
 from cellguard.hierarchy.build import TOTAL
 from cellguard.hierarchy.code_order import in_code_order
 from cellguard.hierarchy.edges import Edge
@@ -96,7 +96,7 @@ class JobRecords:
         if spec.value == COUNT or not below or not any(rule.nonnegative for rule in spec.rules):
             return table
         row = first_negative(self.checked, spec.value)
-        return table if row is None else replace(table, place=Place(row))
+        return table if row is None else replace(table, place=replace(table.place, name=row))
 
     def accept(self, column: str, dimension: str, hierarchy: Hierarchy) -> None:
         """Refuse codes of the records that are not leaves of a dimension's hierarchy."""
