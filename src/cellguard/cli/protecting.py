@@ -77,7 +77,7 @@ def assess(job: Path, listed: Path | None, accept_no_rules: bool, force: bool, a
 @click.option(
     "--effort", type=click.Choice(["quick", "normal", "best"]), help="How long to look for a cheaper pattern."
 )
-@click.option("--time-limit", type=float, help="Search for so many seconds, and take the best safe pattern found.")
+@click.option("--time-limit", type=float, help="Search for so many seconds, then prove the best safe pattern.")
 @THREADS
 @ACCEPT
 @FORCE
