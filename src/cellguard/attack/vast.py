@@ -12,8 +12,7 @@ import scipy.sparse as sp
 from cellguard.attack.ledger import Ledger
 from cellguard.attack.pooling import next_targets
 from cellguard.moves.blocks import Blocks
-from cellguard.moves.echelon import echelon
-from cellguard.moves.exact import Move, exact_move
+from cellguard.moves.exact import Move, exact_among
 from cellguard.moves.local import reduction_of
 from cellguard.moves.pool import pooled_moves
 from cellguard.moves.scale import as_floats, decades
@@ -82,8 +81,5 @@ class _Blocks:
         moves = pooled_moves(matrix.astype(float), *rooms, places, amounts.astype(float), run=self._run)
         if moves is None:
             return None
-        moving = np.flatnonzero(moves)
-        part = sp.csr_array(sp.csc_array(matrix)[:, moving])
-        local = reduction_of(part, down[moving], up[moving], reduction.whole[inside[moving]])
-        move = exact_move(local, echelon(local.matrix), moves[moving])
-        return None if move is None else Move(inside[moving[move.variables]], move.n, move.denominator)
+        move = exact_among(reduction_of(matrix, down, up, reduction.whole[inside]), moves, 0.0)
+        return None if move is None else Move(inside[move.variables], move.n, move.denominator)
