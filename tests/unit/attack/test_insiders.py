@@ -19,6 +19,7 @@ from cellguard.table.fact import Holdings
 from cellguard.table.pattern import Pattern
 from cellguard.table.read import About
 from cellguard.table.tabulate import Wanted, make_tables
+from cellguard.types import Run
 from insider_cases import MANY, REGION, RULES, against_brute_force, assessed, draw, hiding, rows, some_pattern
 
 
@@ -154,15 +155,16 @@ def test_ctrl_c_leaves_undecided_what_is_not_proven(monkeypatch):
         suppress(needs, insiders=known)
 
 
-def test_ctrl_c_in_the_search_does_not_go_on_into_mending(monkeypatch):
+def test_ctrl_c_in_the_search_ends_only_the_search():
     needs = assessed(rows((1, "A", 50), (2, "B", 30), *[(20 + i, "C", 9) for i in range(5)], *MANY), [REGION], RULES[0])
+    known, told = contributions_of(needs.tables), []
 
     def stopped(system, **_):
         return Solved(system.merge(needs.primary), 0.0, 0.0, False, frozenset(), by_hand=True)
 
-    monkeypatch.setattr("cellguard.protect.suppress.suppress.mend_inside", None)
-    with pytest.raises(Stopped, match=r"before looking at what respondents know.*no safe pattern"):
-        suppress(needs, engine=stopped, insiders=contributions_of(needs.tables))
+    found = suppress(needs, engine=stopped, insiders=known, run=Run(told.append))
+    assert not found.finished and audit(needs, found.pattern, insiders=known).verdict == "safe"
+    assert any("Ctrl-C again ends all" in words for words in told)
     assert not suppress(needs, engine=stopped).finished
 
 

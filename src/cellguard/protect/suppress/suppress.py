@@ -125,10 +125,9 @@ def suppress(
 
 @contextmanager
 def _saying_what_is_there(run: Run, *, stopped: bool) -> Iterator[None]:
-    """Say what is looked at, and, if that is or was stopped by hand, what would have been enough for the pattern."""
-    if stopped:  # the pattern is safe against outsiders only, and mending it may take minutes
-        raise Stopped(f"stopped before looking at what respondents know ({_OUTSIDERS_ONLY})")
-    run.tell("looking at what respondents know")
+    """Say what is looked at, and, if that is stopped by hand, what would have been enough for the pattern."""
+    again = "the search is stopped; Ctrl-C again ends all, with nothing to release: " if stopped else ""
+    run.tell(f"{again}looking at what respondents know")
     try:
         yield
     except KeyboardInterrupt:
