@@ -20,6 +20,7 @@ import numpy as np
 
 from cellguard.types import FloatArray, LongArray
 
+SURELY = 1 - 1e-6  # of the need: what reaches less falls short of it by more than rounding
 STEP = 1e-6  # every step costs a hair, so that derivations are short and never run in circles
 WORK = 3  # where ``counts`` holds the work
 
@@ -46,8 +47,11 @@ def leaf(node, size, x, price, graph):  # noqa: ANN001, ANN201
 
 
 @numba.njit(cache=True)
-def propagate(size, x, price, graph, reach, via, counts):  # noqa: ANN001, ANN201
-    """Fill reach and via of all nodes for needs of one size, at x between 0 and 1; ``price`` is a little a leaf."""
+def propagate(size, x, price, graph, reach, via, counts, goal):  # noqa: ANN001, ANN201
+    """Fill reach and via of all nodes for needs of one size, at x between 0 and 1; ``price`` is a little a leaf.
+
+    With a node as ``goal`` (else -1) it ends as soon as that surely falls short of its need.
+    """
     n, rows = len(x), len(graph.row_start) - 1
     known = np.zeros(2 * rows, np.int64)
     total = np.zeros(2 * rows)
@@ -88,4 +92,6 @@ def propagate(size, x, price, graph, reach, via, counts):  # noqa: ANN001, ANN20
                 if candidate < reach[head] and candidate < 1.0:
                     reach[head] = candidate
                     via[head] = r
+                    if head == goal and candidate < SURELY:
+                        return
                     heapq.heappush(heap, (candidate, np.int64(head)))

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from cellguard import solver
 from cellguard.moves.echelon import echelon
 from cellguard.moves.exact import Move, exact_move, tight_move
-from cellguard.moves.extent_kernel import Graph, propagate
+from cellguard.moves.extent_kernel import SURELY, Graph, propagate
 from cellguard.moves.neighbourhood_kernel import movable, neighbourhood
 from cellguard.moves.reduction import Reduction
 from cellguard.moves.scale import as_floats
@@ -26,7 +26,6 @@ from cellguard.solver.program import Program, Status
 from cellguard.types import BoolArray, FloatArray, LongArray, Positions, Run
 
 _FAR = 1e5  # times the amount: bounds beyond that are cut off
-_SURELY = 1 - 1e-6  # of the amount: what propagation finds to be out of reach by more than rounding
 _RAISE = 1e-6  # by which a goal is raised where the exact move falls short of it by a hair
 
 
@@ -155,8 +154,9 @@ class Neighbours:
             return False
         graph = self._graph._replace(up=as_floats(up), down=as_floats(down))
         reach, via = np.empty(2 * self.n), np.empty(2 * self.n, np.int32)
-        propagate(float(abs(goal.amount)), np.ones(self.n), 0.0, graph, reach, via, np.zeros(8, np.int64))
-        return bool(reach[2 * goal.cells[0] + (goal.amount < 0)] < _SURELY)
+        node = 2 * goal.cells[0] + (goal.amount < 0)
+        propagate(float(abs(goal.amount)), np.ones(self.n), 0.0, graph, reach, via, np.zeros(8, np.int64), node)
+        return bool(reach[node] < SURELY)
 
     def _raised(self, local: Reduction, program: Program, place: Positions, amount: int, run: Run) -> Move | None:
         """Try again with a goal that is a little further, so that what exactness takes off does not matter."""

@@ -129,7 +129,7 @@ def rebuild(price, goals, pattern, graph, scratch):  # noqa: ANN001, ANN201
     for b in range(len(goals.size)):
         at = b * 2 * n
         reach, via = pattern.reach[at : at + 2 * n], pattern.via[at : at + 2 * n]
-        propagate(goals.size[b], x, price, graph, reach, via, scratch.counts)
+        propagate(goals.size[b], x, price, graph, reach, via, scratch.counts, -1)
     scratch.counts[LOGGED] = scratch.counts[LOST] = scratch.counts[FLIPPED] = 0
 
 

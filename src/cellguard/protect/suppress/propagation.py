@@ -41,7 +41,7 @@ class Propagation:
         barred = system.never & ~system.hidden
         cuts: dict[tuple[bytes, bytes], Cut] = {}
         for scale, size in enumerate(goals.size):
-            extent_kernel.propagate(size, x, LEAF_PRICE, self.graph, reach, via, self._scratch.counts)
+            extent_kernel.propagate(size, x, LEAF_PRICE, self.graph, reach, via, self._scratch.counts, -1)
             targets = np.flatnonzero(goals.scale == scale)
             start, cells, weights = kernel.cuts_of(
                 targets, x, violated, goals, reach, via, self.graph, barred, system.hidden, self._scratch
