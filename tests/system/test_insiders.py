@@ -167,6 +167,32 @@ def test_negative_contributions_are_proven_and_verified(tmp_path, lower, seed):
     assert all(check.passed for check in verify_inputs(tmp_path / "out" / "internal", job))
 
 
+def one_holding_in_two_cells(tmp_path, name):
+    rows = ["1,A,60", "1,B,40", *(f"{10 + i},C,5" for i in range(20))]
+    (tmp_path / "r.csv").write_text("\n".join(["g,region,x", *rows]))
+    table = {"name": "t", "by": ["region"], "value": "x", "rules": [{"min_frequency": 3}, {"p_percent": 10}]}
+    job = {"version": 1, "microdata": {"source": "r.csv", "holding": "g"}, "tables": [table]}
+    OutputFolder(tmp_path / name).write(run(cg.Job.parse(job, folder=tmp_path)))
+    return tmp_path / name
+
+
+def test_sums_of_hidden_cells_are_part_of_the_claim(tmp_path, monkeypatch):
+    cured = one_holding_in_two_cells(tmp_path, "cured")
+    assert json.loads((cured / "internal" / "certificate.json").read_text())["insiders"]["sums"] is True
+    assert refusals(cured) == []
+    assert "C,,c" in (cured / "release" / "t.csv").read_text()
+    for place in ("suppression", "hiding"):
+        monkeypatch.setattr(f"cellguard.methods.{place}.watch_of", lambda *_: None)
+    told = one_holding_in_two_cells(tmp_path, "told")
+    assert refusals(told) == []  # which claims nothing of sums
+    path = told / "internal" / "certificate.json"
+    document = json.loads(path.read_text())
+    document["insiders"]["sums"] = True
+    path.write_text(json.dumps(document))
+    seal(told)
+    assert refusals(told) == [8]
+
+
 def test_missing_witnesses_are_noticed(tmp_path):
     _, folder, _ = written(tmp_path)
     path = folder / "internal" / "certificate.json"

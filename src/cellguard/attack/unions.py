@@ -2,9 +2,9 @@
 
 In a relation whose hidden cells are all parts of a published whole, their sum is known (the whole less the published
 parts). If one of them is itself a whole, its own relation replaces it by its hidden parts, and so on: each such *union*
-is known to every reader. One respondent may be in several of its cells, and counts once with the sum of what it
-contributes there (the extended (p, q) rule of Daalmans and de Waal). Sums that only follow from differences of
-relations are not looked for.
+is known to every reader, and if one holds another, so is what it has beyond it. One respondent may be in several of its
+cells, and counts once with the sum of what it contributes there (the extended (p, q) rule of Daalmans and de Waal).
+Sums that only follow from several differences are not looked for.
 """
 
 from __future__ import annotations
@@ -66,7 +66,26 @@ def known_sums(relations: sp.csr_array, unknown: BoolArray) -> list[tuple[int, .
                     others = set(union) - {whole}
                     if not others & set(inner):
                         queue.append(tuple(sorted(others | set(inner))))
-    return list(sums)
+    return [*sums, *_differences(list(sums))]
+
+
+def _differences(sums: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Return what sums have beyond others that they hold, in two cells or more, and that is not among them.
+
+    >>> _differences([(1, 2, 3, 4), (1, 2)])
+    [(3, 4)]
+    """
+    having: dict[int, set[int]] = {}
+    for number, union in enumerate(sums):
+        for cell in union:
+            having.setdefault(cell, set()).add(number)
+    found = dict.fromkeys(sums)
+    for number, inner in enumerate(sums):
+        for outer in sorted(set.intersection(*(having[cell] for cell in inner)) - {number}):
+            beyond = tuple(cell for cell in sums[outer] if cell not in inner)
+            if len(beyond) > 1:
+                found.setdefault(beyond)
+    return list(found)[len(sums) :]
 
 
 def _wholes(relations: sp.csr_array, unknown: BoolArray) -> dict[int, list[tuple[int, ...]]]:

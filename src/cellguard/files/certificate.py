@@ -48,7 +48,7 @@ def write_certificate(folder: Path, outcome: Outcome[Proven]) -> None:
         **about_inputs(job, proven.findings, audit.grains, None if proven.known is None else proven.known.sums),
         "world": world,
         "witnesses": proof.n,
-        "insiders": _insiders(audit),
+        "insiders": _insiders(audit, sums=proven.unions is not None),
         "trusted": taken_on_trust(rule for here in proven.findings.by_table for rule in here.rules),
         "files": {
             path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
@@ -90,13 +90,16 @@ def _known(tables: TableSet, known: sp.csr_array) -> list[list[list[int]]]:
     ]
 
 
-def _insiders(audit: Audit) -> dict[str, Any] | list[Any]:
-    """Return the claim about insiders: its first witness, where respondents are known from, and how many together."""
+def _insiders(audit: Audit, *, sums: bool) -> dict[str, Any] | list[Any]:
+    """Return the claim about insiders: its first witness, where respondents are known from, and how many together.
+
+    With ``sums`` no relation tells a sum of hidden cells that the rules call unsafe by its own respondents.
+    """
     if audit.inside is None:
         return []
-    together = {"coalition": audit.inside.size} if audit.inside.size > 1 else {}
+    more: dict[str, Any] = {"coalition": audit.inside.size} if audit.inside.size > 1 else {}
     known = "records" if audit.inside.linked else "cells"
-    return {"witness": len(audit.decided.moves), "respondents": known, **together}
+    return {"witness": len(audit.decided.moves), "respondents": known, **more, **({"sums": True} if sums else {})}
 
 
 def _write_witnesses(path: Path, proof: Witnesses, audit: Audit) -> None:

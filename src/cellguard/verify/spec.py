@@ -216,9 +216,9 @@ def _attack(given: object) -> Attack:
 
 def _inside(given: object) -> int | None:
     """Return the first witness of the claim about insiders; None if there is no such claim, or none that is one."""
-    if not isinstance(given, dict) or set(given) - {"coalition"} != {"witness", "respondents"}:
+    if not isinstance(given, dict) or set(given) - {"coalition", "sums"} != {"witness", "respondents"}:
         return None
-    if _coalition(given) < 1:
+    if _coalition(given) < 1 or given.get("sums", True) is not True:
         return None
     known = given["respondents"] in ("records", "cells") and _is_int(given["witness"]) and given["witness"] >= 0
     return int(given["witness"]) if known else None

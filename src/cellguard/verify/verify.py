@@ -40,6 +40,7 @@ from cellguard.verify.stages import Refused, Stage, attempt
 from cellguard.verify.stored import Folder, read_json
 from cellguard.verify.summary import check_summary
 from cellguard.verify.sums import check_sums
+from cellguard.verify.unions import check_unions
 from cellguard.verify.witnesses import Witnesses, check_moves, check_relations, read_witnesses
 from cellguard.verify.words import check_words
 from cellguard.verify.world import NOT_CHECKED, World, build_world, check_base, check_worlds, moved_groups, with_listed
@@ -242,7 +243,11 @@ class _Work:
         if spec.coalition > 1:
             many = Coalitions(known, demands, proof, spec.coalition).check(cells)
             together = f" and {many} of up to {spec.coalition} respondents together and an unsafe cell"
-        return f"{pairs} pairs of a respondent and an unsafe cell{together}, by {proof.starts.size - 1} witnesses"
+        said = f"{pairs} pairs of a respondent and an unsafe cell{together}, by {proof.starts.size - 1} witnesses"
+        if "sums" not in self.document.get()["insiders"]:
+            return said
+        many = check_unions(known, cells, rows, self.relations.get(), self.job.get())
+        return f"{said}; {many} sums of hidden cells"
 
     def _check_digests(self) -> str:
         document = self.document.get()

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 import cellguard as cg
 from cellguard.attack.unions import known_sums, union_watch
 from cellguard.hierarchy.build import flat, from_parents
+from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.protect.suppress.suppress import suppress
 from cellguard.table.contributions import contributions_of
 from cellguard.table.fact import Holdings
@@ -69,6 +70,23 @@ def test_a_hidden_subtotal_is_replaced_by_its_hidden_parts():
     hide = np.array([tables.cell_name(c).endswith(": G") for c in range(len(tables))])
     # G is hidden and b published: whoever knows G + c knows a + c, and both are holding 1's.
     assert {"a", "c"} in names(needs, watch(Pattern(tables, needs.primary, hide & ~needs.primary)))
+
+
+def test_what_one_sum_has_beyond_another():
+    matrix = np.array([[1, -1, -1, -1, -1, 0], [0, -1, -1, 0, 0, 1]])  # total = a + b + c + d, group = a + b
+    unknown = np.array([False, True, True, True, True, False])
+    assert known_sums(sp.csr_array(matrix), unknown) == [(1, 2, 3, 4), (1, 2), (3, 4)]
+
+
+def test_a_sum_that_another_grouping_gives_away_is_cured():
+    main = from_parents([("Total", ""), *[(code, "Total") for code in "abcde"]])
+    also = from_parents([("Total", ""), ("coast", "Total"), ("land", "Total")]
+                        + [(code, "coast") for code in "abe"] + [(code, "land") for code in "cd"])  # fmt: skip
+    entries = [(1, "a", 60), (2, "b", 55), (3, "c", 50), (3, "d", 45), *[(50 + i, "e", 9) for i in range(9)]]
+    needs, known, watch = watched(entries, Dimension("r", main, also))
+    # Everything less coast is land, which is c + d; both are holding 3's.
+    assert {"c", "d"} in names(needs, watch(only_primaries(needs)))
+    assert watch(suppress(needs, insiders=known, watch=watch).pattern) == []
 
 
 def test_negative_contributions_count_by_their_size():
