@@ -163,11 +163,12 @@ class CoalitionBook(Book):
         single = set(super().needed(cell, kept))
         entries = sorted(self.entries(cell), key=lambda entry: (entry[2] not in kept, len(entry[1]), entry[2]))
         needed = [entry for entry in entries if entry[2] in single]
-        while (gap := self.gap(cell, needed)) is not None:
-            helping = [e for e in entries if e not in needed and self._helps(gap, e)]
-            if not helping:
-                break
-            needed.append(helping[0])
+        for reached in self.looked_at(cell, lambda: needed):
+            if reached.short:
+                helping = next((e for e in entries if e not in needed and self._helps(reached, e)), None)
+                if helping is None:
+                    break
+                needed.append(helping)
         return [number for _, _, number in needed]
 
     def _helps(self, gap: Reached, entry: Entry) -> bool:

@@ -38,24 +38,32 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """Where coalitions of up to ``size`` may notice a move, and the respondents who can help them to.
+    """Where coalitions of up to ``size`` may notice a move: the cells in which each respondent can help them to.
 
     ``always`` says that nobody's help is needed: respondents who are not listed may have more than is left of a cell.
     """
 
     size: int
-    places: tuple[Place, ...]
-    members: Members
+    places: dict[int, list[Place]]
     always: bool
 
+    @cached_property
+    def members(self) -> Members:
+        """The respondents who can help to notice it."""
+        return frozenset(self.places)
+
     def noticed_by(self, members: Collection[int]) -> bool:
-        """Tell whether a coalition knows that a move is none: it fills a cell that moves, or has more than is left."""
+        """Tell whether a coalition knows that a move is none: it fills a cell that moves, or has more than is left.
+
+        Where it does, each of its members who are in the cell helps: so their own places are all that count.
+        """
         if self.always or self.members.isdisjoint(members):
             return self.always
-        for amounts, rest, left, few in self.places:
-            own = [amounts[m] for m in members if m in amounts]
-            if (few and len(own) == len(amounts)) or sum(own) + (self.size - len(own)) * rest > left:
-                return True
+        for member in members:
+            for amounts, rest, left, few in self.places.get(member, ()):
+                own = [amounts[m] for m in members if m in amounts]
+                if (few and len(own) == len(amounts)) or sum(own) + (self.size - len(own)) * rest > left:
+                    return True
         return False
 
 
@@ -124,7 +132,7 @@ class Coalitions:
 
     def trace(self, move: Move) -> Trace:
         """Return where coalitions may notice a move."""
-        standing, places, some = self.standing, list[Place](), set[int]()
+        standing, places, always = self.standing, dict[int, list[Place]](), False
         left = standing.value[move.variables] + move.n // move.denominator
         for cell, n, rounded in zip(move.variables.tolist(), move.n.tolist(), left.tolist(), strict=True):
             part, rest = slice(standing.start[cell], standing.start[cell + 1]), int(standing.rest[cell])
@@ -132,11 +140,10 @@ class Coalitions:
             few = 0 < len(amounts) <= self.size
             after = rounded if n < 0 and not standing.signed and standing.told[cell] else UNLIMITED
             who = set(amounts) if few else self._helping(amounts, rest, after)
-            if who or self.size * rest > after:
-                places.append(Place(amounts, rest, after, few))
-                some |= who
-        always = any(self.size * place.rest > place.left for place in places)
-        return Trace(self.size, tuple(places), frozenset(some), always)
+            always |= self.size * rest > after
+            for member in who:
+                places.setdefault(member, []).append(Place(amounts, rest, after, few))
+        return Trace(self.size, places, always)
 
     def _helping(self, amounts: dict[int, int], rest: int, left: int) -> set[int]:
         """Return the respondents who, with the largest others, have more than is left of a cell."""
