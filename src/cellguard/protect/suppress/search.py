@@ -90,6 +90,14 @@ class Search:
             self.best = hidden.copy()
         return better
 
+    def bind(self, cuts: list[Cut]) -> None:
+        """Take over cuts that more than this system asks for; of the patterns so far only a repaired one is kept."""
+        self.cuts += cuts
+        self.state.watch(cuts)
+        self.state.move_to(self.pattern())
+        self.state.cover(self.state.unserved(), self.guide)
+        self.best = self.state.hidden
+
     def begin(self, start: BoolArray | None) -> None:
         """Make the first safe pattern, from a given one if there is one; leave the constructed one in the state."""
         self._open = self._constructed(self.system.hidden if start is None else start)
