@@ -17,6 +17,7 @@ from cellguard.attack.pairs import Hint
 from cellguard.attack.together import attack_together
 from cellguard.attack.verdict import Verdict, decide
 from cellguard.errors import InputError
+from cellguard.moves.exact import spread
 from cellguard.moves.pricing import widened
 from cellguard.moves.problem import Grains, Problem, grains_of, pose
 from cellguard.protection import Requirements
@@ -195,8 +196,11 @@ def _with_atoms(
     wide = widened(thin, unknown, open_, known, run=run)
     if wide is thin:
         return problem, decided
-    problem = pose(wide, unknown, grains, known)
-    return problem, decide(problem, run=run)
+    wider = pose(wide, unknown, grains, known)
+    place = np.searchsorted(wider.cells, problem.cells)
+    moves = [spread(decided.reduction, move) for move in decided.moves]
+    before = [replace(move, variables=place[move.variables]) for move in moves]
+    return wider, decide(wider, before=before, run=run)
 
 
 def _open(problem: Problem, decided: Verdict, n: int) -> BoolArray:
