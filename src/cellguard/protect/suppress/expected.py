@@ -67,7 +67,7 @@ class Load:
             large = max(1.0, (self.unsafe / _MANY) ** 0.5)
             return max(1.1e-3 * self.unsafe * large * steep**4 + behind, 1.0)
         if self.cells < _SMALL:
-            seconds = 9e-4 * self.cells * (self.relations / 2) ** 5.5 + behind
+            seconds = 8.5e-4 * self.cells * (self.relations / 2) ** 5.5 + behind
         else:
-            seconds = 2.5e-3 * self.cells * steep**2.5 + behind
+            seconds = 2e-3 * self.cells * steep**3 + behind
         return max(seconds if effort is not BEST else 60 * seconds, 1.0)
