@@ -17,12 +17,14 @@ from cellguard.attack.pairs import Hint
 from cellguard.attack.together import attack_together
 from cellguard.attack.verdict import Verdict, decide
 from cellguard.errors import InputError
+from cellguard.moves.exact import spread
+from cellguard.moves.pricing import widened
 from cellguard.moves.problem import Grains, Problem, grains_of, pose
 from cellguard.protection import Requirements
 from cellguard.table.arrow import Streams, of_all, of_table
 from cellguard.table.contributions import Contributions
 from cellguard.table.pattern import Pattern, Release, release
-from cellguard.types import UNWATCHED, BoolArray, FloatArray, LongArray, Run
+from cellguard.types import UNWATCHED, BoolArray, FloatArray, LongArray, Positions, Run
 from cellguard.world.complete import MANY_CROSSING
 
 if TYPE_CHECKING:
@@ -163,8 +165,7 @@ def _attack_outside(
         light = replace(needs, world=world.without_crossing())
         bounds = pose(light, unknown, grains_of(light.world), known)
         outer = decide(bounds, run=run)
-        problem = pose(replace(needs, world=world.thinned()), unknown, grains, known)
-        decided = decide(problem, run=run)
+        problem, decided = _with_atoms(needs, unknown, bounds.cells[outer.failing], known, run)
     least, most = outer.least, outer.most
     exact = np.zeros(len(bounds.cells), bool)
     if intervals:
@@ -181,6 +182,25 @@ def _attack_outside(
     failing |= needs.primary & ~unknown
     judged = Audit(needs, pattern, grains, problem, decided, failing, undecided, lower, upper, sharp)
     return judged, bounds is problem
+
+
+def _with_atoms(
+    needs: Requirements, unknown: BoolArray, refuted: Positions, known: sp.csr_array | None, run: Run
+) -> tuple[Problem, Verdict]:
+    """Decide while atoms of crossing tables move: those with a value, and then those that open needs ask for."""
+    grains = grains_of(needs.world)
+    thin = replace(needs, world=needs.world.thinned())
+    problem = pose(thin, unknown, grains, known)
+    decided = decide(problem, run=run)
+    open_ = np.setdiff1d(np.flatnonzero(_open(problem, decided, len(needs.tables))), refuted)
+    wide = widened(thin, unknown, open_, known, run=run)
+    if wide is thin:
+        return problem, decided
+    wider = pose(wide, unknown, grains, known)
+    place = np.searchsorted(wider.cells, problem.cells)
+    moves = [spread(decided.reduction, move) for move in decided.moves]
+    before = [replace(move, variables=place[move.variables]) for move in moves]
+    return wider, decide(wider, before=before, run=run)
 
 
 def _open(problem: Problem, decided: Verdict, n: int) -> BoolArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from cellguard.attack.unbounded import move_freely
 from cellguard.attack.vast import prove_in_blocks
 from cellguard.attack.whole import whole_move
 from cellguard.moves.chunks import Chunk, Task, cut_tasks, in_parallel
-from cellguard.moves.exact import Move, exact_move, tight_move
+from cellguard.moves.exact import Move, exact_move, gathered, tight_move
 from cellguard.moves.pool import is_vast
 from cellguard.moves.probe import Prober, Unsolved
 from cellguard.moves.problem import Problem
@@ -56,10 +57,15 @@ class Propagated(NamedTuple):
     most: FloatArray
 
 
-def decide(problem: Problem, *, run: Run) -> Verdict:
-    """Decide for every need whether an attacker's interval reaches it."""
+def decide(problem: Problem, *, before: Sequence[Move] = (), run: Run) -> Verdict:
+    """Decide for every need whether an attacker's interval reaches it.
+
+    ``before`` are moves of the problem's cells from elsewhere that may prove some; each is checked like any other.
+    """
     _, reduction, least, most = propagated(problem)
     ledger = Ledger(reduction)
+    for move in before:
+        ledger.credit(gathered(reduction, move))
     run.tell(f"{int(ledger.open().sum()):,} cells to prove")
     run.check()
     move_freely(ledger, run=run)

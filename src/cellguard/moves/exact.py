@@ -66,6 +66,13 @@ def spread(reduction: Reduction, move: Move) -> Move:
     return Move.of(reduction.sign * n[reduction.variable], move.denominator)
 
 
+def gathered(reduction: Reduction, move: Move) -> Move:
+    """Return a move of cells as one of the variables that they are: the way back from `spread`."""
+    n = np.zeros(reduction.n, np.int64)
+    n[reduction.variable[move.variables]] = reduction.sign[move.variables] * move.n
+    return Move.of(n, move.denominator)
+
+
 def exact_move(reduction: Reduction, form: Echelon, moves: FloatArray) -> Move | None:
     """Return an exact move within the bounds next to a floating-point one, or None if there is none that near.
 

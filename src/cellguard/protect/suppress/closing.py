@@ -61,7 +61,8 @@ class Closing:
 
     def _solve(self) -> None:
         self.x, bound = self.master.fractional()
-        self.search.spent += float(self.master.iterations) * min(len(self.master.cuts), POLICY.dense_rows)
+        most = POLICY.dense_rows if self.system.is_flat else POLICY.master_rows
+        self.search.spent += float(self.master.iterations) * min(len(self.master.cuts), most)
         self.search.bound = max(self.search.bound, bound)
         self.search.guide = self.system.cost * (1.0 - POLICY.likely * np.clip(self.x, 0, 1)) + 1e-9
 

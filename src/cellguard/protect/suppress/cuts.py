@@ -97,8 +97,25 @@ def targets_of(system: System) -> list[Target]:
     return sorted(found, key=lambda t: (-abs(t.amount), t.cell, t.amount))
 
 
-def _cut(system: System, cells: Positions, room: FloatArray) -> Cut | None:
+def asked_of(system: System, target: Target) -> float:
+    """Return how far a cell must be able to go in the direction of a target, whatever it can do in the other one."""
+    if not system.pinned[target.cell]:
+        return abs(target.amount)
+    return float((system.asked_up if target.amount > 0 else system.asked_down)[target.cell])
+
+
+def rooms(system: System, cell: int, reduced: FloatArray) -> FloatArray:
+    """Return what each cell, if hidden, can add to a move of another, in grains, by reduced costs."""
+    reduced = np.where(np.abs(reduced) < POLICY.dust, 0.0, reduced)
+    reduced[cell] = 0.0
+    room = np.where(reduced < 0, system.up, system.down)
+    return np.multiply(np.abs(reduced), room, out=np.zeros(len(room)), where=(reduced != 0) & (room > 0))
+
+
+def cut_of(system: System, room: FloatArray) -> Cut | None:
     """Return the cut from each cell's share of the need, or None if cells that are hidden anyway satisfy it."""
+    cells = np.flatnonzero(room)
+    room = room[cells]
     share = np.minimum(room, 1.0)
     right = 1.0 - share[system.hidden[cells]].sum()
     keep = ~system.hidden[cells] & (share > 1e-7) & ~system.never[cells]
@@ -192,11 +209,11 @@ def _cheapest(system: System, cut: Cut, x: FloatArray) -> Positions:
     return cut.cells[order[: int(np.searchsorted(gained, missing)) + 1]]
 
 
-def unproven(system: System, hidden: BoolArray, *, seed: int = 1, run: Run) -> list[Target]:
-    """Return the targets of a pattern that pooled moves do not serve; single programs might still serve them."""
+def unproven(system: System, moving: BoolArray, *, run: Run) -> list[Target]:
+    """Return the targets that pooled moves of some cells do not serve; single programs might still serve them."""
     served = _Served(system)
-    part = _Part(system, hidden.astype(float), np.flatnonzero(hidden & ~system.never))
-    _serve_together(system, part, served, seed, run)
+    part = _Part(system, moving.astype(float), np.flatnonzero(moving & ~system.never))
+    _serve_together(system, part, served, 1, run)
     return [target for target in targets_of(system) if not served.has(target)]
 
 
@@ -265,14 +282,17 @@ class _Prober:
         if reached >= 1 - 1e-6:
             return moves, None
         if not system.pinned[target.cell]:
-            return moves, self._cut(target.cell, weights / abs(target.amount))
+            return moves, cut_of(system, weights / abs(target.amount))
+        asked = asked_of(system, target)
+        if reached * abs(target.amount) < asked * (1 - 1e-6):
+            return moves, cut_of(system, weights / asked)
         width = system.sliding[target.cell]
         backward, back, others = self._attempt(Target(target.cell, -np.sign(target.amount) * width))
         if reached * abs(target.amount) + back * width >= width * (1 - 1e-6):
             # The width may be more than the cell itself can move that way, so such a move is no witness.
             room = system.down[target.cell] if target.amount > 0 else system.up[target.cell]
             return backward if back * width <= room else moves, None
-        return moves, self._cut(target.cell, (weights + others) / width)
+        return moves, cut_of(system, (weights + others) / width)
 
     def _attempt(self, target: Target) -> tuple[FloatArray, float, FloatArray]:
         """Return the moves in grains, the share of the need that they reach, and what each cell can add to it."""
@@ -287,20 +307,8 @@ class _Prober:
         solution = self.programs.furthest(at, np.sign(target.amount))
         moves = np.zeros(part.system.n)
         moves[part.support[self.inside]] = solution.x * size
-        return moves, float(np.sign(target.amount) * solution.x[at]), self._weights(target.cell, solution.duals)
-
-    def _weights(self, cell: int, duals: FloatArray) -> FloatArray:
-        """Return what each cell, if hidden, can add to a move, in grains, by the duals."""
-        system = self.part.system
-        reduced = -(self.transposed @ duals)
-        reduced[np.abs(reduced) < POLICY.dust] = 0.0
-        reduced[cell] = 0.0
-        room = np.where(reduced < 0, system.up, system.down)
-        return np.multiply(np.abs(reduced), room, out=np.zeros(len(room)), where=(reduced != 0) & (room > 0))
-
-    def _cut(self, cell: int, share: FloatArray) -> Cut | None:
-        some = np.flatnonzero(share)
-        return _cut(self.part.system, some, share[some])
+        weights = rooms(part.system, target.cell, -(self.transposed @ solution.duals))
+        return moves, float(np.sign(target.amount) * solution.x[at]), weights
 
 
 def as_rows(cuts: Sequence[Cut], n: int) -> sp.csr_array:

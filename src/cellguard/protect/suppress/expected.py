@@ -21,13 +21,17 @@ _SMALL = 1_500  # cells up to which masters settle a set before its work is used
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What the time depends on: cells, unsafe ones, relations per cell, crossing cells, whether there are bounds."""
+    """What the time depends on: cells, unsafe ones, relations per cell, crossing cells, and what attackers know.
+
+    ``bounded`` is whether they know bounds, ``sure`` whether they know of every empty combination that it is empty.
+    """
 
     cells: int
     unsafe: int
     relations: float
     crossing: int = 0
     bounded: bool = True
+    sure: bool = True
 
     @classmethod
     def of(cls, needs: Requirements) -> Load:
@@ -40,6 +44,7 @@ class Load:
             tables.relations.nnz / max(len(tables), 1),
             int(world.ties.crossing.sum()),
             bool((bounds & (world.lower < world.upper)).any()),
+            all(table.zeros == "known" for table in tables.tables),
         )
 
     def seconds(self, engine: str, effort: Effort) -> float:
@@ -52,12 +57,17 @@ class Load:
             return 1.0
         behind = 2e-4 * self.crossing
         if engine == "gauss" and effort is not BEST:
-            return max(3.3e-4 * self.unsafe * (self.relations / 2) ** 4 + behind, 1.0)
+            one_way = 1.75 if self.sure else 1.0  # where zeros are known, many cells can only go up
+            safe = self.cells - self.unsafe
+            return max(5.8e-6 * one_way * safe**1.1 * (self.relations / 2) ** 6 + behind, 1.0)
         if not self.bounded and self.cells <= POLICY.algebra_cells:
             return max((1e-3 if effort is QUICK else 7e-3) * self.cells, 1.0)
         steep = self.relations / _FLAT
         if effort is QUICK:
             large = max(1.0, (self.unsafe / _MANY) ** 0.5)
             return max(1.1e-3 * self.unsafe * large * steep**4 + behind, 1.0)
-        seconds = (1.3e-3 if self.cells < _SMALL else 2.5e-3) * self.cells * steep**2.5 + behind
+        if self.cells < _SMALL:
+            seconds = 8.5e-4 * self.cells * (self.relations / 2) ** 5.5 + behind
+        else:
+            seconds = 2e-3 * self.cells * steep**3 + behind
         return max(seconds if effort is not BEST else 60 * seconds, 1.0)

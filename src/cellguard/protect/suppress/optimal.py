@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from cellguard.errors import InputError
+from cellguard.protect.suppress.closing import Closing
 from cellguard.protect.suppress.effort import NORMAL, Effort
+from cellguard.protect.suppress.master import Impossible
 from cellguard.protect.suppress.policy import POLICY
 from cellguard.protect.suppress.search import Search
 from cellguard.protect.suppress.solved import Solved, anytime
@@ -17,7 +21,8 @@ def optimal(system: System, *, start: BoolArray | None = None, effort: Effort = 
 
     The witness engine's search comes first, with normal effort whatever is asked; then each master, solved by branch
     and bound, gives a bound and a pattern, and what that pattern violates are the cuts of the next (branch and cut with
-    cuts between the masters). Sets with too many cells that may be hidden are refused.
+    cuts between the masters). Where the system leaves out a crossing table, an optimum that is not safe with it gives
+    further cuts, until one is. Sets with too many cells that may be hidden are refused.
     """
     refuse_fixed(system)
     free = int((~system.hidden & ~system.never).sum())
@@ -32,7 +37,23 @@ def optimal(system: System, *, start: BoolArray | None = None, effort: Effort = 
         closing = begin(search, start)
         if search.cost(search.pattern()) > 0:
             improve(search, closing)
-            if search.gap > POLICY.proven:
-                closing.close(POLICY.optimal_rounds, True)
+        _close(search, closing)
 
     return anytime(search, steps)
+
+
+def _close(search: Search, closing: Closing) -> None:
+    """Drive the masters to the optimum, with the cuts of the world behind the system as soon as one is found."""
+    behind = search.system.behind
+    with suppress(Impossible):  # in the world behind: then the repair there says which cell cannot be protected
+        while True:
+            if search.gap > POLICY.proven:
+                closing.close(POLICY.optimal_rounds, True)
+            if behind is None or search.gap > POLICY.proven:
+                return
+            search.run.tell("looking at the crossing table")
+            cuts = behind.cuts(search.pattern(), run=search.run)
+            if not cuts:
+                return
+            search.bind(cuts)
+            closing.take_over()

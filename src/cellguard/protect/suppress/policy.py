@@ -31,6 +31,10 @@ class Policy:
     flow_rounds: int = 6  # joint flows leave less and less open; after these, single flows
     told_each: int = 500  # single targets between two words of progress
     flow_steps: int = 4  # relations away from its target to which a flow may go at first: narrow ones are dear
+    threaded_terms: float = (
+        4.5  # relations per cell up to which joint flows for all targets end: not in five dimensions
+    )
+    threaded: float = 0.8  # share of the targets that may be left open by one more joint flow of them all
     whole_flows: int = 100_000  # cells up to which joint flows may use all of them, not only those near the targets
 
     # Repairs by exact cuts.
@@ -52,6 +56,7 @@ class Policy:
     substituted_terms: int = 30  # of the relation that replaces it, at most
     substituted_fill: int = 20  # terms more than before, at most
     dense_rows: int = 4_000  # rows beyond which an iteration takes no longer: solvers touch only a part of them
+    master_rows: int = 20_000  # ... of a relaxed master beyond two dimensions, which gets slow with its cuts
     shared: int = 30  # other targets for which one refutation is tried too
     cut_depth: int = 30  # cuts that are looked for per target before the next whole master
 

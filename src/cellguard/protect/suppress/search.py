@@ -14,7 +14,7 @@ import numpy as np
 from cellguard.errors import InternalError
 from cellguard.protect.suppress.blockwise import flow_by_blocks
 from cellguard.protect.suppress.cuts import Cut, Target
-from cellguard.protect.suppress.effort import SECOND, Effort
+from cellguard.protect.suppress.effort import QUICK, SECOND, Effort
 from cellguard.protect.suppress.flows import joint_flows
 from cellguard.protect.suppress.oracle import Oracle
 from cellguard.protect.suppress.policy import POLICY
@@ -90,11 +90,21 @@ class Search:
             self.best = hidden.copy()
         return better
 
+    def bind(self, cuts: list[Cut]) -> None:
+        """Take over cuts that more than this system asks for; of the patterns so far only a repaired one is kept."""
+        self.cuts += cuts
+        self.state.watch(cuts)
+        self.state.move_to(self.pattern())
+        self.state.cover(self.state.unserved(), self.guide)
+        self.best = self.state.hidden
+
     def begin(self, start: BoolArray | None) -> None:
         """Make the first safe pattern, from a given one if there is one; leave the constructed one in the state."""
         self._open = self._constructed(self.system.hidden if start is None else start)
         if len(self._open):
             self.keep(self.flow(self.state.hidden, self._open))
+            if self.effort is not QUICK:
+                self.rethread()
         else:
             self.keep(self.state.hidden)
             if not self.system.is_flat:
@@ -166,15 +176,20 @@ class Search:
         return max(POLICY.bound_share * self.budget, POLICY.first_bound * self._size())
 
     def resume(self) -> None:
-        """Go on with the constructed pattern where joint flows ended its repair by cuts, which hides far less."""
-        if len(self._open) and not self.oracle.vast:
+        """Go on with the constructed pattern where joint flows ended its repair by cuts, which often hides far less.
+
+        Not if it costs more than the best pattern by now.
+        """
+        limit = self.cost(self.pattern())
+        if len(self._open) and not self.oracle.vast and self.state.cost < limit:
             allowed = max(POLICY.long_repair * self.budget, POLICY.second_repair * self._first_repair)
-            self._open = self._repaired(self._open, allowed)
-            hidden = self.state.hidden
-            self.keep(self.flow(hidden, self._open) if len(self._open) else hidden)
+            self._open = self._repaired(self._open, allowed, limit=limit)
+            if self.state.cost < limit:
+                hidden = self.state.hidden
+                self.keep(self.flow(hidden, self._open) if len(self._open) else hidden)
             self.told("repaired")
 
-    def _repaired(self, open_: LongArray, allowed: float) -> LongArray:
+    def _repaired(self, open_: LongArray, allowed: float, *, limit: float = np.inf) -> LongArray:
         """Repair the constructed pattern by cuts; flows serve the last few of a flat set. Return what is left.
 
         Single programs of a vast set take minutes, so there all is left to flows.
@@ -182,11 +197,33 @@ class Search:
         if self.oracle.vast:
             return open_
         few = round(POLICY.flat_few * len(self.propagation.goals.cell)) if self.system.is_flat else 0
-        open_ = self.repair(open_, allowed, patience=POLICY.patient_rounds, few=few)
+        open_ = self.repair(open_, allowed, limit=limit, patience=POLICY.patient_rounds, few=few)
         if not 0 < len(open_) <= few:
             return open_
         self.state.move_to(self._single_flows(self.state.hidden, open_))
         return open_[:0]
+
+    def rethread(self) -> None:
+        """Serve all targets once more, by joint flows of the hidden cells, and publish what none of them moves.
+
+        Cuts say what must be hidden, one after another, and so do flows for what is open; that leaves cells which no
+        target needs any more, and which only flows for all of them together find.
+        """
+        if self.system.matrix.nnz > POLICY.threaded_terms * self.system.n or self.oracle.vast or self.counted:
+            return
+        goals, within, hidden = self.propagation.goals, self.pattern(), self.system.hidden
+        served, open_ = Served(self.propagation), np.arange(len(goals.cell))
+        while len(open_):
+            self.run.tell(f"{len(open_):,} needs to serve by fewer cells")
+            self.run.check()
+            hidden, flows = joint_flows(self.system, goals, hidden, open_, within, self._rng, run=self.run)
+            for flow in flows:
+                served.credit_both(flow)
+            left = open_[~served.mask()[open_]]
+            if len(left) > POLICY.threaded * len(open_):
+                break
+            open_ = left
+        self.keep(self._single_flows(hidden, open_, within))
 
     def flow(self, hidden: BoolArray, open_: LongArray) -> BoolArray:
         """Hide what flows for the open targets need: joint ones, then single ones for the last.
@@ -233,8 +270,11 @@ class Search:
                     served.credit_both(way.moves, way.cells)
         return open_[~served.mask()[open_]]
 
-    def _single_flows(self, hidden: BoolArray, open_: LongArray) -> BoolArray:
-        """Hide what a flow for each open target needs, one after another, unless one before it serves it too."""
+    def _single_flows(self, hidden: BoolArray, open_: LongArray, within: BoolArray | None = None) -> BoolArray:
+        """Hide what a flow for each open target needs, one after another, unless one before it serves it too.
+
+        Where there are flows ``within`` some cells, one of those is taken.
+        """
         hidden, served, free = hidden.copy(), Served(self.propagation), ~self.system.never
         for number, target in enumerate(open_.tolist()):
             if number % POLICY.told_each == 0:
@@ -246,6 +286,8 @@ class Search:
             way = None
             if self.oracle.vast:
                 way = self.repairer.short(single, hidden, self.guide, free, POLICY.narrow, whole=self.counted)
+            if within is not None:
+                way = self.repairer.flow(single, hidden, self.guide, allowed=within)
             way = way or self.repairer.flow(single, hidden, self.guide)
             if way is None:
                 raise Unprotectable(single)

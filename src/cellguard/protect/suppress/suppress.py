@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy.typing as npt
@@ -14,12 +14,12 @@ from cellguard.attack.pairs import Hint
 from cellguard.attack.unions import Watch
 from cellguard.errors import NotProtected, Stopped
 from cellguard.protect.suppress.advice import advice
+from cellguard.protect.suppress.behind import first_system
 from cellguard.protect.suppress.costs import Cost, costs_by
 from cellguard.protect.suppress.effort import NORMAL, Effort, effort_named
 from cellguard.protect.suppress.engines import ENGINES, Engine, engine_named, usual_engine
 from cellguard.protect.suppress.master import Impossible
 from cellguard.protect.suppress.mending import mend_inside
-from cellguard.protect.suppress.system import build_system, manageable
 from cellguard.protect.suppress.witness import Unprotectable, mend
 from cellguard.protection import Requirements
 from cellguard.table.contributions import Contributions
@@ -97,17 +97,15 @@ def suppress(
     choose = engine_named(name) if engine is None or isinstance(engine, str) else engine
     costs = costs_by(needs.tables, needs.primary, cost)
     looked = effort_named(effort) if isinstance(effort, str) else effort
-    thin = manageable(needs)
-    first = replace(needs, world=needs.world.without_crossing()) if thin.world.is_thin else needs
-    system, hints = build_system(first, costs, known), list[Hint]()
+    system, hints = first_system(needs, costs, known), list[Hint]()
     if not needs.primary.any():  # nothing to protect, and so nothing to compile or to search
         return Suppression(system.pattern(system.hidden), 0.0, 0.0, costs, engine=name)
     try:
         solved = choose(system, start=None if start is None else system.merge(start), effort=looked, run=run)
         pattern = system.pattern(solved.hidden)
-        if thin.world.is_thin:
+        if system.behind is not None:
             # The smaller world's bound holds in the whole one; its pattern may need a few cells more, even out of time.
-            system = build_system(thin, costs, known)
+            system = system.behind.system_for(pattern, run=run.endless())
             pattern = system.pattern(mend(system, system.merge(pattern.hidden), run=run.endless()))
         if insiders is not None:
             with _saying_what_is_there(run, stopped=solved.by_hand):

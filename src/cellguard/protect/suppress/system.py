@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +18,9 @@ from cellguard.table.pattern import Pattern
 from cellguard.types import BoolArray, FloatArray, Positions
 from cellguard.world.complete import MANY_CROSSING
 
+if TYPE_CHECKING:
+    from cellguard.protect.suppress.behind import Behind
+
 
 @dataclass(frozen=True, eq=False)
 class System:
@@ -26,7 +30,7 @@ class System:
     to, all in grains. ``cost`` is what hiding a merged cell costs. A ``sliding`` need that could be met on
     either side is ``pinned`` to one; a cut must only follow from its width. With no other need, the cell is
     ``two_sided``: moving by the width the other way serves it as well. ``asked_down`` and ``asked_up`` are the needs
-    without what a sliding one adds to them.
+    without what a sliding one adds to them. ``behind`` is the world with a crossing table that the system leaves out.
     """
 
     needs: Requirements
@@ -44,6 +48,7 @@ class System:
     two_sided: BoolArray
     asked_down: FloatArray
     asked_up: FloatArray
+    behind: Behind | None = None
 
     @property
     def n(self) -> int:
