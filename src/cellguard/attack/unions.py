@@ -2,30 +2,36 @@
 
 In a relation whose hidden cells are all parts of a published whole, their sum is known (the whole less the published
 parts). If one of them is itself a whole, its own relation replaces it by its hidden parts, and so on: each such *union*
-is known to every reader, and if one holds another, so is what it has beyond it. One respondent may be in several of its
-cells, and counts once with the sum of what it contributes there (the extended (p, q) rule of Daalmans and de Waal).
-Sums that only follow from several differences are not looked for.
+is known to every reader, and if one holds another, so is what it has beyond it. Of two cells all sums are found that
+follow from any number of relations: those of which one cell goes down as far as the other goes up in every move. Larger
+sums that only follow from several differences are not looked for. One respondent may be in several cells of a union,
+and counts once with the sum of what it contributes there (the extended (p, q) rule of Daalmans and de Waal).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import lsmr
 
 from cellguard.protection import Requirements
 from cellguard.rules.assess import Findings
 from cellguard.rules.rule import Rule, parts
+from cellguard.solver.program import SEED
 from cellguard.table.contributions import Contributions
 from cellguard.table.fact import Count, Top, Total
 from cellguard.table.facts import Facts
 from cellguard.table.pattern import Pattern
-from cellguard.types import BoolArray
+from cellguard.types import BoolArray, FloatArray
 
 _CELLS = 40  # of a union at most
 _STEPS = 30  # replacements that are looked at per relation
+_PAIRED = 20_000  # hidden cells of which all pairs are looked at
+_ROUNDS, _STILL = 3_000, 1e-7  # of the search for a random move, and by how much two cells of one may differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,36 @@ def known_sums(relations: sp.csr_array, unknown: BoolArray) -> list[tuple[int, .
                     others = set(union) - {whole}
                     if not others & set(inner):
                         queue.append(tuple(sorted(others | set(inner))))
-    return [*sums, *_differences(list(sums))]
+    every = [*sums, *_differences(list(sums))]
+    return list(dict.fromkeys([*every, *_pairs(relations, unknown)]))
+
+
+def _pairs(relations: sp.csr_array, unknown: BoolArray) -> list[tuple[int, int]]:
+    """Return the pairs of unknown cells whose sum is known, though neither is: by moves at random, all at once.
+
+    In a random move that all relations allow, cells go as far as each other only if they do so in every move.
+    """
+    cells = np.flatnonzero(unknown)
+    if not 2 <= len(cells) <= _PAIRED:
+        return []
+    matrix = sp.csr_array(relations[:, cells]).astype(float)
+    matrix = sp.csr_array(matrix[np.flatnonzero(np.diff(matrix.indptr))])
+    first, second = (_move(matrix, rng) for rng in np.random.default_rng(SEED).spawn(2))
+    free = np.flatnonzero((np.abs(first) > _STILL) | (np.abs(second) > _STILL))
+    order = free[np.argsort(np.abs(first[free]), kind="stable")]
+    pairs = []
+    for group in np.split(order, np.flatnonzero(np.diff(np.abs(first[order])) > _STILL) + 1):
+        for a, b in combinations(sorted(group.tolist()), 2) if len(group) <= _CELLS else ():
+            if abs(first[a] + first[b]) <= _STILL and abs(second[a] + second[b]) <= _STILL:
+                pairs.append((int(cells[a]), int(cells[b])))
+    return sorted(pairs)
+
+
+def _move(matrix: sp.csr_array, rng: np.random.Generator) -> FloatArray:
+    """Return a random move d with matrix @ d = 0: what is left of a random one without what relations forbid."""
+    wish = rng.standard_normal(matrix.shape[1])
+    forbidden = lsmr(matrix, matrix @ wish, atol=1e-14, btol=1e-14, conlim=0, maxiter=_ROUNDS)[0]
+    return np.asarray(wish - forbidden, float)
 
 
 def _differences(sums: list[tuple[int, ...]]) -> list[tuple[int, ...]]:

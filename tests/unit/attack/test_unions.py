@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -119,3 +119,18 @@ def test_known_sums_are_known(seed):
         terms = np.flatnonzero((row != 0) & unknown)
         if len(terms) > 1 and len(set(row[terms])) == 1:
             assert tuple(terms.tolist()) in listed
+    loose = [c for c in np.flatnonzero(unknown).tolist() if is_known(hidden, unknown, [c], rank) is False]
+    pairs = [pair for pair in combinations(loose, 2) if is_known(hidden, unknown, list(pair), rank)]
+    assert set(pairs) <= set(listed)
+
+
+def is_known(hidden, unknown, cells, rank):
+    sums = np.zeros(len(unknown))
+    sums[cells] = 1
+    return bool(np.linalg.matrix_rank(np.vstack([hidden, sums[unknown]])) == rank)
+
+
+def test_a_pair_that_follows_from_three_relations():
+    """a + e, f + c and e + f are known, and so is a + c."""
+    matrix = np.array([[1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 1]])  # a, c, e, f
+    assert (0, 1) in known_sums(sp.csr_array(matrix), np.ones(4, bool))
