@@ -1,0 +1,29 @@
+"""Crossing tables that are too large to move as a whole: proofs in which more of their atoms move are verified."""
+
+from __future__ import annotations
+
+import pytest
+
+from cellguard.attack import audit
+from cellguard.files.folder import OutputFolder
+from cellguard.job import run
+from cellguard.protect.suppress import system
+from cellguard.spec.jobfile import Job
+from cellguard.verify.verify import verify
+
+from fuzz.generator import draw_case
+
+
+@pytest.mark.parametrize("seed", [3_400_002, 3_400_022, 3_400_042])
+def test_atoms_that_needs_ask_for_are_part_of_the_proof(tmp_path, monkeypatch, seed):
+    widened, wide = audit.widened, []
+    for module in (audit, system):
+        monkeypatch.setattr(module, "MANY_CROSSING", 3)
+    monkeypatch.setattr(audit, "widened", lambda *args, **more: wide.append(widened(*args, **more)) or wide[-1])
+    case = draw_case(seed)
+    case.write_files(tmp_path)
+    outcome = run(Job.parse({**case.job, "attack": {**case.job.get("attack", {}), "insiders": False}}, folder=tmp_path))
+    assert outcome.verdict.kind == "safe"
+    assert wide[-1].world.moving.sum() > outcome.protected.audit.needs.world.thinned().moving.sum()
+    OutputFolder(tmp_path / "out").write(outcome)
+    assert verify(tmp_path / "out/internal/certificate.json").valid
