@@ -7,7 +7,7 @@ import pytest
 
 from fuzz.run import Kind, run_seed
 
-SAMPLE, LONG, ALL, CHUNK = 100, 240, 480, 20
+SAMPLE, LONG, ALL, CHUNK = 60, 160, 480, 20
 FIRST = 1_000_000  # other seeds than those that `make fuzz` starts with
 STARTS = range(FIRST, FIRST + ALL, CHUNK)
 

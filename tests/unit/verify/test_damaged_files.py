@@ -78,7 +78,7 @@ def test_each_json_scalar(folder, name):
     content = json.loads(before)
     others = (None, True, -1, 10**400, 0.5, "", "x", [], {}, [[1]], {"a": 1})
     for number, (place, value) in enumerate(scalars(content)):
-        for other in (others[(number + turn) % len(others)] for turn in (0, 3, 6, 9)):  # some each, all in turn
+        for other in (others[(number + turn) % len(others)] for turn in (0, 6)):  # some each, all in turn
             if other != value:
                 folders.write_json(path, with_changed(content, place, other))
                 assert refused(folder), (place, other)
