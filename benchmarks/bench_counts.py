@@ -11,7 +11,7 @@ import numpy as np
 
 import cellguard as cg
 from cellguard.attack.audit import audit
-from cellguard.protect.suppress.gauss import eliminated
+from cellguard.protect.suppress.elimination import eliminated
 from cellguard.protect.suppress.suppress import suppress
 from cellguard.protect.suppress.system import build_system
 from cellguard.types import UNWATCHED

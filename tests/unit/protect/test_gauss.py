@@ -16,8 +16,9 @@ from cellguard.job import run
 from cellguard.moves import short
 from cellguard.protect.suppress import oracle, search
 from cellguard.protect.suppress.effort import QUICK
+from cellguard.protect.suppress.elimination import eliminated
 from cellguard.protect.suppress.engines import usual_engine
-from cellguard.protect.suppress.gauss import eliminated, on_circuits, with_circuits
+from cellguard.protect.suppress.gauss import on_circuits, with_circuits
 from cellguard.protect.suppress.packing import packed_bound
 from cellguard.protect.suppress.policy import POLICY
 from cellguard.protect.suppress.repair import Repairer

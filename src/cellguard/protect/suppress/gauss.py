@@ -13,23 +13,19 @@ the x cannot move although algebra lets them. So the witness engine looks at the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-import scipy.sparse as sp
 
-from cellguard.moves.circuits import Circuits, circuits
-from cellguard.protect.suppress import gauss_kernel as kernel
+from cellguard.moves.circuits import circuits
 from cellguard.protect.suppress.effort import NORMAL, QUICK, Effort
+from cellguard.protect.suppress.elimination import Ranking, eliminated, in_order
 from cellguard.protect.suppress.packing import packed_bound
 from cellguard.protect.suppress.policy import POLICY
 from cellguard.protect.suppress.search import Search
 from cellguard.protect.suppress.system import System
 from cellguard.protect.suppress.witness import Solved, refuse_fixed, witness
 from cellguard.protection import Requirements
-from cellguard.types import BoolArray, FloatArray, LongArray, Positions, Run
+from cellguard.types import BoolArray, LongArray, Positions, Run
 
-_REFRESH = 50  # times the terms of the circuits that may be written before a fresh basis pays
 _CROWDED = 0.03  # share of open targets up to which cuts repair with fewer cells than circuits would
 _TANGLED, _RIGID = 0.5, 0.05  # share of targets left open by circuits, and of hidden cells that go one way only
 _FITTING = 0.1  # share of targets for which long circuits must fit
@@ -59,31 +55,6 @@ def is_exact(needs: Requirements) -> bool:
     """Tell whether all needs are that a count is not told exactly: a width of 1, whichever way."""
     more = (needs.lower > 0) | (needs.upper > 0) | (needs.sliding > 1)
     return bool(not more.any() and needs.tables.is_count[needs.primary].all())
-
-
-def eliminated(system: System, start: BoolArray | None = None, *, run: Run, refresh: float = _REFRESH) -> BoolArray:
-    """Return the cells to hide so that no cell with a need is determined by linear algebra, as far as that can be.
-
-    ``refresh`` is how many times as many terms as a basis of circuits has are written before a fresh one is made.
-    """
-    run.tell("eliminating")
-    run.check()
-    ranking = _Ranking.of(system, start)
-    sparse = _in_order(system, ranking.order)
-    basis = circuits(sparse, ranking.targets)
-    hidden = np.unique(basis.columns)
-    left = hidden[hidden >= ranking.free][::-1]
-    while len(left):
-        run.tell(f"{len(left):,} hidden cells to look at")
-        run.check()
-        published, looked = _publish(basis, left, ranking.targets, refresh)
-        hidden = np.setdiff1d(hidden, published, assume_unique=True)
-        left = left[looked:]
-        if len(left):
-            basis = circuits(sparse, ranking.targets, hidden)
-    chosen = system.hidden.copy()
-    chosen[ranking.order[hidden]] = True
-    return chosen
 
 
 def _repaired(search: Search, pattern: BoolArray) -> None:
@@ -186,8 +157,8 @@ def on_circuits(
         run.check()
         some = np.sort(rng.permutation(left)[:size])
         tie = rng.random(system.n) if only else system.down
-        ranking = _Ranking.among(system, (hidden | on) & loyal, movable, some, roomy=only, tie=tie)
-        basis = circuits(_in_order(system, ranking.order), len(some))
+        ranking = Ranking.among(system, (hidden | on) & loyal, movable, some, roomy=only, tie=tie)
+        basis = circuits(in_order(system, ranking.order), len(some))
         used = basis.some(basis.within(system.down[ranking.order], system.up[ranking.order])).columns
         on[ranking.order[used]] = True
         before = len(left)
@@ -195,74 +166,3 @@ def on_circuits(
         if 2 * (before - len(left)) < len(some):
             size = max(size // 2, 1)
     return on
-
-
-@dataclass(frozen=True, eq=False)
-class _Ranking:
-    """The cells in the order of elimination: ``targets`` first; ``free`` is where cells begin that may be published."""
-
-    order: Positions
-    targets: int
-    free: int
-
-    @classmethod
-    def of(cls, system: System, start: BoolArray | None) -> _Ranking:
-        """Rank the cells that may move: with needs, hidden anyway, of an earlier pattern, others by rising cost.
-
-        Of cells that cost the same, those that can move both ways come first, and then small ones: these are inner
-        cells, whose circuits are short.
-        """
-        target = (system.need_up > 0) | (system.need_down > 0)
-        stuck = (system.never | ((system.up < 1) & (system.down < 1))) & ~system.hidden
-        group = np.where(target, 0, np.where(system.hidden, 1, 3))
-        if start is not None:
-            group = np.where((group == 3) & start, 2, group)
-        room = np.minimum(system.up, system.down)
-        order = np.lexsort((system.down, -np.minimum(room, 2), system.cost, group))
-        order = order[~stuck[order]]
-        return cls(order, int(target.sum()), int((group[order] < 2).sum()))
-
-    @classmethod
-    def among(
-        cls,
-        system: System,
-        hidden: BoolArray,
-        movable: BoolArray,
-        targets: Positions,
-        *,
-        roomy: bool,
-        tie: FloatArray,
-    ) -> _Ranking:
-        """Rank some targets, then hidden cells and then others; none that is not movable.
-
-        Cells are ranked by rising cost or, if ``roomy``, first those that can go far: longer moves fit them.
-        """
-        group = np.where(hidden, 1, 2)
-        group[targets] = 0
-        rank = -np.minimum(np.minimum(system.up, system.down), 3) if roomy else system.cost
-        order = np.lexsort((tie, rank, group))
-        order = order[(movable | (group == 0))[order]]
-        return cls(order, len(targets), int((group[order] < 2).sum()))
-
-
-def _publish(basis: Circuits, cells: Positions, targets: int, refresh: float) -> tuple[Positions, int]:
-    """Publish cells in this order while no target loses all its moves; return them, and how many were looked at."""
-    circuit = basis.circuit
-    own, place = np.unique(basis.columns, return_inverse=True)
-    order = np.lexsort((circuit, place))
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=len(own)))]).astype(np.int64)
-    absent = np.setdiff1d(cells, own)
-    present = cells[np.isin(cells, own)]
-    published, looked = kernel.publish(
-        indptr, circuit[order].astype(np.int32), basis.values[order], len(basis), own < targets,
-        np.searchsorted(own, present), int(min(refresh * len(basis.columns), 2.0**62)),
-    )  # fmt: skip
-    looked = len(cells) if looked == len(present) else int(np.flatnonzero(cells == present[looked])[0])
-    return np.union1d(own[published], absent), looked
-
-
-def _in_order(system: System, order: Positions) -> sp.csr_array:
-    """Return the relations with their columns in this order, all other cells left out."""
-    sparse = sp.csr_array(sp.csc_array(system.matrix)[:, order])
-    sparse.sort_indices()
-    return sparse

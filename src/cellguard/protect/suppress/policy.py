@@ -19,6 +19,10 @@ class Policy:
     """
 
     # The first safe pattern.
+    circuit_shares: tuple[float, ...] = (0.3, 1.0)  # of a need for which cells on its circuits must have room
+    tiers: tuple[float, ...] = (0.9, 0.5, 0.3, 0.16, 0.08, 0.04, 0.015, 0.0)  # worth of cheaper cells that stay hidden
+    tier_repair: float = 6.0e8  # work of the repair after one tier, for 10,000 targets; if it does not end, all is undone
+    quick_tiers: tuple[float, ...] = (0.5, 0.3, 0.16, 0.0)
     construct_rounds: int = 200  # of covering the cuts of all open targets at once; each round shows the next cuts
     construct_few: int = 100  # open targets from which on cells are hidden one by one
     thinned: float = 0.5  # share, by cost, of the needless cells that are published before the first repair, beyond 2-D

@@ -68,6 +68,11 @@ class Search:
         return float(self.system.cost[hidden & ~self.system.hidden].sum())
 
     @property
+    def is_steep(self) -> bool:
+        """Whether patterns are looked for from above: beyond two dimensions, but for counts, which need whole moves."""
+        return not self.system.is_flat and not self.counted
+
+    @property
     def work(self) -> float:
         """The units of work spent so far."""
         return self.spent + self.propagation.work + self.state.work + self.oracle.work
@@ -125,7 +130,7 @@ class Search:
         self.state.move_to(start)
         self.state.construct(self.guide, self.run)
         open_ = self._thinned()
-        return self._repaired(open_, self._first_repair) if len(open_) else open_
+        return self.repaired(open_)
 
     def _thinned(self) -> LongArray:
         """Publish what propagation finds needless: all in two dimensions, else the dearest part; return what opens.
@@ -155,25 +160,26 @@ class Search:
 
         In two dimensions that is little; in more a pattern without all needless cells is far from safe.
         """
-        end = self.work + POLICY.trimming * self._size()
-        most = 1 << 60 if self.system.is_flat else round(POLICY.batch * self._size())
+        end = self.work + POLICY.trimming * self.size
+        most = 1 << 60 if self.system.is_flat else round(POLICY.batch * self.size)
         while self.work < end and self.state.clean(most=most):
             if not self.try_state(self._first_repair):
                 break
 
-    def _size(self) -> float:
+    @property
+    def size(self) -> float:
         """How many times 10,000 targets there are, at least 1."""
         return max(1.0, len(self.propagation.goals.cell) / 10_000)
 
     @property
     def _first_repair(self) -> float:
         """The units of work of one repair by cuts before flows end it: beyond two dimensions less for each target."""
-        return POLICY.first_repair * (self._size() if self.system.is_flat else float(np.sqrt(self._size())))
+        return POLICY.first_repair * (self.size if self.system.is_flat else float(np.sqrt(self.size)))
 
     @property
     def bounding(self) -> float:
         """The units of work that may go into cuts of propagation for the bound."""
-        return max(POLICY.bound_share * self.budget, POLICY.first_bound * self._size())
+        return max(POLICY.bound_share * self.budget, POLICY.first_bound * self.size)
 
     def resume(self) -> None:
         """Go on with the constructed pattern where joint flows ended its repair by cuts, which often hides far less.
@@ -183,19 +189,20 @@ class Search:
         limit = self.cost(self.pattern())
         if len(self._open) and not self.oracle.vast and self.state.cost < limit:
             allowed = max(POLICY.long_repair * self.budget, POLICY.second_repair * self._first_repair)
-            self._open = self._repaired(self._open, allowed, limit=limit)
+            self._open = self.repaired(self._open, allowed, limit=limit)
             if self.state.cost < limit:
                 hidden = self.state.hidden
                 self.keep(self.flow(hidden, self._open) if len(self._open) else hidden)
             self.told("repaired")
 
-    def _repaired(self, open_: LongArray, allowed: float, *, limit: float = np.inf) -> LongArray:
+    def repaired(self, open_: LongArray, allowed: float | None = None, *, limit: float = np.inf) -> LongArray:
         """Repair the constructed pattern by cuts; flows serve the last few of a flat set. Return what is left.
 
         Single programs of a vast set take minutes, so there all is left to flows.
         """
-        if self.oracle.vast:
+        if self.oracle.vast or not len(open_):
             return open_
+        allowed = self._first_repair if allowed is None else allowed
         few = round(POLICY.flat_few * len(self.propagation.goals.cell)) if self.system.is_flat else 0
         open_ = self.repair(open_, allowed, limit=limit, patience=POLICY.patient_rounds, few=few)
         if not 0 < len(open_) <= few:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from cellguard.protect.suppress import algebra
+from cellguard.protect.suppress import algebra, descent
 from cellguard.protect.suppress.closing import Closing
 from cellguard.protect.suppress.cuts import targets_of
 from cellguard.protect.suppress.effort import BEST, NORMAL, QUICK, Effort
@@ -51,6 +51,9 @@ def refuse_fixed(system: System) -> None:
 def begin(search: Search, start: BoolArray | None) -> Closing:
     """Make the first safe pattern; in two dimensions the relaxed master is quick, and what it likes makes it better."""
     closing = Closing(search)
+    if search.is_steep:
+        descent.begin(search, start)
+        return closing
     if search.system.is_flat:
         with suppress(Impossible):  # the search says which cell it is that cannot be protected
             closing.propagated()
@@ -64,6 +67,8 @@ def improve(search: Search, closing: Closing) -> None:
     free = int((~system.hidden & ~system.never).sum())
     if not system.is_flat:
         closing.propagated()
+    if search.is_steep:
+        descent.descend(search)
     if effort is QUICK:
         search.resume()
         return

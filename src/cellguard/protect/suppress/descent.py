@@ -1,0 +1,79 @@
+"""Descent: hide everything, and publish what is needless, the dearest cells first, with exact looks on the way.
+
+Where everything is hidden, all is safe that can be. What propagation finds needless is published at once; it does not
+see all that determines cells, so cells are put on circuits with room for their needs (see `elimination`), and exact
+cuts serve the few that are left. That is the first safe pattern, after seconds.
+
+Then tiers of it are published again, dear cells first, as far as propagation and all cuts so far allow. An exact look
+after each tier finds what that breaks while all cheaper cells are still hidden: it is little, and few cells mend it.
+Repairing a pattern that is thin from the beginning takes many rounds instead, and each of its cells in turn is then
+found to need others. Every tier ends with a safe pattern, and the last one with no cell that could go by itself, as far
+as propagation and the cuts tell.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cellguard.protect.suppress.effort import QUICK
+from cellguard.protect.suppress.elimination import with_room
+from cellguard.protect.suppress.policy import POLICY
+from cellguard.protect.suppress.search import Search
+from cellguard.types import BoolArray, LongArray, Positions
+
+
+def begin(search: Search, start: BoolArray | None) -> None:
+    """Make the first safe pattern; cells of ``start`` are published last."""
+    system, state, run = search.system, search.state, search.run
+    run.tell("constructing a pattern")
+    run.check()
+    state.move_to(~system.never)
+    if start is not None:
+        state.clean(np.flatnonzero(state.hidden & ~system.hidden & ~start))
+    state.clean(_dearest_first(search))
+    every = np.arange(len(search.propagation.goals.cell))
+    open_ = _on_circuits(search, every, POLICY.circuit_shares[0])
+    open_ = search.repaired(open_)
+    for share in POLICY.circuit_shares[1:]:
+        if len(open_):
+            open_ = _on_circuits(search, open_, share)
+    search.keep(search.flow(state.hidden, open_) if len(open_) else state.hidden)
+
+
+def _on_circuits(search: Search, open_: LongArray, share: float) -> LongArray:
+    """Hide what puts the cells of open targets on circuits with room for a share of their needs; return what is left."""
+    goals, state = search.propagation.goals, search.state
+    need = np.zeros(search.system.n)
+    np.maximum.at(need, goals.cell[open_], goals.need[open_])
+    state.move_to(with_room(search.system, state.hidden, need, share, run=search.run))
+    return search.oracle.unproven(state.hidden, search.run, among=open_, patience=1, split=True)
+
+
+def descend(search: Search) -> None:
+    """Hide everything again, publish ever cheaper cells, tier by tier, and keep each pattern that is safe and cheaper.
+
+    A tier leaves cells hidden, whatever they are needed for, which together are worth a share of what propagation alone
+    would hide.
+    """
+    system, state = search.system, search.state
+    state.move_to(~system.never)
+    order = _dearest_first(search)
+    below = np.cumsum(system.cost[order][::-1])[::-1] - system.cost[order]
+    rank = np.full(system.n, -1)
+    rank[order] = np.arange(len(order))
+    state.clean(order)
+    thin = state.cost
+    state.move_to(~system.never)
+    for share in POLICY.quick_tiers if search.effort is QUICK else POLICY.tiers:
+        last = int((below > share * thin).sum())
+        cells = _dearest_first(search)
+        if state.clean(cells[rank[cells] <= last]):
+            search.try_state(POLICY.tier_repair * search.size)
+        search.told("descending")
+
+
+def _dearest_first(search: Search) -> Positions:
+    """Return the present secondaries, the dearest first; of those that cost the same, the largest: they are totals."""
+    system = search.system
+    cells = np.flatnonzero(search.state.hidden & ~system.hidden)
+    return cells[np.lexsort((-system.down[cells], -system.cost[cells]))]
