@@ -32,20 +32,16 @@ def begin(search: Search, start: BoolArray | None) -> None:
         state.clean(np.flatnonzero(state.hidden & ~system.hidden & ~start))
     state.clean(_dearest_first(search))
     every = np.arange(len(search.propagation.goals.cell))
-    open_ = _on_circuits(search, every, POLICY.circuit_shares[0])
-    open_ = search.repaired(open_)
-    for share in POLICY.circuit_shares[1:]:
-        if len(open_):
-            open_ = _on_circuits(search, open_, share)
+    open_ = _on_circuits(search, every)
     search.keep(search.flow(state.hidden, open_) if len(open_) else state.hidden)
 
 
-def _on_circuits(search: Search, open_: LongArray, share: float) -> LongArray:
-    """Hide what puts the cells of open targets on circuits with room for a share of their needs; return what is left."""
+def _on_circuits(search: Search, open_: LongArray) -> LongArray:
+    """Hide what puts cells of open targets on circuits with room for a share of their needs; return what is left."""
     goals, state = search.propagation.goals, search.state
     need = np.zeros(search.system.n)
     np.maximum.at(need, goals.cell[open_], goals.need[open_])
-    state.move_to(with_room(search.system, state.hidden, need, share, run=search.run))
+    state.move_to(with_room(search.system, state.hidden, need, POLICY.circuit_share, run=search.run))
     return search.oracle.unproven(state.hidden, search.run, among=open_, patience=1, split=True)
 
 
@@ -53,9 +49,11 @@ def descend(search: Search) -> None:
     """Hide everything again, publish ever cheaper cells, tier by tier, and keep each pattern that is safe and cheaper.
 
     A tier leaves cells hidden, whatever they are needed for, which together are worth a share of what propagation alone
-    would hide.
+    would hide. Vast sets stay as they are, and those of five dimensions, whose tiers take minutes and save nothing.
     """
     system, state = search.system, search.state
+    if system.matrix.nnz > POLICY.threaded_terms * system.n or search.oracle.is_vast(search.pattern()):
+        return
     state.move_to(~system.never)
     order = _dearest_first(search)
     below = np.cumsum(system.cost[order][::-1])[::-1] - system.cost[order]
@@ -64,12 +62,35 @@ def descend(search: Search) -> None:
     state.clean(order)
     thin = state.cost
     state.move_to(~system.never)
-    for share in POLICY.quick_tiers if search.effort is QUICK else POLICY.tiers:
-        last = int((below > share * thin).sum())
+    large, open_ = search.oracle.is_large(search.pattern()), np.zeros(0, np.int64)
+    for share in POLICY.quick_tiers if large or search.effort is QUICK else POLICY.tiers:
         cells = _dearest_first(search)
-        if state.clean(cells[rank[cells] <= last]):
-            search.try_state(POLICY.tier_repair * search.size)
+        state.clean(cells[rank[cells] <= int((below > share * thin).sum())])
+        open_ = _roughly(search) if large else search.proven(POLICY.tier_repair * search.size)
+        if not large and not len(open_):
+            search.keep(state.hidden)
         search.told("descending")
+    if large:
+        open_ = search.proven(POLICY.tier_repair * search.size, patience=POLICY.patient_rounds)
+    if state.cost < search.cost(search.pattern()):
+        search.keep(search.flow(state.hidden, open_) if len(open_) else state.hidden)
+    search.rethread()
+    search.told("descended")
+
+
+def _roughly(search: Search) -> LongArray:
+    """Serve by cuts what a tier of a large system broke, as far as what is near it tells; return what is left."""
+    state, oracle, run = search.state, search.oracle, search.run
+    open_ = oracle.unproven(state.hidden, run, patience=1, rough=True)
+    for _ in range(POLICY.rough_rounds):
+        look = oracle.look(state.hidden, open_, run, rough=True)
+        open_ = look.open
+        if not look.cuts:
+            break
+        search.watch(look.cuts)
+        run.tell(f"{len(open_):,} needs to repair")
+        run.check()
+    return open_
 
 
 def _dearest_first(search: Search) -> Positions:

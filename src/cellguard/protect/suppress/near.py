@@ -47,15 +47,18 @@ class Near:
         self._classes, self._run = classes, run
         self._blocks = Blocks(classes.matrix)
 
-    def decide(self, cell: int, upward: bool, need: float) -> Refuted | Witnessed | None:
+    def decide(self, cell: int, upward: bool, need: float, *, rough: bool = False) -> Refuted | Witnessed | None:
         """Tell why a cell cannot or can move as it needs, or None if what is near it does not tell.
 
-        Few relations are looked at first, more only where the program of all of them takes far longer.
+        Few relations are looked at first, more only where the program of all of them takes far longer. A ``rough`` look
+        is for what refutes it only.
         """
         for rows in POLICY.near_rows if self._classes.place[cell] >= 0 else ():
-            if rows * POLICY.near_worth > self._classes.matrix.shape[0]:
+            if rows * POLICY.near_worth > self._classes.matrix.shape[0] and not rough:
                 break
-            verdict = self.refute(cell, upward, need, rows) or self.prove(cell, upward, need, rows)
+            verdict: Refuted | Witnessed | None = self.refute(cell, upward, need, rows)
+            if verdict is None and not rough:
+                verdict = self.prove(cell, upward, need, rows)
             if verdict is not None:
                 return verdict
         return None

@@ -19,10 +19,12 @@ class Policy:
     """
 
     # The first safe pattern.
-    circuit_shares: tuple[float, ...] = (0.3, 1.0)  # of a need for which cells on its circuits must have room
-    tiers: tuple[float, ...] = (0.9, 0.5, 0.3, 0.16, 0.08, 0.04, 0.015, 0.0)  # worth of cheaper cells that stay hidden
-    tier_repair: float = 6.0e8  # work of the repair after one tier, for 10,000 targets; if it does not end, all is undone
-    quick_tiers: tuple[float, ...] = (0.5, 0.3, 0.16, 0.0)
+    circuit_share: float = 0.3  # of a need for which cells on its circuits must have room
+    tiers: tuple[float, ...] = (0.5, 0.3, 0.16, 0.08)  # worth of cheaper cells that stay hidden, see there
+    tier_repair: float = 1.2e9  # work of the repair after one tier, for 10,000 targets
+    rough_rounds: int = 4  # after a tier of a large system
+    large_rows: int = 10_000  # relations of it: there single programs take long
+    quick_tiers: tuple[float, ...] = (0.5, 0.2)
     construct_rounds: int = 200  # of covering the cuts of all open targets at once; each round shows the next cuts
     construct_few: int = 100  # open targets from which on cells are hidden one by one
     thinned: float = 0.5  # share, by cost, of the needless cells that are published before the first repair, beyond 2-D

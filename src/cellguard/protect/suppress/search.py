@@ -69,8 +69,12 @@ class Search:
 
     @property
     def is_steep(self) -> bool:
-        """Whether patterns are looked for from above: beyond two dimensions, but for counts, which need whole moves."""
-        return not self.system.is_flat and not self.counted
+        """Whether patterns are looked for from above: beyond two dimensions, but for counts, which need whole moves.
+
+        Small sets are left to whole masters.
+        """
+        free = int((~self.system.hidden & ~self.system.never).sum())
+        return not self.system.is_flat and not self.counted and free > POLICY.optimal_free
 
     @property
     def work(self) -> float:
@@ -337,9 +341,7 @@ class Search:
             open_ = look.open
             if len(open_) <= few or not look.cuts:
                 break
-            self.cuts += look.cuts
-            self.state.watch(look.cuts)
-            self.state.cover(self.state.unserved(), self.guide)
+            self.watch(look.cuts)
             self.run.tell(f"{len(open_):,} needs to repair")
             self.run.check()
             history.append(len(open_))
@@ -349,20 +351,27 @@ class Search:
                 open_ = self.oracle.unproven(self.state.hidden, self.run, among=open_, patience=1)
         return open_
 
+    def watch(self, cuts: list[Cut]) -> None:
+        """Keep cuts for good, and hide in the state what they and propagation ask for."""
+        self.cuts += cuts
+        self.state.watch(cuts)
+        self.state.cover(self.state.unserved(), self.guide)
+
     def mend(self, hidden: BoolArray, allowed: float) -> None:
         """Make a pattern safe by cuts and, once the work allowed is used up, by flows; keep it if it is cheaper."""
         self.state.move_to(hidden)
-        open_ = self.oracle.unproven(self.state.hidden, self.run, patience=1)
-        if len(open_):
-            open_ = self.repair(open_, allowed)
+        open_ = self.proven(allowed)
         self.keep(self.flow(self.state.hidden, open_) if len(open_) else self.state.hidden)
 
     def try_state(self, allowed: float) -> bool:
         """Prove the state's pattern, repairing it where needed; keep it if that worked and it is cheaper."""
-        open_ = self.oracle.unproven(self.state.hidden, self.run, patience=1)
-        if len(open_):
-            open_ = self.repair(open_, allowed, limit=self.cost(self.pattern()))
+        open_ = self.proven(allowed, limit=self.cost(self.pattern()))
         return not len(open_) and self.keep(self.state.hidden)
+
+    def proven(self, allowed: float, *, limit: float = np.inf, patience: int = POLICY.repair_rounds) -> LongArray:
+        """Prove the state's pattern, repairing it where needed; return the targets that are left open."""
+        open_ = self.oracle.unproven(self.state.hidden, self.run, patience=1)
+        return self.repair(open_, allowed, limit=limit, patience=patience) if len(open_) else open_
 
     def told(self, step: str) -> None:
         """Say how far the search is."""
