@@ -21,34 +21,50 @@ from cellguard.types import LongArray, Positions, Run
 
 _POOLED = 3_000, 8_000  # relations of a block whose open cells are moved together
 _ALONE = 1_000, 3_000, 8_000  # relations of a block in which one cell is moved by itself
-_WORTH, _LAST = 5, 25  # cells that a block must prove, on average of so many blocks, or larger ones follow
+_WIDE = 16_000, 32_000  # ... and of those in which what is left then is moved together, and at last alone
+_WORTH, _LAST = 5.0, 25  # cells that a block must prove, on average of so many blocks, or larger ones follow
+_LITTLE = 0.2  # ... a wide one, which takes a second where a program of the whole set takes minutes
 
 
 def prove_in_blocks(ledger: Ledger, *, run: Run) -> None:
     """Close what moves of blocks can close: of all open cells in a block together, and then of single ones."""
     blocks, rng = _Blocks(ledger, run), np.random.default_rng(SEED)
-    reduction = ledger.reduction
     for rows in _POOLED:
-        tried, closed = np.zeros(reduction.n, bool), [_WORTH] * _LAST
-        while sum(closed[-_LAST:]) >= _WORTH * _LAST:
-            targets, signs, amounts = next_targets(ledger, reduction.down, reduction.up, rng)
-            fresh = targets[~tried[targets]]
-            if not len(fresh):
-                break
-            middle = int(rng.choice(fresh))
-            tried[middle] = True
-            closed.append(blocks.close(middle, rows, targets, signs * amounts))
+        _together(ledger, blocks, rows, _WORTH, rng)
     for rows in _ALONE:
-        tried = np.zeros(2 * reduction.n, bool)
-        while True:
-            targets, signs, amounts = next_targets(ledger, reduction.down, reduction.up, rng)
-            fresh = np.flatnonzero(~tried[2 * targets + (signs > 0)])
-            if not len(fresh):
-                break
-            for one in fresh.tolist():
-                tried[2 * targets[one] + (signs[one] > 0)] = True
-                if ledger.open()[targets[one]]:
-                    blocks.close(int(targets[one]), rows, targets[[one]], (signs * amounts)[[one]])
+        _alone(ledger, blocks, rows, rng)
+    for rows in _WIDE:
+        _together(ledger, blocks, rows, _LITTLE, rng)
+        _alone(ledger, blocks, rows, rng)
+
+
+def _together(ledger: Ledger, blocks: _Blocks, rows: int, worth: float, rng: np.random.Generator) -> None:
+    """Move all open cells in a block, around one open cell after another, as long as each block proves enough."""
+    reduction = ledger.reduction
+    tried, closed = np.zeros(reduction.n, bool), [worth] * _LAST
+    while sum(closed[-_LAST:]) >= worth * _LAST:
+        targets, signs, amounts = next_targets(ledger, reduction.down, reduction.up, rng)
+        fresh = targets[~tried[targets]]
+        if not len(fresh):
+            break
+        middle = int(rng.choice(fresh))
+        tried[middle] = True
+        closed.append(blocks.close(middle, rows, targets, signs * amounts))
+
+
+def _alone(ledger: Ledger, blocks: _Blocks, rows: int, rng: np.random.Generator) -> None:
+    """Move each open cell by itself, in a block around it."""
+    reduction = ledger.reduction
+    tried = np.zeros(2 * reduction.n, bool)
+    while True:
+        targets, signs, amounts = next_targets(ledger, reduction.down, reduction.up, rng)
+        fresh = np.flatnonzero(~tried[2 * targets + (signs > 0)])
+        if not len(fresh):
+            break
+        for one in fresh.tolist():
+            tried[2 * targets[one] + (signs[one] > 0)] = True
+            if ledger.open()[targets[one]]:
+                blocks.close(int(targets[one]), rows, targets[[one]], (signs * amounts)[[one]])
 
 
 class _Blocks:

@@ -1,14 +1,15 @@
 """Descent: hide everything, and publish what is needless, the dearest cells first, with exact looks on the way.
 
 Where everything is hidden, all is safe that can be. What propagation finds needless is published at once; it does not
-see all that determines cells, so cells are put on circuits with room for their needs (see `elimination`), and exact
-cuts serve the few that are left. That is the first safe pattern, after seconds.
+see all that determines cells, so cells are put on circuits with room for their needs (see `elimination`), and joint
+flows serve the few that are left. That is the first safe pattern, after seconds.
 
 Then tiers of it are published again, dear cells first, as far as propagation and all cuts so far allow. An exact look
 after each tier finds what that breaks while all cheaper cells are still hidden: it is little, and few cells mend it.
 Repairing a pattern that is thin from the beginning takes many rounds instead, and each of its cells in turn is then
-found to need others. Every tier ends with a safe pattern, and the last one with no cell that could go by itself, as far
-as propagation and the cuts tell.
+found to need others. Every tier that is served whole ends with a safe pattern. Where programs of all hidden cells are
+slow, tiers are looked at roughly, by the relations near each need, and only the last one exactly. At last joint flows for
+all needs within the pattern show what none of them uses.
 """
 
 from __future__ import annotations
@@ -31,18 +32,12 @@ def begin(search: Search, start: BoolArray | None) -> None:
     if start is not None:
         state.clean(np.flatnonzero(state.hidden & ~system.hidden & ~start))
     state.clean(_dearest_first(search))
-    every = np.arange(len(search.propagation.goals.cell))
-    open_ = _on_circuits(search, every)
+    goals, need = search.propagation.goals, np.zeros(system.n)
+    np.maximum.at(need, goals.cell, goals.need)
+    share = POLICY.vast_share if search.oracle.is_vast(state.hidden) else POLICY.circuit_share
+    state.move_to(with_room(system, state.hidden, need, share, run=run))
+    open_ = search.oracle.unproven(state.hidden, run, patience=1, split=True)
     search.keep(search.flow(state.hidden, open_) if len(open_) else state.hidden)
-
-
-def _on_circuits(search: Search, open_: LongArray) -> LongArray:
-    """Hide what puts cells of open targets on circuits with room for a share of their needs; return what is left."""
-    goals, state = search.propagation.goals, search.state
-    need = np.zeros(search.system.n)
-    np.maximum.at(need, goals.cell[open_], goals.need[open_])
-    state.move_to(with_room(search.system, state.hidden, need, POLICY.circuit_share, run=search.run))
-    return search.oracle.unproven(state.hidden, search.run, among=open_, patience=1, split=True)
 
 
 def descend(search: Search) -> None:
