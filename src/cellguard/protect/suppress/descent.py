@@ -8,8 +8,8 @@ Then tiers of it are published again, dear cells first, as far as propagation an
 after each tier finds what that breaks while all cheaper cells are still hidden: it is little, and few cells mend it.
 Repairing a pattern that is thin from the beginning takes many rounds instead, and each of its cells in turn is then
 found to need others. Every tier that is served whole ends with a safe pattern. Where programs of all hidden cells are
-slow, tiers are looked at roughly, by the relations near each need, and only the last one exactly. At last joint flows for
-all needs within the pattern show what none of them uses.
+slow, tiers are looked at roughly, by the relations near each need, and only the last one exactly. At last joint flows
+for all needs within the pattern show what none of them uses.
 """
 
 from __future__ import annotations
