@@ -40,3 +40,20 @@ def test_blocks_change_no_verdict(seed, monkeypatch):
         assert (judged.failing == other.failing).all()
         assert len(judged.decided.moves) > 1
     assert before[0].verdict == "safe" and before[1].verdict == "unsafe"
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_points_in_the_middle_prove_what_is_so_and_nothing_else(seed, monkeypatch):
+    needs = cg.require(cg.assess(cube(seed), [cg.PPercent(10)]))
+    safe = suppress(needs, effort="quick").pattern
+    unsafe = type(safe)(safe.tables, safe.primary, safe.secondary & (np.arange(len(safe.secondary)) % 8 > 0))
+    before = [audit(needs, pattern) for pattern in (safe, unsafe)]
+    monkeypatch.setattr(verdict, "is_vast", lambda matrix: True)
+    for step in ("pool", "prove_in_blocks", "_probe"):
+        monkeypatch.setattr(verdict, step, lambda *given, **named: None)
+    for pattern, other in zip((safe, unsafe), before, strict=True):
+        judged = audit(needs, pattern)
+        open_ = judged.failing | judged.undecided
+        assert not (other.failing & ~open_).any()
+        assert (open_ & ~other.failing).sum() < 0.1 * needs.primary.sum()
+    assert before[0].verdict == "safe" and before[1].verdict == "unsafe"

@@ -16,6 +16,7 @@ from cellguard.protection import Requirements
 
 _FLAT = 2.6  # relations per cell of the two-dimensional tables that the figures for a cell come from
 _MANY = 35_000  # unsafe cells from which on programs get longer with their number
+_DEEP = 5e-3  # seconds for an unsafe cell beyond two dimensions, with quick effort
 _SMALL = 1_500  # cells up to which masters settle a set before its work is used up
 
 
@@ -64,6 +65,8 @@ class Load:
             return max((1e-3 if effort is QUICK else 7e-3) * self.cells, 1.0)
         steep = self.relations / _FLAT
         if effort is QUICK:
+            if self.relations > POLICY.flat_terms:
+                return max(_DEEP * self.unsafe + behind, 1.0)
             large = max(1.0, (self.unsafe / _MANY) ** 0.5)
             return max(1.1e-3 * self.unsafe * large * steep**4 + behind, 1.0)
         if self.cells < _SMALL:
