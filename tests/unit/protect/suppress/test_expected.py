@@ -18,7 +18,7 @@ MEASURED = [
     (Load(1_127, 128, 2.0), "witness", NORMAL, 0.2),
     (Load(4_623, 2_295, 2.63), "witness", NORMAL, 5.3),
     (Load(6_081, 1_084, 2.54), "witness", NORMAL, 15.2),
-    (Load(15_568, 8_438, 3.69), "witness", NORMAL, 140),
+    (Load(15_568, 8_438, 3.69), "witness", NORMAL, 110),
     (Load(65_346, 23_255, 3.74), "witness", NORMAL, 607),
     (Load(694, 158, 4.0), "witness", NORMAL, 30),
     (Load(694, 158, 4.0, bounded=False), "witness", NORMAL, 5.2),
