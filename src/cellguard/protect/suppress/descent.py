@@ -44,11 +44,20 @@ def descend(search: Search) -> None:
     """Hide everything again, publish ever cheaper cells, tier by tier, and keep each pattern that is safe and cheaper.
 
     A tier leaves cells hidden, whatever they are needed for, which together are worth a share of what propagation alone
-    would hide. Vast sets stay as they are, and those of five dimensions, whose tiers take minutes and save nothing.
+    would hide. Not so in vast sets, and in five dimensions, where tiers take minutes and save nothing.
+
+    At last joint flows for all needs within the pattern show what none of them uses.
     """
+    system = search.system
+    if system.matrix.nnz <= POLICY.threaded_terms * system.n and not search.oracle.is_vast(search.pattern()):
+        _publish_tiers(search)
+    search.rethread()
+    search.told("descended")
+
+
+def _publish_tiers(search: Search) -> None:
+    """Publish what each tier does without, and mend what that breaks."""
     system, state = search.system, search.state
-    if system.matrix.nnz > POLICY.threaded_terms * system.n or search.oracle.is_vast(search.pattern()):
-        return
     state.move_to(~system.never)
     order = _dearest_first(search)
     below = np.cumsum(system.cost[order][::-1])[::-1] - system.cost[order]
@@ -69,8 +78,6 @@ def descend(search: Search) -> None:
         open_ = search.proven(POLICY.tier_repair * search.size, patience=POLICY.patient_rounds)
     if state.cost < search.cost(search.pattern()):
         search.keep(search.flow(state.hidden, open_) if len(open_) else state.hidden)
-    search.rethread()
-    search.told("descended")
 
 
 def _roughly(search: Search) -> LongArray:
