@@ -1,10 +1,7 @@
 """The gauss engine: hide the cheapest cells with which no unsafe cell is determined by linear algebra.
 
 An attacker who knows no bounds can work out cell p exactly if no move d with M d = 0 that is 0 on the published cells
-has d_p != 0. Sweep the columns of M from left to right, unsafe cells first and the others by rising cost. A column that
-no pivot to its left explains is free: it closes a *circuit*, a move of that column and pivots to its left, the cheapest
-move there is. Once every unsafe cell lies on a circuit, the cells of these circuits protect all of them (the matroid
-form of Kruskal's algorithm). Then cells that are not needed are published again, the dearest first.
+has d_p != 0. How the cheapest cells are found with which there is one is in `elimination`.
 
 The arithmetic is exact, modulo a prime. A move that is not 0 modulo the prime is not 0; that one that is not 0 vanishes
 modulo the prime is next to impossible, and costs a cell at most. Bounds and whole numbers it does not see: in 0 = x + x
