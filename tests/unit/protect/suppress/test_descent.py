@@ -9,7 +9,7 @@ import pytest
 import cellguard as cg
 from cellguard.attack.audit import audit
 from cellguard.errors import NotProtected, Stopped
-from cellguard.protect.suppress import descent, oracle
+from cellguard.protect.suppress import descent, near, oracle
 from cellguard.protect.suppress.effort import NORMAL, QUICK
 from cellguard.protect.suppress.elimination import with_room
 from cellguard.protect.suppress.policy import POLICY
@@ -71,9 +71,9 @@ def test_every_need_is_on_a_circuit_of_cells_with_room_for_it(seed, share):
 @pytest.mark.parametrize("rows", [0, POLICY.large_rows])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_first_pattern_and_every_tier_are_safe(seed, rows, monkeypatch):
-    """With no relation small enough, tiers are looked at roughly, and exactly only in the end."""
-    for module in (descent, oracle):
-        monkeypatch.setattr(module, "POLICY", replace(POLICY, large_rows=rows))
+    """Where every system counts as large, tiers are looked at roughly, by what is near, and exactly only in the end."""
+    for module in (descent, oracle, near):
+        monkeypatch.setattr(module, "POLICY", replace(POLICY, large_rows=rows, near_worth=0, near_rows=(8, 40)))
     needs = needs_of(seed)
     system = system_of(needs)
     search, kept = Search(system, NORMAL, UNWATCHED), []
