@@ -1,4 +1,7 @@
-"""Rounds of whole witnesses for counts: circuits prove most of them, short moves what pooled programs leave."""
+"""Rounds of whole witnesses for counts: circuits prove most of them, integer programs what these leave.
+
+Programs that move many counts at once come first, then short moves of a few, and at last programs of single counts.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,22 @@ import scipy.sparse as sp
 from cellguard.attack.ledger import Ledger
 from cellguard.attack.pooling import next_targets
 from cellguard.attack.whole import furthest
+from cellguard.moves.blocks import Blocks
 from cellguard.moves.chunks import Component, Task
 from cellguard.moves.circuits import circuits
 from cellguard.moves.exact import Move
+from cellguard.moves.pool import whole_moves
 from cellguard.moves.scale import as_floats
 from cellguard.moves.short import short_moves
 from cellguard.solver.program import SEED
 from cellguard.types import LongArray, Positions, Run
 
-_SWEEPS, _LOOK = 300, 20  # of elimination: at most; and those in a row that must close some needs together:
-_GAIN, _PART = 4, 0.1  # ... so many, and such a part of those left, or else programs are quicker
-_ALONE = 4  # targets of a sweep at least: fewer are less in each other's way, but take more sweeps
+_LOOK, _TERMS = (20, 200), 2e6  # sweeps of elimination in a row, more of a small system, which together must close
+_GAIN, _PART = 4, 2.0  # ... so many needs, and this part of those left over the sweeps, or else programs are quicker
+_SWEEPS = 15  # times as many sweeps at most
+_ALONE = 16  # targets of a sweep at least: fewer are less in each other's way, but take more sweeps
+_RELATIONS, _TOGETHER = (700, 1_500), 40  # of a block, and its open counts that one integer program moves at once
+_WORTH, _IDLE = 3, 5  # counts that it must prove, and how many in a row may prove fewer
 _TRIES = 6  # short moves that look for a count's witness, before it is looked at by itself
 _SHARE, _LEAST = 256, 6  # of that many variables one is wanted of a short move, but so many at least
 _NEIGHBOURHOODS = (300, 1_500, 6_000)  # variables that may move in an integer program of a single count
@@ -30,6 +38,8 @@ _FAR = 1e6  # grains that a short move has at most
 
 def pool_counts(ledger: Ledger, *, run: Run) -> None:
     """Close open needs of counts by whole moves that serve some of them at once: programs, small and local ones."""
+    for relations in _RELATIONS:
+        _by_blocks(ledger, relations, run)
     _by_short_moves(ledger, run)
     for size in _NEIGHBOURHOODS:
         _by_neighbours(ledger, size, run)
@@ -44,8 +54,9 @@ def circle_counts(ledger: Ledger, *, run: Run) -> None:
     reduction, rng, size = ledger.reduction, np.random.default_rng(SEED), ledger.reduction.n
     room = np.where(reduction.whole, np.minimum(reduction.down, reduction.up), -1)
     columns = sp.csc_array(reduction.matrix)
+    look = int(np.clip(_TERMS / max(columns.nnz, 1), *_LOOK))
     left = [len(_small(ledger))]
-    while left[-1] and len(left) <= _SWEEPS:
+    while left[-1] and len(left) <= _SWEEPS * look:
         targets = np.sort(rng.permutation(_small(ledger))[:size])
         first = np.zeros(reduction.n, bool)
         first[targets] = True
@@ -59,7 +70,7 @@ def circle_counts(ledger: Ledger, *, run: Run) -> None:
         run.check()
         if 2 * (left[-2] - left[-1]) < len(targets):
             size = max(min(size, left[-1]) // 2, _ALONE)
-        if len(left) > _LOOK and left[-1 - _LOOK] - left[-1] < max(_GAIN, _PART * left[-1]):
+        if len(left) > look and left[-1 - look] - left[-1] < max(_GAIN, _PART * left[-1] / look):
             break
 
 
@@ -76,6 +87,36 @@ def _small(ledger: Ledger) -> Positions:
     reduction = ledger.reduction
     more = ledger.open_up() | ledger.open_down()
     return np.flatnonzero(ledger.open_sliding() & ~more & (reduction.sliding == 1) & reduction.whole)
+
+
+def _by_blocks(ledger: Ledger, relations: int, run: Run) -> None:
+    """Close needs by integer programs of so many relations around one open count, in which many of those there move.
+
+    As long as circuits are long, and so hardly ever within the bounds, one such program closes what takes dozens of
+    programs of single counts.
+    """
+    reduction, rng = ledger.reduction, np.random.default_rng(SEED)
+    whole = np.flatnonzero(reduction.whole)
+    blocks = Blocks(sp.csr_array(reduction.matrix[:, whole].astype(float)))
+    down, up = (as_floats(room[whole]) for room in (reduction.down, reduction.up))
+    idle = 0
+    while idle < _IDLE:
+        targets, signs, amounts = next_targets(ledger, reduction.down, reduction.up, rng)
+        counted = reduction.whole[targets]
+        places, wanted = np.searchsorted(whole, targets[counted]), (signs * amounts)[counted].astype(float)
+        if not len(places):
+            break
+        inside, matrix = blocks.movable(int(rng.choice(places)), relations)
+        chosen = np.sort(rng.permutation(np.flatnonzero(np.isin(places, inside)))[:_TOGETHER])
+        closed = 0
+        if len(chosen):
+            at, rooms = np.searchsorted(inside, places[chosen]), (down[inside], up[inside])
+            closed = ledger.credit(
+                Move.of_some(whole[inside], whole_moves(matrix, *rooms, at, wanted[chosen], run=run))
+            )
+        idle = 0 if closed >= _WORTH else idle + 1
+        run.tell(f"{int(ledger.open().sum()):,} cells left to prove")
+        run.check()
 
 
 def _by_short_moves(ledger: Ledger, run: Run) -> None:

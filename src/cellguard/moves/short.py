@@ -17,7 +17,7 @@ from cellguard.table.components import components
 from cellguard.types import FloatArray, LongArray, Positions, Run
 
 _REWARD = 1e4  # for a target, where each variable that moves costs about 1
-_SMALL, _NODES, _ROUGHLY = 2_000, 50, 1e-2  # of integer programs: variables, nodes, and the gap that will do
+_SMALL, _NODES, _ROUGHLY = 300, 50, 1e-2  # of integer programs: variables, nodes, and the gap that will do
 
 
 def short_moves(

@@ -150,6 +150,16 @@ def test_whole_witnesses_alone_give_the_same_verdicts(monkeypatch):
     assert sum(check(seed, count=True) for seed in range(250)) > 125
 
 
+def test_integer_programs_of_blocks_give_the_same_verdicts(monkeypatch):
+    """Without circuits, pooled programs and short moves, what blocks prove must not contradict brute force."""
+    monkeypatch.setattr(verdict, "pool", lambda ledger, run: None)
+    monkeypatch.setattr(verdict, "circle_counts", lambda ledger, run: None)
+    monkeypatch.setattr(counting, "_by_short_moves", lambda ledger, run: None)
+    monkeypatch.setattr(counting, "_RELATIONS", (3, 100))
+    monkeypatch.setattr(counting, "_WORTH", 1)
+    assert sum(check(seed, count=True) for seed in range(250, 400)) > 75
+
+
 @pytest.mark.parametrize("zeros", ["possible", "known"])
 def test_counts_in_three_dimensions_are_proven_by_whole_moves(zeros):
     rng = np.random.default_rng(3)

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from cellguard.moves.circuits import circuits
+from cellguard.moves.pool import whole_moves
 from cellguard.moves.short import short_moves
 from cellguard.types import UNWATCHED
 
@@ -50,3 +51,18 @@ def test_short_moves_are_whole_and_within_bounds():
         assert ((move <= up) & (-move <= down)).all() and (move[targets] >= 0).all()
         serving += (move[targets] > 0).any()
     assert serving > 10
+
+
+def test_pooled_whole_moves_are_whole_within_bounds_and_serve_many():
+    served = asked = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        matrix, down, up = cube(rng, (6, 5, 4))
+        targets = np.arange(0, matrix.shape[1], 5)
+        amounts = np.where(rng.random(len(targets)) < 0.5, 1.0, -1.0)
+        move = whole_moves(matrix.astype(float), down * 1.0, up * 1.0, targets, amounts, run=UNWATCHED)
+        assert move.dtype.kind == "i" and not (matrix @ move).any()
+        assert ((move <= up) & (-move <= down)).all() and (amounts * move[targets] >= 0).all()
+        served += (amounts * move[targets] >= 1).sum()
+        asked += (np.where(amounts > 0, up[targets], down[targets]) >= 1).sum()
+    assert asked > served > 10

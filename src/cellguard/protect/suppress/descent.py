@@ -37,7 +37,25 @@ def begin(search: Search, start: BoolArray | None) -> None:
     share = POLICY.vast_share if search.oracle.is_vast(state.hidden) else POLICY.circuit_share
     state.move_to(with_room(system, state.hidden, need, share, run=run))
     open_ = search.oracle.unproven(state.hidden, run, patience=1, split=True)
-    search.keep(search.flow(state.hidden, open_) if len(open_) else state.hidden)
+    if search.oracle.vast or not len(open_):
+        search.keep(search.flow(state.hidden, open_) if len(open_) else state.hidden)
+        return
+    thin = state.hidden
+    _keep_wide(search, open_)
+    search.keep(search.flow(thin, open_, within=search.pattern()))
+
+
+def _keep_wide(search: Search, open_: LongArray) -> None:
+    """Make a dear pattern safe at once: what is open is put on circuits with room for all of its need.
+
+    What pooled programs do not prove then, single ones look at, before flows serve it.
+    """
+    system, state, goals, need = search.system, search.state, search.propagation.goals, np.zeros(search.system.n)
+    np.maximum.at(need, goals.cell[open_], goals.need[open_])
+    state.move_to(with_room(system, state.hidden, need, 1.0, run=search.run))
+    left = search.oracle.unproven(state.hidden, search.run, among=open_, patience=1)
+    left = search.oracle.look(state.hidden, left, search.run).open if len(left) else left
+    search.keep(search.flow(state.hidden, left) if len(left) else state.hidden)
 
 
 def descend(search: Search) -> None:
@@ -67,7 +85,7 @@ def _publish_tiers(search: Search) -> None:
     thin = state.cost
     state.move_to(~system.never)
     large, open_ = search.oracle.is_large(search.pattern()), np.zeros(0, np.int64)
-    for share in POLICY.quick_tiers if large or search.effort is QUICK else POLICY.tiers:
+    for share in POLICY.quick_tiers if search.effort is QUICK else POLICY.tiers:
         cells = _dearest_first(search)
         state.clean(cells[rank[cells] <= int((below > share * thin).sum())])
         open_ = _roughly(search) if large else search.proven(POLICY.tier_repair * search.size)

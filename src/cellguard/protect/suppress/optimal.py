@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from cellguard.errors import InputError
+from cellguard.protect.suppress import algebra
 from cellguard.protect.suppress.closing import Closing
 from cellguard.protect.suppress.effort import NORMAL, Effort
 from cellguard.protect.suppress.master import Impossible
@@ -19,10 +20,11 @@ from cellguard.types import BoolArray, Run
 def optimal(system: System, *, start: BoolArray | None = None, effort: Effort = NORMAL, run: Run) -> Solved:
     """Return the cheapest safe pattern, proven to be so (bound = cost) unless its limits or the clock end it earlier.
 
-    The witness engine's search comes first, with normal effort whatever is asked; then each master, solved by branch
-    and bound, gives a bound and a pattern, and what that pattern violates are the cuts of the next (branch and cut with
-    cuts between the masters). Where the system leaves out a crossing table, an optimum that is not safe with it gives
-    further cuts, until one is. Sets with too many cells that may be hidden are refused.
+    The witness engine's search comes first, with normal effort whatever is asked, or elimination where the attacker
+    knows no bounds; then each master, solved by branch and bound, gives a bound and a pattern, and what that pattern
+    violates are the cuts of the next (branch and cut with cuts between the masters). Where the system leaves out a
+    crossing table, an optimum that is not safe with it gives further cuts, until one is. Sets with too many cells that
+    may be hidden are refused.
     """
     refuse_fixed(system)
     free = int((~system.hidden & ~system.never).sum())
@@ -31,15 +33,26 @@ def optimal(system: System, *, start: BoolArray | None = None, effort: Effort = 
             f"the engine optimal is for sets with up to {POLICY.whole_free:,} cells that may be hidden, and this one "
             f"has {free:,}; use the engine witness with effort best"
         )
+    eliminated = algebra.solved(system, start, NORMAL, run=run)
+    if eliminated is not None and not eliminated.finished:
+        return eliminated
     search = Search(system, NORMAL, run)
+    if eliminated is not None:
+        search.keep(eliminated.hidden)
+        search.bound = eliminated.bound
+    return anytime(search, lambda: _close(search, _first(search, start)))
 
-    def steps() -> None:
-        closing = begin(search, start)
-        if search.cost(search.pattern()) > 0:
-            improve(search, closing)
-        _close(search, closing)
 
-    return anytime(search, steps)
+def _first(search: Search, start: BoolArray | None) -> Closing:
+    """Make the first safe pattern cheap, unless elimination has done so, and bound what any safe one costs."""
+    if search.best is not None:
+        closing = Closing(search)
+        closing.propagated()
+        return closing
+    closing = begin(search, start)
+    if search.cost(search.pattern()) > 0:
+        improve(search, closing)
+    return closing
 
 
 def _close(search: Search, closing: Closing) -> None:

@@ -25,7 +25,7 @@ class Policy:
     tier_repair: float = 1.2e9  # work of the repair after one tier, for 10,000 targets
     rough_rounds: int = 4  # after a tier of a large system
     large_rows: int = 10_000  # relations of it: there single programs take long
-    quick_tiers: tuple[float, ...] = (0.5, 0.2)  # with quick effort, and of a large system
+    quick_tiers: tuple[float, ...] = (0.5, 0.2)  # with quick effort
     construct_rounds: int = 200  # of covering the cuts of all open targets at once; each round shows the next cuts
     construct_few: int = 100  # open targets from which on cells are hidden one by one
     thinned: float = 0.5  # share, by cost, of the needless cells that are published before the first repair, beyond 2-D

@@ -236,10 +236,11 @@ class Search:
             open_ = left
         self.keep(self._single_flows(hidden, open_, within))
 
-    def flow(self, hidden: BoolArray, open_: LongArray) -> BoolArray:
+    def flow(self, hidden: BoolArray, open_: LongArray, within: BoolArray | None = None) -> BoolArray:
         """Hide what flows for the open targets need: joint ones, then single ones for the last.
 
-        Joint flows of a vast set are of blocks; of counts, which need whole ones, of all.
+        Joint flows of a vast set are of blocks; of counts, which need whole ones, of all. Where there are flows
+        ``within`` some cells, those are taken.
         """
         if self.oracle.vast and not self.counted:
             return self._single_flows(
@@ -248,7 +249,9 @@ class Search:
         goals = self.propagation.goals
         for number in range(POLICY.flow_rounds):
             before = len(open_)
-            among = self._around(hidden, goals.cell[open_], number + POLICY.flow_steps)
+            among = (
+                within if within is not None else self._around(hidden, goals.cell[open_], number + POLICY.flow_steps)
+            )
             if self.oracle.vast and among.sum() > POLICY.whole_flows:
                 break
             self.run.tell(f"{before:,} needs to repair")
@@ -261,10 +264,10 @@ class Search:
             open_ = open_[~served.mask()[open_]]
             if vast:
                 open_ = self.oracle.unproven(hidden, self.run, among=open_, split=True)
-            if not len(open_) or (len(open_) == before and among.all()):
+            if not len(open_) or (len(open_) == before and (among is within or among.all())):
                 break
             self.run.check()
-        return self._single_flows(hidden, open_)
+        return self._single_flows(hidden, open_, within)
 
     def nearby(self, open_: LongArray) -> LongArray:
         """Return those of some targets that no short move of hidden cells near them serves; of counts, no whole one."""

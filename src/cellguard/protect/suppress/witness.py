@@ -80,7 +80,9 @@ def improve(search: Search, closing: Closing) -> None:
     search.told("bounded")
     if search.gap > effort.gap:
         search.resume()
-        search.polish()
+        # Where programs of all hidden cells are slow, one trial takes a minute, and hardly any saves something.
+        if effort is BEST or not (search.is_steep and search.oracle.is_large(search.pattern())):
+            search.polish()
         closing.take_over()
         if POLICY.optimal_free < free <= POLICY.bounded_free:
             closing.raise_bound()

@@ -11,6 +11,7 @@ from cellguard.errors import InputError
 from cellguard.protect.suppress import closing, optimal
 from cellguard.protect.suppress.suppress import Suppression, suppress
 from cellguard.results.proven import Proven
+from cellguard.types import Run
 
 
 def cube(shape, seed):
@@ -37,6 +38,15 @@ def test_three_dimensions_are_driven_to_the_optimum(seed):
     assert suppressed.bound == pytest.approx(suppressed.cost)
     assert audit(needs, suppressed.pattern).verdict == "safe"
     assert suppress(needs, np.ones(len(needs.tables)), effort="quick").cost >= suppressed.cost
+
+
+def test_an_attacker_without_bounds_is_left_to_elimination_first():
+    needs = cg.require(cg.assess(cube((3, 3, 2, 2), 1), [cg.MinFrequency(3)]), cg.Knowledge(-np.inf))
+    ones, words = np.ones(len(needs.tables)), []
+    suppressed = suppress(needs, ones, engine="optimal", run=Run.within(20, tell=words.append))
+    assert suppressed.cost <= suppress(needs, ones).cost
+    assert suppressed.bound <= suppressed.cost and words[0] == "eliminating"
+    assert audit(needs, suppressed.pattern).verdict == "safe"
 
 
 def test_large_sets_are_refused_with_the_way_out(monkeypatch):
