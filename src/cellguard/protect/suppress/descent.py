@@ -1,8 +1,9 @@
 """Descent: hide everything, and publish what is needless, the dearest cells first, with exact looks on the way.
 
 Where everything is hidden, all is safe that can be. What propagation finds needless is published at once; it does not
-see all that determines cells, so cells are put on circuits with room for their needs (see `elimination`), and joint
-flows serve the few that are left. That is the first safe pattern, after seconds.
+see all that determines cells, so cells are put on circuits with room for a part of their needs (see `elimination`),
+and the few that this leaves open on circuits with room for all of them. That is the first safe pattern, after seconds;
+joint flows within it, for what was open, make it cheaper.
 
 Then tiers of it are published again, dear cells first, as far as propagation and all cuts so far allow. An exact look
 after each tier finds what that breaks while all cheaper cells are still hidden: it is little, and few cells mend it.
