@@ -11,8 +11,8 @@ from cellguard.protect.suppress.system import build_system
 from cellguard.types import UNWATCHED
 
 # Cells, unsafe, relations per cell, crossing cells, bounds, known zeros; engine, effort; CPU seconds, with the proof
-# unless it was not waited for. What no guess fits is left out: `regions-9k`, whose proof takes nine times as long as its
-# search, the proof of 53,673 cells, and `counts-firms-c-constant`, since a set does not tell what its cells cost.
+# unless it was not waited for. What no guess fits is left out: `regions-9k`, whose proof takes nine times as long as
+# its search, the proof of 53,673 cells, and `counts-firms-c-constant`, since a set does not tell what its cells cost.
 MEASURED = [
     (Load(959, 385, 2.0), "witness", NORMAL, 0.3),
     (Load(1_127, 128, 2.0), "witness", NORMAL, 0.2),
