@@ -40,6 +40,7 @@ def optimal(system: System, *, start: BoolArray | None = None, effort: Effort = 
     if eliminated is not None:
         search.keep(eliminated.hidden)
         search.bound = eliminated.bound
+        search.kinds |= eliminated.cuts
     return anytime(search, lambda: _close(search, _first(search, start)))
 
 
