@@ -12,6 +12,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from cellguard import verify
 from cellguard.errors import InputError, NotProtected
 from cellguard.files.folder import OutputFolder
 from cellguard.job import run
@@ -42,10 +43,11 @@ class Kind(Enum):
     order = "ORDER of rows tells"
     wrong = "WRONG: the truth does not fit the release"
     crash = "CRASH"
+    invalid = "NOT VALID: verify refuses what protect calls safe"
     broken = "the ORACLE failed"
 
 
-FAILURES = (Kind.disclosed, Kind.order, Kind.wrong, Kind.crash, Kind.broken)
+FAILURES = (Kind.disclosed, Kind.order, Kind.wrong, Kind.crash, Kind.invalid, Kind.broken)
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,9 @@ def run_case(case: Case, folder: Path, know: Knowledge = ALL) -> Result:
         return Result(0, Kind.crash, traceback.format_exc())
     if summary is None:
         return Result(0, Kind.not_protected, "the audit's verdict is not safe")
+    refusals = [check for check in verify(folder / "out").checks if not check.passed]
+    if refusals:
+        return Result(0, Kind.invalid, "\n".join(f"{check.name}: {check.detail}" for check in refusals))
     if not claims_all(summary):
         return Result(0, Kind.unclaimed)
     if "counts_and_values" in summary["not_checked"]:

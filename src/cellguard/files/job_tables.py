@@ -82,13 +82,13 @@ def _build_tables(job: Job, earlier: list[Earlier]) -> Built:
     records = read_records(job)
     dimensions = build_dimensions(job, sources, records)
     job = with_differences(job, dimensions, _present(job, dimensions, records), earlier)
-    dimensions = with_populations(job, dimensions)
+    own, dimensions = dimensions, with_populations(job, dimensions)
     by_name = {spec.name: _build_table(job, spec, spec.cells, sources, dimensions) for spec in job.tables if spec.cells}
     if records is None:
         return _joined(Built(job, [by_name[spec.name] for spec in job.tables]), earlier)
     grouped = group_records(records.checked)
     made = [spec for spec in job.tables if spec.cells is None]
-    tables = make_tables(grouped, [_wanted(job, spec, records, dimensions) for spec in made])
+    tables = make_tables(grouped, [_wanted(job, spec, records, own) for spec in made])
     for spec, table in zip(made, tables, strict=True):
         placed = records.placed(spec, _with_apriori(job, spec, table))
         by_name[spec.name] = with_population(placed, spec, dimensions)
