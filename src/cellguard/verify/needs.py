@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -16,7 +16,7 @@ from cellguard.verify.facts import MUST_PUBLISH, MUST_SUPPRESS, WAIVED, Facts
 from cellguard.verify.numbers import LARGEST, Bools, Floats, Int64, Ints, bools, difference, floors, narrow, scaled
 from cellguard.verify.rows import Rows
 from cellguard.verify.rules import Rule
-from cellguard.verify.spec import EARLIER, Attack, TableSpec
+from cellguard.verify.spec import EARLIER, Attack, Group, TableSpec
 from cellguard.verify.stages import Refused
 from cellguard.verify.verdict import DEFAULT_PERCENT, NOISE
 
@@ -39,8 +39,13 @@ class Needs:
     sliding: Int64
 
 
-def capacities(cells: Cells, rows: Rows, facts: Sequence[Facts]) -> Capacities:
-    """Return the capacities of all distinct cells: the narrowest over the tables that show a cell."""
+def capacities(
+    cells: Cells, rows: Rows, facts: Sequence[Facts], counted: Collection[Group] = frozenset()
+) -> Capacities:
+    """Return the capacities of all distinct cells: the narrowest over the tables that show a cell.
+
+    No bound lets the responses go below 0 that are ``counted``.
+    """
     down = np.full(cells.count, LARGEST, dtype=np.int64)
     up = np.full(cells.count, LARGEST, dtype=np.int64)
     for i, table in enumerate(cells.spec.tables):
@@ -50,6 +55,8 @@ def capacities(cells: Cells, rows: Rows, facts: Sequence[Facts]) -> Capacities:
         # An upper bound is a lower bound of the mirror image: both sides then round alike.
         np.minimum.at(down, cell, _given(facts[i].lower, value, usual_down, decimals, table, mirror=False))
         np.minimum.at(up, cell, _given(facts[i].upper, value, usual_up, decimals, table, mirror=True))
+        if table.group in counted:
+            np.minimum.at(down, cell, difference(value, 0))
     return Capacities(down, up)
 
 

@@ -24,6 +24,7 @@ from cellguard.verify.job import (
     check_job,
     check_origins,
     check_together,
+    never_negative,
     not_shown,
     read_job,
     with_earlier,
@@ -115,6 +116,7 @@ class _Work:
         self.rows = Stage("an internal table", lambda: read_rows(self.cells.get(), self.internal.get()))
         self.release = Stage("a release table", self._read_release)
         self.facts = Stage("the facts", self._read_facts)
+        self.counted = Stage("the job", lambda: never_negative(self.job.get(), self.spec.get()))
         self.limits = Stage("the bounds", self._limits)
         self.pieces = Stage("the world", lambda: read_pieces(self._folder, self.cells.get()))
         self.between = Stage("the world", lambda: read_between(self._folder, self.cells.get(), self.pieces.get()))
@@ -157,7 +159,7 @@ class _Work:
         cells, rows = self.cells.get(), self.rows.get()
         told = [(EARLIER in t or not t["cells"]) and t["publish"] != "nothing" for t in self.job.get().tables]
         made = [i for i, tells in enumerate(told) if tells]
-        return with_listed(capacities(cells, rows, self.facts.get()), cells, rows, made)
+        return with_listed(capacities(cells, rows, self.facts.get(), self.counted.get()), cells, rows, made)
 
     def _read_moves(self) -> Witnesses:
         return read_witnesses(self._folder, self.cells.get(), self.between.get().value.size)
@@ -165,7 +167,7 @@ class _Work:
     def _build_world(self) -> World:
         cells, pieces, between = self.cells.get(), self.pieces.get(), self.between.get()
         moved = moved_groups(self.moves.get(), cells, pieces, between)
-        return build_world(cells, self.rows.get(), pieces, between, moved)
+        return build_world(cells, self.rows.get(), pieces, between, moved, self.counted.get())
 
     def _check_relations(self) -> str:
         cells = self.cells.get()
@@ -237,7 +239,7 @@ class _Work:
         known = read_contributors(self._folder, cells)
         check_contributors(known, cells, rows, facts, self.job.get())
         proof = self.witnesses.get().since(spec.inside)
-        demands = read_demands(known.told, cells, rows, facts, self.limits.get())
+        demands = read_demands(known.told, cells, rows, facts, self.limits.get(), self.counted.get())
         pairs = check_inside(known, cells, demands, proof)
         together = ""
         if spec.coalition > 1:
