@@ -19,6 +19,7 @@ from cellguard.files.joined import ReadFolder, infer_folders
 from cellguard.files.rebuilt import Stored
 from cellguard.files.write import check_room
 from cellguard.methods.hiding import assess_tables, read_known_totals, step
+from cellguard.methods.rewriting import rewrite_release
 from cellguard.methods.suppression import Given
 from cellguard.protect.method import Method, Protected
 from cellguard.protect.outcome import Outcome
@@ -28,7 +29,10 @@ from cellguard.results.proven import Proven
 from cellguard.spec.jobfile import Job
 from cellguard.spec.registry import find_method
 from cellguard.types import Run
-from cellguard.verify.verify import CHECKS, Check
+from cellguard.verify.rewriting import use
+from cellguard.verify.verify import CHECKS, Check, Verification, verify
+
+use(rewrite_release)  # so that `cellguard.verify` compares public files with what their writers make
 
 
 def run(job: Job, *, folder: str | Path | None = None, within: Run = Run(), **asked: Any) -> Outcome[Any]:  # noqa: ANN401, B008
@@ -193,6 +197,13 @@ def infer_releases(
         alone = here.outside if here.outside.is_dir() else Path(other)
         releases.append(here.read() if here.has_internal() else alone)
     return infer_folders(releases, within)
+
+
+def verify_folder(
+    certificate: str | Path, *, release: str | Path | None = None, internal: str | Path | None = None
+) -> Verification:
+    """Check an output folder by its certificate, and its public files byte for byte; see `cellguard.verify`."""
+    return verify(certificate, release=release, internal=internal, rewrite=rewrite_release)
 
 
 def verify_inputs(inside: str | Path, job: Job, *, within: Run = Run()) -> tuple[Check, ...]:  # noqa: B008

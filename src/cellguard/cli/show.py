@@ -85,6 +85,15 @@ def show_notes(notes: Sequence[str], folder: Path) -> None:
 _SAID = {"cost": "with a cost of their own", "bounds": "with bounds of their own", "needs": "with needs of their own"}
 
 
+def not_checked_words(names: Sequence[str]) -> list[str]:
+    """Return what verify does not check, one line per file."""
+    by_file: dict[str, list[str]] = {}
+    for name in names:
+        file, _, what = name.partition(": ")
+        by_file.setdefault(file, []).append(what)
+    return [file + (f": {', '.join(what)}" if any(what) else "") for file, what in by_file.items()]
+
+
 def show_verification(found: Verification) -> None:
     """Print the checks, what was said of single cells, warnings and what is taken on trust."""
     for check in found.checks:
@@ -95,5 +104,7 @@ def show_verification(found: Verification) -> None:
         click.echo(f"Warning: {warning}")
     for rule in found.trusted:
         click.echo(f"Taken on trust: the rule {rule}")
+    for words in not_checked_words(found.not_checked):
+        click.echo(f"Not checked by verify: {words}")
     click.echo("Valid." if found.valid else "NOT VALID: do not publish.")
     click.echo("This is a checksum of a proof, not a signature: it does not tell who made the files.")

@@ -74,17 +74,16 @@ def demo(out: Path, rows: int, force: bool, as_json: bool, quiet: bool) -> None:
     """
     from cellguard.cli.demo import write_demo
     from cellguard.files.folder import OutputFolder
-    from cellguard.job import run
+    from cellguard.job import run, verify_folder
     from cellguard.spec.jobfile import Job
     from cellguard.types import Run
-    from cellguard.verify.verify import verify as check
 
     summaries = {}
     for job, folder in write_demo(out, rows=rows, force=force).items():
         with progress(as_json or quiet) as tell:
             outcome = run(Job.load(job), within=Run(tell))
             notes = OutputFolder(folder).write(outcome, force=True)
-        found = check(folder / "internal" / "certificate.json")
+        found = verify_folder(folder / "internal" / "certificate.json")
         summaries[job.stem] = outcome.summary | {"valid": found.valid}
         if not (as_json or quiet):
             click.echo(f"{job}:")

@@ -76,7 +76,7 @@ def read_stored_tables(inside: Path, about: Mapping[str, Any]) -> tuple[list[Tab
     """Return the tables of a folder from their facts, and the status of each of their cells."""
     specs, weighted = about["tables"], _weighted_counts(inside)
     check_stored_names(inside.parent, [name for spec in specs for name in (spec["name"], *spec["by"])])
-    dimensions = {name: _read_dimension(inside, name) for spec in specs for name in spec["by"]}
+    dimensions = {name: read_dimension(inside, name) for spec in specs for name in spec["by"]}
     statuses = [open_source(inside / f"{spec['name']}.csv").text("status").to_pylist() for spec in specs]
     tables = [
         _read_table(inside, spec, dimensions, np.array(status) == "unpublished")
@@ -124,7 +124,8 @@ def _known(sums: list[Any], tables: TableSet) -> Known | None:
     return Known(matrix, np.full(len(sums), np.nan))
 
 
-def _read_dimension(inside: Path, name: str) -> Dimension:
+def read_dimension(inside: Path, name: str) -> Dimension:
+    """Return a dimension as the internal half of a folder holds it."""
     source = open_source(inside / "hierarchies" / f"{name}.csv")
     columns = [source.text(column).to_pylist() for column in ("hierarchy", "code", "parent", "label")]
     rows = list(zip(*columns, strict=True))

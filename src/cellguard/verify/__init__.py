@@ -2,7 +2,8 @@
 
 It shares no code with the parts that make such folders, so that a mistake there is not repeated here. The module can be
 called: ``cellguard.verify(folder)`` checks the certificate of an output folder, or the certificate of that path, and
-returns a `Verification`: ``valid``, the ``checks`` with what each found, ``warnings``, and the ``trusted`` rules.
+returns a `Verification`: ``valid``, the ``checks`` with what each found, ``warnings``, the ``trusted`` rules, and what
+of the folder is ``not_checked``.
 Whatever is wrong with the files is a failed check; only a certificate that is not there at all raises `InputError`.
 
 >>> import cellguard as cg
@@ -26,10 +27,11 @@ class _Callable(ModuleType):
     """A module that can be called: a package and a function cannot share the name `cellguard.verify` otherwise."""
 
     def __call__(self, folder: str | Path) -> Verification:
+        from cellguard.verify.rewriting import given
         from cellguard.verify.verify import verify
 
         path = Path(folder)
-        return verify(path / "internal" / "certificate.json" if path.is_dir() else path)
+        return verify(path / "internal" / "certificate.json" if path.is_dir() else path, rewrite=given())
 
 
 sys.modules[__name__].__class__ = _Callable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -99,13 +100,10 @@ def check_published(cells: Cells, rows: Rows, release: Sequence[Published]) -> N
 
 def check_metadata(folder: Folder, cells: Cells, release: Sequence[Published]) -> None:
     """Refuse published metadata that is wrong or says more than it may."""
-    metadata: Any = read_json(read_bytes(folder, METADATA), METADATA)
-    if set(metadata) == {"tables"} and "tables" not in {t.name for t in cells.spec.released}:
-        metadata = metadata["tables"]
-    if isinstance(metadata, list):
-        metadata = {t.pop("name", None): t for t in metadata if isinstance(t, dict)}
+    metadata: Any = read_json(read_bytes(folder, METADATA), METADATA).get("tables")
     if not isinstance(metadata, dict) or set(metadata) != {t.name for t in cells.spec.released}:
         raise Refused(f"{METADATA} does not have exactly the released tables of the certificate")
+    whole = {}
     for table, published in zip(cells.spec.tables, release, strict=True):
         if not table.released:
             continue
@@ -121,6 +119,10 @@ def check_metadata(folder: Folder, cells: Cells, release: Sequence[Published]) -
         expected |= {"guarded": guarded} if guarded else {}
         if metadata[table.name] != expected:
             raise Refused(f"{METADATA} does not say of {table.name} what it should, and nothing else")
+        whole[table.name] = expected
+    text = json.dumps({"tables": whole}, indent=1, ensure_ascii=False) + "\n"
+    if read_bytes(folder, METADATA) != text.encode("utf-8"):
+        raise Refused(f"{METADATA} says something besides its tables, or in another way than a folder does")
 
 
 def check_hidden(cells: Cells, rows: Rows, release: Sequence[Published]) -> None:

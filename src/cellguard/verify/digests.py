@@ -24,6 +24,7 @@ def check_digests(folder: Folder, document: Mapping[str, Any]) -> int:
     if not isinstance(files, dict):
         raise Refused("certificate.json has no list of files")
     _only_halves(folder)
+    _only_named_folders(folder, files)
     there = {name: path for name, path in _walk(folder) if name != OWN}
     for name in sorted(set(files) - set(there)):
         raise Refused(f"{name} is missing")
@@ -71,6 +72,15 @@ def _only_halves(folder: Folder) -> None:
         for entry in sorted(home.iterdir()):
             if entry.name not in ("release", "internal"):
                 raise Refused(f"{entry.name} is extra: the folder holds more than release and internal")
+
+
+def _only_named_folders(folder: Folder, files: Mapping[str, Any]) -> None:
+    """Refuse a folder that holds no file that the certificate names: an empty one has a name, too."""
+    for half, top in (("release", folder.release), ("internal", folder.internal)):
+        for place in sorted(path for path in top.rglob("*") if path.is_dir() and not path.is_symlink()):
+            name = f"{half}/{place.relative_to(top).as_posix()}"
+            if not any(file.startswith(f"{name}/") for file in files):
+                raise Refused(f"{name} is extra: an output folder has no such folder")
 
 
 def _walk(folder: Folder) -> Iterator[tuple[str, Path]]:

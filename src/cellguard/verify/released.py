@@ -29,9 +29,8 @@ def read_released(folder: Folder, table: TableSpec) -> list[pa.Array]:
 
 def guarded_dimensions(folder: Folder, table: TableSpec) -> list[str]:
     """Return the dimensions whose codes the metadata of the release call guarded."""
-    metadata: Any = read_json(read_bytes(folder, METADATA), METADATA)
-    metadata = metadata["tables"] if isinstance(metadata.get("tables"), dict) else metadata
-    about = metadata.get(table.name)
+    tables: Any = read_json(read_bytes(folder, METADATA), METADATA).get("tables")
+    about = tables.get(table.name) if isinstance(tables, dict) else None
     named = about.get("guarded", []) if isinstance(about, dict) else []
     if not isinstance(named, list) or named != [name for name in table.by if name in named]:
         raise Refused(f"{METADATA} does not name dimensions of {table.name} as guarded, in their order")

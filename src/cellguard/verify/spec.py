@@ -13,7 +13,8 @@ from cellguard.verify.stages import Refused
 
 CERTIFICATE = "certificate.json"
 WORKBOOK = "release/tables.xlsx"
-REPORTS = frozenset({"release/report.html", "internal/report.html"})
+OFFICERS_PAGE = "internal/report.html"
+REPORTS = frozenset({"release/report.html", OFFICERS_PAGE})
 KEYS = frozenset(
     "format claim tables equations attack known world crossing grains witnesses insiders trusted files digest".split()  # noqa: SIM905
 )

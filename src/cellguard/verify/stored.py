@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
@@ -39,12 +40,40 @@ def read_bytes(folder: Folder, name: str) -> bytes:
 
 
 def read_csv(folder: Folder, name: str, columns: Sequence[str]) -> list[pa.Array]:
-    """Return the columns of a CSV file as text, in the order asked for; refuse any other header."""
+    """Return the columns of a CSV file as text, in the order asked for; refuse any other header.
+
+    A file that says the same in other bytes, with a mark of its encoding or other quotes and line ends, is refused,
+    too: there is more than one way to write a row, and so room for what nobody sees.
+    """
     data = read_bytes(folder, name)
     table = attempt(name, lambda: _parse_csv(data, columns))
     if table is None:
         raise Refused(f"{name} does not have exactly the columns {', '.join(columns)}")
-    return [texts(table.column(i)) for i in range(len(columns))]
+    read = [texts(table.column(i)) for i in range(len(columns))]
+    if data != csv_bytes(columns, read):
+        raise Refused(f"{name} is not written as CSV files of a folder are: quotes where needed only, and line feeds")
+    return read
+
+
+def csv_bytes(header: Sequence[str], columns: Sequence[pa.Array]) -> bytes:
+    r"""Return a CSV file: commas, quotes around what holds a comma, a quote or a line end, and a line feed after a row.
+
+    >>> csv_bytes(["a", "b"], [pa.array(["x", 'a "y" b']), pa.array(["1,5", ""])])
+    b'a,b\nx,"1,5"\n"a ""y"" b",\n'
+    """
+    heads = [pa.array([name], pa.string()) for name in header]
+    lines = [
+        line for part in (heads, columns) for line in pc.binary_join_element_wise(*map(_quoted, part), ",").to_pylist()
+    ]
+    return "".join(f"{line}\n" for line in lines).encode("utf-8")
+
+
+def _quoted(column: pa.Array) -> pa.Array:
+    special = pc.match_substring_regex(column, '[",\r\n]')
+    if not pc.any(special).as_py():
+        return column
+    inner = pc.replace_substring(column, '"', '""')
+    return pc.if_else(special, pc.binary_join_element_wise('"', inner, '"', ""), column)
 
 
 def _parse_csv(data: bytes, columns: Sequence[str]) -> pa.Table | None:

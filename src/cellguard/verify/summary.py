@@ -1,4 +1,8 @@
-"""Whether the stored summary says what the files say: counts, hidden values, verdict, settings."""
+"""Whether the stored summary says what the files say: counts, hidden values, verdict, settings.
+
+What it says of the search for the pattern, its cost and its time cannot be worked out again; all that is not checked is
+named, so that nobody takes it for proven.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,11 @@ from cellguard.verify.stored import Folder, read_bytes, read_json
 
 NAME = "internal/summary.json"
 STEPS = ("protect", "audit")
+CHECKED = frozenset(
+    {"step", "verdict", "headline", "caveat", "not_checked", "tables", "set", "failing", "insiders", "coalition"}
+    | {"too_near", "unsafe_sums", "trusted", "settings"}
+)
+CHECKED_OF_SET = frozenset({"cells", "primary", "secondary", "failing", "undecided", "witnesses"})
 # Values are summed in float64 before they are counted in grains.
 DUST = 1e-9
 
@@ -26,6 +35,7 @@ def check_summary(folder: Folder, job: Job, cells: Cells, rows: Rows) -> None:
     """Refuse a summary that lacks a figure, or has another than the files."""
     summary = read_json(read_bytes(folder, NAME), NAME)
     said = {"verdict": "safe", "failing": [], "trusted": list(cells.spec.trusted), "settings": job.words}
+    said |= {key: [] for key in ("too_near", "unsafe_sums")}
     for key, expected in said.items():
         _same(summary, key, expected)
     if _get(summary, "step") not in STEPS:
@@ -40,6 +50,14 @@ def check_summary(folder: Folder, job: Job, cells: Cells, rows: Rows) -> None:
         raise Refused(f"{NAME} does not have the tables of the certificate")
     for number in range(len(tables)):
         _check_table(number, tables, cells, rows)
+
+
+def not_checked(folder: Folder) -> list[str]:
+    """Return what a summary says that no check works out again, as ``set.relations``."""
+    summary = read_json(read_bytes(folder, NAME), NAME)
+    inner = summary.get("set")
+    of_set = [f"set.{key}" for key in inner if key not in CHECKED_OF_SET] if isinstance(inner, dict) else []
+    return [*(key for key in summary if key not in CHECKED), *of_set]
 
 
 def _check_inputs(summary: object) -> None:

@@ -19,6 +19,7 @@ from cellguard.verify.facts import read_facts
 from cellguard.verify.formats import check_formats
 from cellguard.verify.hierarchies import read_dimensions
 from cellguard.verify.insiders import check_contributors, check_inside, read_contributors
+from cellguard.verify.intervals import check_intervals
 from cellguard.verify.job import (
     check_decimals,
     check_job,
@@ -33,20 +34,22 @@ from cellguard.verify.needs import Capacities, capacities, needs
 from cellguard.verify.page import check_page
 from cellguard.verify.populations import check_differences, check_selected
 from cellguard.verify.relations import build, with_known
+from cellguard.verify.rewriting import Rewrite, check_rewritten, not_rewritten
 from cellguard.verify.rows import read_internal, read_release, read_rows
 from cellguard.verify.rule_words import parse_rule
 from cellguard.verify.rules import unknown_names
-from cellguard.verify.spec import EARLIER, read_spec
+from cellguard.verify.spec import EARLIER, OFFICERS_PAGE, read_spec
 from cellguard.verify.stages import Refused, Stage, attempt
 from cellguard.verify.stored import Folder, read_json
-from cellguard.verify.summary import check_summary
+from cellguard.verify.summary import check_summary, not_checked
 from cellguard.verify.sums import check_sums
 from cellguard.verify.unions import check_unions
 from cellguard.verify.witnesses import Witnesses, check_moves, check_relations, read_witnesses
-from cellguard.verify.words import check_words
+from cellguard.verify.words import SUMMARY, check_words, read_claim
 from cellguard.verify.world import NOT_CHECKED, World, build_world, check_base, check_worlds, moved_groups, with_listed
 
 CHECKS = 10
+NOT_CHECKED_COLUMNS = ("reasons", "cost", "interval_lower and interval_upper beyond what witnesses reach")
 
 
 @dataclass(frozen=True)
@@ -63,13 +66,15 @@ class Check:
 class Verification:
     """All checks of a certificate, things worth knowing, and the rules that had to be taken on trust.
 
-    ``said`` counts the distinct cells of which something was said beforehand, by what was said.
+    ``said`` counts the distinct cells of which something was said beforehand, by what was said. ``not_checked`` names
+    what the folder says that no check works out again: figures of the summary, columns, and pages.
     """
 
     checks: tuple[Check, ...]
     warnings: tuple[str, ...]
     trusted: tuple[str, ...]
     said: Mapping[str, int]
+    not_checked: tuple[str, ...] = ()
 
     @property
     def valid(self) -> bool:
@@ -78,21 +83,26 @@ class Verification:
 
 
 def verify(
-    certificate: str | Path, *, release: str | Path | None = None, internal: str | Path | None = None
+    certificate: str | Path,
+    *,
+    release: str | Path | None = None,
+    internal: str | Path | None = None,
+    rewrite: Rewrite | None = None,
 ) -> Verification:
     """Check an output folder and its certificate in exact arithmetic.
 
     The certificate's own folder is the internal one and ``release`` its sibling, unless said otherwise. Whatever is
-    wrong with the files is a failed check; only a certificate that is not there at all is an error.
+    wrong with the files is a failed check; only a certificate that is not there at all is an error. ``rewrite`` writes
+    the public files once more from the released rows; without it, those that are no CSV files are named as not checked.
     """
     path = Path(certificate)
     if not path.is_file():
         raise InputError(f"{file_name(path)} is not a file; name the certificate.json of an output folder")
     inner = Path(internal) if internal is not None else path.resolve().parent
     outer = Path(release) if release is not None else inner.resolve().parent / "release"
-    work = _Work(path, Folder(outer.resolve(), inner.resolve()))
+    work = _Work(path, Folder(outer.resolve(), inner.resolve()), rewrite)
     made = tuple(_run(number, name, method) for number, (name, method) in enumerate(work.checks, start=1))
-    return Verification(made, work.warnings(), work.trusted(), work.said())
+    return Verification(made, work.warnings(), work.trusted(), work.said(), work.not_checked())
 
 
 def _run(number: int, name: str, method: Callable[[], str]) -> Check:
@@ -105,8 +115,8 @@ def _run(number: int, name: str, method: Callable[[], str]) -> Check:
 class _Work:
     """The stages that the checks share, each made once and only if a check asks for it."""
 
-    def __init__(self, path: Path, folder: Folder) -> None:
-        self._path, self._folder = path, folder
+    def __init__(self, path: Path, folder: Folder, rewrite: Rewrite | None) -> None:
+        self._path, self._folder, self._rewrite = path, folder, rewrite
         self.document = Stage("certificate.json", self._read_document)
         self.spec = Stage("certificate.json", lambda: read_spec(self.document.get()))
         self.job = Stage("the job", lambda: with_earlier(read_job(self._folder), self.spec.get()))
@@ -194,6 +204,8 @@ class _Work:
         check_decimals(self.job.get(), cells, self.rows.get())
         check_formats(self._folder, cells.spec, self.document.get())
         check_page(self._folder, cells, release, self.document.get()["files"])
+        if self._rewrite is not None:
+            check_rewritten(self._folder, self.document.get()["files"], self._rewrite)
         return f"{sum(part.shown.size for part in release)} released rows"
 
     def _check_hidden(self) -> str:
@@ -226,14 +238,18 @@ class _Work:
 
     def _check_reached(self) -> str:
         count = checks.check_reached(self.cells.get(), self.rows.get(), self.witnesses.get())
+        check_intervals(self.cells.get(), self.rows.get(), self.internal.get(), self.witnesses.get())
         return f"the needs of {count} cells"
 
     def _check_insiders(self) -> str:
         spec = self.spec.get()
-        check_words(self._folder, self.document.get(), inside=spec.inside is not None)
+        if spec.inside is None and self.document.get().get("insiders") != []:
+            raise Refused("the certificate claims something about insiders that is no claim")
+        between = self.between.get().value.size > 0
+        check_words(
+            self._folder, self.document.get(), read_claim(spec, self.job.get(), self.document.get(), between=between)
+        )
         if spec.inside is None:
-            if self.document.get().get("insiders") != []:
-                raise Refused("the certificate claims something about insiders that is no claim")
             return "no claim about insiders is made"
         cells, rows, facts = self.cells.get(), self.rows.get(), self.facts.get()
         known = read_contributors(self._folder, cells)
@@ -278,6 +294,20 @@ class _Work:
             return attempt("what was said", lambda: checks.count_said(cells, facts))
         except Refused:
             return {}
+
+    def not_checked(self) -> tuple[str, ...]:
+        """Return what the folder says that no check works out again, as far as the files can be read."""
+        try:
+            return attempt("what is not checked", self._not_checked)
+        except Refused:
+            return ()
+
+    def _not_checked(self) -> tuple[str, ...]:
+        files = self.document.get()["files"]
+        again = [] if self._rewrite is not None else [f"{name}, byte for byte" for name in not_rewritten(files)]
+        figures = [f"{SUMMARY}: {key}" for key in not_checked(self._folder)]
+        columns = [f"internal/*.csv: {words}" for words in NOT_CHECKED_COLUMNS]
+        return (*again, *figures, *columns, *(name for name in (OFFICERS_PAGE,) if name in files))
 
     def trusted(self) -> tuple[str, ...]:
         """Return the rules that the certificate asks to take on trust."""

@@ -70,7 +70,7 @@ def write(folder, content):
         hidden = [r for r in shown if r["status"] != "published"]
         metadata[about["name"]] = {k: about[k] for k in ("by", "response", "population", "decimals")}
         metadata[about["name"]] |= {"cells": len(shown), "suppressed": len(hidden)}
-    write_json(folder / "release/metadata.json", metadata)
+    write_metadata(folder, metadata)
     for name, lines in content["hierarchies"].items():
         write_csv(folder / f"internal/hierarchies/{name}.csv", [["hierarchy", "code", "parent", "label"], *lines])
     write_witnesses(folder, content["witnesses"])
@@ -78,6 +78,7 @@ def write(folder, content):
     write_job(folder, job(content))
     keys = ("equations", "attack", "known", "grains", "insiders", "trusted", "crossing")
     document = {"format": 2, "claim": "outsider", "tables": [t for t, _ in content["tables"]]}
+    document |= {key: summary(content)[key] for key in ("headline", "not_checked")}
     document["world"] = write_world(folder, content)
     document |= {key: content[key] for key in keys} | {"witnesses": len(content["witnesses"])}
     write_json(folder / "internal/certificate.json", document)
@@ -132,7 +133,38 @@ def summary(content):
     found = {"step": "protect", "verdict": "safe", "tables": tables, "failing": [], "insiders": "not checked"}
     found["coalition"] = 0
     found |= {"set": both | {"witnesses": len(content["witnesses"])}, "trusted": content["trusted"]}
-    return found | {"inputs": {"t.csv": "0" * 64}}
+    return found | {"inputs": {"t.csv": "0" * 64}, "too_near": [], "unsafe_sums": [], **told(content)}
+
+
+OPEN = {
+    "crossing": "crossing tables",
+    "counts_and_values": "counts and values of several tables together",
+    "insiders": "insiders",
+    "unions": "sums of suppressed cells (unions)",
+    "earlier_releases": "earlier releases",
+    "other_tables": "tables outside this set",
+}
+
+
+def told(content):
+    """What a run would say of a plan, none of which looks at insiders."""
+    listed = list(OPEN)[2:]
+    tables = [t for t, _ in content["tables"]]
+    clusters = [group["clusters"] for group in clusters_of(tables, content["clusters"])]
+    if any(len(group) > 1 for group in clusters) and len({t["count"] for t in tables}) > 1:
+        listed.insert(0, "counts_and_values")
+    if content["crossing"] != "checked" and any(len(c["tables"]) > 1 for group in clusters for c in group):
+        listed.insert(0, "crossing")
+    ties = " and ".join(OPEN[key] for key in listed if key in ("crossing", "counts_and_values"))
+    line = "; ".join(f"{OPEN[key]} not checked" for key in listed)
+    only = f"outsiders only, {ties} not checked" if ties else "outsiders only"
+    singles = "0 single-respondent cells are hidden in the same sums as others"
+    return {
+        "headline": f"Safe against {only}; insiders not checked: {singles}",
+        "caveat": f"{line[0].upper()}{line[1:]}.",
+        "not_checked": listed,
+        "single_respondent_cells": 0,
+    }
 
 
 def _write_table(folder, about, rows):
@@ -199,6 +231,12 @@ def write_witnesses(folder, witnesses):
     kinds["denominator"] = pa.int64()
     arrays = {k: pa.array([line[i] for line in lines], kind) for i, (k, kind) in enumerate(kinds.items())}
     pq.write_table(pa.table(arrays), folder / "internal/certificate.parquet")
+
+
+def write_metadata(folder, tables):
+    """Write what a release says of its tables."""
+    text = json.dumps({"tables": tables}, indent=1, ensure_ascii=False) + "\n"
+    (folder / "release/metadata.json").write_text(text, encoding="utf-8")
 
 
 def write_csv(path, lines):

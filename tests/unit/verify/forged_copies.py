@@ -1,5 +1,7 @@
 """What a forger may do beside the proof: to what is claimed, to the copies of a release, or by taking other data."""
 
+import base64
+import hashlib
 import json
 import zipfile
 
@@ -100,19 +102,72 @@ def shown_in_workbook(f):
     f.later.append(later)
 
 
-def in_notes(f):
+def in_workbook(name, old, new):
+    """Replace a text in one part of the workbook, and leave all else as it is."""
+
     def later(out):
         path = out / "release/tables.xlsx"
         with zipfile.ZipFile(path) as book:
-            parts = {name: book.read(name) for name in book.namelist()}
-        notes = "xl/worksheets/sheet1.xml"
-        assert b"Some cells" in parts[notes]
-        parts[notes] = parts[notes].replace(b"Some cells", b"W/small has 2; some cells")
+            parts = [(part, book.read(part)) for part in book.infolist()]
         with zipfile.ZipFile(path, "w") as book:
-            for name, content in parts.items():
-                book.writestr(name, content)
+            for part, content in parts:
+                assert part.filename != name or old in content
+                book.writestr(part, content.replace(old, new, 1) if part.filename == name else content)
+
+    return lambda f: f.later.append(later)
+
+
+def workbook_comment(f):
+    def later(out):
+        with zipfile.ZipFile(out / "release/tables.xlsx", "a") as book:
+            book.comment = b"W/small has 2"
 
     f.later.append(later)
+
+
+def behind(name):
+    """Put something behind the end of a file, or between its parts, where no reader looks."""
+
+    def later(out):
+        with (out / name).open("ab") as file:
+            file.write(b"W/small has 2")
+
+    return lambda f: f.later.append(later)
+
+
+def as_bytes(name, change):
+    """Say the same in other bytes."""
+
+    def later(out):
+        before = (out / name).read_bytes()
+        assert change(before) != before
+        (out / name).write_bytes(change(before))
+
+    return lambda f: f.later.append(later)
+
+
+def empty_folder(name):
+    return lambda f: f.later.append(lambda out: (out / name).mkdir(parents=True))
+
+
+def words(**said):
+    """Say something else in both files that have words for people."""
+
+    def later(out):
+        for name in ("summary", "certificate"):
+            path = out / f"internal/{name}.json"
+            found = json.loads(path.read_text(encoding="utf-8"))
+            changed = {key: change(found[key]) for key, change in said.items() if key in found}
+            assert all(changed[key] != found[key] for key in changed)
+            folders.write_json(path, found | changed)
+
+    return lambda f: f.later.append(later)
+
+
+def narrow_interval(f):
+    """An interval that holds the value alone, where a witness proves that the cell may be less and more."""
+    row = f.rows["people"][f.at("people", "primary")]
+    row |= {"interval_lower": row["value"], "interval_upper": row["value"]}
 
 
 def on_page(change):
@@ -121,6 +176,26 @@ def on_page(change):
 
 def in_page(old, new):
     return lambda f: f.later.append(text("release/report.html", old, new))
+
+
+def in_script(f):
+    """Another script, which the page's own policy allows."""
+
+    def later(out):
+        path = out / "release/report.html"
+        before = path.read_text(encoding="utf-8")
+        old = before[before.rindex("<script>") + len("<script>") : before.rindex("</script>")]
+        new = old + "/* W/small has two */"
+        digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (old, new)]
+        assert digests[0] in before
+        path.write_text(before.replace(*digests).replace(old, new), encoding="utf-8")
+
+    f.later.append(later)
+
+
+def quoted(before):
+    """Put a code in quotes."""
+    return before.replace(b"\nW,small,", b'\n"W",small,', 1)
 
 
 def show_first(tables):

@@ -130,7 +130,7 @@ class Forger:
         shutil.rmtree(self.out / "release")
         write_release(self.out / "release", Release(tables), {})
         write_formats(self.out / "release", Release(tables), frozenset({"csv", "parquet", "xlsx"}))
-        dimensions = {d: rebuilt._read_dimension(self.out / "internal", d) for t in tables for d in t.by}
+        dimensions = {d: rebuilt.read_dimension(self.out / "internal", d) for t in tables for d in t.by}
         (self.out / "release/report.html").write_text(public_page(Release(tables), dimensions), encoding="utf-8")
 
     def _released(self, name):

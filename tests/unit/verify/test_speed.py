@@ -82,7 +82,7 @@ def _write_cells(folder, codes, sums, status):
     pq.write_table(pa.table(facts), folder / "internal/facts/big.parquet")
     hidden = int((~shown).sum())
     about = {"by": ["a", "b"], "response": "turnover", "population": "all", "decimals": 0}
-    folders.write_json(folder / "release/metadata.json", {"big": about | {"cells": n * n, "suppressed": hidden}})
+    folders.write_metadata(folder, {"big": about | {"cells": n * n, "suppressed": hidden}})
     _write_summary(folder, status, value[~shown].sum())
 
 

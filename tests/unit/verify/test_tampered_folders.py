@@ -193,9 +193,13 @@ def test_metadata_that_says_more(tmp_path):
     path = tmp_path / "out/release/metadata.json"
     content = json.loads(path.read_text())
     for change in ({"suppressed": 5}, {"cells": 15}, {"hidden_total": 160}, {"decimals": 1}):
-        folders.write_json(path, {"turnover": content["turnover"] | change})
+        folders.write_metadata(tmp_path / "out", {"turnover": content["tables"]["turnover"] | change})
         seal(tmp_path / "out")
         assert failed(certificate) == [3], change
+    for text in (f"{json.dumps(content)}\n", json.dumps(content | {"hidden_total": 160}, indent=1) + "\n"):
+        path.write_text(text)
+        seal(tmp_path / "out")
+        assert failed(certificate) == [3], text
 
 
 # 4: primaries hidden everywhere
