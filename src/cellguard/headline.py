@@ -147,6 +147,8 @@ def _open_ties(world: World) -> tuple[NotChecked, ...]:
         open_ties.append(NotChecked("crossing", "crossing tables", who))
     kinds = {(p, c) for (_, p), c in zip(world.tables.topics, world.topic_counts, strict=True)}
     several = any(len(house.rooms) > 1 for house in world.ties.houses)
+    # Of one table that groups its codes twice, readers work out values that no row shows, and who is there.
+    several |= not np.array(world.topic_counts)[world.ties.topic].all()
     if several and any((p, not c) in kinds for p, c in kinds):
         who = "Somebody who uses that the counts and the values of several tables come from the same respondents."
         open_ties.append(NotChecked("counts_and_values", "counts and values of several tables together", who))

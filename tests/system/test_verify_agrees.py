@@ -133,3 +133,25 @@ def test_records_that_one_holding_has_may_be_counted_in_a_ready_made_copy(tmp_pa
     records = {"source": "r.csv", "respondent": "id", "holding": "h"}
     protected(tmp_path, microdata=records, tables=[made, ready])
     assert refused(tmp_path) == []
+
+
+def test_values_in_two_groupings_beside_counts_are_said_not_to_be_checked(tmp_path):
+    """Balt0 less B0 is a value of b0, which no table lists: so somebody is there, which no proof uses."""
+    (tmp_path / "n.csv").write_text("b,n\nTotal,21\nB0,7\nB1,4\nb3,10\nBalt0,8\nBalt1,10\nBalt2,3\n")
+    (tmp_path / "x.csv").write_text("b,x,n\nB0,48,7\nB1,20,4\nBalt0,50,8\nBalt1,39,10\nBalt2,18,3\n")
+    write_codes(
+        tmp_path,
+        b={"B0": "Total", "B1": "Total", "b3": "Total", "b4": "B0", "b0": "B1", "b1": "B1", "b2": "B1"},
+        other={"Balt0": "Total", "Balt1": "Total", "Balt2": "Total"}
+        | {"b0": "Balt0", "b4": "Balt0", "b3": "Balt1", "b1": "Balt2", "b2": "Balt2"},
+    )
+    two = {"parents": "b.csv", "also": [{"name": "other", "parents": "other.csv"}]}
+    few = {"by": ["b"], "rules": [{"min_frequency": 2}]}
+    tables = [
+        {"name": "n", "value": "count", "cells": {"source": "n.csv", "count": "n"}, **few},
+        {"name": "x", "value": "x", "cells": {"source": "x.csv", "count": "n"}, **few},
+    ]
+    grouped = protected(tmp_path, microdata=None, dimensions={"b": two}, tables=tables)
+    assert [len(house.rooms) for house in grouped.protected.audit.needs.world.ties.houses] == [1, 1]
+    assert "counts_and_values" in grouped.summary["not_checked"]
+    assert refused(tmp_path) == []

@@ -245,10 +245,9 @@ class _Work:
         spec = self.spec.get()
         if spec.inside is None and self.document.get().get("insiders") != []:
             raise Refused("the certificate claims something about insiders that is no claim")
-        between = self.between.get().value.size > 0
-        check_words(
-            self._folder, self.document.get(), read_claim(spec, self.job.get(), self.document.get(), between=between)
-        )
+        groups = self.pieces.get().groups
+        between = {groups[group] for group in set(self.between.get().group.tolist())}
+        check_words(self._folder, self.document.get(), read_claim(spec, self.job.get(), self.document.get(), between))
         if spec.inside is None:
             return "no claim about insiders is made"
         cells, rows, facts = self.cells.get(), self.rows.get(), self.facts.get()

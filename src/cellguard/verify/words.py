@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cellguard.verify.job import Job
-from cellguard.verify.spec import CERTIFICATE, EARLIER, WORDS, Spec
+from cellguard.verify.spec import CERTIFICATE, EARLIER, WORDS, Group, Spec
 from cellguard.verify.stages import Refused, attempt
 from cellguard.verify.stored import Folder, read_bytes
 
@@ -96,15 +96,16 @@ class Claim:
         return f"{line[:1].upper()}{line[1:]}."
 
 
-def read_claim(spec: Spec, job: Job, document: Mapping[str, Any], *, between: bool) -> Claim:
-    """Return what a certificate claims; ``between`` says whether its world has cells that no table lists."""
-    several = any(len(clusters) > 1 for clusters in spec.world.values())
+def read_claim(spec: Spec, job: Job, document: Mapping[str, Any], between: Collection[Group]) -> Claim:
+    """Return what a certificate claims; ``between`` are the responses with cells that no table lists."""
+    counted = {table.group for table in spec.tables if table.count}
+    several = any(len(clusters) > 1 for clusters in spec.world.values()) or not counted.issuperset(between)
     kinds = {(table.population, table.count) for table in spec.tables}
     return Claim(
         coalition=0 if spec.inside is None else spec.coalition,
         linked=spec.linked,
         sums=spec.inside is not None and "sums" in document["insiders"],
-        between=between,
+        between=bool(between),
         crossed=not spec.crossing and any(len(c.tables) > 1 for clusters in spec.world.values() for c in clusters),
         mixed=several and any((population, not count) in kinds for population, count in kinds),
         earlier=any(table.where == EARLIER for table in spec.tables),
