@@ -120,6 +120,16 @@ def test_all_others_may_have_a_code_of_their_own(tmp_path):
     assert refused(tmp_path) == []
 
 
+def test_all_others_may_have_a_code_that_nobody_has(tmp_path):
+    """Everybody has d1a, so that all others are d1b, a code of the hierarchy of which the table has no row."""
+    (tmp_path / "r.csv").write_text("id,d1\ni1,d1a\ni2,d1a\n")
+    write_codes(tmp_path, d1={"d1a": "Total", "d1b": "Total"})
+    table = {"name": "t0", "by": ["d1"], "value": "count", "rules": [{"attribute_disclosure": {"by": "d1"}}]}
+    protected(tmp_path, dimensions={"d1": {"parents": "d1.csv"}}, tables=[table])
+    assert refused(tmp_path) == []
+    assert {row["d1"] for row in rows_of(tmp_path, "t0")} == {"Total", "d1a"}
+
+
 def test_records_that_one_holding_has_may_be_counted_in_a_ready_made_copy(tmp_path):
     """Three records of one holding are one respondent of a table from records, and three of a table of cells."""
     codes = ["c1"] * 8 + ["c0"] * 2 + ["c2"] * 3

@@ -54,12 +54,15 @@ Criterion: TypeAlias = Few | Share
 class Axes:
     """The codes of a table's rows in each of its dimensions, as positions.
 
-    ``groupings`` says how many hierarchies of a dimension the job gives, the main one included, if it says so at all.
+    ``groupings`` says how many hierarchies of a dimension the job gives, the main one included, if it says so at all;
+    ``unpublished`` marks the rows whose state says so, and ``said`` is whether a file or column may have said it.
     """
 
     codes: Mapping[str, Int64]
     dimensions: Mapping[str, Dimension]
     groupings: Mapping[str, int] = field(default_factory=dict)
+    unpublished: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    said: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,10 +101,19 @@ def tests(axes: Axes, by: str, categories: Sequence[tuple[str, ...]] | None) -> 
 
 
 def others_rows(axes: Axes, by: str, categories: Sequence[tuple[str, ...]] | None) -> Bools:
-    """Return the rows of a table that are there for a rule only: of all others, under a code that no job gave it."""
+    """Return the rows of a table that are there for a rule only: of all others, under a code that it had no row of.
+
+    None of them is published. The job may have such a code in a hierarchy, but then nobody said that its rows are
+    not to be published.
+    """
+    added = np.zeros(axes.codes[by].size, dtype=bool) if by in axes.codes else np.zeros(0, dtype=bool)
     given = axes.dimensions[by].trees[: axes.groupings.get(by, 1)] if by in axes.dimensions else ()
-    codes = {test.others for test in tests(axes, by, categories)} - {code for tree in given for code in tree.codes}
-    return np.isin(axes.codes[by], [code for code in codes if code is not None])
+    for code in {test.others for test in tests(axes, by, categories) if test.others is not None}:
+        rows = axes.codes[by] == code
+        known = any(code in tree.codes for tree in given)
+        if axes.unpublished[rows].all() and not (known and axes.said):
+            added |= rows
+    return added
 
 
 def concerned(axes: Axes, by: str, count: Floats, added: Bools) -> Floats:

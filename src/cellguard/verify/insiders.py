@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from cellguard.verify.categories import Axes
 from cellguard.verify.cells import Cells
 from cellguard.verify.demands import Demands
 from cellguard.verify.facts import Facts
@@ -98,7 +99,7 @@ def check_contributors(known: Contributors, cells: Cells, rows: Rows, facts: Seq
     for i, (table, said) in enumerate(zip(cells.spec.tables, job.tables, strict=True)):
         cell, here = cells.cell[cells.rows(i)], facts[i]
         hidden = ~public[cell]  # a level that one table does not show may be another one's
-        count = here.count if said["cells"] else _concerned(job, cells, i, here.count)
+        count = here.count if said["cells"] else _concerned(given_axes(job, cells, i, here), table, here.count)
         listed, told = many[cell], known.told[cell]
         must = hidden & (count > 0) if not said["cells"] else hidden & (count == 1)
         _refuse(must & ~told, cells, i, "is hidden, but not who contributes to it is told")
@@ -117,10 +118,9 @@ def check_contributors(known: Contributors, cells: Cells, rows: Rows, facts: Seq
             _check_largest(known, cells, i, told & (listed > 0), here, table)
 
 
-def _concerned(job: Job, cells: Cells, number: int, count: Floats) -> Floats:
+def _concerned(axes: Axes, table: TableSpec, count: Floats) -> Floats:
     """Return how many respondents the rows of a table concern: those of cells that rules about rows add, the row's."""
-    axes = given_axes(job, cells, number)
-    for rule in map(parse_rule, cells.spec.tables[number].rules):
+    for rule in map(parse_rule, table.rules):
         count = rule.concerned(axes, count) if isinstance(rule, InRows) else count
     return count
 

@@ -178,19 +178,24 @@ def _number(entry: object) -> Fraction | None:
     return Fraction(str(entry))
 
 
-def given_axes(job: Job, cells: Cells, number: int) -> Axes:
-    """Return the codes of a table's rows, and how many groupings of each dimension the job gives."""
+def given_axes(job: Job, cells: Cells, number: int, facts: Facts) -> Axes:
+    """Return the codes of a table's rows, how many groupings the job gives, and which rows are not to be published."""
     said = attempt(
         NAME, lambda: {name: len(words.get("also") or ()) for name, words in job.words["dimensions"].items()}
     )
-    return replace(axes_of(cells, number), groupings={name: 1 + many for name, many in said.items()})
+    entry = job.tables[number]
+    return replace(
+        axes_of(cells, number),
+        groupings={name: 1 + many for name, many in said.items()},
+        unpublished=facts.state == UNPUBLISHED,
+        said=bool(entry["apriori"] or (entry["cells"] or {}).get("status")),
+    )
 
 
-def _added(job: Job, cells: Cells, number: int) -> Bools:
+def _added(axes: Axes, table: TableSpec) -> Bools:
     """Return the rows that a table has for its rules only: these may be unpublished though nobody says so."""
-    axes = given_axes(job, cells, number)
-    rules = [parse_rule(rule) for rule in cells.spec.tables[number].rules]
-    nothing = np.zeros(next(iter(axes.codes.values())).size, dtype=bool)
+    rules = [parse_rule(rule) for rule in table.rules]
+    nothing = np.zeros(axes.unpublished.size, dtype=bool)
     return np.logical_or.reduce([nothing, *(rule.added(axes) for rule in rules if isinstance(rule, InRows))])
 
 
@@ -202,7 +207,7 @@ def check_origins(job: Job, cells: Cells, facts: Sequence[Facts]) -> None:
     """
     spec = cells.spec
     for number, (entry, table, here) in enumerate(zip(job.tables, spec.tables, facts, strict=True)):
-        columns, added = entry["cells"] or {}, _added(job, cells, number)
+        columns, added = entry["cells"] or {}, _added(given_axes(job, cells, number, here), table)
         for key, column in zip(SAID, here.said, strict=True):
             said = column & ~(added & (here.state == UNPUBLISHED)) if key == "status" else column
             if said.any() and not entry["apriori"] and not columns.get(key):
