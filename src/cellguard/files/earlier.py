@@ -88,7 +88,7 @@ def _fixed(table: Table, seen: Positions) -> Table:
     A cell that must be suppressed stays unsafe. Of one that was hidden although its contributors allow publication the
     attacker is taken to know more than he does.
     """
-    if table.release == "nowhere":
+    if table.is_unreleased:
         return frozen(table)
     shown = np.zeros(len(table), bool)
     shown[seen] = True

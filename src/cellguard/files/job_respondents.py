@@ -174,7 +174,7 @@ def _table(job: Job, spec: TableSpec, records: Respondents, dimensions: Mapping[
         name=spec.name,
         rule=rule,
         others=others,
-        levels=None if spec.publish == "nothing" else spec.publish,
+        levels=spec.publish if isinstance(spec.publish, dict) else None,
         decimals=spec.decimals or 0,
     )
     about = replace(calibrated.table, population=spec.population, is_count=spec.value == COUNT)

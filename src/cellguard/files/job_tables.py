@@ -12,6 +12,7 @@ import pyarrow as pa
 from cellguard.errors import InputError, JobError, did_you_mean
 from cellguard.files.earlier import Earlier, earlier_files, join_earlier, read_earlier
 from cellguard.files.identity import check_identity
+from cellguard.files.job_latent import with_latent
 from cellguard.files.job_populations import (
     REST,
     listed_codes,
@@ -82,11 +83,13 @@ def _build_tables(job: Job, earlier: list[Earlier]) -> Built:
     records = read_records(job)
     dimensions = build_dimensions(job, sources, records)
     job = with_differences(job, dimensions, _present(job, dimensions, records), earlier)
+    grouped = None if records is None else group_records(records.checked)
+    if grouped is not None:
+        job = with_latent(job, dimensions, grouped)
     dimensions = with_populations(job, dimensions)
     by_name = {spec.name: _build_table(job, spec, spec.cells, sources, dimensions) for spec in job.tables if spec.cells}
-    if records is None:
+    if records is None or grouped is None:
         return _joined(Built(job, [by_name[spec.name] for spec in job.tables]), earlier)
-    grouped = group_records(records.checked)
     made = [spec for spec in job.tables if spec.cells is None]
     tables = make_tables(grouped, [_wanted(job, spec, records, dimensions) for spec in made])
     for spec, table in zip(made, tables, strict=True):
@@ -292,7 +295,7 @@ def _about(job: Job, spec: TableSpec) -> About:
         decimals=spec.decimals,
         zeros="possible" if spec.impossible else spec.zeros,
         tolerance=spec.tolerance,
-        publish=None if spec.publish == "nothing" else spec.publish,
+        publish=spec.publish if isinstance(spec.publish, dict) else None,
         impossible=open_source(job.path(spec.impossible)) if spec.impossible else None,
         totals=spec.cells.totals if spec.cells else "given",
     )

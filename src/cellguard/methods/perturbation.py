@@ -72,7 +72,7 @@ class Perturb(Method[Calibration, Noisy]):
             for name in _NOT_READ:
                 if getattr(table, name) is not None:
                     return f"table {table.name!r}: `{name}` does not go with perturbation; leave it out"
-            if table.publish == "nothing":
+            if isinstance(table.publish, str):
                 return f"table {table.name!r}: `publish: nothing` does not go with perturbation; leave the table out"
         return None
 

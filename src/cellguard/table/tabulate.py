@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import prod
 from typing import Protocol
 
 import numpy as np
@@ -149,6 +150,19 @@ def make_tables(grouped: Grouped, wanted: Sequence[Wanted]) -> list[Table]:
             lattices[key] = _lattice(grouped, table.dimensions, some), some
         tables.append(_table(grouped, table, *lattices[key]))
     return tables
+
+
+def cells_at_most(grouped: Grouped, wanted: Wanted, most: int) -> bool:
+    """Tell whether a table would have at most so many cells; where zeros may be hidden, empty ones count too."""
+    kept = _selected(grouped, wanted, None)
+    columns = [keep(grouped.codes[grouped.column(name)], kept) for name in wanted.by]
+    sizes = [len(grouped.labels[grouped.column(name)]) for name in wanted.by]
+    if len(distinct(columns, sizes)[1]) > most:  # and there are more cells than combinations of leaf codes
+        return False
+    lattice = _lattice(grouped, wanted.dimensions, kept)
+    if wanted.about.zeros == "possible":
+        return prod(len(np.unique(column)) for column in lattice.codes) <= most
+    return len(lattice) <= most
 
 
 def _selected(grouped: Grouped, wanted: Wanted, kept: Kept) -> Kept:

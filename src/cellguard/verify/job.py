@@ -19,7 +19,7 @@ from cellguard.verify.relations import parse_equation
 from cellguard.verify.rows import PRIMARY, PUBLISHED, SECONDARY, Rows
 from cellguard.verify.rule_words import parse_rule
 from cellguard.verify.rules import InRows
-from cellguard.verify.spec import EARLIER, HERE, NOWHERE, Spec, TableSpec
+from cellguard.verify.spec import EARLIER, HERE, LATENT, NOWHERE, Spec, TableSpec
 from cellguard.verify.stages import Refused, attempt
 from cellguard.verify.stored import Folder, read_bytes
 
@@ -33,6 +33,7 @@ TABLE_KEYS = (
 SAID = ("status", "cost", "lower", "upper", "need_lower", "need_upper")
 CELLS_KEYS = ("source", "count", "holdings", "top", *SAID)
 RECORDS_KEYS = ("source", "rda", "weight", "waiver", "request")
+_UNRELEASED = {"nothing": NOWHERE, "latent": LATENT}
 _WEIGHTED_TOTAL = ("virtual", "handbook", "published_weights")
 
 
@@ -91,7 +92,7 @@ def _as_said(table: TableSpec) -> dict[str, Any]:
     said: dict[str, Any] = {"name": table.name, EARLIER: table.where}
     said |= {"by": list(table.by), "where": None, "value": "count" if table.count else "x", "response": table.response}
     said |= {"population": table.population, "decimals": table.decimals, "zeros": table.zeros, "impossible": None}
-    said |= {"publish": "nothing" if table.where == NOWHERE else None, "tolerance": table.tolerance}
+    said |= {"publish": {NOWHERE: "nothing", LATENT: "latent"}.get(table.where), "tolerance": table.tolerance}
     said |= {"cells": {"source": EARLIER}, "survey": None, "apriori": EARLIER, "rules": table.rules}
     return said
 
@@ -128,7 +129,7 @@ def _check_table(entry: Mapping[str, Any], table: TableSpec, records: Mapping[st
     decimals = table.decimals if entry["decimals"] is None else entry["decimals"]
     said = {
         "by": ([*entry["by"], *(entry["where"] or {})], list(table.by)),
-        "release": (NOWHERE if entry["publish"] == "nothing" else entry.get(EARLIER, HERE), table.where),
+        "release": (_UNRELEASED.get(str(entry["publish"])) or entry.get(EARLIER, HERE), table.where),
         "response": (entry["response"] or entry["value"], table.response),
         "population": (entry["population"], table.population),
         "decimals": (decimals, table.decimals),
@@ -271,7 +272,7 @@ def not_shown(job: Job, cells: Cells, facts: Sequence[Facts]) -> Bools:
     """Return the rows that are not to be published: said to be so, or of a level that the job does not show."""
     hidden = [here.state == UNPUBLISHED for here in facts]
     for number, (said, table) in enumerate(zip(job.tables, cells.spec.tables, strict=True)):
-        if said["publish"] == "nothing":
+        if isinstance(said["publish"], str):
             hidden[number] = np.ones(hidden[number].size, dtype=bool)
             continue
         for name, levels in (said["publish"] or {}).items():

@@ -16,7 +16,7 @@ from cellguard.verify.facts import MUST_PUBLISH, MUST_SUPPRESS, WAIVED, Facts
 from cellguard.verify.numbers import LARGEST, Bools, Floats, Int64, Ints, bools, difference, floors, narrow, scaled
 from cellguard.verify.rows import Rows
 from cellguard.verify.rules import Rule
-from cellguard.verify.spec import EARLIER, Attack, TableSpec
+from cellguard.verify.spec import EARLIER, LATENT, Attack, TableSpec
 from cellguard.verify.stages import Refused
 from cellguard.verify.verdict import DEFAULT_PERCENT, NOISE
 
@@ -98,10 +98,15 @@ def needs(cells: Cells, facts: Sequence[Facts], rules: Sequence[Sequence[Rule]],
     """Recompute which cells are unsafe and what they need: the largest over rules and tables, capped, never nothing."""
     unsafe = np.zeros(cells.count, dtype=bool)
     lower, upper, sliding, wide = (np.zeros(cells.count, dtype=np.int64) for _ in range(4))
+    listed = np.zeros(cells.count, dtype=bool)  # by another table, whose rules judge it
+    for i, table in enumerate(cells.spec.tables):
+        listed[cells.cell[cells.rows(i)]] |= table.where != LATENT
     for i, table in enumerate(cells.spec.tables):
         cell = cells.cell[cells.rows(i)]
         placed = replace(facts[i], axes=axes_of(cells, i))
         here, levels = _table_needs(table, placed, rules[i], cells.spec.grains[table.group])
+        if table.where == LATENT:
+            here &= ~listed[cell]
         unsafe[cell[here]] = True
         for total, level in zip((lower, upper, wide), levels, strict=True):
             np.maximum.at(total, cell[here], level[here])

@@ -22,7 +22,7 @@ WORDS = frozenset({"headline", "not_checked"})
 TABLE_KEYS = frozenset(
     {"name", "by", "response", "population", "decimals", "count", "zeros", "tolerance", "rules", "release"}
 )
-HERE, NOWHERE, EARLIER = "here", "nowhere", "earlier"
+HERE, NOWHERE, LATENT, EARLIER = "here", "nowhere", "latent", "earlier"
 MOST_DECIMALS = 30
 MOST_TOGETHER = 4
 
@@ -174,8 +174,8 @@ def _table(given: object, position: int) -> TableSpec:
         raise Refused(f"{CERTIFICATE}: {where}.by is empty or names a dimension twice")
     if not isinstance(table["count"], bool) or table["zeros"] not in ("known", "possible"):
         raise Refused(f"{CERTIFICATE}: {where} has a wrong count or zeros")
-    if table["release"] not in (HERE, NOWHERE, EARLIER):
-        raise Refused(f"{CERTIFICATE}: {where}.release is none of {HERE!r}, {NOWHERE!r} and {EARLIER!r}")
+    if table["release"] not in (HERE, NOWHERE, LATENT, EARLIER):
+        raise Refused(f"{CERTIFICATE}: {where}.release is none of {HERE!r}, {NOWHERE!r}, {LATENT!r} and {EARLIER!r}")
     rules = _list(table["rules"], f"{where}.rules")
     if not all(isinstance(rule, dict) and len(rule) == 1 for rule in rules):
         raise Refused(f"{CERTIFICATE}: {where}.rules is not a list of rules")

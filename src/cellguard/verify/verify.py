@@ -155,7 +155,7 @@ class _Work:
 
     def _limits(self) -> Capacities:
         cells, rows = self.cells.get(), self.rows.get()
-        told = [(EARLIER in t or not t["cells"]) and t["publish"] != "nothing" for t in self.job.get().tables]
+        told = [(EARLIER in t or not t["cells"]) and not isinstance(t["publish"], str) for t in self.job.get().tables]
         made = [i for i, tells in enumerate(told) if tells]
         return with_listed(capacities(cells, rows, self.facts.get()), cells, rows, made)
 

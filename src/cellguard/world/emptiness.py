@@ -92,7 +92,7 @@ def mark_occupied(
         rows = np.flatnonzero(some)
         cell = tables.locate(topic, i, rows)
         # A code by itself is told by any row that has it.
-        told = (~table.unpublished[rows] | (table.zeros == "possible")) & (table.release != "nowhere")
+        told = (~table.unpublished[rows] | (table.zeros == "possible")) & (not table.is_unreleased)
         told |= table.release == "earlier"  # which lists what it hides
         builder.occupied[cell[(cell >= 0) & told]] = True
         if i in others:
