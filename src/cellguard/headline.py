@@ -96,7 +96,7 @@ def headline(
     singles = single_respondent_cells(audit)
     ties = (*_open_ties(audit.needs.world), *_open_differences(audit.needs.tables))
     kind, text = _verdict(findings, audit, ties, singles)
-    if kind == "safe" and unions:
+    if kind in {"safe", "no rule"} and unions:
         sums = "1 sum of hidden cells" if len(unions) == 1 else f"{len(unions):,} sums of hidden cells"
         kind, text = "unsafe", f"UNSAFE: every reader knows {sums} that the rules call unsafe; do not publish"
     inside = _open_insiders(audit, singles)

@@ -95,7 +95,8 @@ class PatternMethod(Method[Assessment, Proven]):
         written = []
         if folder is not None:
             allowed = "no rule was applied" if outcome.protected.findings.without_rules else "may be published"
-            written = [f"{folder}/release ({allowed}), {folder}/internal (confidential)"]
+            written = [f"{folder}/release ({allowed})"] if outcome.release is not None else []
+            written = [", ".join([*written, f"{folder}/internal (confidential)"])]
         return audit_words(outcome.summary, written, cured=outcome.release is not None)
 
     def write_internal(self, outcome: Outcome[Proven], inside: Path) -> None:

@@ -31,7 +31,7 @@ def verdict(outcome: Outcome[Noisy]) -> dict[str, Any]:
         f" Combinations with earlier tables from the same multipliers ({listing(check.unseen)}) were not checked, and "
         "may disclose a contributor."
     )
-    answered = " The job accepts that." if check.released else " So nothing was released."
+    answered = " The job accepts that." if outcome.release is not None else " So nothing was released."
     lines = {
         "safe": ("Checked, may be released", nothing),
         "unsafe": ("Not released", f"{many(len(check.open), 'finding forbids', 'findings forbid')} the release."),
@@ -222,7 +222,7 @@ def _result_of(outcome: Outcome[Noisy], kind: str, always: bool = False) -> tupl
 def run(outcome: Outcome[Noisy]) -> Section:
     """Return the run's facts: seconds a step, versions and digests of the inputs. The seed is not among them."""
     lead = "The seed is not on this page: with it and the records anybody could work out the noise."
-    if not outcome.protected.check.released:
+    if outcome.release is None:
         lead += " No multipliers' file was written."
     else:
         lead += " It is in the multipliers' file, as confidential as the records."

@@ -57,7 +57,7 @@ class Noisy(Protected):
     @property
     def release(self) -> Release | None:
         """The tables as published: perturbed values only, nothing suppressed; None if the checks forbid it."""
-        return self.drawn if self.check.released else None
+        return self.drawn if self.verdict.allows_release else None
 
     @cached_property
     def drawn(self) -> Release:
@@ -68,7 +68,8 @@ class Noisy(Protected):
     def verdict(self) -> Verdict:
         """What the checks say, and what they did not look at."""
         open_ = tuple(NotChecked(f"limit {i}", limit, "") for i, limit in enumerate(self.check.limits))
-        return Verdict(self.check.verdict, _VERDICTS[self.check.verdict], open_)
+        answered = self.check.unproven or not self.check.checked
+        return Verdict(self.check.verdict, _VERDICTS[self.check.verdict], open_, accepted=answered)
 
     @property
     def inputs(self) -> Mapping[str, str]:
@@ -154,7 +155,7 @@ class Noisy(Protected):
             "verdict": check.verdict,
             "headline": self.verdict.text,
             "checked": check.checked,
-            "released": check.released,
+            "released": self.release is not None,
             "tables": {name: self._count(i, flag) for i, (name, flag) in enumerate(self.flags.items())},
             "method": settings.method,
             "mu": plan.zes.mu,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -72,15 +72,14 @@ class Proven(Protected):
     @cached_property
     def release(self) -> Release | None:
         """The tables as published, if every need is proven and every table has rules, or it is accepted that not."""
-        if self.audit.verdict != "safe" or self.unions or (self.findings.without_rules and not self.accept_no_rules):
-            return None
-        return release(self.audit.pattern, self.audit.values)
+        return release(self.audit.pattern, self.audit.values) if self.verdict.allows_release else None
 
     @cached_property
     def verdict(self) -> Headline:
         """What is proven, and what was not checked."""
         other = self.job is not None and any(spec.period == "other" for spec in self.job.previous)
-        return headline(self.findings, self.audit, self.unions, other_times=other)
+        said = headline(self.findings, self.audit, self.unions, other_times=other)
+        return replace(said, accepted=self.accept_no_rules)
 
     @property
     def inputs(self) -> Mapping[str, str]:
