@@ -16,6 +16,7 @@ from cellguard.rules.assess import Findings
 from cellguard.rules.doubts import small_percent
 from cellguard.rules.notices import notices
 from cellguard.spec.jobfile import Job
+from cellguard.table.sums import RecordSums
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
 
@@ -30,6 +31,8 @@ class Assessment:
         The job, what its rules find, and what protection must achieve.
     seconds, notes, counts, inputs
         How long each step took, what was noticed on the way, how many records were read, the digests of the files.
+    sums
+        The records behind the tables, by which sums of their cells are judged, if there are any.
 
     >>> import cellguard as cg
     >>> table = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
@@ -47,6 +50,7 @@ class Assessment:
     notes: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
+    sums: RecordSums | None = None
 
     def __repr__(self) -> str:
         return f"<Assessment: {self.findings!r}>"

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from cellguard.files.job_populations import rules_of, selected, spec_topic
+from cellguard.files.job_populations import extent_of, rules_of, selected, spec_topic
 from cellguard.files.job_records import column_of
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.microdata.grouped import COUNT, Grouped
 from cellguard.spec.jobfile import Job
 from cellguard.spec.specs import TableSpec
-from cellguard.table.populations import Extent
+from cellguard.table.populations import Extent, crossing
 from cellguard.table.read import About
 from cellguard.table.tabulate import Wanted, cells_at_most
 
@@ -34,27 +34,14 @@ def with_latent(job: Job, dimensions: Mapping[str, Dimension], grouped: Grouped)
     topics = dict.fromkeys(spec_topic(spec) for spec in job.tables if spec.cells is None)
     for topic in topics:
         made = [spec for spec in job.tables if spec.cells is None and spec_topic(spec) == topic]
-        extent = _crossing(made, dimensions)
-        if extent is None:
+        extents = [extent_of(spec, dimensions) for spec in made]
+        extent = crossing(extents)
+        if any(own.covers(extent) for own in extents):
             continue
         spec = _latent(made, extent, [spec.name for spec in tables])
         if cells_at_most(grouped, _wanted(job, spec, dimensions, grouped), MOST):
             tables.append(spec)
     return job if len(tables) == len(job.tables) else job.model_copy(update={"tables": tables})
-
-
-def _crossing(made: Sequence[TableSpec], dimensions: Mapping[str, Dimension]) -> Extent | None:
-    """Return what the crossing table of some tables is about; None if one of them has all its dimensions.
-
-    A selection that all tables share stays one; a column by which only some select becomes a dimension.
-    """
-    where = [selected(spec, dimensions) for spec in made]
-    shared = {name: held for name, held in where[0].items() if all(own.get(name) == held for own in where)}
-    by = dict.fromkeys(name for spec, own in zip(made, where, strict=True) for name in (*spec.by, *own))
-    by = {name: None for name in by if name not in shared}
-    if any(set(by) <= set(spec.by) and own == shared for spec, own in zip(made, where, strict=True)):
-        return None
-    return Extent(_NAME, spec_topic(made[0]), tuple(by), shared)
 
 
 def _latent(made: Sequence[TableSpec], extent: Extent, taken: Sequence[str]) -> TableSpec:

@@ -58,7 +58,7 @@ def with_differences(
     of ``earlier`` releases are about the same respondents, so that the records tell who is in the difference.
     """
     made = {spec.name: spec for spec in job.tables if spec.cells is None}
-    extents = [_extent(spec, dimensions) for spec in job.tables]
+    extents = [extent_of(spec, dimensions) for spec in job.tables]
     before = [extent for extent in extents_of([one.table for one in earlier])[0] if _is_known(extent, dimensions)]
     extents += before
     past = {extent.name for extent in before}
@@ -85,7 +85,8 @@ def _is_known(extent: Extent, dimensions: Mapping[str, Dimension]) -> bool:
     return columns <= set(dimensions) and all(held <= leaves[name] for name, held in extent.where.items())
 
 
-def _extent(spec: TableSpec, dimensions: Mapping[str, Dimension]) -> Extent:
+def extent_of(spec: TableSpec, dimensions: Mapping[str, Dimension]) -> Extent:
+    """Return what a table of a job is about."""
     return Extent(spec.name, spec_topic(spec), tuple(spec.by), selected(spec, dimensions))
 
 

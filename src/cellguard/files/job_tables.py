@@ -41,6 +41,7 @@ from cellguard.table.lattice import leaf_positions
 from cellguard.table.read import About, CellColumns, read_cells
 from cellguard.table.source import Source, open_source
 from cellguard.table.statements import read_apriori
+from cellguard.table.sums import Made, RecordSums
 from cellguard.table.survey import light_weights
 from cellguard.table.table import Table
 from cellguard.table.tabulate import Wanted, make_tables
@@ -53,7 +54,8 @@ class Built:
     ``job`` is the job with all tables, those included that are only there to be protected; ``earlier`` are those of
     earlier releases.
 
-    ``inputs`` are the digests of the files that were read, by the name that the job gives them.
+    ``inputs`` are the digests of the files that were read, by the name that the job gives them; ``sums`` are the
+    records behind the tables, by which sums of their cells are judged.
     """
 
     job: Job
@@ -62,6 +64,7 @@ class Built:
     counts: Mapping[str, int] = field(default_factory=dict)
     earlier: tuple[Earlier, ...] = ()
     inputs: Mapping[str, str] = field(default_factory=dict)
+    sums: RecordSums | None = None
 
 
 def build_tables(job: Job) -> Built:
@@ -91,13 +94,19 @@ def _build_tables(job: Job, earlier: list[Earlier]) -> Built:
     if records is None or grouped is None:
         return _joined(Built(job, [by_name[spec.name] for spec in job.tables]), earlier)
     made = [spec for spec in job.tables if spec.cells is None]
-    tables = make_tables(grouped, [_wanted(job, spec, records, dimensions) for spec in made])
+    wanted = [_wanted(job, spec, records, dimensions) for spec in made]
+    tables = make_tables(grouped, wanted)
     for spec, table in zip(made, tables, strict=True):
         placed = records.placed(spec, _with_apriori(job, spec, table))
         by_name[spec.name] = with_population(placed, spec, dimensions)
     counts = {"records": int(grouped.records.sum()), "respondents": grouped.holdings}
     notes = grouped.notes + nesting_note(grouped) + _light(grouped, made)
-    return _joined(Built(job, [by_name[spec.name] for spec in job.tables], notes, counts), earlier)
+    behind = [
+        Made(spec.name, {name: column_of(job, name) for name in spec.dimensions}, want, tuple(spec.rules))
+        for spec, want in zip(made, wanted, strict=True)
+    ]
+    sums = RecordSums(grouped, tuple(behind))
+    return _joined(Built(job, [by_name[spec.name] for spec in job.tables], notes, counts, sums=sums), earlier)
 
 
 def _joined(built: Built, earlier: list[Earlier]) -> Built:

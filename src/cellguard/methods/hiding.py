@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar
@@ -13,16 +13,16 @@ from typing import Any, ClassVar
 from cellguard.assessment import Assessment
 from cellguard.attack.audit import audit
 from cellguard.attack.totals import Known, read_known
-from cellguard.attack.unions import Watch, union_watch
 from cellguard.errors import Disagreement, InputError, listing
 from cellguard.files.cell_tables import write_cells
 from cellguard.files.certificate import write_certificate
 from cellguard.files.folder import OutputFolder
 from cellguard.files.job_tables import Built, build_tables, refuse_changed
 from cellguard.methods.screens import assessed_words, audit_words
+from cellguard.methods.summing import SumSearch, on_grown
 from cellguard.protect.method import Method, Screen
 from cellguard.protect.outcome import Outcome
-from cellguard.protect.suppress.suppress import Suppression
+from cellguard.protect.suppress.suppress import Grow, Suppression, padded
 from cellguard.protection import require
 from cellguard.report.signing import Baseline
 from cellguard.results.proven import Proven
@@ -52,8 +52,8 @@ class PatternMethod(Method[Assessment, Proven]):
     attacked: ClassVar[bool] = True
 
     @abstractmethod
-    def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Pattern | Suppression:
-        """Say which cells to hide."""
+    def choose(self, assessment: Assessment, known: Known | None, grow: Grow, run: Run) -> Pattern | Suppression:
+        """Say which cells to suppress. ``grow`` judges the sums that a pattern tells, see `SumSearch`."""
 
     def expected_seconds(self, assessed: Assessment) -> float:
         """Return a guess of how long protection takes; a second, where no search is needed."""
@@ -75,8 +75,9 @@ class PatternMethod(Method[Assessment, Proven]):
         """Choose a pattern, and attack it."""
         known = read_known_totals(assessed)
         with step("choosing the cells to hide", run, seconds):
-            chosen = self.choose(assessed, known, run)
-        return prove(self, assessed, chosen, known, run, seconds)
+            sums = SumSearch(assessed, None if known is None else known.sums, run)
+            chosen = self.choose(sums.assessment, known, sums.grow, run)
+        return prove(self, sums, chosen, known, run, seconds)
 
     def assessed_summary(self, assessed: Assessment) -> dict[str, Any]:
         """Return what the rules find."""
@@ -125,7 +126,7 @@ class PatternMethod(Method[Assessment, Proven]):
 
 def prove(
     method: PatternMethod,
-    assessed: Assessment,
+    search: SumSearch,
     chosen: Pattern | Suppression,
     known: Known | None,
     run: Run,
@@ -134,6 +135,11 @@ def prove(
     """Attack a pattern as an outsider would, and as each respondent would if the job says so."""
     suppression = chosen if isinstance(chosen, Suppression) else None
     pattern = chosen.pattern if isinstance(chosen, Suppression) else chosen
+    search.grow(pattern)  # of the last pattern all that it tells must be judged
+    assessed = search.assessment
+    pattern = on_grown(pattern, assessed.needs)
+    if suppression is not None:
+        suppression = replace(suppression, pattern=pattern, costs=padded(suppression.costs, assessed.needs))
     sums = None if known is None else known.sums
     with step("auditing", run, seconds):
         judged = audit(
@@ -141,13 +147,11 @@ def prove(
             pattern,
             known=sums,
             intervals=method.intervals,
-            insiders=(insiders := insiders_of(assessed)),
+            insiders=insiders_of(assessed),
             coalition=assessed.job.attack.coalition,
             hints=() if suppression is None else suppression.hints,
             run=run.endless(),
         )
-        watch = watch_of(assessed, insiders)
-        unions = None if watch is None else tuple(watch(judged.pattern))
     return Proven(
         assessed.findings,
         judged,
@@ -158,7 +162,7 @@ def prove(
         tuple(assessed.warnings()),
         assessed.counts,
         assessed.inputs,
-        unions,
+        search.judged(),
     )
 
 
@@ -176,7 +180,7 @@ def assess_tables(job: Job, run: Run, seconds: dict[str, float]) -> Assessment:
         attack = job.attack
         knowledge = Knowledge(attack.lower, attack.upper, attack.percent, attack.crossing == "checked")
         needs = require(findings, knowledge, run=run.endless())
-    return Assessment(job, findings, needs, seconds, built.notes, built.counts, built.inputs)
+    return Assessment(job, findings, needs, seconds, built.notes, built.counts, built.inputs, built.sums)
 
 
 def insiders_of(assessment: Assessment) -> Contributions | None:
@@ -197,14 +201,6 @@ def insiders_of(assessment: Assessment) -> Contributions | None:
             "are made from this job's records; say coalition: 1"
         )
     return known
-
-
-def watch_of(assessment: Assessment, insiders: Contributions | None) -> Watch | None:
-    """Return what finds unsafe sums of hidden cells, if it is known who contributes to the cells, without weights."""
-    weighted = any(table.facts.base is not None for table in assessment.tables.tables)
-    if insiders is None or not insiders.linked or weighted:
-        return None
-    return union_watch(assessment.findings, assessment.needs, insiders)
 
 
 def _link(built: Built) -> TableSet:

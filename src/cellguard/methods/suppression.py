@@ -13,14 +13,14 @@ from cellguard.attack.totals import Known
 from cellguard.errors import InputError, NotProtected
 from cellguard.files.earlier import output_folder
 from cellguard.files.folder import CellKey, OutputFolder, cell_keys
-from cellguard.methods.hiding import PatternMethod, insiders_of, watch_of
+from cellguard.methods.hiding import PatternMethod, insiders_of
 from cellguard.protect.suppress.costs import parse_cost, set_costs
 from cellguard.protect.suppress.effort import BEST, EFFORTS, NORMAL, Effort, effort_named
 from cellguard.protect.suppress.engines import usual_engine
 from cellguard.protect.suppress.expected import Load
 from cellguard.protect.suppress.sharing import Followers, refuse_shown, suppress_together
 from cellguard.protect.suppress.spec import SuppressOptions
-from cellguard.protect.suppress.suppress import Suppression, suppress
+from cellguard.protect.suppress.suppress import Grow, Suppression, suppress
 from cellguard.spec.jobfile import Job
 from cellguard.spec.specs import ProtectSpec
 from cellguard.table.apriori import State
@@ -44,7 +44,7 @@ class Suppress(PatternMethod):
     participle: ClassVar[str] = "suppressed"
     options: ClassVar[type[ProtectSpec]] = SuppressOptions
 
-    def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Suppression:
+    def choose(self, assessment: Assessment, known: Known | None, grow: Grow, run: Run) -> Suppression:
         """Return the cheapest pattern that the engine finds."""
         if assessment.needs.unprotectable.any():
             raise NotProtected(assessment.warnings()[-1])
@@ -55,7 +55,6 @@ class Suppress(PatternMethod):
         sums = None if known is None else known.sums
         engine, effort = self._engine(), self._effort(run)
         insiders = insiders_of(assessment)
-        watch = watch_of(assessment, insiders)
 
         def search(costs: FloatArray, begin: BoolArray | None) -> Suppression:
             return suppress(
@@ -66,7 +65,7 @@ class Suppress(PatternMethod):
                 known=sums,
                 insiders=insiders,
                 coalition=self.job.attack.coalition,
-                watch=watch,
+                grow=grow,
                 effort=effort,
                 run=run,
             )
@@ -108,7 +107,9 @@ class Given(Suppress):
     A cell that must be published stays so, and if it was to follow one that is hidden, the job contradicts itself.
     """
 
-    def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Pattern:  # type: ignore[override]
+    def choose(  # type: ignore[override]
+        self, assessment: Assessment, known: Known | None, grow: Grow, run: Run
+    ) -> Pattern:
         """Return what the job says."""
         linked = assessment.tables
         hidden, stays = assessment.needs.primary.copy(), assessment.needs.world.ties.empty.copy()
@@ -117,7 +118,9 @@ class Given(Suppress):
             stays[cells] |= table.apriori.has(State.must_publish)
         followers = Followers.in_job(linked, self.job).all_joined(hidden) & ~hidden
         refuse_shown(followers & stays & ~assessment.needs.world.ties.empty, linked)
-        return Pattern(linked, assessment.needs.primary, (hidden | followers & ~stays) & ~assessment.needs.primary)
+        pattern = Pattern(linked, assessment.needs.primary, (hidden | followers & ~stays) & ~assessment.needs.primary)
+        grow(pattern)  # what it tells is judged by the audit
+        return pattern
 
 
 def stable_costs(job: Job, tables: TableSet, costs: FloatArray) -> FloatArray:

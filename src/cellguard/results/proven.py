@@ -15,7 +15,6 @@ from cellguard.attack.derivation import explain
 from cellguard.attack.intervals import exact_moves
 from cellguard.attack.nearness import Near, nearest
 from cellguard.attack.totals import Known
-from cellguard.attack.unions import Union
 from cellguard.headline import Headline, headline
 from cellguard.protect.method import Protected
 from cellguard.protect.suppress.explain import Explanations, explain_pattern
@@ -26,6 +25,7 @@ from cellguard.spec.jobfile import Job
 from cellguard.spec.rulespec import taken_on_trust
 from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.pattern import STATUS, Release, release
+from cellguard.table.sums import JudgedSums
 from cellguard.table.table import Table
 from cellguard.types import UNWATCHED
 
@@ -46,8 +46,8 @@ class Proven(Protected):
     """An audit with what it was made from; ``job`` is None for a folder.
 
     ``known`` are totals that the attacker has from elsewhere, ``suppression`` what the engine gives if the pattern was
-    chosen. ``unions`` are sums of hidden cells that readers know and the rules call unsafe. With ``accept_no_rules``
-    tables without rules may be released all the same, and are called safe by nobody.
+    chosen. ``sums`` is what became of the sums of suppressed cells, None if nobody could look at them. With
+    ``accept_no_rules`` tables without rules may be released all the same, and are called safe by nobody.
     """
 
     findings: Findings
@@ -59,7 +59,7 @@ class Proven(Protected):
     notes: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
-    unions: tuple[Union, ...] | None = None
+    sums: JudgedSums | None = None
 
     def __repr__(self) -> str:
         return f"<Proven: {self.audit!r}>"
@@ -78,7 +78,7 @@ class Proven(Protected):
     def verdict(self) -> Headline:
         """What is proven, and what was not checked."""
         other = self.job is not None and any(spec.period == "other" for spec in self.job.previous)
-        said = headline(self.findings, self.audit, self.unions, other_times=other)
+        said = headline(self.findings, self.audit, self.sums, other_times=other)
         return replace(said, accepted=self.accept_no_rules)
 
     @property
@@ -152,12 +152,20 @@ class Proven(Protected):
             "insiders": "not checked" if audit.inside is None else "checked",
             "coalition": 0 if audit.inside is None else audit.inside.size,
             "too_near": self.too_near(),
-            "unsafe_sums": [[self.audit.needs.tables.cell_name(c) for c in u.cells] for u in (self.unions or ())[:100]],
+            "sums": self._sums(),
             "trusted": taken_on_trust(rule for here in self.findings.by_table for rule in here.rules),
             "warnings": [*self.notes, *self._not_optimal()],
             "settings": {} if self.job is None else self.job.model_dump(),
             "seed": None if self.suppression is None else "fixed",
         }
+
+    def _sums(self) -> dict[str, Any]:
+        """Return how many sums of suppressed cells were judged and are protected, and what was not looked at."""
+        tables = self.audit.needs.tables.tables
+        unsafe = sum(len(table) for table in tables if table.release == "sums")
+        if self.sums is None:
+            return {"judged": 0, "unsafe": unsafe, "beyond": ["all"]}
+        return {"judged": self.sums.judged, "unsafe": unsafe, "beyond": list(self.sums.beyond)}
 
     def failures(self, most: int = 100) -> list[dict[str, Any]]:
         """Return the cells that are not protected, how near an attacker comes, and through which relations."""

@@ -176,7 +176,7 @@ def assess(tables: Table | TableSet, rules: Rule | Sequence[Rule] | Mapping[str,
             raise InputError(f"table {table.name!r} has no rules; give it some, or [] to apply none on purpose")
     listed = {t.name: _listed(chosen[t.name]) for t in linked.tables}
     linked = with_others(linked, listed)
-    judged = [_assess_table(t, listed[t.name]) for t in linked.tables]
+    judged = [assess_table(t, listed[t.name]) for t in linked.tables]
     judged = [
         replace(j, elsewhere=_elsewhere(linked, i)) if j.table.release == "latent" else j for i, j in enumerate(judged)
     ]
@@ -215,7 +215,8 @@ def _missing(table: Table, rule: Rule) -> str | None:
     return missing
 
 
-def _assess_table(table: Table, rules: tuple[Rule, ...]) -> TableFindings:
+def assess_table(table: Table, rules: tuple[Rule, ...]) -> TableFindings:
+    """Return what rules say of one table by itself; a table that lacks a fact that they need is refused."""
     for rule in rules:
         missing = _missing(table, rule)
         if missing:

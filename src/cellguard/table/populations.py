@@ -147,6 +147,41 @@ def unjudged(tables: Sequence[Table]) -> list[Difference]:
     return differences(extents, leaves, nobody)
 
 
+@dataclass(frozen=True)
+class Uncrossed:
+    """Tables of one response that share a crossing table which the set does not have, and its dimensions."""
+
+    tables: tuple[str, ...]
+    by: tuple[str, ...]
+
+
+def uncrossed(tables: Sequence[Table]) -> list[Uncrossed]:
+    """Return the crossing tables behind the tables of each response that no table of the set has."""
+    extents = extents_of([table for table in tables if table.release != "sums"])[0]
+    open_ = []
+    for topic in dict.fromkeys(extent.topic for extent in extents):
+        own = [extent for extent in extents if extent.topic == topic]
+        whole = crossing(own)
+        if not any(extent.covers(whole) for extent in own):
+            open_.append(Uncrossed(tuple(extent.name for extent in own), whole.by))
+    return open_
+
+
+def crossing(extents: Sequence[Extent]) -> Extent:
+    """Return what the crossing table of some tables is about, which divides whatever one of them does.
+
+    A selection that all tables share stays one; a column by which only some select becomes a dimension.
+
+    >>> a = Extent("a", ("x", "all"), ("r", "s"), {})
+    >>> crossing([a, Extent("b", ("x", "all"), ("r", "t"), {"u": frozenset("1")})]).by
+    ('r', 's', 't', 'u')
+    """
+    first = extents[0]
+    shared = {n: held for n, held in first.where.items() if all(e.where.get(n) == held for e in extents)}
+    by = dict.fromkeys(name for extent in extents for name in (*extent.by, *extent.where))
+    return Extent("latent", first.topic, tuple(name for name in by if name not in shared), shared)
+
+
 def _nobody(larger: Table, smaller: Table) -> bool:
     """Whether two tables are the same wherever both show something, respondents included."""
     selecting = {d.name for table in (larger, smaller) for d in _selecting(table)}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
+import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.attack.pairs import Hint
-from cellguard.attack.unions import Watch
 from cellguard.errors import NotProtected, Stopped
 from cellguard.protect.suppress.advice import advice
 from cellguard.protect.suppress.behind import first_system
@@ -20,12 +20,14 @@ from cellguard.protect.suppress.effort import NORMAL, Effort, effort_named
 from cellguard.protect.suppress.engines import ENGINES, Engine, engine_named, usual_engine
 from cellguard.protect.suppress.master import Impossible
 from cellguard.protect.suppress.mending import mend_inside
+from cellguard.protect.suppress.system import System
 from cellguard.protect.suppress.witness import Unprotectable, mend
 from cellguard.protection import Requirements
-from cellguard.table.contributions import Contributions
+from cellguard.table.contributions import Contributions, contributions_of
 from cellguard.table.pattern import Pattern
 from cellguard.types import UNWATCHED, BoolArray, FloatArray, Run
 
+Grow = Callable[[Pattern], Requirements | None]
 _OUTSIDERS_ONLY = "`attack: {insiders: false}` looks at outsiders only"
 
 
@@ -70,7 +72,7 @@ def suppress(
     known: sp.csr_array | None = None,
     insiders: Contributions | None = None,
     coalition: int = 1,
-    watch: Watch | None = None,
+    grow: Grow | None = None,
     effort: Effort | str = NORMAL,
     run: Run = UNWATCHED,
 ) -> Suppression:
@@ -79,10 +81,11 @@ def suppress(
     ``cost`` is what hiding a cell costs: by name (``value``: its size, ``count``: its respondents, ``constant``,
     ``log``, ``distance``), as a function of a table and its unsafe cells, or as one number per distinct cell.
     ``start`` marks distinct cells to begin with, say the secondaries of an earlier run. ``known`` are sums of cells
-    that an attacker has from elsewhere. With ``insiders``, the respondents behind the cells, as much more is hidden
-    as none of them, or up to ``coalition`` together, comes too near to another, and that no reader knows an unsafe
-    sum that ``watch`` finds. ``effort`` says how long to look for a cheaper pattern: quick, normal or best.
-    ``engine`` is one by name (``witness``, ``gauss``, ``optimal``) or a function like them, else the usual one.
+    that an attacker has from elsewhere. With ``insiders``, the respondents behind the cells, cells are suppressed until
+    none of them, or up to ``coalition`` together, can estimate another too closely. ``grow`` returns the requirements
+    with the unsafe sums that a pattern tells, None if it tells none: then more is suppressed. ``effort`` says how long
+    to look for a cheaper pattern: quick, normal or best. ``engine`` is one by name (``witness``, ``gauss``,
+    ``optimal``) or a function like them, else the usual one.
 
     Raises `NotProtected`, with advice, if no pattern can protect all unsafe cells, and `InputError` for a bad cost.
 
@@ -107,10 +110,21 @@ def suppress(
             # The smaller world's bound holds in the whole one; its pattern may need a few cells more, even out of time.
             system = system.behind.system_for(pattern, run=run.endless())
             pattern = system.pattern(mend(system, system.merge(pattern.hidden), run=run.endless()))
-        if insiders is not None:
+        while True:
+            if grow is not None:
+                system, pattern = _with_sums(system, pattern, costs, known, grow, run=run)
+            if insiders is None:
+                break
+            who = insiders if system.needs is needs else contributions_of(system.needs.tables)
             with _saying_what_is_there(run, stopped=solved.by_hand):
-                mended = mend_inside(system, pattern, costs, insiders, known, coalition=coalition, watch=watch, run=run)
+                mended = mend_inside(
+                    system, pattern, padded(costs, system.needs), who, known, coalition=coalition, run=run
+                )
             pattern, hints = mended.pattern, mended.hints
+            if grow is None or (more := grow(pattern)) is None:
+                break
+            system, pattern = _mended(more, pattern, costs, known, run=run)
+        costs = padded(costs, system.needs)
     except Stopped as stop:
         raise Stopped(f"{stop}, and no safe pattern was found yet") from None
     except (Unprotectable, Impossible):
@@ -119,6 +133,32 @@ def suppress(
     paid = float(costs[pattern.secondary].sum())
     said = name if choose is ENGINES.get(name) else getattr(choose, "__name__", "own")
     return Suppression(pattern, paid, solved.bound, costs, solved.finished, solved.cuts, said, hints)
+
+
+def _with_sums(
+    system: System, pattern: Pattern, costs: FloatArray, known: sp.csr_array | None, grow: Grow, *, run: Run
+) -> tuple[System, Pattern]:
+    """Suppress more until a pattern tells no unsafe sum that is not protected as a cell."""
+    while (more := grow(pattern)) is not None:
+        system, pattern = _mended(more, pattern, costs, known, run=run)
+    return system, pattern
+
+
+def _mended(
+    needs: Requirements, pattern: Pattern, costs: FloatArray, known: sp.csr_array | None, *, run: Run
+) -> tuple[System, Pattern]:
+    """Return a pattern, of a set with fewer sums, with as many cells more as these need, and the system of all."""
+    system = first_system(needs, padded(costs, needs), known)
+    hidden = system.merge(pattern.hidden)
+    if system.behind is not None:
+        system = system.behind.system_for(system.pattern(hidden), run=run.endless())
+        hidden = system.merge(pattern.hidden)
+    return system, system.pattern(mend(system, hidden, run=run.endless()))
+
+
+def padded(costs: FloatArray, needs: Requirements) -> FloatArray:
+    """Return costs for a set with sums of its cells, which nobody shows, and so cost nothing."""
+    return np.concatenate([costs, np.zeros(len(needs.tables) - len(costs))])
 
 
 @contextmanager
