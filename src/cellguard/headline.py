@@ -188,7 +188,7 @@ def _open_latent(tables: TableSet) -> tuple[NotChecked, ...]:
     if not open_:
         return ()
     cure = "give the crossing table with `publish: nothing`, or publish fewer tables in one job"
-    who = f"Somebody who works out cells that no table lists, behind several that do: {listing(open_, 3)} ({cure})."
+    who = f"Somebody who works out cells that no table lists, behind several tables: {listing(open_, 3)} ({cure})."
     return (NotChecked("latent", "cells that no table lists (latent cells)", who),)
 
 
@@ -210,8 +210,8 @@ def _open_attacks(sums: JudgedSums | None, *, earlier: bool) -> tuple[NotChecked
             "unions",
             "sums of three or more suppressed cells that only several relations together tell",
             "Somebody who works out such a sum. Looked at were all sums that single relations tell, with subtotals "
-            "replaced by their parts, what such sums have beyond others, all pairs, and the sums of the unsafe cells in "
-            "which one holding has the largest stake.",
+            "replaced by their parts, what such sums have beyond others, all pairs, and the sums of unsafe cells in which "
+            "one holding has the largest stake.",
         )
     else:
         unions = NotChecked(

@@ -17,8 +17,10 @@ from cellguard.files.excel import check_excel
 from cellguard.files.folder import OutputFolder
 from cellguard.files.joined import ReadFolder, infer_folders
 from cellguard.files.rebuilt import Stored
+from cellguard.files.stored_sums import sums_of_folder
 from cellguard.files.write import check_room
 from cellguard.methods.hiding import assess_tables, read_known_totals, step
+from cellguard.methods.summing import with_unsafe_sums
 from cellguard.methods.suppression import Given
 from cellguard.protect.method import Method, Protected
 from cellguard.protect.outcome import Outcome
@@ -203,6 +205,7 @@ def verify_inputs(inside: str | Path, job: Job, *, within: Run = Run()) -> tuple
     refuse_other(job, "suppress")
     assessment = assess_job(job, within=within)
     known = read_known_totals(assessment)
+    assessment = with_unsafe_sums(assessment, sums_of_folder(Path(inside), assessment.tables))
     again = Again(assessment.job, assessment.inputs, assessment.findings, None if known is None else known.sums)
     differences = compare(Path(inside), again)
     return tuple(

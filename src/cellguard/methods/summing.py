@@ -19,9 +19,9 @@ from cellguard.protection import Requirements, require
 from cellguard.rules.assess import Findings, TableFindings, assess_table
 from cellguard.rules.rule import Rule
 from cellguard.table.pattern import Pattern
-from cellguard.table.sums import JudgedSums, RecordSums, Sum, SumTable
-from cellguard.table.tableset import TableSet, with_sums
-from cellguard.types import Run
+from cellguard.table.sums import JudgedSums, RecordSums, Sum, SumTable, parts_matrix
+from cellguard.table.tableset import with_sums
+from cellguard.types import UNWATCHED, Run
 from cellguard.world.told_sums import holding_sums, told_sums
 
 
@@ -66,15 +66,8 @@ class SumSearch:
             for one, bad in zip(made.sums, unsafe, strict=True):
                 self._unsafe[one] = self._unsafe.get(one, False) or bad
         if any(self._unsafe.get(one) for one in fresh):
-            self.assessment = self._extended(records)
-
-    def _extended(self, records: RecordSums) -> Assessment:
-        base = self._base
-        tables = records.tables(base.tables, [one for one, bad in self._unsafe.items() if bad])
-        linked = with_sums(base.tables, [made.table for made in tables], _parts(base.tables, tables))
-        findings = Findings(linked, (*base.findings.by_table, *map(_findings, tables)))
-        needs = require(findings, base.needs.knowledge, run=self._run.endless())
-        return replace(base, findings=findings, needs=needs)
+            unsafe = [one for one, bad in self._unsafe.items() if bad]
+            self.assessment = with_unsafe_sums(self._base, unsafe, run=self._run)
 
     def judged(self) -> JudgedSums | None:
         """Return what became of the sums; None where nobody could look at them."""
@@ -88,15 +81,19 @@ class SumSearch:
         )
 
 
+def with_unsafe_sums(base: Assessment, sums: Sequence[Sum], *, run: Run = UNWATCHED) -> Assessment:
+    """Return an assessment whose set has some sums of its cells as cells of their own."""
+    if base.sums is None or not sums:
+        return base
+    tables = base.sums.tables(base.tables, sums)
+    parts = parts_matrix([one for made in tables for one in made.sums], len(base.tables))
+    linked = with_sums(base.tables, [made.table for made in tables], parts)
+    findings = Findings(linked, (*base.findings.by_table, *map(_findings, tables)))
+    return replace(base, findings=findings, needs=require(findings, base.needs.knowledge, run=run.endless()))
+
+
 def _findings(made: SumTable) -> TableFindings:
     return assess_table(made.table, tuple(cast("Sequence[Rule]", made.rules)))
-
-
-def _parts(tables: TableSet, made: Sequence[SumTable]) -> sp.csr_array:
-    sums = [one for table in made for one in table.sums]
-    cells = np.array([cell for one in sums for cell in one], np.intp)
-    number = np.repeat(np.arange(len(sums)), [len(one) for one in sums])
-    return sp.csr_array((np.ones(len(cells)), (number, cells)), shape=(len(sums), len(tables)))
 
 
 def on_grown(pattern: Pattern, needs: Requirements) -> Pattern:

@@ -216,6 +216,7 @@ class RecordSums:
         )  # fmt: skip
         names = [f"s{i + 1}" for i in range(len(sums))]
         labels = {name: _label(linked, one) for name, one in zip(names, sums, strict=True)}
+        taken = [*taken, *(d.name.removeprefix(f"{DIMENSION}_") for t in linked.tables for d in t.dimensions)]
         name = next(n for i in range(1, len(taken) + 2) if (n := "sums" if i == 1 else f"sums{i}") not in taken)
         table = Table(
             name=name,
@@ -233,6 +234,13 @@ class RecordSums:
             release="sums",
         )
         return SumTable(table, rules, tuple(sums))
+
+
+def parts_matrix(sums: Sequence[Sum], cells: int) -> sp.csr_array:
+    """Return the sums as a matrix, one row each over so many cells."""
+    at = np.array([cell for one in sums for cell in one], np.intp)
+    number = np.repeat(np.arange(len(sums)), [len(one) for one in sums])
+    return sp.csr_array((np.ones(len(at)), (number, at)), shape=(len(sums), cells))
 
 
 def _judges_cells(rule: Asks) -> bool:

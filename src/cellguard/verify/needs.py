@@ -14,9 +14,10 @@ from cellguard.verify.categories import Axes
 from cellguard.verify.cells import Cells
 from cellguard.verify.facts import MUST_PUBLISH, MUST_SUPPRESS, WAIVED, Facts
 from cellguard.verify.numbers import LARGEST, Bools, Floats, Int64, Ints, bools, difference, floors, narrow, scaled
+from cellguard.verify.relations import Matrix
 from cellguard.verify.rows import Rows
 from cellguard.verify.rules import Rule
-from cellguard.verify.spec import EARLIER, LATENT, Attack, TableSpec
+from cellguard.verify.spec import EARLIER, LATENT, SUMS, Attack, TableSpec
 from cellguard.verify.stages import Refused
 from cellguard.verify.verdict import DEFAULT_PERCENT, NOISE
 
@@ -39,18 +40,34 @@ class Needs:
     sliding: Int64
 
 
-def capacities(cells: Cells, rows: Rows, facts: Sequence[Facts]) -> Capacities:
-    """Return the capacities of all distinct cells: the narrowest over the tables that show a cell."""
+def capacities(cells: Cells, rows: Rows, facts: Sequence[Facts], sums: Matrix) -> Capacities:
+    """Return the capacities of all distinct cells: the narrowest over the tables that show a cell.
+
+    A sum may go as far as all its parts together; ``sums`` has a row per sum, 1 at it and -1 at each of its parts.
+    """
     down = np.full(cells.count, LARGEST, dtype=np.int64)
     up = np.full(cells.count, LARGEST, dtype=np.int64)
     for i, table in enumerate(cells.spec.tables):
+        if table.where == SUMS:
+            continue
         decimals = cells.spec.grains[table.group]
         value, cell = rows.value[i], cells.cell[cells.rows(i)]
         usual_down, usual_up = _usual(value, cells.spec.attack, decimals)
         # An upper bound is a lower bound of the mirror image: both sides then round alike.
         np.minimum.at(down, cell, _given(facts[i].lower, value, usual_down, decimals, table, mirror=False))
         np.minimum.at(up, cell, _given(facts[i].upper, value, usual_up, decimals, table, mirror=True))
-    return Capacities(down, up)
+    return Capacities(_with_sums(down, sums), _with_sums(up, sums))
+
+
+def _with_sums(capacity: Int64, sums: Matrix) -> Int64:
+    """Return capacities in which a sum has that of all its parts; without limit, if one of them is."""
+    capacity = capacity.copy()
+    for row in range(sums.shape[0]):
+        terms = slice(sums.indptr[row], sums.indptr[row + 1])
+        whole, parts = sums.data[terms] > 0, sums.indices[terms][sums.data[terms] < 0]
+        added = sum(int(capacity[part]) for part in parts)
+        capacity[sums.indices[terms][whole]] = min(added, LARGEST)
+    return capacity
 
 
 def _usual(value: Ints, attack: Attack, decimals: int) -> tuple[Int64, Int64]:
