@@ -8,9 +8,10 @@ from random import Random
 from typing import Any
 
 from fuzz.cases import RECORDS, Case, Records, csv_text
-from fuzz.judge import amounts, cells_of, contributions, members, unsafe_cells
+from fuzz.judge import amounts, cells_of, is_grouped, members, unsafe_cells
 from fuzz.plans import COLUMNS, Plan, TablePlan, draw_plan
 from fuzz.public import Axis, columns, read_axes, selects
+from fuzz.rules import People
 from fuzz.trees import Dim
 
 TRIES = 4
@@ -94,7 +95,7 @@ def _ready_made(table: TablePlan, axes: Sequence[Axis], case: Case, rng: Random)
             continue
         value = spec["value"] if spec["value"] != "count" else "x"
         worth = amounts(case.records, value)
-        x = contributions(spec, case, inside, worth)
+        x = People(case, value, grouped=is_grouped(spec, case)).crowd(inside).sizes
         top = [*x, 0, 0][:2]
         rows.append([*each, sum(worth[i] for i in inside), len(inside), len(x), *top])
     rng.shuffle(rows)

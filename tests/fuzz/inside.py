@@ -16,8 +16,9 @@ import numpy as np
 
 from fuzz.attack import Attack, Disclosure, Goal
 from fuzz.cases import Case
-from fuzz.judge import PERCENT, Unsafe, amounts, make_attack, members, unsafe_cells
+from fuzz.judge import Unsafe, amounts, make_attack, members, unsafe_cells
 from fuzz.public import Axis, Codes, read_shown
+from fuzz.rules import PERCENT
 from fuzz.worlds import ALL, Facts, Knowledge, Rows, gather, make_space, response
 
 

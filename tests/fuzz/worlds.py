@@ -62,7 +62,8 @@ class Rows:
 class Facts:
     """All that the attacker knows: by response its sums and where it is 0; ``listed`` are sums of records >= 1.
 
-    ``ties`` are sums that are 0 in every response. ``count`` is the response that counts records, if any does.
+    ``ties`` are sums that are 0 in every response. ``count`` is the response that counts records, if any does;
+    ``signed`` are those that may be negative.
     """
 
     sums: Mapping[str, Rows]
@@ -71,6 +72,7 @@ class Facts:
     ties: np.ndarray
     count: str | None
     coupled: bool
+    signed: frozenset[str] = frozenset()
 
 
 class Space:
@@ -209,6 +211,7 @@ def gather(space: Space, tables: Sequence[Shown]) -> Facts:
         space.ties(),
         count,
         know.across and know.together and count is not None,
+        frozenset(response(table.topic, know) for table in tables if table.least < 0),
     )
 
 
