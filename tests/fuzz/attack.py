@@ -7,6 +7,7 @@ answer is not whole, or does not fit the other responses, one integer program fo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -23,7 +24,8 @@ World = Mapping[str, np.ndarray]
 class Goal:
     """A cell that must be uncertain: ``lower`` below and ``upper`` above its value, and ``sliding`` in all.
 
-    ``kind`` is what it is: a `cell` that a table lists, a `sum` of suppressed cells, or a `latent` cell.
+    ``kind`` is what it is: a `cell` that a table lists, a `sum` of suppressed cells, a `latent` cell, or a cell of the
+    `rest` that is left when one population is subtracted from another.
     """
 
     name: str
@@ -46,12 +48,12 @@ class Disclosure:
 
     @property
     def how(self) -> str:
-        """How well the attacker knows it: exactly, to within the protection level, or too well on one side only."""
+        """How well it is known: exactly, within the protection level, too well on one side, or too narrow in all."""
         g, dust = self.goal, DUST * max(1.0, abs(self.goal.value))
         if self.most - self.least <= dust:
             return "exactly"
         low, high = self.least > g.value - g.lower + dust, self.most < g.value + g.upper - dust
-        return "within" if (low or not g.lower) and (high or not g.upper) else "from below" if low else "from above"
+        return "within" if low and high else "from below" if low else "from above" if high else "narrow"
 
     def __str__(self) -> str:
         g = self.goal
@@ -89,13 +91,25 @@ class Attack:
         """The least and the most that a cell may be, in all worlds that fit; at most the solver's own limit."""
         return _Judge(self, [goal]).interval(0)
 
-    def disclosures(self, goals: Iterable[Goal]) -> list[Disclosure]:
-        """The goals that no worlds reach."""
+    def disclosures(self, goals: Iterable[Goal], most: int = 40) -> list[Disclosure]:
+        """The goals that no worlds reach, of each kind as many as ``most``."""
         by_response: dict[str, list[Goal]] = {}
         for goal in goals:
             by_response.setdefault(goal.response, []).append(goal)
-        judges = [_Judge(self, own) for own in by_response.values()]
-        return [found for judge in judges for found in map(judge.judge, range(len(judge.goals))) if found]
+        found: list[Disclosure] = []
+        many, undecided = Counter[str](), ""
+        for judge in (_Judge(self, own) for own in by_response.values()):
+            for i, goal in enumerate(judge.goals):
+                try:
+                    one = judge.judge(i) if many[goal.kind] < most else None
+                except Undecided:
+                    one, undecided = None, goal.name
+                if one is not None:
+                    found.append(one)
+                    many[goal.kind] += 1
+        if undecided and not found:
+            raise Undecided(undecided)
+        return found
 
     def furthest(self, response: str, objective: np.ndarray) -> tuple[np.ndarray | None, bool]:
         """The response's furthest world, and whether it is one with all other responses."""

@@ -78,7 +78,8 @@ class Unsafe:
     def goal(self, space: Any, know: Knowledge) -> Goal:
         cell = space.cell(self.axes, [a.below[c] for a, c in zip(self.axes, self.codes, strict=True)])
         name = f"{self.table}: {'/'.join(self.codes)}"
-        return Goal(name, response(self.topic, know), cell, self.value, self.lower, self.upper, self.sliding)
+        kind = "rest" if " without " in self.table else "cell"
+        return Goal(name, response(self.topic, know), cell, self.value, self.lower, self.upper, self.sliding, kind)
 
 
 def unsafe_cells(case: Case) -> list[Unsafe]:

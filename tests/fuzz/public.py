@@ -197,7 +197,11 @@ def _shown(spec: Mapping[str, Any], case: Case, axes: Mapping[str, Axis], file: 
         "cells" not in spec,
         {**spec.get("publish", {}), **{name: [-1] for name in spec.get("where", {})}},
         values,
-        {codes: read_bounds(words, floor(spec, case)) for codes, words in said.items() if {"lower", "upper"} & set(words)},
+        {
+            codes: read_bounds(words, floor(spec, case))
+            for codes, words in said.items()
+            if {"lower", "upper"} & set(words)
+        },
         floor(spec, case),
     )
 

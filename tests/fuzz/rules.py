@@ -1,7 +1,7 @@
 """The sensitivity rules once more, in plain Python: is a cell, or a sum of cells, unsafe, and how uncertain must it be?
 
-Nothing here is shared with the package under test. Who contributes is a `Crowd`, made from the records of the cell or of
-all cells of the sum: a holding counts once, with the sum of what its records have there.
+Nothing here is shared with the package under test. Who contributes is a `Crowd`, made from the records of the cell, or
+of all cells of the sum: a holding counts once, with the sum of what its records have there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,14 @@ POLICIES: dict[str, dict[str, dict[str, bool]]] = {
     "g_confid": {"min_frequency": {"nonzero": True}},
     "acro": dict.fromkeys(("dominance", "max_share"), _TIES),
 }
-PARAMETER = {"min_frequency": "n", "p_percent": "p", "statisticon": "s", "max_share": "k", "request": "k", "entropy": "n"}
+PARAMETER = {
+    "min_frequency": "n",
+    "p_percent": "p",
+    "statisticon": "s",
+    "max_share": "k",
+    "request": "k",
+    "entropy": "n",
+}
 ROWS = {  # rules about rows of counts: `fuzz.rows` judges those
     "group_disclosure", "max_fraction", "min_others", "spread", "attribute_disclosure", "lone_other", "k_disclosure",
 }  # fmt: skip

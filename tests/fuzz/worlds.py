@@ -133,13 +133,17 @@ class Space:
     def truth(self, records: Records, amounts: Sequence[int], columns: Mapping[str, str]) -> Vector:
         """The sums of the records over each combination; ``columns`` names the record column of each column."""
         found = np.zeros(self.size)
-        for number, block in enumerate(self.blocks):
-            at = np.zeros(len(records), int)
-            for name in block:
-                owner = {leaf: i for i, atom in enumerate(self.atoms[name]) for leaf in atom}
-                at = at * len(self.atoms[name]) + [owner[code] for code in records.codes[columns[name]]]
-            np.add.at(found, self.starts[number] + at, amounts)
+        for number in range(len(self.blocks)):
+            np.add.at(found, self.places(number, records, columns), amounts)
         return found
+
+    def places(self, number: int, records: Records, columns: Mapping[str, str]) -> np.ndarray:
+        """The combination of a block in which each record is."""
+        at = np.zeros(len(records), int)
+        for name in self.blocks[number]:
+            owner = {leaf: i for i, atom in enumerate(self.atoms[name]) for leaf in atom}
+            at = at * len(self.atoms[name]) + [owner[code] for code in records.codes[columns[name]]]
+        return self.starts[number] + at
 
 
 def _atoms(leaves: Collection[str], used: Collection[frozenset[str]]) -> list[frozenset[str]]:
