@@ -34,15 +34,18 @@ class Sums:
         self.response, self.scene = response, scene
         self.names: list[str] = []
         self.rows: dict[tuple[int, Codes], int] = {}  # table and codes -> cell
+        self.published: set[bytes] = set()  # cells that are judged by the rules of the tables that list them
         vectors: list[np.ndarray] = []
         number: dict[bytes, int] = {}
         free = ~scene.facts.zero[response.name]
         for t, table in enumerate(response.tables):
-            for codes in (codes for codes, value in table.rows.items() if value is None):
+            for codes, value in table.rows.items():
                 below = [axis.below[code] for axis, code in zip(table.axes, codes, strict=True)]
                 vector = scene.space.cell(table.axes, below) * free
-                if not vector.any():
-                    continue  # known to be empty
+                if value is not None:
+                    self.published.add(vector.tobytes())
+                if value is not None or not vector.any():
+                    continue  # what is known to be empty is in no sum
                 at = number.setdefault(vector.tobytes(), len(number))
                 if at == len(vectors):
                     vectors.append(vector)
@@ -72,8 +75,9 @@ class Sums:
             cells = sorted(chosen)
             inside = sorted(i for cell in cells for i in self.inside[cell])
             names = " + ".join(self.names[cell] for cell in cells[:6]) + (" + ..." if len(cells) > 6 else "")
-            goal = self.response.goal("sum", names, self.vectors[cells].sum(0), inside)
-            if goal is not None:
+            vector = self.vectors[cells].sum(0)
+            goal = self.response.goal("sum", names, vector, inside)
+            if goal is not None and vector.tobytes() not in self.published:
                 yield goal
 
     def told(self) -> Iterator[Sum]:
