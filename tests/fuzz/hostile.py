@@ -12,7 +12,7 @@ from itertools import product
 from random import Random
 from typing import Any
 
-from fuzz.cases import Records
+from fuzz.cases import RECORDS, Records
 from fuzz.plans import Plan, TablePlan
 from fuzz.trees import Dim, draw_tree
 
@@ -58,7 +58,7 @@ def draw_hostile(seed: int, attempt: int = 0) -> Plan:
     holding = rng.random() < 0.8
     records = _records(draw, dims, holding)
     tables = _tables(draw, dims, records)
-    return Plan(seed, attempt, dims, records, tables, holding, (draw.shape, draw.matter), _job(draw, tables))
+    return Plan(seed, attempt, dims, records, tables, holding, (draw.shape, draw.matter), _job(draw, records))
 
 
 def _dims(draw: _Draw) -> dict[str, Dim]:
@@ -167,7 +167,7 @@ def _tables(draw: _Draw, dims: Mapping[str, Dim], records: Records) -> list[Tabl
         sets = [(names, {})]
         if shape == "cube" and rng.random() < 0.5:
             sets = [(["a", "b"], {}), (["b", "c"], {})]
-    if draw.matter == "beside":
+    if draw.matter == "beside" or (draw.matter == "signed" and rng.random() < 0.5):
         sets += [(by, {**more, "value": "count"}) for by, more in sets[: rng.choice([1, len(sets)])]]
     same = _rules(draw, value)
     found = []
@@ -246,14 +246,17 @@ def _rules(draw: _Draw, value: str) -> list[dict[str, Any]]:
     return rng.choice([[few], [rng.choice(shares)], [few, rng.choice(shares)], [few, rng.choice(shares)]])
 
 
-def _job(draw: _Draw, tables: Sequence[TablePlan]) -> dict[str, Any]:
+def _job(draw: _Draw, records: Records) -> dict[str, Any]:
     """What the job says besides its tables."""
     rng = draw.rng
     job: dict[str, Any] = {}
+    if records.holding and rng.random() < 0.1:  # respondents with several records, who belong to nobody
+        job["microdata"] = {"source": RECORDS, **{name: name for name in records.roles if name != "holding"}}
+        job["microdata"]["respondent"] = "holding"
     if draw.matter in {"plain", "beside"} and rng.random() < 0.1:
         job["policy"] = rng.choice(["g_confid", "g_confid", "sdctable", "gauss_suppression", "acro"])
     attack: dict[str, Any] = {}
-    if draw.matter == "signed" or rng.random() < 0.04:
+    if draw.matter == "signed" or rng.random() < 0.06:
         attack["lower"] = "unbounded"
     if rng.random() < 0.5:
         attack["insiders"] = False

@@ -205,7 +205,13 @@ def is_grouped(spec: Mapping[str, Any], case: Case) -> bool:
     """Whether the contributors that a table counts are holdings, and not records."""
     if "cells" in spec:
         return "holdings" in spec["cells"] and spec["value"] != "count"
-    return "holding" in case.job["microdata"]
+    return has_holdings(case)
+
+
+def has_holdings(case: Case) -> bool:
+    """Whether records belong to holdings, or to respondents who have several."""
+    roles = case.job["microdata"]
+    return "holding" in roles or roles.get("respondent") == "holding"
 
 
 def rules_of(spec: Mapping[str, Any], case: Case) -> list[dict[str, Any]]:

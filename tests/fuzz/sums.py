@@ -16,6 +16,7 @@ from random import Random
 import numpy as np
 
 from fuzz.attack import Goal
+from fuzz.judge import has_holdings
 from fuzz.public import Axis, Codes, Shown
 from fuzz.scene import Response, Scene
 
@@ -118,7 +119,7 @@ class Sums:
 
     def of_holdings(self) -> Iterator[Sum]:
         """For every holding the sums of cells that are unsafe only because of it, table by table."""
-        if self.response.case.records.holding is None:
+        if not has_holdings(self.response.case):
             return
         unsafe_by = [set(self._makes_unsafe(inside)) for inside in self.inside]
         for t, table in enumerate(self.response.tables):
