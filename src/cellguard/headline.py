@@ -210,7 +210,7 @@ def _open_attacks(sums: JudgedSums | None, *, earlier: bool) -> tuple[NotChecked
             "unions",
             "sums of three or more suppressed cells that only several relations together tell",
             "Somebody who works out such a sum. Looked at were all sums that single relations tell, with subtotals "
-            "replaced by their parts, what such sums have beyond others, all pairs, and the sums of unsafe cells in which "
+            "replaced by parts, what such sums have beyond others, all pairs, and the sums of unsafe cells in which "
             "one holding has the largest stake.",
         )
     else:
