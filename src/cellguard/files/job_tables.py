@@ -105,7 +105,9 @@ def _build_tables(job: Job, earlier: list[Earlier]) -> Built:
         Made(spec.name, {name: column_of(job, name) for name in spec.dimensions}, want, tuple(spec.rules))
         for spec, want in zip(made, wanted, strict=True)
     ]
-    sums = RecordSums(grouped, tuple(behind))
+    others = {spec.name: tuple(spec.rules) for spec in job.tables if spec.cells}
+    others |= {one.table.name: one.rules for one in earlier}
+    sums = RecordSums(grouped, tuple(behind), others)
     return _joined(Built(job, [by_name[spec.name] for spec in job.tables], notes, counts, sums=sums), earlier)
 
 

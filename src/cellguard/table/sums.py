@@ -18,6 +18,7 @@ from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.microdata.grouped import COUNT, Grouped
 from cellguard.table.apriori import Apriori
+from cellguard.table.fact import Mark
 from cellguard.table.keys import combine, distinct, find
 from cellguard.table.lattice import build_lattice, cells_by_leaves, leaf_positions
 from cellguard.table.numbering import Topic
@@ -79,10 +80,14 @@ class Stakes:
 
 @dataclass(frozen=True, eq=False)
 class RecordSums:
-    """The records behind a set of tables, as far as these are made from them. Confidential."""
+    """The records behind a set of tables, as far as these are made from them. Confidential.
+
+    ``others`` are the rules of tables that are not, by name: their responses' sums are judged by these too.
+    """
 
     grouped: Grouped
     made: tuple[Made, ...]
+    others: Mapping[str, tuple[Asks, ...]] = field(default_factory=dict)
     _below: dict[str, tuple[sp.csr_array, Positions]] = field(default_factory=dict, repr=False)
 
     def tables(self, linked: TableSet, sums: Sequence[Sum]) -> list[SumTable]:
@@ -208,8 +213,13 @@ class RecordSums:
         taken: Sequence[str],
     ) -> SumTable:
         like = linked[same[0].name]
-        rules = tuple({str(rule): rule for one in same for rule in one.rules if _judges_cells(rule)}.values())
-        facts = tuple(dict.fromkeys(fact for one in same for fact in one.wanted.facts))
+        topic = like.response, like.population
+        given = [self.others.get(t.name, ()) for t in linked.tables if (t.response, t.population) == topic]
+        every = [rule for rules in [*(one.rules for one in same), *given] for rule in rules if _judges_cells(rule)]
+        rules = tuple({str(rule): rule for rule in every}.values())
+        facts = tuple(
+            dict.fromkeys([*(f for one in same for f in one.wanted.facts), *(f for rule in rules for f in rule.facts)])
+        )
         wanted = Wanted(
             same[0].wanted.by, same[0].wanted.value, same[0].wanted.about, facts, same[0].wanted.survey,
             negative=same[0].wanted.negative,
@@ -244,8 +254,8 @@ def parts_matrix(sums: Sequence[Sum], cells: int) -> sp.csr_array:
 
 
 def _judges_cells(rule: Asks) -> bool:
-    """Whether a rule judges single cells: those about whole rows say nothing of a sum."""
-    return not hasattr(rule, "by")
+    """Whether a rule judges single cells by who contributes: not whole rows, nor by a column of ready-made cells."""
+    return not getattr(rule, "whole_rows", False) and not any(isinstance(fact, Mark) for fact in rule.facts)
 
 
 def _label(linked: TableSet, one: Sum) -> str:

@@ -22,7 +22,7 @@ from cellguard.verify.numbers import Bools, Int64, texts
 from cellguard.verify.relations import Matrix
 from cellguard.verify.rows import Rows
 from cellguard.verify.rule_words import parse_rule
-from cellguard.verify.rules import Every, Frequency, InRows, Rule, Weighted
+from cellguard.verify.rules import Every, Frequency, InRows, Mark, Rule, Weighted
 from cellguard.verify.spec import SUMS, TableSpec, ToldSums
 from cellguard.verify.stages import Refused
 from cellguard.verify.stored import Folder, read_parquet
@@ -116,7 +116,7 @@ def check_told(folder: Folder, known: Known, parts: Parts, listed: Sequence[str]
     _check_rules(known, judged)
     if KEY in listed:  # too many to judge, and so named
         return len(judged)
-    wanted = [*_known_sums(known.relations, known.unknown), *(_holding_sums(known, who) if who is not None else ())]
+    wanted = [*_known_sums(known), *(_holding_sums(known, who) if who is not None else ())]
     names = {_filled(known, one) for one in judged}
     for one in wanted:
         filled = _filled(known, one)
@@ -150,10 +150,17 @@ def _check_rules(known: Known, judged: Mapping[Sum, set[str]]) -> None:
     for table in spec.tables:
         parsed = [parse_rule(rule) for rule in table.rules]
         own = asked.setdefault(spec.groups.index(table.group), set())
-        own |= {repr(rule) for rule in parsed if not isinstance(rule, InRows)}
+        own |= {repr(rule) for rule in parsed if _judges_cells(rule)}
     for one, rules in judged.items():
         if not asked[int(known.cells.group[one[0]])] <= rules:
             raise Refused(f"a sum with {known.cells.cell_name(one[0])} was not judged by all rules of its tables")
+
+
+def _judges_cells(rule: Rule) -> bool:
+    """Whether a rule judges single cells by who contributes: not whole rows, nor by a column of ready-made cells."""
+    if isinstance(rule, Every):
+        return all(map(_judges_cells, rule.rules))
+    return not isinstance(rule, InRows | Mark)
 
 
 def _check_safe(folder: Folder, known: Known, told: ToldSums, sums: Sequence[Sum]) -> None:
@@ -195,8 +202,14 @@ def _check_added(known: Known, table: TableSpec, facts: Facts, sums: Sequence[Su
             raise Refused(f"{table.facts} row {i} has a count that its parts cannot have together")
 
 
-def _known_sums(relations: Matrix, unknown: Bools) -> Iterator[Sum]:
-    """Go through the sums of unknown cells that relations tell, as they are and with one cell replaced by its parts."""
+def _known_sums(known: Known) -> Iterator[Sum]:
+    """Go through the sums of unknown cells that relations tell, as they are and with one cell replaced by its parts.
+
+    Where no part with a value is known, the others are the whole.
+    """
+    relations, unknown = known.relations, known.unknown
+    value = np.concatenate(known.rows.value)[known.cells.first_row()]
+    seen = ~unknown & np.asarray(value != 0, dtype=bool)
     own, parts = list[Sum](), dict[int, list[Sum]]()
     for row in range(relations.shape[0]):
         part = slice(relations.indptr[row], relations.indptr[row + 1])
@@ -204,12 +217,13 @@ def _known_sums(relations: Matrix, unknown: Bools) -> Iterator[Sum]:
         if (np.abs(signs) != 1).any():
             continue
         there = unknown[terms]
-        single = min(int((signs > 0).sum()), int((signs < 0).sum())) == 1
-        if there.any() and np.unique(signs[there]).size == 1 and not (single and there.sum() == terms.size - 1):
+        sides = np.unique(signs[there])
+        if sides.size == 1 and (seen[terms] & (signs == sides[0])).any():
             own.append(tuple(sorted(terms[there].tolist())))
         for sign in (1, -1):
             whole, inner = terms[signs == sign], terms[(signs != sign) & there]
-            if terms.size > 2 and whole.size == 1 and unknown[whole[0]] and 0 < inner.size < terms.size - 1:
+            taken = (seen[terms] & (signs != sign)).any()
+            if terms.size > 2 and whole.size == 1 and unknown[whole[0]] and inner.size and taken:
                 parts.setdefault(int(whole[0]), []).append(tuple(inner.tolist()))
     for union in own:
         more = [_replaced(union, cell, inner) for cell in union for inner in parts.get(cell, [])]
@@ -238,11 +252,16 @@ def _holding_sums(known: Known, who: Contributors) -> Iterator[Sum]:
         terms = np.sort(terms[largest[terms] >= 0])
         for holder in np.unique(largest[terms]).tolist() if terms.size > 1 else ():
             one = tuple(terms[largest[terms] == holder].tolist())
-            if len(one) > 1 and known.facts[int(table[one[0]])].sizes is None:
+            if len(one) > 1 and _is_plain(known.facts[int(table[one[0]])]):
                 grain = 10.0 ** -cells.spec.grains[cells.spec.tables[int(table[one[0]])].group]
                 facts = _facts(who, one, grain)
                 if any(rule.judge(facts).unsafe[0] for rule in rules[int(table[one[0]])]):
                     yield one
+
+
+def _is_plain(facts: Facts) -> bool:
+    """Whether rules see what holdings contribute: neither weights nor what stands for negative contributions."""
+    return facts.sizes is None and facts.base is None and facts.counted is None and not facts.excess
 
 
 def _plain(rule: Rule) -> list[Rule]:
