@@ -144,7 +144,11 @@ def with_populations(job: Job, dimensions: Mapping[str, Dimension]) -> dict[str,
 
 
 def with_population(table: Table, spec: TableSpec, dimensions: Mapping[str, Dimension]) -> Table:
-    """Return a table with the columns that say whom it is about: each has one code in all cells."""
+    """Return a table with the columns that say whom it is about: each has one code in all cells.
+
+    Its own columns are then those of all tables, with the codes of every population: no cell of it has one of these,
+    since whom another table is about is no business of this one.
+    """
     more = []
     for name, held in selected(spec, dimensions).items():
         said = (spec.where or {})[name]
@@ -156,7 +160,7 @@ def with_population(table: Table, spec: TableSpec, dimensions: Mapping[str, Dime
     release = UNRELEASED.get(spec.publish, table.release) if isinstance(spec.publish, str) else table.release
     return replace(
         table,
-        dimensions=(*table.dimensions, *(d for d, _ in more)),
+        dimensions=(*(dimensions[d.name] for d in table.dimensions), *(d for d, _ in more)),
         codes=(*table.codes, *(c for _, c in more)),
         release=release,
     )

@@ -89,12 +89,12 @@ def _build_tables(job: Job, earlier: list[Earlier]) -> Built:
     grouped = None if records is None else group_records(records.checked)
     if grouped is not None:
         job = with_latent(job, dimensions, grouped)
-    dimensions = with_populations(job, dimensions)
+    own, dimensions = dimensions, with_populations(job, dimensions)
     by_name = {spec.name: _build_table(job, spec, spec.cells, sources, dimensions) for spec in job.tables if spec.cells}
     if records is None or grouped is None:
         return _joined(Built(job, [by_name[spec.name] for spec in job.tables]), earlier)
     made = [spec for spec in job.tables if spec.cells is None]
-    wanted = [_wanted(job, spec, records, dimensions) for spec in made]
+    wanted = [_wanted(job, spec, records, own) for spec in made]
     tables = make_tables(grouped, wanted)
     for spec, table in zip(made, tables, strict=True):
         placed = records.placed(spec, _with_apriori(job, spec, table))

@@ -7,7 +7,7 @@ all others, whose interval must reach so many that the row would be safe.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -52,10 +52,14 @@ Criterion: TypeAlias = Few | Share
 
 @dataclass(frozen=True)
 class Axes:
-    """The codes of a table's rows in each of its dimensions, as positions."""
+    """The codes of a table's rows in each of its dimensions, as positions.
+
+    ``groupings`` says how many hierarchies of a dimension the job gives, the main one included, if it says so at all.
+    """
 
     codes: Mapping[str, Int64]
     dimensions: Mapping[str, Dimension]
+    groupings: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -94,9 +98,9 @@ def tests(axes: Axes, by: str, categories: Sequence[tuple[str, ...]] | None) -> 
 
 
 def others_rows(axes: Axes, by: str, categories: Sequence[tuple[str, ...]] | None) -> Bools:
-    """Return the rows of a table that are there for a rule only: of all others, under a code of no main hierarchy."""
-    main = set(axes.dimensions[by].trees[0].codes) if by in axes.dimensions else set()
-    codes = {test.others for test in tests(axes, by, categories)} - main
+    """Return the rows of a table that are there for a rule only: of all others, under a code that no job gave it."""
+    given = axes.dimensions[by].trees[: axes.groupings.get(by, 1)] if by in axes.dimensions else ()
+    codes = {test.others for test in tests(axes, by, categories)} - {code for tree in given for code in tree.codes}
     return np.isin(axes.codes[by], [code for code in codes if code is not None])
 
 

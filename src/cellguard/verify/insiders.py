@@ -17,8 +17,7 @@ import pyarrow as pa
 from cellguard.verify.cells import Cells
 from cellguard.verify.demands import Demands
 from cellguard.verify.facts import Facts
-from cellguard.verify.job import Job
-from cellguard.verify.needs import axes_of
+from cellguard.verify.job import Job, given_axes
 from cellguard.verify.numbers import Bools, Floats, Int64
 from cellguard.verify.rows import Rows
 from cellguard.verify.rule_words import parse_rule
@@ -93,14 +92,18 @@ def check_contributors(known: Contributors, cells: Cells, rows: Rows, facts: Seq
     sums = np.diff(sums)
     public = np.zeros(cells.count, dtype=bool)
     public[cells.cell[rows.status == 0]] = True
+    made = np.zeros(cells.count, dtype=bool)
+    for i, said in enumerate(job.tables):
+        made[cells.cell[cells.rows(i)]] |= not said["cells"]
     for i, (table, said) in enumerate(zip(cells.spec.tables, job.tables, strict=True)):
         cell, here = cells.cell[cells.rows(i)], facts[i]
         hidden = ~public[cell]  # a level that one table does not show may be another one's
-        count = here.count if said["cells"] else _concerned(cells, i, here.count)
+        count = here.count if said["cells"] else _concerned(job, cells, i, here.count)
         listed, told = many[cell], known.told[cell]
         must = hidden & (count > 0) if not said["cells"] else hidden & (count == 1)
         _refuse(must & ~told, cells, i, "is hidden, but not who contributes to it is told")
-        told = told & hidden
+        # Of a cell that records tell, a ready-made copy may count records where these count holdings.
+        told = told & hidden & ~(made[cell] & bool(said["cells"]))
         _refuse(told & (listed > count), cells, i, "has fewer respondents than are listed")
         some = told & (listed < count)
         few = some & (listed <= cells.spec.coalition)
@@ -114,9 +117,9 @@ def check_contributors(known: Contributors, cells: Cells, rows: Rows, facts: Seq
             _check_largest(known, cells, i, told & (listed > 0), here, table)
 
 
-def _concerned(cells: Cells, number: int, count: Floats) -> Floats:
+def _concerned(job: Job, cells: Cells, number: int, count: Floats) -> Floats:
     """Return how many respondents the rows of a table concern: those of cells that rules about rows add, the row's."""
-    axes = axes_of(cells, number)
+    axes = given_axes(job, cells, number)
     for rule in map(parse_rule, cells.spec.tables[number].rules):
         count = rule.concerned(axes, count) if isinstance(rule, InRows) else count
     return count

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import yaml
 
+from cellguard.verify.categories import Axes
 from cellguard.verify.cells import Cells
 from cellguard.verify.facts import UNPUBLISHED, Facts
 from cellguard.verify.needs import axes_of
@@ -186,9 +187,17 @@ def _number(entry: object) -> Fraction | None:
     return Fraction(str(entry))
 
 
-def _added(cells: Cells, number: int) -> Bools:
+def given_axes(job: Job, cells: Cells, number: int) -> Axes:
+    """Return the codes of a table's rows, and how many groupings of each dimension the job gives."""
+    said = attempt(
+        NAME, lambda: {name: len(words.get("also") or ()) for name, words in job.words["dimensions"].items()}
+    )
+    return replace(axes_of(cells, number), groupings={name: 1 + many for name, many in said.items()})
+
+
+def _added(job: Job, cells: Cells, number: int) -> Bools:
     """Return the rows that a table has for its rules only: these may be unpublished though nobody says so."""
-    axes = axes_of(cells, number)
+    axes = given_axes(job, cells, number)
     rules = [parse_rule(rule) for rule in cells.spec.tables[number].rules]
     nothing = np.zeros(next(iter(axes.codes.values())).size, dtype=bool)
     return np.logical_or.reduce([nothing, *(rule.added(axes) for rule in rules if isinstance(rule, InRows))])
@@ -202,7 +211,7 @@ def check_origins(job: Job, cells: Cells, facts: Sequence[Facts]) -> None:
     """
     spec = cells.spec
     for number, (entry, table, here) in enumerate(zip(job.tables, spec.tables, facts, strict=True)):
-        columns, added = entry["cells"] or {}, _added(cells, number)
+        columns, added = entry["cells"] or {}, _added(job, cells, number)
         for key, column in zip(SAID, here.said, strict=True):
             said = column & ~(added & (here.state == UNPUBLISHED)) if key == "status" else column
             if said.any() and not entry["apriori"] and not columns.get(key):

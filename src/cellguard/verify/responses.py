@@ -120,15 +120,33 @@ def _in_gaps(cells: Cells, rows: Rows, views: TableViews, table: int, piece: Pie
 
 
 def _somebody(cells: Cells, rows: Rows, table: int) -> Bools:
-    """Return the rows of a table, listed in the release, that say of other responses that somebody is there.
+    """Return the rows of a table that tell readers of other responses that somebody is there.
 
-    Where zeros are known every row does; else one with a value does.
+    Where zeros are known every row that the release lists does; and everywhere one with a value, which readers may work
+    out from others even if it is not listed.
     """
     part = cells.rows(table)
-    told = listed(cells, rows, table) & ~nobody(cells, rows, table) & (rows.count[part] != 0)
-    if cells.spec.tables[table].zeros == "known":
-        return told
-    return told & np.asarray(rows.value[table] != 0, dtype=bool)
+    known = listed(cells, rows, table) & (cells.spec.tables[table].zeros == "known")
+    told = known | np.asarray(rows.value[table] != 0, dtype=bool)
+    return told & ~nobody(cells, rows, table) & (rows.count[part] != 0)
+
+
+def _single_codes(cells: Cells, rows: Rows, table: int) -> Bools:
+    """Return the rows with one code at most that some listed row has, or has a code below.
+
+    A code that all rows have says whom the table is about, and is not counted.
+    """
+    codes, there = cells.row_codes[cells.rows(table)], listed(cells, rows, table)
+    own = (codes != codes[:1]).any(axis=0)
+    single = (codes[:, own] != 0).sum(axis=1) <= 1
+    for axis in cells.axes(cells.spec.tables[table]):
+        shown = np.zeros(len(cells.dimensions[axis].codes), dtype=bool)
+        shown[codes[there, axis]] = True
+        for tree in cells.dimensions[axis].trees:
+            for code, parent in reversed(list(zip(tree.codes, tree.parents, strict=True))):
+                shown[parent] |= shown[code] and parent >= 0
+        single &= shown[codes[:, axis]]
+    return single
 
 
 def listed_counts(cells: Cells, rows: Rows, made: Collection[int] = ()) -> Bools:
@@ -136,20 +154,18 @@ def listed_counts(cells: Cells, rows: Rows, made: Collection[int] = ()) -> Bools
 
     A table ``made`` from records has a code only because a record has it: so a code by itself is not empty.
     """
-    alone_in = np.zeros(cells.count, dtype=bool)
+    occupied = np.zeros(cells.count, dtype=bool)
     for i, table in enumerate(cells.spec.tables):
         part = cells.rows(i)
-        told = _somebody(cells, rows, i)
-        codes = cells.row_codes[part]
-        own = (codes != codes[:1]).any(axis=0)  # a code that all rows have says whom the table is about
-        alone = (codes[:, own] != 0).sum(axis=1) <= 1 if i in made else np.zeros_like(told)
+        single = _single_codes(cells, rows, i) if i in made else np.zeros(part.stop - part.start, dtype=bool)
+        own = listed(cells, rows, i) & (table.zeros == "known") & ~nobody(cells, rows, i) & (rows.count[part] != 0)
         for g, group in enumerate(cells.spec.groups):
             if group[1] == table.population and counts(cells.spec, group):
-                own = group == table.group and table.zeros != "known"
-                places = cells.find(g, cells.combination[cells.cell[part][alone if own else told | alone]])
-                alone_in[places[places >= 0]] = True
+                told = own if group == table.group else _somebody(cells, rows, i)
+                places = cells.find(g, cells.combination[cells.cell[part][told | single]])
+                occupied[places[places >= 0]] = True
     value = np.concatenate(rows.value)[cells.first_row()]
-    return alone_in & np.asarray(value > 0, dtype=bool)
+    return occupied & np.asarray(value > 0, dtype=bool)
 
 
 def somebody(cells: Cells, rows: Rows, pieces: Pieces, atoms: Sequence[Sequence[Atoms]], group: int) -> list[Terms]:

@@ -17,8 +17,9 @@ from cellguard.verify.numbers import LARGEST, Bools, Int64, Ints, narrow
 from cellguard.verify.relations import Matrix, Terms, stacked
 from cellguard.verify.responses import counts, empty_atoms, equations, listed_counts, somebody
 from cellguard.verify.rows import Rows
-from cellguard.verify.spec import Group, Spec
+from cellguard.verify.spec import Group
 from cellguard.verify.stages import Refused
+from cellguard.verify.sums import allowances
 from cellguard.verify.witnesses import Witnesses, check_relations
 
 NOT_CHECKED = "tables that cross were not checked: nothing is claimed about the crossing tables behind them"
@@ -90,7 +91,7 @@ def build_world(cells: Cells, rows: Rows, pieces: Pieces, between: Between, move
         cells=cells,
         value=value,
         relations=relations,
-        slack=_slack(cells.spec, pieces.groups, relations, group, value),
+        slack=_slack(cells, rows, pieces.groups, relations, group, value),
         empty=empty,
         occupied=stacked(occupied, width),
         counted=np.array([counts(cells.spec, g) for g in pieces.groups])[between.group],
@@ -116,9 +117,12 @@ def _spread(agreed: Sequence[Terms], empty: Bools) -> None:
             empty[terms.cell[((left == 0) | (right == 0))[terms.relation]]] = True
 
 
-def _slack(spec: Spec, groups: Sequence[Group], relations: Matrix, group: Int64, value: Ints) -> Ints:
-    """Return how far each sum may miss: counts not at all, magnitudes a unit, the tolerance and a billionth a term."""
-    each = []
+def _slack(cells: Cells, rows: Rows, groups: Sequence[Group], relations: Matrix, group: Int64, value: Ints) -> Ints:
+    """Return how far each sum may miss: counts not at all.
+
+    Magnitudes may by a unit, the tolerance and a billionth per term, and by what the stored values were rounded.
+    """
+    spec, each = cells.spec, []
     for name in groups:
         tables = [t for t in spec.tables if t.group == name]
         unit = 10 ** max(0, spec.grains[name] - min(t.decimals for t in tables))
@@ -126,6 +130,8 @@ def _slack(spec: Spec, groups: Sequence[Group], relations: Matrix, group: Int64,
         each.append(0 if counts(spec, name) else loose)
     own = np.array(each, dtype=object)[group]
     own = own + np.where(own > 0, np.abs(value) // 10**9, 0)
+    listed = np.ceil(allowances(cells, rows)).astype(np.int64)
+    own[: cells.count] += np.where(own[: cells.count] > 0, listed, 0)
     return np.maximum(_times(sparse.csr_array(abs(relations)), own), 1)
 
 

@@ -39,7 +39,11 @@ def complete(ties: Ties, lower: FloatArray, is_count: BoolArray, *, run: Run) ->
     for name in np.unique(of_column):
         cells, here = np.flatnonzero(of_column == name), np.flatnonzero(of_row == name)
         system = sp.csr_array(matrix[here][:, cells])
-        values = _fit(system, target[here], slack[here], lower[cells], bool(is_count[cells[0]]), run)
+        whole = bool(is_count[cells[0]])
+        # Sums of records hold exactly; only tables that were rounded one by one need what rounding allows.
+        values = _fit(system, target[here], np.zeros(len(here)), lower[cells], whole, run)
+        if values is None and slack[here].any():
+            values = _fit(system, target[here], slack[here], lower[cells], whole, run)
         if values is None:
             _refuse(ties, cells)
         value[cells] = values

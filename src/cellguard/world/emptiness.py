@@ -87,16 +87,31 @@ def mark_occupied(
         some = somebody(builder.sights[i])
         if not builder.sights[i].values_known:
             some &= ~table.apriori.has(State.secondary)  # a table made elsewhere may list whatever it hides
+        single, value = _single_codes(table), (table.value != 0) & (i not in own)
         if table.zeros == "possible":
-            some &= _single_codes(table) | ((table.value != 0) & (i not in own))
+            some &= single | value
         rows = np.flatnonzero(some)
         cell = tables.locate(topic, i, rows)
-        # A code by itself is told by any row that has it.
-        told = (~table.unpublished[rows] | (table.zeros == "possible")) & (not table.is_unreleased)
-        told |= table.release == "earlier"  # which lists what it hides
-        builder.occupied[cell[(cell >= 0) & told]] = True
+        listed = ~table.unpublished | (table.release == "earlier")  # which lists what it hides
+        # A row that is not listed is told by its value, which readers may work out from others, or by its single code.
+        told = listed | value | (single & _shown(table, listed))
+        builder.occupied[cell[(cell >= 0) & told[rows]]] = True
         if i in others:
             _occupy_between(builder, number, i, rows[cell < 0], rooms)
+
+
+def _shown(table: Table, listed: BoolArray) -> BoolArray:
+    """Tell which rows have only codes that some listed row has, or has a code below."""
+    shown = np.ones(len(table), bool)
+    for dimension, column in zip(table.dimensions, table.codes, strict=True):
+        there = np.zeros(len(dimension.codes), bool)
+        there[column[listed]] = True
+        for parent in dimension.parents:
+            code = np.unique(column[listed])
+            while len(code := parent[code[code >= 0]]):
+                there[code[code >= 0]] = True
+        shown &= there[column]
+    return shown
 
 
 def _single_codes(table: Table) -> BoolArray:

@@ -1,0 +1,135 @@
+"""What `protect` calls safe, `verify` calls valid: jobs on which the two once differed."""
+
+import csv
+
+import pyarrow.parquet as pq
+
+from cellguard.files.folder import OutputFolder
+from cellguard.job import run
+from cellguard.spec.jobfile import Job
+from cellguard.verify.verify import verify
+
+
+def write_codes(folder, **parents):
+    for name, tree in parents.items():
+        lines = [f"{code},{parent}" for code, parent in [("Total", ""), *tree.items()]]
+        (folder / f"{name}.csv").write_text("\n".join(["code,parent", *lines]))
+
+
+def protected(folder, **said):
+    job = {"version": 1, "microdata": {"source": "r.csv", "respondent": "id"}, "output": {"formats": ["csv"]}, **said}
+    outcome = run(Job.parse(job, folder=folder))
+    assert outcome.protected.audit.verdict == "safe"
+    OutputFolder(folder / "out").write(outcome)
+    return outcome
+
+
+def refused(folder):
+    checks = verify(folder / "out/internal/certificate.json").checks
+    return [f"{check.name}: {check.detail}" for check in checks if not check.passed]
+
+
+def rows_of(folder, name):
+    with (folder / "out/release" / f"{name}.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_values_behind_two_tables_are_exact_where_the_records_are(tmp_path):
+    """Published with more decimals than they have, values had cells between them that missed by what was rounded."""
+    (tmp_path / "r.csv").write_text("id,d0,d1,y,z\ni0,d0b,d1b,1.4,7.2\n")
+    write_codes(tmp_path, d0={"d0a": "Total", "d0b": "Total"}, d1={"d1a": "Total", "d1b": "Total"})
+    shares = {"all": [{"min_frequency": 4}, {"max_share": 70}]}
+    tables = [
+        {"name": "t0", "by": ["d0"], "value": "y", "rules": [shares], "zeros": "possible"},
+        {"name": "t1", "by": ["d1"], "value": "z", "rules": [{"min_frequency": 3}]},
+    ]
+    protected(tmp_path, dimensions={d: {"parents": f"{d}.csv"} for d in ("d0", "d1")}, tables=tables)
+    assert refused(tmp_path) == []
+    between = pq.read_table(tmp_path / "out/internal/world.parquet").column("value").to_pylist()
+    assert between == [140_000]
+
+
+def test_tables_that_were_rounded_one_by_one_are_valid(tmp_path):
+    """Ready-made cells of one decimal, published with two, miss each other by half a unit of what was given."""
+    (tmp_path / "of_a.csv").write_text("a,x,n\na1,2.4,1\na2,7.6,8\n")
+    (tmp_path / "of_b.csv").write_text("b,x,n\nb1,3.3,2\nb2,6.9,7\n")
+    table = {"value": "x", "decimals": 2, "rules": [{"min_frequency": 3}]}
+    tables = [{"name": d, "by": [d], "cells": {"source": f"of_{d}.csv", "count": "n"}, **table} for d in ("a", "b")]
+    write_codes(tmp_path, a={"a1": "Total", "a2": "Total"}, b={"b1": "Total", "b2": "Total"})
+    protected(tmp_path, microdata=None, dimensions={d: {"parents": f"{d}.csv"} for d in ("a", "b")}, tables=tables)
+    assert refused(tmp_path) == []
+
+
+def count_by_two(folder, d0, tables, *, y=0):
+    """Counts by both dimensions, and other tables of values; d1b is of another level than d1a."""
+    codes = [codes for codes, many in RECORDS.items() for _ in range(many)]
+    lines = [f"{i},{a},{b},{y if (a, b) == ('d0b', 'd1b') else 10}" for i, (a, b) in enumerate(codes)]
+    (folder / "r.csv").write_text("\n".join(["id,d0,d1,y", *lines]))
+    write_codes(folder, d0=d0, d1={"d1G": "Total", "d1b": "Total", "d1a": "d1G"})
+    counts = {"name": "n", "by": ["d1", "d0"], "value": "count", "rules": [{"min_frequency": 2}]}
+    values = [{"by": ["d1"], "value": "y", "rules": [{"min_frequency": 2}], **said} for said in tables]
+    dimensions = {d: {"parents": f"{d}.csv"} for d in ("d0", "d1")}
+    protected(folder, dimensions=dimensions, tables=[counts, *values])
+
+
+RECORDS = {("d0b", "d1b"): 1, ("d0a", "d1b"): 1, ("d0a", "d1a"): 5, ("d0b", "d1a"): 5, ("d0c", "d1a"): 5}
+
+
+def test_codes_that_no_row_shows_bound_no_count(tmp_path):
+    """Of the two with d1b one is known to have d0a; that the other has d0G is told by no row that is released."""
+    tree = {"d0G": "Total", "d0a": "Total", "d0b": "d0G", "d0c": "d0G"}
+    listed, rest = {"name": "a", "where": {"d0": ["d0a"]}}, {"name": "g", "where": {"d0": ["d0G"]}}
+    count_by_two(tmp_path, tree, [listed, {**rest, "publish": {"d1": [0, 2]}}])
+    assert refused(tmp_path) == []
+
+
+def test_a_value_that_readers_work_out_tells_that_somebody_is_there(tmp_path):
+    """All of d0G less those with d1a leaves a value: so each of the two with d1b would be known, were it known that
+    they are two."""
+    tree = {"d0G": "Total", "d0a": "Total", "d0b": "d0G", "d0c": "d0G"}
+    (tmp_path / "waived.csv").write_text("d1,status\nd1b,waived\n")
+    listed, rest = {"name": "a", "where": {"d0": ["d0a"]}}, {"name": "g", "where": {"d0": ["d0G"]}}
+    rest |= {"publish": {"d1": [0, 2]}, "apriori": "waived.csv"}
+    count_by_two(tmp_path, tree, [listed, rest], y=3)
+    assert [row["value"] for row in rows_of(tmp_path, "g")] == ["103", "100"]
+    flags = {(row["d1"], row["d0"]): row["flag"] for row in rows_of(tmp_path, "n")}
+    assert flags["d1b", "Total"] == "c"
+    assert refused(tmp_path) == []
+
+
+def test_whom_one_table_is_about_is_no_code_of_another(tmp_path):
+    """A table about two codes together gives the others no row of both, be it published or hidden."""
+    two = {"name": "y", "where": {"d0": ["d0c", "d0b"]}}
+    count_by_two(tmp_path, dict.fromkeys(("d0a", "d0b", "d0c"), "Total"), [two])
+    assert {row["d0"] for row in rows_of(tmp_path, "y")} == {"d0c, d0b"}
+    assert {row["d0"] for row in rows_of(tmp_path, "n")} == {"Total", "d0a", "d0b", "d0c"}
+    assert refused(tmp_path) == []
+
+
+def test_all_others_may_have_a_code_of_their_own(tmp_path):
+    """A rule about rows adds no row where a second grouping of the job already has the others of a category."""
+    (tmp_path / "r.csv").write_text("id,d2\ni4,d2b\ni7,d2a\n")
+    write_codes(
+        tmp_path,
+        d2={"d2G00": "Total", "d2a": "Total", "d2b": "d2G00", "d2c": "d2G00"},
+        d2b={"d2H00": "Total", "d2b": "Total", "d2a": "d2H00", "d2c": "d2H00"},
+    )
+    dimension = {"parents": "d2.csv", "also": [{"name": "other", "parents": "d2b.csv"}]}
+    table = {"name": "t1", "by": ["d2"], "value": "count", "rules": [{"lone_other": {"by": "d2"}}]}
+    protected(tmp_path, dimensions={"d2": dimension}, tables=[table])
+    assert refused(tmp_path) == []
+
+
+def test_records_that_one_holding_has_may_be_counted_in_a_ready_made_copy(tmp_path):
+    """Three records of one holding are one respondent of a table from records, and three of a table of cells."""
+    codes = ["c1"] * 8 + ["c0"] * 2 + ["c2"] * 3
+    holdings = [*"abcdefgh", "a", "i", "j", "j", "j"]
+    lines = [f"{i},{c},{h}" for i, (c, h) in enumerate(zip(codes, holdings, strict=True))]
+    (tmp_path / "r.csv").write_text("\n".join(["id,c,h", *lines]))
+    (tmp_path / "cells.csv").write_text("c,n\nTotal,13\nc0,2\nc1,8\nc2,3\n")
+    made = {"name": "made", "by": ["c"], "value": "count", "rules": [{"min_frequency": 2}]}
+    ready = {"name": "ready", "by": ["c"], "value": "count", "rules": [{"min_frequency": 3}]}
+    ready["cells"] = {"source": "cells.csv", "count": "n"}
+    records = {"source": "r.csv", "respondent": "id", "holding": "h"}
+    protected(tmp_path, microdata=records, tables=[made, ready])
+    assert refused(tmp_path) == []
