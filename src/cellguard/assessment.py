@@ -13,7 +13,7 @@ from cellguard.errors import listing
 from cellguard.hierarchy.twins import twin_note
 from cellguard.protection import Requirements
 from cellguard.rules.assess import Findings
-from cellguard.rules.doubts import small_percent
+from cellguard.rules.doubts import job_doubts, small_percent
 from cellguard.rules.notices import notices
 from cellguard.spec.jobfile import Job
 from cellguard.table.sums import RecordSums
@@ -146,12 +146,11 @@ class Assessment:
 
 
 def rule_doubts(findings: Findings) -> list[str]:
-    """Return the questions about the parameters of all rules."""
+    """Return the questions about the parameters of all rules; what looks like a share, their job has confirmed."""
     asked: dict[str, list[Table]] = {}
     for here in findings.by_table:
-        for rule in here.rules:
-            for doubt in rule.doubts():
-                asked.setdefault(doubt, []).append(here.table)
+        for doubt in (doubt for rule in here.rules for doubt in job_doubts(rule)):
+            asked.setdefault(doubt, []).append(here.table)
     return [f"{_tables(tables)}: {doubt}" for doubt, tables in asked.items()]
 
 

@@ -379,9 +379,12 @@ def test_a_dry_run_counts_cells_that_need_noise_and_speaks_of_no_suppression(fol
         Perturb(job(folder, table("t", ["region"]) | {"rules": []})).assess(Run(), {})
 
 
-def test_a_percentage_below_one_is_asked_about(folder):
-    found = run(job(folder, table("t", ["region"], rules=[{"p_percent": 0.1}])))
-    assert "table 't': the rule p_percent 0.1: p is 0.1 %; did you mean 10 %?" in found.summary["warnings"]
+def test_a_percentage_below_one_that_is_confirmed_is_told(folder):
+    with pytest.raises(InputError, match="confirmed: true"):
+        job(folder, table("t", ["region"], rules=[{"p_percent": 0.1}]))
+    found = run(job(folder, table("t", ["region"], rules=[{"p_percent": {"p": 0.1, "confirmed": True}}])))
+    said = "table 't': the rule p_percent 0.1: p is 0.1 %; did you mean 10 %? (the job confirms it)"
+    assert said in found.summary["warnings"]
 
 
 def grouped(folder, groups, header="id,muni,w,x"):

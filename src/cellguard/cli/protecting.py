@@ -239,7 +239,8 @@ def _run_dry(job: Job, asked: Mapping[str, Any], *, as_json: bool, quiet: bool) 
         click.echo(json.dumps(method.assessed_summary(assessed), indent=2))
     elif not quiet:
         show_screen(method.assessed_screen(assessed))
-    accepted = asked["accept_no_rules"] or all(table.rules for table in job.tables)
+    ruled = all(any(rule.can_fire for rule in table.rules) for table in job.tables)
+    accepted = asked["accept_no_rules"] or ruled
     sys.exit(0 if accepted else 1)
 
 

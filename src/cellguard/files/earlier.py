@@ -58,7 +58,7 @@ def read_earlier(job: Job) -> list[Earlier]:
         for place, (table, rules, seen) in enumerate(zip(read.tables, read.rules, read.seen, strict=True)):
             if table.population not in populations:
                 continue
-            if not rules:
+            if not any(rule.can_fire for rule in rules):
                 raise InputError(
                     f"previous: no rule was applied to the table {table.name!r} of {name!r}, so nobody knows which of "
                     "its hidden cells are unsafe"

@@ -119,8 +119,11 @@ class Findings(Streams):
 
     @property
     def without_rules(self) -> tuple[str, ...]:
-        """The tables to which no rule was applied: of their cells nobody knows whether they are safe."""
-        return tuple(findings.table.name for findings in self.by_table if not findings.rules)
+        """The tables to which no rule was applied: of their cells nobody knows whether they are safe.
+
+        A rule that can never fire is none.
+        """
+        return tuple(here.table.name for here in self.by_table if not any(rule.can_fire for rule in here.rules))
 
     @cached_property
     def primary(self) -> BoolArray:
