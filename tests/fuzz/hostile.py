@@ -88,9 +88,9 @@ def _size(numbers: Sequence[int]) -> int:
 class _Holdings:
     """Names of holdings: a few large ones that are in many cells, and any number of small ones."""
 
-    def __init__(self, rng: Random) -> None:
+    def __init__(self, rng: Random, large: int) -> None:
         self.rng, self.next = rng, 0
-        self.large = [f"g{i}" for i in range(rng.choice([1, 1, 2, 3]))]
+        self.large = [f"g{i}" for i in range(large)]
         self.known: list[str] = []
 
     def some(self) -> str:
@@ -117,7 +117,8 @@ _MIXES = [
 
 
 def _records(draw: _Draw, dims: Mapping[str, Dim], holding: bool) -> Records:
-    rng, names = draw.rng, _Holdings(draw.rng)
+    rng = draw.rng
+    names = _Holdings(rng, 1 if draw.long else rng.choice([1, 1, 2, 3]))
     mix = {"alone": 20, "many": 1} if draw.long else rng.choice(_MIXES)
     large, small = rng.choice([(1000, 30), (200, 50), (90, 9)])
     rows: list[tuple[tuple[str, ...], str, int]] = []
