@@ -22,6 +22,7 @@ from pathlib import Path
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(threads, "1")  # before numpy is loaded: the jobs are what runs side by side
 
+from fuzz.beyond import KINDS
 from fuzz.cases import read_case
 from fuzz.generator import draw_any, draw_case
 from fuzz.rows import draw_rows, judge_rows
@@ -133,8 +134,10 @@ def main() -> int:
         "--verify", type=float, default=1.0, metavar="SHARE", help="of the releases to be verified, too"
     )
     parser.add_argument("--strict", action="store_true", help="what a summary names as not checked counts as told, too")
+    parser.add_argument("--any-sums", action="store_true", help="judge all sums of a few suppressed cells, too")
     given = parser.parse_args()
-    how = How(verified=given.verify, strict=given.strict)
+    kinds = (*KINDS, "any sum") if given.any_sums else KINDS
+    how = How(verified=given.verify, strict=given.strict, kinds=kinds)
     if given.folders:
         with scratch() as folder:
             found = [run_case(read_case(path), folder / "case", how) for path in given.folders]

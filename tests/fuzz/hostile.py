@@ -55,7 +55,7 @@ def draw_hostile(seed: int, attempt: int = 0) -> Plan:
     if draw.long:
         draw = _Draw(rng, "row", "plain", long=True)
     dims = _dims(draw)
-    holding = rng.random() < 0.8
+    holding = draw.long or rng.random() < 0.8
     records = _records(draw, dims, holding)
     tables = _tables(draw, dims, records)
     return Plan(seed, attempt, dims, records, tables, holding, (draw.shape, draw.matter), _job(draw, records))
@@ -67,7 +67,7 @@ def _dims(draw: _Draw) -> dict[str, Dim]:
     most = {1: 8, 2: 5, 3: 4}[many]
     sizes = [rng.randint(3 if many < 3 else 2, most) for _ in range(many)]
     if draw.long:
-        sizes = [rng.randint(43, 50)]
+        sizes = [rng.randint(46, 54)]
     while _size(sizes) > (60 if draw.long else LARGEST.get(shape, CELLS)):
         sizes[sizes.index(max(sizes))] -= 1
     dims = {}
@@ -88,9 +88,9 @@ def _size(numbers: Sequence[int]) -> int:
 class _Holdings:
     """Names of holdings: a few large ones that are in many cells, and any number of small ones."""
 
-    def __init__(self, rng: Random) -> None:
+    def __init__(self, rng: Random, large: int) -> None:
         self.rng, self.next = rng, 0
-        self.large = [f"g{i}" for i in range(rng.choice([1, 1, 2, 3]))]
+        self.large = [f"g{i}" for i in range(large)]
         self.known: list[str] = []
 
     def some(self) -> str:
@@ -117,8 +117,9 @@ _MIXES = [
 
 
 def _records(draw: _Draw, dims: Mapping[str, Dim], holding: bool) -> Records:
-    rng, names = draw.rng, _Holdings(draw.rng)
-    mix = {"alone": 20, "many": 1} if draw.long else rng.choice(_MIXES)
+    rng = draw.rng
+    names = _Holdings(rng, 1 if draw.long else rng.choice([1, 1, 2, 3]))
+    mix = {"alone": 12, "many": 1} if draw.long else rng.choice(_MIXES)
     large, small = rng.choice([(1000, 30), (200, 50), (90, 9)])
     rows: list[tuple[tuple[str, ...], str, int]] = []
     places = list(product(*(dim.leaves for dim in dims.values())))
@@ -133,7 +134,7 @@ def _records(draw: _Draw, dims: Mapping[str, Dim], holding: bool) -> Records:
         many = {"dominated": rng.randint(1, 5), "few": rng.randint(1, 2), "many": rng.randint(3, 7)}.get(kind, 0)
         if place == crowd:
             many = rng.randint(51, 70)
-        high = small if kind == "dominated" or place == crowd else large // 4
+        high = small if kind == "dominated" or place == crowd else large * 4 if draw.long else large // 4
         rows += [(place, names.other(), rng.randint(high // 3, high)) for _ in range(many)]
     rows = rows or [(places[0], "o", 5)]
     rng.shuffle(rows)

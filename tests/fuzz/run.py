@@ -20,7 +20,7 @@ from cellguard.spec.jobfile import Job
 from cellguard.verify.verify import verify
 
 from fuzz.attack import Contradiction, Disclosure
-from fuzz.beyond import claimed, find_all
+from fuzz.beyond import KINDS, claimed, find_all
 from fuzz.cases import Case, read_csv
 from fuzz.generator import Plans, draw_case, draw_twin
 from fuzz.judge import find_disclosures
@@ -81,13 +81,15 @@ class How:
     """How cases are run: what the attacker knows, and what is done with a release besides.
 
     One in so many also has its twin run (``twins``), to compare the order of rows; ``verified`` is the share that the
-    product's own `verify` looks at. ``strict`` takes no notice of what a summary names as not checked.
+    product's own `verify` looks at. ``strict`` takes no notice of what a summary names as not checked, and ``kinds``
+    are what is judged.
     """
 
     know: Knowledge = ALL
     twins: int = 4
     verified: float = 1.0
     strict: bool = False
+    kinds: tuple[str, ...] = KINDS
 
 
 USUAL = How()
@@ -125,6 +127,7 @@ def run_case(case: Case, folder: Path, how: How = USUAL) -> Result:
         know,
         primary=summary["set"]["primary"],
         not_checked=() if how.strict else named,
+        kinds=how.kinds,
     )
     looked_at = not result.failed and Random(f"verify {case.seed}").random() < how.verified
     return (refused_by_verify(folder / "out") if looked_at else None) or result
@@ -158,11 +161,17 @@ def claims_all(summary: Mapping[str, Any]) -> bool:
 
 
 def attack(
-    case: Case, release: Path, know: Knowledge = ALL, *, primary: int = 1, not_checked: Collection[str] = ()
+    case: Case,
+    release: Path,
+    know: Knowledge = ALL,
+    *,
+    primary: int = 1,
+    not_checked: Collection[str] = (),
+    kinds: Collection[str] = KINDS,
 ) -> Result:
     """Attack a release folder whose summary names some attacks as not checked."""
     try:
-        found = find_all(case, release, know)
+        found = find_all(case, release, know, kinds)
     except TooLarge:
         return Result(0, Kind.large)
     except Undecided as error:

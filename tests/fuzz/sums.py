@@ -24,6 +24,7 @@ STILL = 1e-7
 TERMS = {2: 150, 3: 50, 4: 26}  # sums of so many cells are looked for among so many suppressed ones at most
 TOLD = 400  # sums that are told, at most, of each size
 STEPS = 40  # replacements of parts by their parts, per relation
+ANY = 14  # suppressed cells of a table, of which all sums of two and three are judged, if asked for
 OWN = 8  # cells of a holding, of which all sums of two to four are judged
 Sum = frozenset[int]
 
@@ -68,16 +69,24 @@ class Sums:
 
     def goals(self) -> Iterator[Goal]:
         """All sums that the rules call unsafe."""
-        seen: set[Sum] = set()
-        for chosen in (*self.told(), *self.of_holdings()):
-            if chosen in seen or len(chosen) < 2:
+        yield from self._goals((*self.told(), *self.of_holdings()), "sum")
+
+    def any_few(self) -> Iterator[Goal]:
+        """All unsafe sums of two or three disjoint suppressed cells of one table, whoever is in them."""
+        for t in range(len(self.response.tables)):
+            here = sorted({at for (number, _), at in self.rows.items() if number == t})[:ANY]
+            few = (some for size in (2, 3) for some in combinations(here, size) if self._is_disjoint(some))
+            yield from self._goals(map(frozenset, few), "any sum")
+
+    def _goals(self, sums: Iterable[Sum], kind: str) -> Iterator[Goal]:
+        for chosen in dict.fromkeys(sums):
+            if len(chosen) < 2:
                 continue
-            seen.add(chosen)
             cells = sorted(chosen)
             inside = sorted(i for cell in cells for i in self.inside[cell])
             names = " + ".join(self.names[cell] for cell in cells[:6]) + (" + ..." if len(cells) > 6 else "")
             vector = self.vectors[cells].sum(0)
-            goal = self.response.goal("sum", names, vector, inside)
+            goal = self.response.goal(kind, names, vector, inside)
             if goal is not None and vector.tobytes() not in self.published:
                 yield goal
 
