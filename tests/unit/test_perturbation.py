@@ -14,8 +14,9 @@ from cellguard.errors import InputError
 from cellguard.files import job_respondents
 from cellguard.files.folder import OutputFolder
 from cellguard.files.job_respondents import noise_rules
+from cellguard.files.published_noise import read_published
 from cellguard.job import audit_job, run
-from cellguard.methods.perturbation import Perturb, read_published
+from cellguard.methods.perturbation import Perturb
 from cellguard.protect.perturb.checks.watch import Watch
 from cellguard.spec.jobfile import Job
 from cellguard.spec.specs import TableSpec
@@ -170,11 +171,13 @@ def test_later_tables_need_the_same_definitions(folder, tmp_path):
 
 
 def test_published_folders_must_be_readable(tmp_path):
+    spec = {"name": "t", "by": ["r"], "value": "x", "cells": {"source": "t.csv"}, "rules": []}
+    job = Job.parse({"version": 1, "tables": [spec]}, folder=tmp_path)
     with pytest.raises(InputError, match="no output folder"):
-        read_published(tmp_path)
+        read_published(job, ["."])
     (tmp_path / "metadata.json").write_text("[]")
     with pytest.raises(InputError, match="cannot be read"):
-        read_published(tmp_path)
+        read_published(job, ["."])
 
 
 def test_an_existing_folder_is_kept_unless_forced(folder, tmp_path):

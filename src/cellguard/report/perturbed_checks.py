@@ -49,6 +49,8 @@ def verdict(outcome: Outcome[Noisy]) -> dict[str, Any]:
         ),
     }
     headline, sentence = lines[check.verdict]
+    if outcome.protected.reused and check.verdict in {"safe", "safe by itself", "not proven"}:
+        sentence += " Other tables that were made from these multipliers before were not checked."
     if check.limits and check.verdict == "unsafe":
         sentence += " Not everything was looked at, see below."
     cells = sum(len(here.table) for here in check.tables)
@@ -93,6 +95,8 @@ def findings(outcome: Outcome[Noisy]) -> Section:
     groups = [_group("Findings that forbid the release", check.open, True)]
     if outcome.protected.accepted:
         groups.append(_group("Accepted in the job", outcome.protected.accepted, True))
+    if outcome.protected.old:
+        groups.append(_group("In what is published already", outcome.protected.old, True))
     groups.append(_group("To know", [f for f in check.findings if not f.blocks], False))
     whole = check.advice
     advice = [line for line in whole if not line.startswith("recode: table")]
@@ -185,6 +189,14 @@ def looked_at(outcome: Outcome[Noisy]) -> Section:
                 "Somebody who combines them with these: " + ", ".join(check.unseen) + ".",
             )
         )
+    if check.published:
+        result = ("checked together with these", "yes") if check.checked else ("not checked", "open")
+        names = ", ".join(here.table.name for here in check.published)
+        rows.append(("Tables that are published already", *result, f"Somebody who has these, too: {names}."))
+    rows += [
+        (attack.name[:1].upper() + attack.name[1:], "not checked", "open", attack.who)
+        for attack in outcome.protected.elsewhere
+    ]
     rows.append(_averages(outcome))
     rows.append(("Tables outside this set", "not checked", "open", "Other tables about the same respondents."))
     return attacks([(name, result, who, kind) for name, result, kind, who in rows], check.limits)
