@@ -25,7 +25,7 @@ from cellguard.table.source import Source
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
 from cellguard.types import UNWATCHED, BoolArray, FloatArray, LongArray, Run
-from cellguard.world.knowledge import Knowledge
+from cellguard.world.knowledge import Knowledge, least_between
 from cellguard.world.ties import Ties, tie_tables
 from cellguard.world.world import with_sums
 
@@ -147,7 +147,9 @@ def _bounds(ties: Ties, knowledge: Knowledge) -> tuple[FloatArray, FloatArray]:
     """Return the attacker's bounds of all cells: empty ones are 0, and counts that are not empty at least 1."""
     tables = ties.tables
     n, between = len(tables), len(ties.topic)
-    lower = np.concatenate([np.full(n, knowledge.lower), np.full(between, 0.0 if knowledge.lower >= 0 else -np.inf)])
+    counted = ties.by_topic(tables.never_negative)
+    least = np.where(tables.never_negative, max(knowledge.lower, 0.0), knowledge.lower)
+    lower = np.concatenate([least, least_between(knowledge, counted[n:])])
     upper = np.concatenate([np.full(n, knowledge.upper), np.full(between, np.inf)])
     lower = np.where(ties.occupied & ties.by_topic(tables.is_count), np.maximum(lower, 1.0), lower)
     lower[:n][ties.empty], upper[:n][ties.empty] = 0.0, 0.0

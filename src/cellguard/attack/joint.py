@@ -78,9 +78,9 @@ class Coalitions:
     def floor(self) -> LongArray:
         """How far down cells may go in the eyes of respondents who are listed in none of them."""
         standing = self.standing
-        if standing.signed:
-            return standing.problem.down
-        return np.minimum(standing.problem.down, np.maximum(standing.value - self.size * standing.rest, 0))
+        down = standing.problem.down
+        bounded = np.minimum(down, np.maximum(standing.value - self.size * standing.rest, 0))
+        return np.where(standing.signed, down, bounded)
 
     def limits(self, members: Collection[int]) -> tuple[LongArray, LongArray]:
         """Return how far cells may go down and up in the eyes of a coalition."""
@@ -92,9 +92,9 @@ class Coalitions:
         cells, place = np.unique(np.concatenate([cell for cell, _ in parts]), return_inverse=True)
         own, many = np.zeros(len(cells), np.int64), np.bincount(place, minlength=len(cells))
         np.add.at(own, place, np.concatenate([amount for _, amount in parts]))
-        if not standing.signed:
-            own += (self.size - many) * standing.rest[cells]
-            down[cells] = np.minimum(down[cells], np.maximum(standing.value[cells] - own, 0))
+        own += (self.size - many) * standing.rest[cells]
+        bounded = np.where(standing.signed[cells], down[cells], np.maximum(standing.value[cells] - own, 0))
+        down[cells] = np.minimum(down[cells], bounded)
         filled = cells[many == np.diff(standing.start)[cells]]
         down[filled] = up[filled] = 0
         return down, up
@@ -125,7 +125,7 @@ class Coalitions:
         ranked += [int(standing.rest[cell])] * (self.size + 1 - len(ranked))
         own, other, problem = np.array([sum(ranked[1:])]), np.array([ranked[0]]), standing.problem
         up = int(standing.against(cell, own, other).up[0])
-        if standing.signed or problem.whole[cell] or not standing.told[cell]:
+        if standing.signed[cell] or problem.whole[cell] or not standing.told[cell]:
             return int(problem.lower[cell]), up, int(problem.sliding[cell])
         down = min(int(standing.level(cell, own, other)[0]), int(problem.down[cell]))
         return down, up, int(standing.unit[cell])
@@ -138,7 +138,7 @@ class Coalitions:
             part, rest = slice(standing.start[cell], standing.start[cell + 1]), int(standing.rest[cell])
             amounts = dict(zip(standing.who[part].tolist(), standing.amount[part].tolist(), strict=True))
             few = 0 < len(amounts) <= self.size
-            after = rounded if n < 0 and not standing.signed and standing.told[cell] else UNLIMITED
+            after = rounded if n < 0 and not standing.signed[cell] and standing.told[cell] else UNLIMITED
             who = set(amounts) if few else self._helping(amounts, rest, after)
             always |= self.size * rest > after
             for member in who:

@@ -90,7 +90,7 @@ def nearest_to(inside: Inside, cell: int, most: int = 5) -> list[Near]:
 
 def _has_amounts(book: Book, cell: int) -> bool:
     standing = book.standing
-    return bool(standing.told[cell]) and not bool(standing.problem.whole[cell]) and not standing.signed
+    return bool(standing.told[cell]) and not bool(standing.problem.whole[cell]) and not standing.signed[cell]
 
 
 def _percent(book: Book, cell: int, who: LongArray, up: LongArray) -> FloatArray:

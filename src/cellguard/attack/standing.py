@@ -40,7 +40,7 @@ class Standing:
 
     ``start``, ``who`` and ``amount`` list them by cell, the largest first; ``by_start``, ``by_cell`` and ``by_amount``
     by insider. ``rest`` is the most that anybody contributes who is not listed, ``owner`` the only respondent, or -1.
-    ``signed`` says that values may be negative: then a contribution bounds nothing, unless its cell has no other.
+    ``signed`` marks cells that may be negative: there a contribution bounds nothing, unless its cell has no other.
     """
 
     problem: Problem
@@ -56,7 +56,7 @@ class Standing:
     by_amount: LongArray
     accuracy: FloatArray
     unit: LongArray
-    signed: bool
+    signed: BoolArray
 
     def contributors(self, cell: int) -> LongArray:
         """Return the listed contributors of a cell."""
@@ -74,8 +74,8 @@ class Standing:
         down, up = self.floor.copy(), self.problem.up.copy()
         for insider in insiders.tolist():
             cells, amounts = self.known_to(insider)
-            if not self.signed:
-                down[cells] = np.minimum(down[cells], np.maximum(self.value[cells] - amounts, 0))
+            bounded = np.where(self.signed[cells], down[cells], np.maximum(self.value[cells] - amounts, 0))
+            down[cells] = np.minimum(down[cells], bounded)
             alone = cells[self.owner[cells] == insider]
             down[alone] = up[alone] = 0
         return down, up
@@ -83,18 +83,16 @@ class Standing:
     @cached_property
     def floor(self) -> LongArray:
         """How far down cells may go in everybody's eyes."""
-        if self.signed:
-            return self.problem.down
-        return np.minimum(self.problem.down, np.maximum(self.value - self.rest, 0))
+        bounded = np.minimum(self.problem.down, np.maximum(self.value - self.rest, 0))
+        return np.where(self.signed, self.problem.down, bounded)
 
     @cached_property
     def calm(self) -> LongArray:
         """How far down cells may go without anybody noticing: to the largest contribution."""
         calm = self.floor.copy()
-        some = np.flatnonzero(np.diff(self.start))
-        if not self.signed:
-            largest = self.amount[self.start[some]]
-            calm[some] = np.minimum(calm[some], np.maximum(self.value[some] - largest, 0))
+        some = np.flatnonzero((np.diff(self.start) > 0) & ~self.signed)
+        largest = self.amount[self.start[some]]
+        calm[some] = np.minimum(calm[some], np.maximum(self.value[some] - largest, 0))
         calm[self.owner >= 0] = 0
         return calm
 
@@ -103,13 +101,13 @@ class Standing:
         cells, number = moves.cells, moves.number
         alone = np.flatnonzero(self.owner[cells] >= 0)
         pairs = [(number[alone], self.owner[cells[alone]])]
-        if not self.signed:
-            depth = -(moves.n // moves.denominator)  # rounded up
-            deep = np.flatnonzero((moves.n < 0) & (self.owner[cells] < 0) & (depth > self.calm[cells]))
-            size = np.diff(self.start)[cells[deep]]
-            entry = np.repeat(self.start[cells[deep]] - np.cumsum(size) + size, size) + np.arange(size.sum())
-            more = self.amount[entry] > np.repeat((self.value[cells] - depth)[deep], size)
-            pairs.append((np.repeat(number[deep], size)[more], self.who[entry][more]))
+        depth = -(moves.n // moves.denominator)  # rounded up
+        watched = (self.owner[cells] < 0) & ~self.signed[cells]
+        deep = np.flatnonzero((moves.n < 0) & watched & (depth > self.calm[cells]))
+        size = np.diff(self.start)[cells[deep]]
+        entry = np.repeat(self.start[cells[deep]] - np.cumsum(size) + size, size) + np.arange(size.sum())
+        more = self.amount[entry] > np.repeat((self.value[cells] - depth)[deep], size)
+        pairs.append((np.repeat(number[deep], size)[more], self.who[entry][more]))
         first, who = (np.concatenate(part) for part in zip(*pairs, strict=True))
         span = int(who.max(initial=0)) + 1
         both = np.unique(first * span + who)
@@ -125,7 +123,7 @@ class Standing:
         """Return what a cell needs against those who contribute ``own`` to it, the largest others being ``other``."""
         problem, ones = self.problem, np.ones(len(own), np.int64)
         outside = Asked(problem.lower[cell] * ones, problem.upper[cell] * ones, problem.sliding[cell] * ones)
-        if self.signed or not self.told[cell]:
+        if self.signed[cell] or not self.told[cell]:
             return outside
         room = np.maximum(self.value[cell] - own, 0)
         if problem.whole[cell]:
@@ -147,7 +145,7 @@ class Standing:
         for accuracy in np.unique(self.accuracy[target]).tolist():
             these = np.flatnonzero(target & (self.accuracy == accuracy))
             level[these] += _shares(accuracy, first[these])
-        plain = ~self.told | problem.whole if not self.signed else np.ones(len(level), bool)
+        plain = ~self.told | problem.whole | self.signed
         outside = np.maximum(problem.upper, problem.sliding)
         up = np.where(plain, outside, np.clip(level, self.unit, np.maximum(problem.up, self.unit)))
         down = np.where(plain, problem.lower, np.clip(level, 0, problem.down))
@@ -202,7 +200,7 @@ def stand(problem: Problem, grains: Grains, needs: Requirements, known: Contribu
         amount[order],
         accuracy,
         np.rint(needs.world.unit[cells] * scale).astype(np.int64),
-        needs.knowledge.lower < 0,
+        ~needs.world.never_negative[cells] & (needs.knowledge.lower < 0),
     )
 
 

@@ -90,10 +90,9 @@ def _noticing(standing: Standing, move: FloatArray, scale: float) -> set[int]:
     """Return the insiders for whom a move is none: alone in a cell that moves, or with more than is left of it."""
     owners = standing.owner[np.abs(move) > _STILL * scale]
     noticing = set(owners[owners >= 0].tolist())
-    if not standing.signed:
-        left = np.repeat(standing.value + move, np.diff(standing.start))
-        noticing |= set(standing.who[standing.amount > left + _STILL * scale].tolist())
-    return noticing
+    after = np.where(standing.signed, np.inf, standing.value + move)
+    left = np.repeat(after, np.diff(standing.start))
+    return noticing | set(standing.who[standing.amount > left + _STILL * scale].tolist())
 
 
 def risk_behind_noise(

@@ -18,10 +18,12 @@ from cellguard.files.stored_insiders import read_insiders
 from cellguard.files.stored_sums import stored_sums
 from cellguard.hierarchy.build import from_parents
 from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.microdata.grouped import COUNT
 from cellguard.protection import Requirements, require
 from cellguard.rules.assess import Findings, assess, assess_table
 from cellguard.spec.names import check_stored_names
 from cellguard.spec.rulespec import parse_rule
+from cellguard.spec.yamlfile import read_yaml
 from cellguard.table.apriori import NUMBERS
 from cellguard.table.contributions import Contributions
 from cellguard.table.fact_columns import stored_facts
@@ -88,7 +90,7 @@ def _judged(
 
 def read_stored_tables(inside: Path, about: Mapping[str, Any]) -> tuple[list[Table], list[list[str]]]:
     """Return the tables of a folder from their facts, and the status of each of their cells."""
-    specs = about["tables"]
+    specs, weighted = about["tables"], _weighted_counts(inside)
     check_stored_names(inside.parent, [name for spec in specs for name in (spec["name"], *spec["by"])])
     dimensions = {name: _read_dimension(inside, name) for spec in specs for name in spec["by"]}
     statuses = [open_source(inside / f"{spec['name']}.csv").text("status").to_pylist() for spec in specs]
@@ -96,7 +98,15 @@ def read_stored_tables(inside: Path, about: Mapping[str, Any]) -> tuple[list[Tab
         _read_table(inside, spec, dimensions, np.array(status) == "unpublished")
         for spec, status in zip(specs, statuses, strict=True)
     ]
-    return tables, statuses
+    return [replace(t, sums_weights=not t.is_count and t.name in weighted) for t in tables], statuses
+
+
+def _weighted_counts(inside: Path) -> set[str]:
+    """Return the tables whose values are numbers of records, or sums of their weights, by the job of a folder."""
+    words, _ = read_yaml(inside / "job.yaml")
+    listed = words.get("tables") if isinstance(words, dict) else None
+    said = [table for table in listed or () if isinstance(table, dict)]
+    return {str(table.get("name")) for table in said if table.get("value") == COUNT}
 
 
 def read_shown_cells(folder: Path, about: Mapping[str, Any], statuses: Sequence[Sequence[str]]) -> list[Positions]:

@@ -59,7 +59,8 @@ def quantile_ratio(cells: Facts, h: int) -> FloatArray:
 @register(
     "signed",
     Formula(
-        "N < n; T_R <= `sign_ratio` and `usual` says so of sizes; else some S_R or Q_R, for 1 to h, <= `limit`",
+        "N < n; T_R <= `sign_ratio` or none stands out, and `usual` says so of sizes; "
+        "else some S_R or Q_R, for 1 to h, <= `limit`",
         "sizes, signs, the h farthest from 0, spread",
         "that of `usual`, or `protection_percent` of T+ + abs(T-)",
     ),
@@ -69,9 +70,10 @@ class Signed(Rule):
     """Unsafe by the usual rule on sizes where one sign prevails, else if a few extremes make up the spread.
 
     In this order: fewer than ``n`` respondents are unsafe; where the sign ratio is at most ``sign_ratio``, ``usual``
-    judges the sizes of the contributions; where the ``h`` farthest from 0 do not stand out (no farther from the
-    median than ``near`` of the median, or of the median size), the cell is safe, but to be checked by hand; else it is
-    unsafe if a variance or quantile ratio of 1 to ``h`` is at most ``limit`` (``by`` chooses one of the two).
+    judges the sizes of the contributions; and so it does where the ``h`` farthest from 0 do not stand out (no farther
+    from the median than ``near`` of the median, or of the median size): what is safe then is to be checked by hand;
+    else a cell is unsafe if a variance or quantile ratio of 1 to ``h`` is at most ``limit`` (``by`` chooses one of the
+    two).
 
     >>> from cellguard.rules.linear import PPercent
     >>> from cellguard.table.signed_cells import signed_contributions
@@ -111,8 +113,8 @@ class Signed(Rule):
     def words(self) -> str:
         """Say what is looked at, in turn."""
         return (
-            f"fewer than {self.n} respondents; or, where one sign prevails, {self.usual.words()}; or, where it does "
-            f"not, the {self.h} contributions farthest from 0 make up the spread"
+            f"fewer than {self.n} respondents; or, where one sign prevails or none stands out, "
+            f"{self.usual.words()}; or, elsewhere, the {self.h} contributions farthest from 0 make up the spread"
         )
 
     @property
@@ -142,7 +144,9 @@ class Signed(Rule):
         beyond = (self.limit - np.nan_to_num(self.least(cells), nan=-1.0)) * np.maximum(cells.basis, 1)
         few = self.n - count_of(cells)
         return np.select(
-            [branch == _FEW, branch == _USUAL, branch == _SPREAD], [few, self.usual.sensitivity(cells), beyond], -np.inf
+            [branch == _FEW, _by_usual(branch), branch == _SPREAD],
+            [few, self.usual.sensitivity(cells), beyond],
+            -np.inf,
         )
 
     def unsafe(self, cells: Facts) -> BoolArray:
@@ -156,7 +160,7 @@ class Signed(Rule):
         usual = f"signed: {self.usual} on sizes"
         return [
             (f"signed: fewer than {self.n} respondents", branch == _FEW),
-            (usual, (branch == _USUAL) & self.usual.unsafe(cells)),
+            (usual, _by_usual(branch) & self.usual.unsafe(cells)),
             (f"signed: spread of {self.h} extremes", (branch == _SPREAD) & spread),
         ]
 
@@ -166,15 +170,15 @@ class Signed(Rule):
         rising = np.any([variance_ratio(cells, h) > 1 for h in range(1, self.h + 1)], axis=0)
         rising &= self.by != "quantile"
         return [
-            ("safe only since no contribution stands out; check by hand", (branch == _ALIKE) & occupied(cells)),
+            ("safe only since no contribution stands out; check by hand", (branch == _ALIKE) & safe & occupied(cells)),
             ("safe with a variance ratio above 1, which tells nothing", (branch == _SPREAD) & safe & rising),
         ]
 
     def upper(self, cells: Facts) -> FloatArray:
-        """Return the level of the usual rule where that decides."""
+        """Return the level of the usual rule where it decides."""
         level = self.usual.upper(cells)
         level = np.where(np.isnan(level), self.usual.protection_percent / 100 * cells.gross, level)
-        return np.where(self._branch(cells) == _USUAL, level, np.nan)
+        return np.where(_by_usual(self._branch(cells)), level, np.nan)
 
     def doubts(self) -> list[str]:
         """Ask what the usual rule asks."""
@@ -191,6 +195,11 @@ class Signed(Rule):
 
 
 _FEW, _USUAL, _ALIKE, _SPREAD = range(4)
+
+
+def _by_usual(branch: FloatArray) -> BoolArray:
+    """Tell where the usual rule decides: one sign prevails, or none of the contributions stands out."""
+    return (branch == _USUAL) | (branch == _ALIKE)
 
 
 @register("entropy", Formula("2^H < n, with H = -sum w log2 w of the shares w of all sizes", "the entropy of shares"))

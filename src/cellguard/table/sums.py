@@ -237,6 +237,7 @@ class RecordSums:
             response=like.response,
             population=f"{like.population}, {name}",
             is_count=like.is_count,
+            sums_weights=like.sums_weights,
             decimals=max(linked[one.name].decimals for one in same),
             place=Place(self.grouped.name, unit="cell"),
             rows=np.arange(len(sums)),

@@ -29,12 +29,12 @@ class Table:
     """Cells in columns: one code column per dimension, one array per fact. Confidential.
 
     ``response`` and ``population`` say what is summed over whom; cells of two tables are one cell if these and all
-    codes that are not totals agree. ``is_count`` marks a frequency table. ``rows`` are the cells' rows in the input,
-    -1 for cells that are in no row. ``levels`` are the levels shown of some dimensions, if not all. ``origin`` tells
-    where the facts are from: ready-made cells, such cells merged by a recoding, an output folder, or records;
-    ``release``, where the table is published: in the release of its set, nowhere, or in an earlier release. Two kinds
-    are published nowhere because no table lists their cells: ``latent`` ones lie behind several tables, ``sums`` are
-    sums of cells of other tables.
+    codes that are not totals agree. ``is_count`` marks a frequency table, ``sums_weights`` an estimated one. ``rows``
+    are the cells' rows in the input, -1 for cells that are in no row. ``levels`` are the levels shown of some
+    dimensions, if not all. ``origin`` tells where the facts are from: ready-made cells, such cells merged by a
+    recoding, an output folder, or records; ``release``, where the table is published: in the release of its set,
+    nowhere, or in an earlier release. Two kinds are published nowhere because no table lists their cells: ``latent``
+    ones lie behind several tables, ``sums`` are sums of cells of other tables.
 
     `cells` reads one, `tabulate` makes one from records.
 
@@ -52,6 +52,7 @@ class Table:
     response: str
     population: str = "all"
     is_count: bool = False
+    sums_weights: bool = False
     zeros: Zeros = "known"
     decimals: int = 0
     tolerance: float | None = None
@@ -71,6 +72,11 @@ class Table:
     def value(self) -> FloatArray:
         """The cell totals."""
         return self.facts.total
+
+    @property
+    def never_negative(self) -> bool:
+        """Whether every reader knows that no cell is below 0, whatever values may be: numbers of records are not."""
+        return self.is_count or self.sums_weights
 
     @property
     def unit(self) -> float:

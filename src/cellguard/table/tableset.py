@@ -84,6 +84,11 @@ class TableSet:
         """Which distinct cells are frequencies."""
         return self.gather([np.full(len(t), t.is_count) for t in self.tables])
 
+    @cached_property
+    def never_negative(self) -> BoolArray:
+        """Which distinct cells are counts, or sums of weights, and so not below 0."""
+        return self.gather([np.full(len(t), t.never_negative) for t in self.tables])
+
     @property
     def topics(self) -> tuple[Topic, ...]:
         """The different responses and populations."""

@@ -228,6 +228,7 @@ def _table(grouped: Grouped, wanted: Wanted, lattice: Lattice, kept: Kept) -> Ta
         response=about.response or wanted.value,
         population=about.population,
         is_count=is_count,
+        sums_weights=wanted.value == COUNT and grouped.has_weights,
         zeros=about.zeros or ("possible" if is_count else "known"),
         tolerance=about.tolerance,
         place=Place(grouped.name, unit="cell"),

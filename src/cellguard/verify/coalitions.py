@@ -100,7 +100,7 @@ class Coalitions:
             for entry in range(int(self._proof.starts[witness]), int(self._proof.starts[witness + 1])):
                 cell, move = int(self._proof.cell[entry]), int(self._proof.move[entry])
                 amounts, rest = self._contributions(cell)
-                bounded = move < 0 and not self._demands.signed and bool(self._known.told[cell])
+                bounded = move < 0 and not self._demands.signed[cell] and bool(self._known.told[cell])
                 after = int(self._demands.value[cell]) + move // int(self._proof.denominator[entry])
                 left = after if bounded else _ENDLESS
                 others = (self._size - 1) * max([*amounts.values(), rest])
@@ -135,7 +135,7 @@ class Coalitions:
         """Return how far a cell must go down, up and in all against any coalition, at most."""
         demands = self._demands
         down, up, either = (int(need[cell]) for need in demands.needs)
-        if demands.signed or demands.frequency[cell] or not demands.told[cell]:
+        if demands.signed[cell] or demands.frequency[cell] or not demands.told[cell]:
             return down, up, either
         first, *others = sorted([*amounts.values(), *[rest] * (self._size + 1)], reverse=True)[: self._size + 1]
         level = int(demands.level(cell, np.array([sum(others)]), np.array([first]))[0])

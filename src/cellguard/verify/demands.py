@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -16,6 +16,7 @@ from cellguard.verify.numbers import Bools, Floats, Int64
 from cellguard.verify.rows import Rows
 from cellguard.verify.rule_words import parse_rule
 from cellguard.verify.rules import unknown_names
+from cellguard.verify.spec import Group
 from cellguard.verify.verdict import DEFAULT_PERCENT
 
 
@@ -23,7 +24,7 @@ from cellguard.verify.verdict import DEFAULT_PERCENT
 class Demands:
     """How far cells must move: down, up and in all against outsiders (``needs``), and what the same depends on inside.
 
-    ``signed`` says that values may be negative: then nobody bounds a cell by contributing to it.
+    ``signed`` marks cells that may be negative: nobody bounds such a cell by contributing to it.
     """
 
     value: Int64
@@ -33,7 +34,7 @@ class Demands:
     unit: Int64
     frequency: Bools
     told: Bools
-    signed: bool
+    signed: Bools
 
     @property
     def cells(self) -> list[int]:
@@ -45,7 +46,7 @@ class Demands:
     def asked(self, cell: int, own: Int64, other: Int64) -> list[Int64]:
         """Return how far a cell must move for insiders who contribute ``own``, where other ones have ``other``."""
         asked = [np.full(own.size, need[cell]) for need in self.needs]
-        if self.signed or not self.told[cell]:
+        if self.signed[cell] or not self.told[cell]:
             return asked
         level = self.level(cell, own, other)
         room = np.maximum(int(self.value[cell]) - own, 0)
@@ -64,8 +65,17 @@ class Demands:
         return np.maximum(own + other + more - int(self.value[cell]) - 1, 0)
 
 
-def read_demands(told: Bools, cells: Cells, rows: Rows, facts: Sequence[Facts], limits: Capacities) -> Demands:
-    """Return what cells need; ``told`` says of which cells the contributors are known."""
+def read_demands(
+    told: Bools,
+    cells: Cells,
+    rows: Rows,
+    facts: Sequence[Facts],
+    limits: Capacities,
+    counted: Collection[Group] = frozenset(),
+) -> Demands:
+    """Return what cells need; ``told`` marks cells whose contributors are known, ``counted`` are never below 0."""
+    lower = cells.spec.attack.lower
+    plain = lower is not None and lower >= 0
     down, up, either = (_largest(cells, need) for need in (rows.lower, rows.upper, rows.sliding))
     return Demands(
         value=_on_cells(cells, rows),
@@ -75,7 +85,7 @@ def read_demands(told: Bools, cells: Cells, rows: Rows, facts: Sequence[Facts], 
         unit=units(cells),
         frequency=_frequencies(cells),
         told=told,
-        signed=cells.spec.attack.lower is None or cells.spec.attack.lower < 0,
+        signed=~np.array([plain or group in counted for group in cells.spec.groups], dtype=bool)[cells.group],
     )
 
 

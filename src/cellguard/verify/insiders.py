@@ -172,21 +172,20 @@ def _reached(proof: Witnesses, moves: Int64, seen: list[Int64], who: Int64) -> t
     return down, up
 
 
-def _notices(known: Contributors, cells: Cells, value: Int64, proof: Witnesses, signed: bool) -> tuple[Int64, Int64]:
+def _notices(known: Contributors, cells: Cells, value: Int64, proof: Witnesses, signed: Bools) -> tuple[Int64, Int64]:
     """Return the insiders who do not accept each witness: starts, and numbers."""
     owner = known.owner[proof.cell]
     pairs = [np.stack([proof.witness[owner >= 0], owner[owner >= 0]])]
-    if not signed:
-        falling = np.flatnonzero(proof.move < 0)
-        cell = proof.cell[falling]
-        left = value[cell] + proof.move[falling] // proof.denominator[falling]
-        low = known.told[cell] & (left < known.rest[cell])
-        if low.any():
-            raise Refused(f"a witness for insiders leaves too little of {cells.cell_name(int(cell[np.argmax(low)]))}")
-        size = np.diff(known.starts)[cell]
-        entry = np.repeat(known.starts[cell] - np.cumsum(size) + size, size) + np.arange(size.sum())
-        more = known.amount[entry] > np.repeat(left, size)
-        pairs.append(np.stack([np.repeat(proof.witness[falling], size)[more], known.insider[entry][more]]))
+    falling = np.flatnonzero((proof.move < 0) & ~signed[proof.cell])
+    cell = proof.cell[falling]
+    left = value[cell] + proof.move[falling] // proof.denominator[falling]
+    low = known.told[cell] & (left < known.rest[cell])
+    if low.any():
+        raise Refused(f"a witness for insiders leaves too little of {cells.cell_name(int(cell[np.argmax(low)]))}")
+    size = np.diff(known.starts)[cell]
+    entry = np.repeat(known.starts[cell] - np.cumsum(size) + size, size) + np.arange(size.sum())
+    more = known.amount[entry] > np.repeat(left, size)
+    pairs.append(np.stack([np.repeat(proof.witness[falling], size)[more], known.insider[entry][more]]))
     both = np.unique(np.concatenate(pairs, axis=1), axis=1)
     return np.searchsorted(both[0], np.arange(proof.starts.size)), both[1]
 

@@ -20,7 +20,7 @@ from cellguard.verify.relations import parse_equation
 from cellguard.verify.rows import PRIMARY, PUBLISHED, SECONDARY, Rows
 from cellguard.verify.rule_words import parse_rule
 from cellguard.verify.rules import InRows
-from cellguard.verify.spec import EARLIER, HERE, LATENT, NOWHERE, SUMS, Spec, TableSpec
+from cellguard.verify.spec import EARLIER, HERE, LATENT, NOWHERE, SUMS, Group, Spec, TableSpec
 from cellguard.verify.stages import Refused, attempt
 from cellguard.verify.stored import Folder, read_bytes
 
@@ -283,6 +283,13 @@ def check_together(job: Job, cells: Cells, rows: Rows) -> None:
             if wrong.any():
                 row = int(cells.offsets[number]) + int(np.argmax(wrong))
                 raise Refused(f"{cells.row_name(row)} is published, although {NAME} hides it with {response}")
+
+
+def never_negative(job: Job, spec: Spec) -> frozenset[Group]:
+    """Return the responses that are numbers of records, or sums of their weights: whatever values are, these are not
+    below 0."""
+    counted = (table.group for said, table in zip(job.tables, spec.tables, strict=True) if said["value"] == "count")
+    return frozenset({*counted, *(table.group for table in spec.tables if table.count)})
 
 
 def not_shown(job: Job, cells: Cells, facts: Sequence[Facts]) -> Bools:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -17,7 +17,7 @@ from cellguard.verify.numbers import LARGEST, Bools, Floats, Int64, Ints, bools,
 from cellguard.verify.relations import Matrix
 from cellguard.verify.rows import Rows
 from cellguard.verify.rules import Rule
-from cellguard.verify.spec import EARLIER, LATENT, SUMS, Attack, TableSpec
+from cellguard.verify.spec import EARLIER, LATENT, SUMS, Attack, Group, TableSpec
 from cellguard.verify.stages import Refused
 from cellguard.verify.verdict import DEFAULT_PERCENT, NOISE
 
@@ -40,10 +40,12 @@ class Needs:
     sliding: Int64
 
 
-def capacities(cells: Cells, rows: Rows, facts: Sequence[Facts], sums: Matrix) -> Capacities:
+def capacities(
+    cells: Cells, rows: Rows, facts: Sequence[Facts], counted: Collection[Group] = frozenset()
+) -> Capacities:
     """Return the capacities of all distinct cells: the narrowest over the tables that show a cell.
 
-    A sum may go as far as all its parts together; ``sums`` has a row per sum, 1 at it and -1 at each of its parts.
+    No bound lets the responses go below 0 that are ``counted``.
     """
     down = np.full(cells.count, LARGEST, dtype=np.int64)
     up = np.full(cells.count, LARGEST, dtype=np.int64)
@@ -56,18 +58,23 @@ def capacities(cells: Cells, rows: Rows, facts: Sequence[Facts], sums: Matrix) -
         # An upper bound is a lower bound of the mirror image: both sides then round alike.
         np.minimum.at(down, cell, _given(facts[i].lower, value, usual_down, decimals, table, mirror=False))
         np.minimum.at(up, cell, _given(facts[i].upper, value, usual_up, decimals, table, mirror=True))
-    return Capacities(_with_sums(down, sums), _with_sums(up, sums))
+        if table.group in counted:
+            np.minimum.at(down, cell, difference(value, 0))
+    return Capacities(down, up)
 
 
-def _with_sums(capacity: Int64, sums: Matrix) -> Int64:
-    """Return capacities in which a sum has that of all its parts; without limit, if one of them is."""
-    capacity = capacity.copy()
+def with_sums(limits: Capacities, sums: Matrix) -> Capacities:
+    """Return capacities in which a sum has that of all its parts: without limit, if one of them is.
+
+    ``sums`` has a row per sum, with 1 at it and -1 at each of its parts.
+    """
+    down, up = limits.down.copy(), limits.up.copy()
     for row in range(sums.shape[0]):
         terms = slice(sums.indptr[row], sums.indptr[row + 1])
         whole, parts = sums.data[terms] > 0, sums.indices[terms][sums.data[terms] < 0]
-        added = sum(int(capacity[part]) for part in parts)
-        capacity[sums.indices[terms][whole]] = min(added, LARGEST)
-    return capacity
+        for capacity in (down, up):
+            capacity[sums.indices[terms][whole]] = min(sum(int(capacity[part]) for part in parts), LARGEST)
+    return Capacities(down, up)
 
 
 def _usual(value: Ints, attack: Attack, decimals: int) -> tuple[Int64, Int64]:

@@ -29,7 +29,7 @@ class Judge(Protocol):
 
 @dataclass(frozen=True)
 class EitherSign:
-    """First the count, then the sign ratio: the usual rule where one sign prevails, else the spread of the extremes."""
+    """First the count, then signs: the usual rule where one prevails, or nobody stands out, else the spread."""
 
     usual: Judge
     ratio: float
@@ -53,7 +53,7 @@ class EitherSign:
         alike = np.max(far, axis=0) <= self.near * np.maximum(np.abs(median), size)
         usual = self.usual.judge(facts)
         spread = flat(~few & ~prevails & ~alike & self._extreme(facts), self.percent, facts, np.isnan(facts.count))
-        by_usual = ~few & prevails
+        by_usual = ~few & (prevails | alike)
         unsafe = (few & (facts.count > 0)) | (by_usual & usual.unsafe) | spread.unsafe
         return Verdict(
             unsafe,

@@ -24,11 +24,13 @@ from cellguard.verify.job import (
     check_job,
     check_origins,
     check_together,
+    never_negative,
     not_shown,
     read_job,
     with_earlier,
 )
 from cellguard.verify.needs import Capacities, Needs, capacities, needs
+from cellguard.verify.needs import with_sums as sums_limited
 from cellguard.verify.page import check_page
 from cellguard.verify.populations import check_differences, check_selected
 from cellguard.verify.relations import Matrix, build, with_known, with_sums
@@ -117,6 +119,7 @@ class _Work:
         self.rows = Stage("an internal table", lambda: read_rows(self.cells.get(), self.internal.get()))
         self.release = Stage("a release table", self._read_release)
         self.facts = Stage("the facts", self._read_facts)
+        self.counted = Stage("the job", lambda: never_negative(self.job.get(), self.spec.get()))
         self.limits = Stage("the bounds", self._limits)
         self.pieces = Stage("the world", lambda: read_pieces(self._folder, self.cells.get()))
         self.between = Stage("the world", lambda: read_between(self._folder, self.cells.get(), self.pieces.get()))
@@ -162,9 +165,8 @@ class _Work:
         cells, rows = self.cells.get(), self.rows.get()
         told = [(EARLIER in t or not t["cells"]) and not isinstance(t["publish"], str) for t in self.job.get().tables]
         made = [i for i, tells in enumerate(told) if tells]
-        return with_listed(
-            capacities(cells, rows, self.facts.get(), self.sums.get().relations(cells)), cells, rows, made
-        )
+        limits = with_listed(capacities(cells, rows, self.facts.get(), self.counted.get()), cells, rows, made)
+        return sums_limited(limits, self.sums.get().relations(cells))
 
     def _read_moves(self) -> Witnesses:
         return read_witnesses(self._folder, self.cells.get(), self.between.get().value.size)
@@ -172,7 +174,7 @@ class _Work:
     def _build_world(self) -> World:
         cells, pieces, between = self.cells.get(), self.pieces.get(), self.between.get()
         moved = moved_groups(self.moves.get(), cells, pieces, between)
-        return build_world(cells, self.rows.get(), pieces, between, moved)
+        return build_world(cells, self.rows.get(), pieces, between, moved, self.counted.get())
 
     def _check_relations(self) -> str:
         cells = self.cells.get()
@@ -253,7 +255,7 @@ class _Work:
         known = read_contributors(self._folder, cells)
         check_contributors(known, cells, rows, facts, self.job.get())
         proof = self.witnesses.get().since(spec.inside)
-        demands = read_demands(known.told, cells, rows, facts, self.limits.get())
+        demands = read_demands(known.told, cells, rows, facts, self.limits.get(), self.counted.get())
         pairs = check_inside(known, cells, demands, proof)
         together = ""
         if spec.coalition > 1:

@@ -30,7 +30,8 @@ class World:
     """What binds the distinct cells and, after these, the cells between.
 
     ``relations`` are sums that witnesses keep; the values themselves may miss them by less than ``slack``. ``empty``
-    columns are 0 and stay so; each sum in ``occupied`` is 1 or more; ``lowest`` is the bound of the cells between.
+    columns are 0 and stay so; each sum in ``occupied`` is 1 or more; of the cells between, ``floored`` ones are not
+    negative.
     """
 
     cells: Cells
@@ -40,7 +41,7 @@ class World:
     empty: Bools
     occupied: Matrix
     counted: Bools
-    lowest: int | None
+    floored: Bools
 
     def name(self, column: int) -> str:
         """Name a cell or a cell between."""
@@ -56,11 +57,19 @@ def moved_groups(proof: Witnesses, cells: Cells, pieces: Pieces, between: Betwee
     return {pieces.groups.index(cells.spec.groups[g]) for g in listed} | set(hidden.tolist())
 
 
-def build_world(cells: Cells, rows: Rows, pieces: Pieces, between: Between, moved: Collection[int]) -> World:
+def build_world(
+    cells: Cells,
+    rows: Rows,
+    pieces: Pieces,
+    between: Between,
+    moved: Collection[int],
+    counted: Collection[Group] = frozenset(),
+) -> World:
     """Gather everything that a world must keep.
 
     ``moved`` are the responses (by position in the certificate's world) that a witness changes. The others stay as they
-    truly are, so what tables of other responses say of them holds anyway.
+    truly are, so what tables of other responses say of them holds anyway. No cell between of the responses that are
+    ``counted`` is negative, whatever values may be.
     """
     width = cells.count + between.value.size
     atoms = [
@@ -87,6 +96,7 @@ def build_world(cells: Cells, rows: Rows, pieces: Pieces, between: Between, move
     order = [pieces.groups.index(group) for group in cells.spec.groups]
     group = np.concatenate([np.array(order)[cells.group], between.group])
     lower = cells.spec.attack.lower
+    plain = lower is not None and lower >= 0
     return World(
         cells=cells,
         value=value,
@@ -95,7 +105,7 @@ def build_world(cells: Cells, rows: Rows, pieces: Pieces, between: Between, move
         empty=empty,
         occupied=stacked(occupied, width),
         counted=np.array([counts(cells.spec, g) for g in pieces.groups])[between.group],
-        lowest=None if lower is None or lower < 0 else 0,
+        floored=np.array([plain or g in counted for g in pieces.groups], dtype=bool)[between.group],
     )
 
 
@@ -144,8 +154,9 @@ def check_base(world: World) -> None:
     if held.any():
         raise Refused(f"{world.name(int(np.argmax(held)))} is not 0, but a table says that nobody is there")
     between = world.value[world.cells.count :]
-    if world.lowest is not None and (between < world.lowest).any():
-        raise Refused(f"{world.name(world.cells.count + int(np.argmax(between < world.lowest)))} is negative")
+    below = world.floored & (between < 0)
+    if below.any():
+        raise Refused(f"{world.name(world.cells.count + int(np.argmax(below)))} is negative")
     deserted = _times(world.occupied, world.value) < 1
     if deserted.any():
         raise Refused(f"the world has nobody behind {_first(world, world.occupied, deserted)}, where a row is listed")
@@ -160,10 +171,9 @@ def check_worlds(proof: Witnesses, world: World) -> None:
     wrong = np.zeros(proof.cell.size, dtype=bool)
     wrong[entries] = world.counted[between] & (proof.denominator[entries] != 1)
     _none(wrong, proof, world, "does not move in whole numbers the count")
-    if world.lowest is not None:
-        down = narrow(world.value[start:] - world.lowest)[between]
-        wrong[entries] = proof.move[entries] // proof.denominator[entries] < -down
-        _none(wrong, proof, world, "takes below 0 the cell between")
+    down = narrow(world.value[start:])[between]
+    wrong[entries] = world.floored[between] & (proof.move[entries] // proof.denominator[entries] < -down)
+    _none(wrong, proof, world, "takes below 0 the cell between")
     check_relations(proof, world.relations, world.cells, world.name)
     _check_occupied(proof, world)
 

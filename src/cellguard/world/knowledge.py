@@ -9,14 +9,15 @@ import scipy.sparse as sp
 
 from cellguard.errors import InputError
 from cellguard.table.tableset import TableSet
-from cellguard.types import FloatArray
+from cellguard.types import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
     """What an attacker knows of every cell beforehand: bounds for all, or the value to within ``percent``.
 
-    The default is that values are not negative and otherwise unbounded. Bounds given for single cells replace these.
+    The default is that values are not negative and otherwise unbounded. Bounds given for single cells replace these. No
+    bound lets counts be negative.
     ``crossing`` is whether he also uses that one crossing table lies behind tables that form a cycle. Raises
     `InputError` if ``lower`` is not below ``upper`` or ``percent`` not above 0.
 
@@ -39,6 +40,11 @@ class Knowledge:
             raise InputError(f"attack: percent must be above 0, not {self.percent:g}")
 
 
+def least_between(knowledge: Knowledge, never_negative: BoolArray) -> FloatArray:
+    """Return the lower bounds of cells that no table lists: 0, unless they are of values that may be negative."""
+    return np.where(never_negative | (knowledge.lower >= 0), 0.0, -np.inf)
+
+
 def listed_bounds(tables: TableSet, knowledge: Knowledge) -> tuple[FloatArray, FloatArray]:
     """Return the attacker's a-priori bounds of the distinct cells; of several bounds on a cell the narrowest."""
     lower = np.full(len(tables), -np.inf)
@@ -54,6 +60,7 @@ def listed_bounds(tables: TableSet, knowledge: Knowledge) -> tuple[FloatArray, F
             general_upper = np.minimum(general_upper, table.value + reach)
         own_lower = np.where(np.isnan(table.apriori.lower), general_lower, table.apriori.lower)
         own_upper = np.where(np.isnan(table.apriori.upper), general_upper, table.apriori.upper)
+        own_lower = np.maximum(own_lower, 0.0) if table.never_negative else own_lower
         outside = (table.value < own_lower) | (table.value > own_upper)
         if outside.any():
             cell = int(np.flatnonzero(outside)[0])

@@ -14,7 +14,7 @@ from cellguard.table.relations import Relations
 from cellguard.table.tableset import TableSet
 from cellguard.types import UNWATCHED, BoolArray, FloatArray, Run
 from cellguard.world.complete import complete, refuse_contradiction
-from cellguard.world.knowledge import Knowledge, listed_bounds
+from cellguard.world.knowledge import Knowledge, least_between, listed_bounds
 from cellguard.world.ties import Ties, tie_tables
 
 T = TypeVar("T", bound=np.generic)
@@ -98,6 +98,11 @@ class World:
         return self.ties.by_topic(self.tables.is_count)
 
     @cached_property
+    def never_negative(self) -> BoolArray:
+        """Which cells are counts, or sums of weights, and so not below 0 whatever values may be."""
+        return self.ties.by_topic(self.tables.never_negative)
+
+    @cached_property
     def unit(self) -> FloatArray:
         """One unit of the last decimal in which each cell is, or would be, published."""
         return self.ties.by_topic(self.tables.unit)
@@ -119,14 +124,15 @@ class World:
 def see_world(tables: TableSet, knowledge: Knowledge, *, run: Run = UNWATCHED) -> World:
     """Return the world behind a set of tables, as an attacker with this knowledge sees it.
 
-    A cell between is not negative, unless values may be. A count that readers know not to be empty is at least 1.
+    A cell between is not negative, unless it is of values that may be. A count that readers know not to be empty is at
+    least 1.
     """
     ties = tie_tables(tables, crossing=knowledge.crossing)
     refuse_contradiction(ties)
     low, high = listed_bounds(tables, knowledge)
     is_count = ties.by_topic(tables.is_count)
     n, between = len(tables), len(ties.topic)
-    lower = np.concatenate([low, np.full(between, 0.0 if knowledge.lower >= 0 else -np.inf)])
+    lower = np.concatenate([low, least_between(knowledge, ties.by_topic(tables.never_negative)[n:])])
     lower = np.where(ties.occupied & is_count, np.maximum(lower, 1.0), lower)
     value = np.concatenate([tables.value, complete(ties, lower[n:], is_count[n:], run=run)])
     lower = np.minimum(lower, value)  # a row may be listed although it counts 0

@@ -85,6 +85,16 @@ def test_what_decides(cell, reasons):
     assert rule.unsafe(facts).tolist() == [bool(reasons)]
 
 
+def test_two_large_contributions_of_three_are_not_safe_for_being_alike():
+    """The second largest is the median, so that neither is far from it; the usual rule judges their sizes."""
+    rule = Signed(Dominance(2, 90))
+    cells = signed_contributions([100, 98, -12], [100, 99, 98, 98, -30])
+    assert rule.unsafe(cells).tolist() == [True, False]
+    assert [reason for reason, unsafe in rule.branches(cells) if unsafe[0]] == ["signed: dominance (2, 90) on sizes"]
+    assert rule.upper(cells)[0] == Dominance(2, 90).upper(cells)[0] > 0
+    assert [mask.tolist() for words, mask in rule.remarks(cells) if "stands out" in words] == [[False, True]]
+
+
 def test_safe_cells_that_somebody_should_look_at():
     alike = [100, 100, 100, 101, -0.1]
     rule = Signed(PPercent(10), sign_ratio=0.0)
