@@ -38,7 +38,7 @@ class SumSearch:
         if records is not None and assessed.needs.primary.any():
             tables = assessed.tables
             stakes = records.stakes(tables, np.flatnonzero(assessed.needs.primary))
-            self._judge(records, holding_sums(tables.relations, stakes.cell, stakes.holding, stakes.row, tables.value))
+            self._judge(records, holding_sums(tables.relations, stakes, tables.value))
 
     def grow(self, pattern: Pattern) -> Requirements | None:
         """Judge the sums that a pattern tells; return the requirements with the unsafe ones, None if it has them."""

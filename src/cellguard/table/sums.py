@@ -25,7 +25,7 @@ from cellguard.table.numbering import Topic
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
 from cellguard.table.tabulate import Asks, Wanted, facts_of_groups
-from cellguard.types import FloatArray, LongArray, Positions
+from cellguard.types import BoolArray, FloatArray, LongArray, Positions
 
 Sum = tuple[int, ...]  # distinct cells, ascending
 DIMENSION = "sum"
@@ -71,11 +71,15 @@ class JudgedSums:
 
 @dataclass(frozen=True, eq=False)
 class Stakes:
-    """Who has a stake in which cells: ``row`` is a row of the records of ``holding`` in ``cell``. Confidential."""
+    """Who has a stake in which cells: the record ``row[i]`` of ``holding[i]`` is in ``cell[i]``. Confidential.
+
+    ``alone[i]`` says that no other holding is in the cell.
+    """
 
     cell: Positions
     holding: LongArray
     row: Positions
+    alone: BoolArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +128,8 @@ class RecordSums:
         several = np.bincount(grouped.holding)[grouped.holding] > 1
         known = cells[owner[cells] >= 0]
         if not several.any() or not len(known):
-            return Stakes(np.zeros(0, np.intp), np.zeros(0, np.int64), np.zeros(0, np.intp))
+            nothing = np.zeros(0, np.intp)
+            return Stakes(nothing, nothing.astype(np.int64), nothing, nothing.astype(bool))
         rows, group = self._rows(linked, [(int(cell),) for cell in known], owner)
         value = {m.name: self._values(m.wanted.value) for m in self.made}
         of = np.array([list(value).index(linked.tables[t].name) for t in owner[known]])[group]
@@ -135,9 +140,10 @@ class RecordSums:
         cell = pairs // holders
         most = np.zeros(len(known))
         np.maximum.at(most, cell, share)
-        has = (share == most[cell]) | (np.bincount(cell, minlength=len(known))[cell] <= _FEW)
+        many = np.bincount(cell, minlength=len(known))
+        has = (share == most[cell]) | (many[cell] <= _FEW)
         keep = has[entry] & several[rows]
-        return Stakes(known[group[keep]], grouped.holding[rows[keep]], rows[keep])
+        return Stakes(known[group[keep]], grouped.holding[rows[keep]], rows[keep], many[group[keep]] == 1)
 
     def _values(self, name: str) -> FloatArray:
         """Return what each row of the records adds to the published totals of a response."""
