@@ -122,15 +122,12 @@ def needs(cells: Cells, facts: Sequence[Facts], rules: Sequence[Sequence[Rule]],
     """Recompute which cells are unsafe and what they need: the largest over rules and tables, capped, never nothing."""
     unsafe = np.zeros(cells.count, dtype=bool)
     lower, upper, sliding, wide = (np.zeros(cells.count, dtype=np.int64) for _ in range(4))
-    listed = np.zeros(cells.count, dtype=bool)  # by another table, whose rules judge it
-    for i, table in enumerate(cells.spec.tables):
-        listed[cells.cell[cells.rows(i)]] |= table.where != LATENT
+    listed = judged_elsewhere(cells)
     for i, table in enumerate(cells.spec.tables):
         cell = cells.cell[cells.rows(i)]
         placed = replace(facts[i], axes=axes_of(cells, i))
         here, levels = _table_needs(table, placed, rules[i], cells.spec.grains[table.group])
-        if table.where == LATENT:
-            here &= ~listed[cell]
+        here &= ~listed[cells.rows(i)]
         unsafe[cell[here]] = True
         for total, level in zip((lower, upper, wide), levels, strict=True):
             np.maximum.at(total, cell[here], level[here])
@@ -144,6 +141,15 @@ def needs(cells: Cells, facts: Sequence[Facts], rules: Sequence[Sequence[Rule]],
     least = unit - unit // 10**8 - (unit > 1)
     nothing = unsafe & (lower < least) & (upper < least) & (sliding < least)
     return Needs(unsafe, lower, upper, np.where(nothing, unit, sliding))
+
+
+def judged_elsewhere(cells: Cells) -> Bools:
+    """Return the rows of latent tables that another table lists, whose rules judge them."""
+    listed, latent = np.zeros(cells.count, dtype=bool), np.zeros(cells.cell.size, dtype=bool)
+    for i, table in enumerate(cells.spec.tables):
+        listed[cells.cell[cells.rows(i)]] |= table.where != LATENT
+        latent[cells.rows(i)] = table.where == LATENT
+    return np.asarray(latent & listed[cells.cell], dtype=bool)
 
 
 def axes_of(cells: Cells, table: int) -> Axes:
