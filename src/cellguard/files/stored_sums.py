@@ -28,13 +28,13 @@ def write_sums(inside: Path, proven: Proven) -> dict[str, Any] | None:
 
     None says that nobody looked at sums.
     """
-    tables = proven.audit.needs.tables
-    unsafe = [table.name for table in tables.tables if table.release == "sums"]
-    told = () if proven.sums is None else _named(proven.sums.told, [table.name for table in tables.tables])
-    named = [*_unsafe_parts(tables), *((name, made.sums) for name, made in told)]
-    _write_parts(inside / NAME, tables, named)
     if proven.sums is None:
         return None
+    tables = proven.audit.needs.tables
+    unsafe = [table.name for table in tables.tables if table.release == "sums"]
+    told = _named(proven.sums.told, [table.name for table in tables.tables])
+    named = [*_unsafe_parts(tables), *((name, made.sums) for name, made in told)]
+    _write_parts(inside / NAME, tables, named)
     for name, made in told:
         values = [Decimal(repr(total)) for total in made.table.value.tolist()]
         pq.write_table(facts_of(made.table, values), inside / "facts" / f"{name}.parquet")

@@ -22,7 +22,7 @@ from cellguard.methods.screens import assessed_words, audit_words
 from cellguard.methods.summing import SumSearch, on_grown
 from cellguard.protect.method import Method, Screen
 from cellguard.protect.outcome import Outcome
-from cellguard.protect.suppress.suppress import Grow, Suppression, padded
+from cellguard.protect.suppress.suppress import Suppression, padded
 from cellguard.protection import require
 from cellguard.report.signing import Baseline
 from cellguard.results.proven import Proven
@@ -52,8 +52,12 @@ class PatternMethod(Method[Assessment, Proven]):
     attacked: ClassVar[bool] = True
 
     @abstractmethod
-    def choose(self, assessment: Assessment, known: Known | None, grow: Grow, run: Run) -> Pattern | Suppression:
-        """Say which cells to suppress. ``grow`` judges the sums that a pattern tells, see `SumSearch`."""
+    def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Pattern | Suppression:
+        """Say which cells to suppress."""
+
+    def choose_by_turns(self, sums: SumSearch, known: Known | None, run: Run) -> Pattern | Suppression:
+        """Say which cells to suppress, if need be by turns with ``sums``, which judges the sums that these tell."""
+        return self.choose(sums.assessment, known, run)
 
     def expected_seconds(self, assessed: Assessment) -> float:
         """Return a guess of how long protection takes; a second, where no search is needed."""
@@ -76,7 +80,7 @@ class PatternMethod(Method[Assessment, Proven]):
         known = read_known_totals(assessed)
         with step("choosing the cells to hide", run, seconds):
             sums = SumSearch(assessed, None if known is None else known.sums, run)
-            chosen = self.choose(sums.assessment, known, sums.grow, run)
+            chosen = self.choose_by_turns(sums, known, run)
         return prove(self, sums, chosen, known, run, seconds)
 
     def assessed_summary(self, assessed: Assessment) -> dict[str, Any]:

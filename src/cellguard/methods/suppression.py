@@ -14,13 +14,14 @@ from cellguard.errors import InputError, NotProtected
 from cellguard.files.earlier import output_folder
 from cellguard.files.folder import CellKey, OutputFolder, cell_keys
 from cellguard.methods.hiding import PatternMethod, insiders_of
+from cellguard.methods.summing import SumSearch
 from cellguard.protect.suppress.costs import parse_cost, set_costs
 from cellguard.protect.suppress.effort import BEST, EFFORTS, NORMAL, Effort, effort_named
 from cellguard.protect.suppress.engines import usual_engine
 from cellguard.protect.suppress.expected import Load
 from cellguard.protect.suppress.sharing import Followers, refuse_shown, suppress_together
 from cellguard.protect.suppress.spec import SuppressOptions
-from cellguard.protect.suppress.suppress import Grow, Suppression, suppress
+from cellguard.protect.suppress.suppress import Suppression, suppress
 from cellguard.spec.jobfile import Job
 from cellguard.spec.specs import ProtectSpec
 from cellguard.table.apriori import State
@@ -44,15 +45,20 @@ class Suppress(PatternMethod):
     participle: ClassVar[str] = "suppressed"
     options: ClassVar[type[ProtectSpec]] = SuppressOptions
 
-    def choose(self, assessment: Assessment, known: Known | None, grow: Grow, run: Run) -> Suppression:
+    def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Pattern | Suppression:
         """Return the cheapest pattern that the engine finds."""
+        return self.choose_by_turns(SumSearch(assessment, None if known is None else known.sums, run), known, run)
+
+    def choose_by_turns(self, sums: SumSearch, known: Known | None, run: Run) -> Pattern | Suppression:
+        """Return the cheapest pattern that the engine finds and that tells no unsafe sum."""
+        assessment = sums.assessment
         if assessment.needs.unprotectable.any():
             raise NotProtected(assessment.warnings()[-1])
         wanted = {spec.name: parse_cost(_options(spec.protect).cost) for spec in assessment.job.tables}
         costs = set_costs(assessment.tables, assessment.needs.primary, wanted)
         costs = stable_costs(self.job, assessment.tables, costs)
         start = None if self.warm is None else _hidden_before(self.warm, assessment.tables)
-        sums = None if known is None else known.sums
+        totals = None if known is None else known.sums
         engine, effort = self._engine(), self._effort(run)
         insiders = insiders_of(assessment)
 
@@ -62,10 +68,10 @@ class Suppress(PatternMethod):
                 costs,
                 engine=engine,
                 start=start if begin is None else begin,
-                known=sums,
+                known=totals,
                 insiders=insiders,
                 coalition=self.job.attack.coalition,
-                grow=grow,
+                grow=sums.grow,
                 effort=effort,
                 run=run,
             )
@@ -73,7 +79,7 @@ class Suppress(PatternMethod):
         followers = Followers.in_job(assessment.tables, self.job)
         if not len(followers.cells):
             return search(costs, None)
-        return suppress_together(assessment.needs, costs, followers, search, sums)
+        return suppress_together(assessment.needs, costs, followers, search, totals)
 
     def expected_seconds(self, assessed: Assessment) -> float:
         """Return a guess from the size of the set, the engine and the effort; insiders take about as long again."""
@@ -107,9 +113,7 @@ class Given(Suppress):
     A cell that must be published stays so, and if it was to follow one that is hidden, the job contradicts itself.
     """
 
-    def choose(  # type: ignore[override]
-        self, assessment: Assessment, known: Known | None, grow: Grow, run: Run
-    ) -> Pattern:
+    def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Pattern:
         """Return what the job says."""
         linked = assessment.tables
         hidden, stays = assessment.needs.primary.copy(), assessment.needs.world.ties.empty.copy()
@@ -118,9 +122,11 @@ class Given(Suppress):
             stays[cells] |= table.apriori.has(State.must_publish)
         followers = Followers.in_job(linked, self.job).all_joined(hidden) & ~hidden
         refuse_shown(followers & stays & ~assessment.needs.world.ties.empty, linked)
-        pattern = Pattern(linked, assessment.needs.primary, (hidden | followers & ~stays) & ~assessment.needs.primary)
-        grow(pattern)  # what it tells is judged by the audit
-        return pattern
+        return Pattern(linked, assessment.needs.primary, (hidden | followers & ~stays) & ~assessment.needs.primary)
+
+    def choose_by_turns(self, sums: SumSearch, known: Known | None, run: Run) -> Pattern:
+        """Return what the job says, whatever it tells."""
+        return self.choose(sums.assessment, known, run)
 
 
 def stable_costs(job: Job, tables: TableSet, costs: FloatArray) -> FloatArray:

@@ -43,7 +43,8 @@ def check_names(spec: Spec, document: Mapping[str, Any]) -> None:
         needed |= {table.internal, table.facts}
     needed |= {table.release for table in spec.released}
     needed |= {f"internal/hierarchies/{name}.csv" for name in spec.dimensions}
-    needed |= {"internal/sums.parquet", *(f"internal/facts/{told.name}.parquet" for told in spec.told or ())}
+    if spec.told is not None:
+        needed |= {"internal/sums.parquet", *(f"internal/facts/{told.name}.parquet" for told in spec.told)}
     needed |= set() if spec.inside is None else {"internal/insiders.parquet"}
     named = set(document["files"])
     typed = {table.parquet for table in spec.released}

@@ -226,7 +226,7 @@ class _Work:
         unknown = unknown_cells(cells, rows, checks.known_cells(cells, rows))
         known = Known(cells, rows, self.listed.get(), self.facts.get(), unknown, asked.unsafe)
         who = read_contributors(self._folder, cells) if cells.spec.inside is not None and cells.spec.linked else None
-        many = check_told(self._folder, known, parts, self.document.get().get("not_checked") or (), who)
+        many = check_told(self._folder, known, parts, self.document.get().get("not_checked"), who)
         return f" and {many} sums of cells" if many else ""
 
     def _check_witnesses(self) -> str:

@@ -54,22 +54,43 @@ def told_sums(relations: sp.csr_array, unknown: BoolArray) -> Told:
     cut = 0
     for row in range(relations.shape[0]):
         cells, signs = _unknown_terms(relations, row, unknown)
-        if len(cells) and (signs == signs[0]).all() and _is_part(relations, row, len(cells)):
-            cut += _replaced(tuple(cells.tolist()), below, sums)
+        if len(cells) and (signs == signs[0]).all():
+            one = tuple(cells.tolist())
+            cut += _replaced(one, below, sums, listed=_is_part(relations, row, len(cells)))
+            sums.setdefault(_least(one, below))
+    sums.pop((), None)
     every = [*sums, *_differences(list(sums))]
     beyond = [f"{cut:,} relations with more than {_STEPS} ways to take known parts off subtotals"] if cut else []
     few, more = _few_cells(relations, unknown)
     return Told(tuple(dict.fromkeys([*every, *few])), (*beyond, *more))
 
 
-def _replaced(union: Sum, below: dict[int, list[Sum]], sums: dict[Sum, None]) -> bool:
-    """Add a known sum and all that follow by replacing wholes by their parts; tell whether some were left out."""
-    queue, steps = [union], 0
+def _least(union: Sum, below: dict[int, list[Sum]]) -> Sum:
+    """Return a known sum without all known parts of its cells, and of their parts; nothing if a cell would be twice."""
+    left = list(union)
+    least: set[int] = set()
+    while left:
+        cell = left.pop()
+        if cell in below:
+            left += sorted(below[cell], key=len)[0]
+        elif cell in least:
+            return ()
+        else:
+            least.add(cell)
+    return tuple(sorted(least)) if len(least) > 1 else ()
+
+
+def _replaced(union: Sum, below: dict[int, list[Sum]], sums: dict[Sum, None], *, listed: bool) -> bool:
+    """Add a known sum and all that follow by taking known parts off its cells; tell whether some were left out.
+
+    The sum itself counts only if it is ``listed``: else it is a whole.
+    """
+    first, queue, steps = union, [union], 0
     while queue and steps < _STEPS:
         union, steps = queue.pop(0), steps + 1
         if union in sums:
             continue
-        if len(union) > 1:
+        if len(union) > 1 and (listed or union != first):
             sums[union] = None
         for whole in union:
             for inner in below.get(whole, ()):
@@ -270,7 +291,7 @@ class _Wholes:
         return cls(np.where(single, whole, -1), parts, sp.csc_array(parts))
 
     def families(self, chosen: Collection[int]) -> list[list[int]]:
-        """Return for each relation above some cells those of them that are its parts, or lie below one that is not."""
+        """Return for each relation above some cells those that are parts of it, and with those below other parts."""
         reached, queue = dict.fromkeys(chosen), list(chosen)
         above: dict[int, list[int]] = {}  # the relations of each whole with a part that is reached
         while queue:
@@ -284,13 +305,19 @@ class _Wholes:
                     reached[whole] = None
                     queue.append(whole)
         known: dict[int, set[int]] = {cell: {cell} for cell in chosen}
-        families = {tuple(sorted(self._below(r, above, known))) for listed in above.values() for r in listed}
+        numbers = [relation for listed in above.values() for relation in listed]
+        families = {tuple(sorted(self._below(relation, above, known))) for relation in numbers}
+        families |= {tuple(part for part in self._parts(relation) if part in chosen) for relation in numbers}
         return [list(family) for family in sorted(families) if len(family) > 1]
+
+    def _parts(self, relation: int) -> list[int]:
+        parts: list[int] = self.parts.indices[self.parts.indptr[relation] : self.parts.indptr[relation + 1]].tolist()
+        return sorted(parts)
 
     def _below(self, relation: int, above: dict[int, list[int]], known: dict[int, set[int]]) -> set[int]:
         """Return the chosen cells among the parts of a relation, and below the others."""
         family: set[int] = set()
-        for part in self.parts.indices[self.parts.indptr[relation] : self.parts.indptr[relation + 1]].tolist():
+        for part in self._parts(relation):
             if part not in known:
                 known[part] = self._below(above[part][0], above, known) if part in above else set()
             family |= known[part]

@@ -79,7 +79,7 @@ def write(folder, content):
     keys = ("equations", "attack", "known", "grains", "insiders", "trusted", "crossing")
     document = {"format": 2, "claim": "outsider", "tables": [t for t, _ in content["tables"]]}
     document["world"] = write_world(folder, content)
-    document |= {key: content[key] for key in keys} | {"witnesses": len(content["witnesses"])}
+    document |= {key: content[key] for key in keys} | {"witnesses": len(content["witnesses"]), "sums": None}
     write_json(folder / "internal/certificate.json", document)
     return seal(folder)
 

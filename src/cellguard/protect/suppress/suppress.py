@@ -20,6 +20,7 @@ from cellguard.protect.suppress.effort import NORMAL, Effort, effort_named
 from cellguard.protect.suppress.engines import ENGINES, Engine, engine_named, usual_engine
 from cellguard.protect.suppress.master import Impossible
 from cellguard.protect.suppress.mending import mend_inside
+from cellguard.protect.suppress.solved import Solved
 from cellguard.protect.suppress.system import System
 from cellguard.protect.suppress.witness import Unprotectable, mend
 from cellguard.protection import Requirements
@@ -100,60 +101,62 @@ def suppress(
     choose = engine_named(name) if engine is None or isinstance(engine, str) else engine
     costs = costs_by(needs.tables, needs.primary, cost)
     looked = effort_named(effort) if isinstance(effort, str) else effort
-    system, hints = first_system(needs, costs, known), list[Hint]()
-    if not needs.primary.any():  # nothing to protect, and so nothing to compile or to search
-        return Suppression(system.pattern(system.hidden), 0.0, 0.0, costs, engine=name)
+    work, hints = _Work(first_system(needs, costs, known), costs, known, run), list[Hint]()
+    solved = Solved(work.system.hidden, 0.0, 0.0)
     try:
-        solved = choose(system, start=None if start is None else system.merge(start), effort=looked, run=run)
-        pattern = system.pattern(solved.hidden)
-        if system.behind is not None:
-            # The smaller world's bound holds in the whole one; its pattern may need a few cells more, even out of time.
-            system = system.behind.system_for(pattern, run=run.endless())
-            pattern = system.pattern(mend(system, system.merge(pattern.hidden), run=run.endless()))
-        while True:
-            if grow is not None:
-                system, pattern = _with_sums(system, pattern, costs, known, grow, run=run)
-            if insiders is None:
+        if needs.primary.any():  # else there is nothing to compile or to search
+            begin = None if start is None else work.system.merge(start)
+            solved = choose(work.system, start=begin, effort=looked, run=run)
+        work.begin(solved.hidden)
+        while work.grown(grow) or insiders is not None:
+            if insiders is None or not work.system.needs.primary.any():
                 break
-            who = insiders if system.needs is needs else contributions_of(system.needs.tables)
+            who = insiders if work.system.needs is needs else contributions_of(work.system.needs.tables)
             with _saying_what_is_there(run, stopped=solved.by_hand):
-                mended = mend_inside(
-                    system, pattern, padded(costs, system.needs), who, known, coalition=coalition, run=run
-                )
-            pattern, hints = mended.pattern, mended.hints
-            if grow is None or (more := grow(pattern)) is None:
+                mended = mend_inside(work.system, work.pattern, work.costs, who, known, coalition=coalition, run=run)
+            work.pattern, hints = mended.pattern, mended.hints
+            if not work.grown(grow):
                 break
-            system, pattern = _mended(more, pattern, costs, known, run=run)
-        costs = padded(costs, system.needs)
     except Stopped as stop:
         raise Stopped(f"{stop}, and no safe pattern was found yet") from None
     except (Unprotectable, Impossible):
         again = partial(choose, start=None, effort=looked, run=run)
-        raise NotProtected(advice(system, costs, known, again, run=run)) from None
-    paid = float(costs[pattern.secondary].sum())
+        raise NotProtected(advice(work.system, work.costs, known, again, run=run)) from None
+    paid = float(work.costs[work.pattern.secondary].sum())
     said = name if choose is ENGINES.get(name) else getattr(choose, "__name__", "own")
-    return Suppression(pattern, paid, solved.bound, costs, solved.finished, solved.cuts, said, hints)
+    return Suppression(work.pattern, paid, solved.bound, work.costs, solved.finished, solved.cuts, said, hints)
 
 
-def _with_sums(
-    system: System, pattern: Pattern, costs: FloatArray, known: sp.csr_array | None, grow: Grow, *, run: Run
-) -> tuple[System, Pattern]:
-    """Suppress more until a pattern tells no unsafe sum that is not protected as a cell."""
-    while (more := grow(pattern)) is not None:
-        system, pattern = _mended(more, pattern, costs, known, run=run)
-    return system, pattern
+class _Work:
+    """A pattern while sums join its set: the system of the set as it is now, its costs and the pattern."""
 
+    def __init__(self, system: System, costs: FloatArray, known: sp.csr_array | None, run: Run) -> None:
+        self.system, self.costs, self._known, self._run = system, costs, known, run.endless()
+        self.pattern = system.pattern(system.hidden)
 
-def _mended(
-    needs: Requirements, pattern: Pattern, costs: FloatArray, known: sp.csr_array | None, *, run: Run
-) -> tuple[System, Pattern]:
-    """Return a pattern, of a set with fewer sums, with as many cells more as these need, and the system of all."""
-    system = first_system(needs, padded(costs, needs), known)
-    hidden = system.merge(pattern.hidden)
-    if system.behind is not None:
-        system = system.behind.system_for(system.pattern(hidden), run=run.endless())
-        hidden = system.merge(pattern.hidden)
-    return system, system.pattern(mend(system, hidden, run=run.endless()))
+    def begin(self, hidden: BoolArray) -> None:
+        """Take over the pattern of a search."""
+        self.pattern = self.system.pattern(hidden)
+        if self.system.behind is not None and self.system.needs.primary.any():
+            # The smaller world's bound holds in the whole one; its pattern may need a few cells more, even out of time.
+            self.system = self.system.behind.system_for(self.pattern, run=self._run)
+            self._mend()
+
+    def grown(self, grow: Grow | None) -> bool:
+        """Suppress more until the pattern tells no unsafe sum that is not protected as a cell; tell whether it did."""
+        before = self.system
+        while grow is not None and (needs := grow(self.pattern)) is not None:
+            self.costs = padded(self.costs, needs)
+            self.system = first_system(needs, self.costs, self._known)
+            if self.system.behind is not None:
+                wider = self.system.pattern(self.system.merge(self.pattern.hidden))
+                self.system = self.system.behind.system_for(wider, run=self._run)
+            self._mend()
+        return self.system is not before
+
+    def _mend(self) -> None:
+        hidden = self.system.merge(self.pattern.hidden)
+        self.pattern = self.system.pattern(mend(self.system, hidden, run=self._run))
 
 
 def padded(costs: FloatArray, needs: Requirements) -> FloatArray:
