@@ -123,6 +123,7 @@ def _seen(reference: Requirements, release: Release) -> tuple[FloatArray, BoolAr
 
 
 def _of_pattern(reference: Requirements, hidden: BoolArray, run: Run, attackers: Attackers) -> Nearness:
+    hidden = hidden[: len(reference.tables)]  # without sums of cells, which are nobody's table
     pattern = Pattern(reference.tables, hidden & reference.primary, hidden & ~reference.primary)
     attacked = audit(reference, pattern, known=attackers.sums, intervals=True, run=run)
     value = reference.tables.value

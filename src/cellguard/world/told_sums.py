@@ -50,19 +50,21 @@ def told_sums(relations: sp.csr_array, unknown: BoolArray) -> Told:
     """
     relations = sp.csr_array(relations)
     below = _wholes(relations, unknown)
-    sums: dict[Sum, None] = {}
-    cut = 0
+    sums, wholes, cut = dict[Sum, None](), set[Sum](), 0
     for row in range(relations.shape[0]):
         cells, signs = _unknown_terms(relations, row, unknown)
         if len(cells) and (signs == signs[0]).all():
             one = tuple(cells.tolist())
-            cut += _replaced(one, below, sums, listed=_is_part(relations, row, len(cells)))
+            cut += _replaced(one, below, sums)
             sums.setdefault(_least(one, below))
+            if not _is_part(relations, row, len(cells)):
+                wholes.add(one)
     sums.pop((), None)
     every = [*sums, *_differences(list(sums))]
     beyond = [f"{cut:,} relations with more than {_STEPS} ways to take known parts off subtotals"] if cut else []
     few, more = _few_cells(relations, unknown)
-    return Told(tuple(dict.fromkeys([*every, *few])), (*beyond, *more))
+    listed = [one for one in dict.fromkeys([*every, *few]) if one not in wholes]
+    return Told(tuple(listed), (*beyond, *more))
 
 
 def _least(union: Sum, below: dict[int, list[Sum]]) -> Sum:
@@ -80,17 +82,14 @@ def _least(union: Sum, below: dict[int, list[Sum]]) -> Sum:
     return tuple(sorted(least)) if len(least) > 1 else ()
 
 
-def _replaced(union: Sum, below: dict[int, list[Sum]], sums: dict[Sum, None], *, listed: bool) -> bool:
-    """Add a known sum and all that follow by taking known parts off its cells; tell whether some were left out.
-
-    The sum itself counts only if it is ``listed``: else it is a whole.
-    """
-    first, queue, steps = union, [union], 0
+def _replaced(union: Sum, below: dict[int, list[Sum]], sums: dict[Sum, None]) -> bool:
+    """Add a known sum and all that follow by taking known parts off its cells; tell whether some were left out."""
+    queue, steps = [union], 0
     while queue and steps < _STEPS:
         union, steps = queue.pop(0), steps + 1
         if union in sums:
             continue
-        if len(union) > 1 and (listed or union != first):
+        if len(union) > 1:
             sums[union] = None
         for whole in union:
             for inner in below.get(whole, ()):
