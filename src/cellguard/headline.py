@@ -31,6 +31,21 @@ _OTHER_TIMES = NotChecked(
     "Somebody who takes the value that a hidden cell had at another time for an estimate of it.",
 )
 
+_CHOICES = {
+    "engine": NotChecked(
+        "choice_of_cells",
+        "what the choice of cells tells",
+        "Somebody who runs the program on tables that fit what is published, and keeps those that give the same "
+        "suppressed cells; `protect: {random: true}` makes many more of them fit.",
+    ),
+    "random": NotChecked(
+        "choice_of_cells",
+        "what the choice of cells tells in spite of random costs",
+        "Somebody who knows that what is suppressed is enough to protect the true values, and that dear cells are "
+        "suppressed less often; costs were random, and the seed is secret.",
+    ),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Singles:
@@ -72,12 +87,17 @@ class Headline(Verdict):
 
 
 def headline(
-    findings: Findings, audit: Audit, sums: JudgedSums | None = None, *, other_times: bool = False
+    findings: Findings,
+    audit: Audit,
+    sums: JudgedSums | None = None,
+    *,
+    other_times: bool = False,
+    choice: str = "given",
 ) -> Headline:
     """Return the headline of an audit; ``sums`` says which sums of suppressed cells were judged.
 
     None means that nobody looked at them; ``other_times`` that there are releases of other times, with values of their
-    own.
+    own. ``choice`` says who chose secondaries: ``engine`` by costs that anybody knows, or ``random`` ones.
 
     >>> from cellguard.attack.audit import audit
     >>> from cellguard.protection import require
@@ -100,7 +120,8 @@ def headline(
     inside = _open_insiders(audit, singles)
     earlier = any(table.release == "earlier" for table in audit.needs.tables.tables)
     others = [*_open_attacks(sums, earlier=earlier), *([_OTHER_TIMES] if other_times else [])]
-    return Headline(kind, text, (*ties, *inside, *others), singles)
+    chosen = [_CHOICES[choice]] if choice in _CHOICES else []
+    return Headline(kind, text, (*ties, *inside, *others, *chosen), singles)
 
 
 def _verdict(findings: Findings, audit: Audit, ties: Sequence[NotChecked], singles: Singles) -> tuple[Kind, str]:

@@ -26,7 +26,7 @@ from cellguard.protect.method import Method, Protected
 from cellguard.protect.outcome import Outcome
 from cellguard.protect.suppress.sharing import hidden_with
 from cellguard.results.explained import explain_one, find_cell
-from cellguard.results.proven import Proven
+from cellguard.results.proven import Choice, Proven
 from cellguard.spec.jobfile import Job
 from cellguard.spec.registry import find_method
 from cellguard.types import Run
@@ -175,8 +175,18 @@ def audit_folder(
             coalition=stored.coalition,
             run=within.endless(),
         )
-    proven = Proven(stored.findings, judged, stored.known, notes=tuple(rule_doubts(stored.findings)))
+    notes, choice = tuple(rule_doubts(stored.findings)), _choice_of(OutputFolder(folder))
+    proven = Proven(stored.findings, judged, stored.known, notes=notes, choice=choice)
     return _outcome(Given(Job.load(OutputFolder(folder).inside / "job.yaml")), proven, seconds)
+
+
+def _choice_of(folder: OutputFolder) -> Choice:
+    """Return who chose the secondaries of a folder; if it does not tell, the engine, of which less is known."""
+    try:
+        said = folder.summary().get("choice")
+    except InputError:
+        said = None
+    return Choice(said) if said in list(Choice) else Choice.ENGINE
 
 
 def infer_releases(

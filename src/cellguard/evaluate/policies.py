@@ -16,7 +16,7 @@ from typing import Any
 
 from cellguard.assessment import Assessment
 from cellguard.errors import CellguardError, InputError
-from cellguard.evaluate.candidates import Policy
+from cellguard.evaluate.candidates import Policy, repeatable
 from cellguard.evaluate.map_policies import compare_maps
 from cellguard.evaluate.outsider_risk import Attackers, Nearness, measure_nearness
 from cellguard.evaluate.questions import verdict_question
@@ -127,7 +127,7 @@ def _place(reference: Reference, name: str, job: Job | str) -> Point:
     try:
         if isinstance(job, str):
             raise InputError(job)
-        outcome = run(job)
+        outcome = run(job, **repeatable(job))
     except CellguardError as error:
         return Point.failed(name, process_time() - start, str(error).split("\n")[0])
     seconds = process_time() - start

@@ -18,6 +18,7 @@ from cellguard.files.cell_tables import write_cells
 from cellguard.files.certificate import write_certificate
 from cellguard.files.folder import OutputFolder
 from cellguard.files.job_tables import Built, build_tables, refuse_changed
+from cellguard.files.seed_file import write_seed
 from cellguard.methods.screens import assessed_words, audit_words
 from cellguard.methods.summing import SumSearch, on_grown
 from cellguard.protect.method import Method, Screen
@@ -25,7 +26,7 @@ from cellguard.protect.outcome import Outcome
 from cellguard.protect.suppress.suppress import Suppression, padded
 from cellguard.protection import require
 from cellguard.report.signing import Baseline
-from cellguard.results.proven import Proven
+from cellguard.results.proven import Choice, Proven
 from cellguard.rules.assess import assess
 from cellguard.rules.rule import Rule
 from cellguard.spec.jobfile import Job
@@ -105,8 +106,11 @@ class PatternMethod(Method[Assessment, Proven]):
         return audit_words(outcome.summary, written, cured=outcome.release is not None)
 
     def write_internal(self, outcome: Outcome[Proven], inside: Path) -> None:
-        """Write every cell with status and reasons, and the facts that the rules were applied to."""
+        """Write every cell with status and reasons, the facts of the rules, and the seed of random costs."""
         write_cells(inside, outcome.protected)
+        chosen = outcome.protected.suppression
+        if chosen is not None and chosen.seed is not None:
+            write_seed(inside, chosen.seed)
 
     def about(self, outcome: Outcome[Proven], table: str) -> Mapping[str, Any]:
         """Return nothing: a table that says nothing of a method has suppressed cells, however they were chosen."""
@@ -167,6 +171,7 @@ def prove(
         assessed.counts,
         assessed.inputs,
         search.judged(),
+        Choice.of(suppression),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
@@ -41,6 +42,21 @@ class Intervals:
     upper: FloatArray
 
 
+class Choice(StrEnum):
+    """Who chose the secondaries: the job or another tool, the engine by costs that anybody knows, or by random ones."""
+
+    GIVEN = "given"
+    ENGINE = "engine"
+    RANDOM = "random"
+
+    @classmethod
+    def of(cls, chosen: Suppression | None) -> Choice:
+        """Return how a pattern was chosen."""
+        if chosen is None:
+            return cls.GIVEN
+        return cls.ENGINE if chosen.seed is None else cls.RANDOM
+
+
 @dataclass(frozen=True, eq=False)
 class Proven(Protected):
     """An audit with what it was made from; ``job`` is None for a folder.
@@ -60,6 +76,7 @@ class Proven(Protected):
     counts: Mapping[str, int] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     sums: JudgedSums | None = None
+    choice: Choice = Choice.GIVEN
 
     def __repr__(self) -> str:
         return f"<Proven: {self.audit!r}>"
@@ -78,7 +95,9 @@ class Proven(Protected):
     def verdict(self) -> Headline:
         """What is proven, and what was not checked."""
         other = self.job is not None and any(spec.period == "other" for spec in self.job.previous)
-        said = headline(self.findings, self.audit, self.sums, other_times=other)
+        pattern = self.audit.pattern
+        chosen = self.choice if (pattern.secondary & ~pattern.unpublished).any() else Choice.GIVEN
+        said = headline(self.findings, self.audit, self.sums, other_times=other, choice=chosen.value)
         return replace(said, accepted=self.accept_no_rules)
 
     @property
@@ -154,9 +173,10 @@ class Proven(Protected):
             "too_near": self.too_near(),
             "sums": self._sums(),
             "trusted": taken_on_trust(rule for here in self.findings.by_table for rule in here.rules),
-            "warnings": [*self.notes, *self._not_optimal()],
+            "warnings": [*self.notes, *self._not_optimal(), *self._random()],
             "settings": {} if self.job is None else self.job.model_dump(),
-            "seed": None if self.suppression is None else "fixed",
+            "choice": self.choice.value,
+            "seed": None if self.suppression is None else "secret" if self.choice is Choice.RANDOM else "fixed",
         }
 
     def _sums(self) -> dict[str, Any]:
@@ -204,9 +224,18 @@ class Proven(Protected):
     def _not_optimal(self) -> list[str]:
         """Return a warning if the optimum was asked for, and is not proven."""
         chosen = self.suppression
-        if chosen is None or chosen.engine != "optimal" or chosen.gap == 0:
+        if chosen is None or chosen.engine != "optimal" or chosen.gap == 0 or chosen.seed is not None:
             return []
         return ["the pattern is safe, but the engine optimal did not get to a proof that it is the cheapest"]
+
+    def _random(self) -> list[str]:
+        """Return what to know of a pattern that was chosen by random costs."""
+        if self.suppression is None or self.choice is not Choice.RANDOM:
+            return []
+        return [
+            "costs were multiplied by random factors: another run hides other cells, at another cost, and nobody knows "
+            "how far from the least. internal/seed.json (secret) gives this pattern again, with --seed-from"
+        ]
 
     def _cost(self) -> dict[str, Any]:
         """Return what the secondaries cost, and how far that may be from the least possible."""

@@ -14,6 +14,7 @@ from cellguard.verify.stages import Refused
 from cellguard.verify.stored import Folder
 
 OWN = "internal/certificate.json"
+SEED = "internal/seed.json"  # of random costs, where there are any
 
 
 def check_digests(folder: Folder, document: Mapping[str, Any]) -> int:
@@ -50,7 +51,7 @@ def check_names(spec: Spec, document: Mapping[str, Any]) -> None:
     typed = {table.parquet for table in spec.released}
     if named & typed and not typed <= named:
         raise Refused("the release has Parquet files of some tables only")
-    may = typed | REPORTS | {WORKBOOK}
+    may = typed | REPORTS | {WORKBOOK, SEED}
     for name in sorted(needed - named):
         raise Refused(f"certificate.json does not name {name}")
     for name in sorted(named - needed - may):

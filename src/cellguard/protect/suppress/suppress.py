@@ -37,7 +37,8 @@ class Suppression:
     """The pattern, what its secondaries cost, and a bound on what any safe pattern costs.
 
     ``costs`` is what hiding each distinct cell would cost. ``cuts`` are the kinds of cuts that the bound rests on,
-    ``engine`` is which one chose the pattern. ``hints`` are moves that an audit may look at first.
+    ``engine`` is which one chose the pattern. ``hints`` are moves that an audit may look at first. ``seed`` is that of
+    random costs, secret; cost and ``costs`` are then those without randomness, and there is no bound.
 
     >>> import cellguard as cg
     >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
@@ -53,9 +54,11 @@ class Suppression:
     cuts: frozenset[str] = field(default_factory=frozenset)
     engine: str = "witness"
     hints: Sequence[Hint] = ()
+    seed: int | None = None
 
     def __repr__(self) -> str:
-        return f"<Suppression: {self.pattern!r}, gap {self.gap:.1%}>"
+        gap = f"gap {self.gap:.1%}" if self.seed is None else "random costs"
+        return f"<Suppression: {self.pattern!r}, {gap}>"
 
     @property
     def gap(self) -> float:
