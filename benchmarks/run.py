@@ -12,6 +12,7 @@ from bench_counts import BENCHMARKS as COUNTS
 from bench_growth import BENCHMARKS as GROWTH
 from bench_insiders import BENCHMARKS as INSIDERS
 from bench_rules import BENCHMARKS as RULES
+from bench_sums import BENCHMARKS as SUMS
 
 from bench_audit import BENCHMARKS as AUDIT
 from bench_linked import BENCHMARKS as LINKED
@@ -23,7 +24,7 @@ from bench_tables import BENCHMARKS as TABLES
 from bench_tabulate import BENCHMARKS as TABULATE
 
 BENCHMARKS = {
-    **(TABLES | AUDIT | PROTECT | COUNTS | INSIDERS | LINKED),
+    **(TABLES | AUDIT | PROTECT | COUNTS | INSIDERS | SUMS | LINKED),
     **(MAPS | PERTURB | REPORT | TABULATE | GROWTH | COMPARE | RULES),
 }
 

@@ -13,9 +13,10 @@ from cellguard.errors import listing
 from cellguard.hierarchy.twins import twin_note
 from cellguard.protection import Requirements
 from cellguard.rules.assess import Findings
-from cellguard.rules.doubts import small_percent
+from cellguard.rules.doubts import job_doubts, small_percent
 from cellguard.rules.notices import notices
 from cellguard.spec.jobfile import Job
+from cellguard.table.sums import RecordSums
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
 
@@ -30,6 +31,8 @@ class Assessment:
         The job, what its rules find, and what protection must achieve.
     seconds, notes, counts, inputs
         How long each step took, what was noticed on the way, how many records were read, the digests of the files.
+    sums
+        The records behind the tables, by which sums of their cells are judged, if there are any.
 
     >>> import cellguard as cg
     >>> table = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
@@ -47,6 +50,7 @@ class Assessment:
     notes: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
+    sums: RecordSums | None = None
 
     def __repr__(self) -> str:
         return f"<Assessment: {self.findings!r}>"
@@ -142,12 +146,11 @@ class Assessment:
 
 
 def rule_doubts(findings: Findings) -> list[str]:
-    """Return the questions about the parameters of all rules."""
+    """Return the questions about the parameters of all rules; what looks like a share, their job has confirmed."""
     asked: dict[str, list[Table]] = {}
     for here in findings.by_table:
-        for rule in here.rules:
-            for doubt in rule.doubts():
-                asked.setdefault(doubt, []).append(here.table)
+        for doubt in (doubt for rule in here.rules for doubt in job_doubts(rule)):
+            asked.setdefault(doubt, []).append(here.table)
     return [f"{_tables(tables)}: {doubt}" for doubt, tables in asked.items()]
 
 

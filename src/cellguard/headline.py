@@ -15,11 +15,11 @@ import numpy as np
 from cellguard.assessment import no_rule
 from cellguard.attack.audit import Audit
 from cellguard.attack.pairs import Pair
-from cellguard.attack.unions import Union
 from cellguard.errors import listing
 from cellguard.protect.method import NotChecked, Verdict
 from cellguard.rules.assess import Findings
-from cellguard.table.populations import unjudged
+from cellguard.table.populations import uncrossed, unjudged
+from cellguard.table.sums import JudgedSums
 from cellguard.table.tableset import TableSet
 from cellguard.world.world import World
 
@@ -30,6 +30,21 @@ _OTHER_TIMES = NotChecked(
     "similar values of other times",
     "Somebody who takes the value that a hidden cell had at another time for an estimate of it.",
 )
+
+_CHOICES = {
+    "engine": NotChecked(
+        "choice_of_cells",
+        "what the choice of cells tells",
+        "Somebody who runs the program on tables that fit what is published, and keeps those that give the same "
+        "suppressed cells; `protect: {random: true}` makes many more of them fit.",
+    ),
+    "random": NotChecked(
+        "choice_of_cells",
+        "what the choice of cells tells in spite of random costs",
+        "Somebody who knows that what is suppressed is enough to protect the true values, and that dear cells are "
+        "suppressed less often; costs were random, and the seed is secret.",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +87,17 @@ class Headline(Verdict):
 
 
 def headline(
-    findings: Findings, audit: Audit, unions: Sequence[Union] | None = None, *, other_times: bool = False
+    findings: Findings,
+    audit: Audit,
+    sums: JudgedSums | None = None,
+    *,
+    other_times: bool = False,
+    choice: str = "given",
 ) -> Headline:
-    """Return the headline of an audit, in which some sums of hidden cells (``unions``) were found to be unsafe.
+    """Return the headline of an audit; ``sums`` says which sums of suppressed cells were judged.
 
-    None means that nobody looked at sums; ``other_times`` that there are releases of other times, with values of their
-    own.
+    None means that nobody looked at them; ``other_times`` that there are releases of other times, with values of their
+    own. ``choice`` says who chose secondaries: ``engine`` by costs that anybody knows, or ``random`` ones.
 
     >>> from cellguard.attack.audit import audit
     >>> from cellguard.protection import require
@@ -94,15 +114,14 @@ def headline(
     'Safe against outsiders only; insiders not checked: 1 single-respondent cell is hidden in the same sums as others'
     """
     singles = single_respondent_cells(audit)
-    ties = (*_open_ties(audit.needs.world), *_open_differences(audit.needs.tables))
+    tables = audit.needs.tables
+    ties = (*_open_ties(audit.needs.world), *_open_differences(tables), *_open_latent(tables), *_open_sums(sums))
     kind, text = _verdict(findings, audit, ties, singles)
-    if kind == "safe" and unions:
-        sums = "1 sum of hidden cells" if len(unions) == 1 else f"{len(unions):,} sums of hidden cells"
-        kind, text = "unsafe", f"UNSAFE: every reader knows {sums} that the rules call unsafe; do not publish"
     inside = _open_insiders(audit, singles)
     earlier = any(table.release == "earlier" for table in audit.needs.tables.tables)
-    others = [*_open_attacks(unions is not None, earlier=earlier), *([_OTHER_TIMES] if other_times else [])]
-    return Headline(kind, text, (*ties, *inside, *others), singles)
+    others = [*_open_attacks(sums, earlier=earlier), *([_OTHER_TIMES] if other_times else [])]
+    chosen = [_CHOICES[choice]] if choice in _CHOICES else []
+    return Headline(kind, text, (*ties, *inside, *others, *chosen), singles)
 
 
 def _verdict(findings: Findings, audit: Audit, ties: Sequence[NotChecked], singles: Singles) -> tuple[Kind, str]:
@@ -186,17 +205,36 @@ def _open_differences(tables: TableSet) -> tuple[NotChecked, ...]:
     return (NotChecked("differences", "differences of populations", who),)
 
 
-def _open_attacks(looked: bool, *, earlier: bool) -> tuple[NotChecked, ...]:
+def _open_latent(tables: TableSet) -> tuple[NotChecked, ...]:
+    """Return the crossing tables that no table of the set has, so that no rule judged their cells."""
+    open_ = [f"{listing(topic.tables, 5)} (by {', '.join(topic.by)})" for topic in uncrossed(tables.tables)]
+    if not open_:
+        return ()
+    cure = "give the crossing table with `publish: nothing`, or publish fewer tables in one job"
+    who = f"Somebody who works out cells that no table lists, behind several tables: {listing(open_, 3)} ({cure})."
+    return (NotChecked("latent", "cells that no table lists (latent cells)", who),)
+
+
+def _open_sums(sums: JudgedSums | None) -> tuple[NotChecked, ...]:
+    """Return the sums of suppressed cells that were too many to judge."""
+    if sums is None or not sums.beyond:
+        return ()
+    who = f"Somebody who works out sums of suppressed cells that were not judged: {'; '.join(sums.beyond)}."
+    return (NotChecked("sums", "some sums of suppressed cells", who),)
+
+
+def _open_attacks(sums: JudgedSums | None, *, earlier: bool) -> tuple[NotChecked, ...]:
     """Return the attacks that no audit looks at yet; a new entry shows in every face.
 
-    ``looked`` says that the sums that single relations tell were looked at.
+    ``sums`` are those of suppressed cells that were looked at, None if none were.
     """
-    if looked:
+    if sums is not None:
         unions = NotChecked(
             "unions",
-            "sums of suppressed cells (unions) beyond single relations",
-            "Somebody who works out a sum from differences of relations. The sums that single relations tell, with "
-            "subtotals replaced by their parts, were looked at and are safe, but `verify` does not check that.",
+            "sums of three or more suppressed cells that only several relations together tell",
+            "Somebody who works out such a sum. Looked at were all sums that single relations tell, with subtotals "
+            "replaced by parts, what such sums have beyond others, all pairs, and the sums of unsafe cells in which "
+            "one holding has the largest stake.",
         )
     else:
         unions = NotChecked(

@@ -17,15 +17,17 @@ from cellguard.files.excel import check_excel
 from cellguard.files.folder import OutputFolder
 from cellguard.files.joined import ReadFolder, infer_folders
 from cellguard.files.rebuilt import Stored
+from cellguard.files.stored_sums import sums_of_folder
 from cellguard.files.write import check_room
 from cellguard.methods.hiding import assess_tables, read_known_totals, step
 from cellguard.methods.rewriting import rewrite_release
+from cellguard.methods.summing import with_unsafe_sums
 from cellguard.methods.suppression import Given
 from cellguard.protect.method import Method, Protected
 from cellguard.protect.outcome import Outcome
 from cellguard.protect.suppress.sharing import hidden_with
 from cellguard.results.explained import explain_one, find_cell
-from cellguard.results.proven import Proven
+from cellguard.results.proven import Choice, Proven
 from cellguard.spec.jobfile import Job
 from cellguard.spec.registry import find_method
 from cellguard.types import Run
@@ -177,8 +179,18 @@ def audit_folder(
             coalition=stored.coalition,
             run=within.endless(),
         )
-    proven = Proven(stored.findings, judged, stored.known, notes=tuple(rule_doubts(stored.findings)))
+    notes, choice = tuple(rule_doubts(stored.findings)), _choice_of(OutputFolder(folder))
+    proven = Proven(stored.findings, judged, stored.known, notes=notes, choice=choice)
     return _outcome(Given(Job.load(OutputFolder(folder).inside / "job.yaml")), proven, seconds)
+
+
+def _choice_of(folder: OutputFolder) -> Choice:
+    """Return who chose the secondaries of a folder; if it does not tell, the engine, of which less is known."""
+    try:
+        said = folder.summary().get("choice")
+    except InputError:
+        said = None
+    return Choice(said) if said in list(Choice) else Choice.ENGINE
 
 
 def infer_releases(
@@ -214,6 +226,7 @@ def verify_inputs(inside: str | Path, job: Job, *, within: Run = Run()) -> tuple
     refuse_other(job, "suppress")
     assessment = assess_job(job, within=within)
     known = read_known_totals(assessment)
+    assessment = with_unsafe_sums(assessment, sums_of_folder(Path(inside), assessment.tables))
     again = Again(assessment.job, assessment.inputs, assessment.findings, None if known is None else known.sums)
     differences = compare(Path(inside), again)
     return tuple(

@@ -7,7 +7,8 @@ answer is not whole, or does not fit the other responses, one integer program fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,7 +22,11 @@ World = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Goal:
-    """A cell that must be uncertain: ``lower`` below and ``upper`` above its value, and ``sliding`` in all."""
+    """A cell that must be uncertain: ``lower`` below and ``upper`` above its value, and ``sliding`` in all.
+
+    ``kind`` is what it is: a `cell` that a table lists, a `sum` of suppressed cells, a `latent` cell, or a cell of the
+    `rest` that is left when one population is subtracted from another.
+    """
 
     name: str
     response: str
@@ -30,6 +35,7 @@ class Goal:
     lower: float
     upper: float
     sliding: float
+    kind: str = "cell"
 
 
 @dataclass(frozen=True)
@@ -40,10 +46,20 @@ class Disclosure:
     least: float
     most: float
 
+    @property
+    def how(self) -> str:
+        """How well it is known: exactly, within the protection level, too well on one side, or too narrow in all."""
+        g, dust = self.goal, DUST * max(1.0, abs(self.goal.value))
+        if self.most - self.least <= dust:
+            return "exactly"
+        low, high = self.least > g.value - g.lower + dust, self.most < g.value + g.upper - dust
+        return "within" if low and high else "from below" if low else "from above" if high else "narrow"
+
     def __str__(self) -> str:
         g = self.goal
         need = f"-{g.lower:g} +{g.upper:g}" + (f", {g.sliding:g} wide" if g.sliding else "")
-        return f"{g.name} = {g.value:g}: attacker's interval [{self.least:g}, {self.most:g}], needs {need}"
+        told = f"attacker's interval [{self.least:g}, {self.most:g}], needs {need}"
+        return f"{g.kind} {g.name} = {g.value:g}: {told} ({self.how})"
 
 
 class Contradiction(Exception):
@@ -57,7 +73,7 @@ class Attack:
         self.facts = facts
         self.truth = truth
         self.size = len(next(iter(truth.values())))
-        self.cap = {name: 20 * w.sum() + 1000 for name, w in truth.items()}
+        self.cap = {name: 20 * np.abs(w).sum() + 1000 for name, w in truth.items()}
         self._programs: dict[object, Program] = {}
         self._check()
 
@@ -73,14 +89,27 @@ class Attack:
 
     def interval(self, goal: Goal) -> tuple[float, float]:
         """The least and the most that a cell may be, in all worlds that fit; at most the solver's own limit."""
-        judge = _Judge(self)
-        for sign in (1, -1):
-            judge.push(goal, sign)
-        return judge.ends(goal)
+        return _Judge(self, [goal]).interval(0)
 
-    def disclosures(self, goals: Iterable[Goal]) -> list[Disclosure]:
-        """The goals that no worlds reach."""
-        return [found for found in map(_Judge(self).judge, list(goals)) if found]
+    def disclosures(self, goals: Iterable[Goal], most: int = 40) -> list[Disclosure]:
+        """The goals that no worlds reach, of each kind as many as ``most``."""
+        by_response: dict[str, list[Goal]] = {}
+        for goal in goals:
+            by_response.setdefault(goal.response, []).append(goal)
+        found: list[Disclosure] = []
+        many, undecided = Counter[str](), ""
+        for judge in (_Judge(self, own) for own in by_response.values()):
+            for i, goal in enumerate(judge.goals):
+                try:
+                    one = judge.judge(i) if many[goal.kind] < most else None
+                except Undecided:
+                    one, undecided = None, goal.name
+                if one is not None:
+                    found.append(one)
+                    many[goal.kind] += 1
+        if undecided and not found:
+            raise Undecided(undecided)
+        return found
 
     def furthest(self, response: str, objective: np.ndarray) -> tuple[np.ndarray | None, bool]:
         """The response's furthest world, and whether it is one with all other responses."""
@@ -116,7 +145,8 @@ class Attack:
 
     def _box(self, response: str, support: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         free = ~self.facts.zero[response] if support is None else support & ~self.facts.zero[response]
-        return np.zeros(self.size), np.where(free, self.cap[response], 0.0)
+        upper = np.where(free, self.cap[response], 0.0)
+        return -upper if response in self.facts.signed else np.zeros(self.size), upper
 
     def _whole(self, objective: np.ndarray) -> np.ndarray:
         """The furthest whole numbers of records, whatever the values."""
@@ -139,9 +169,9 @@ class Attack:
         return found is not None
 
     def _fits_count(self, response: str, w: np.ndarray) -> bool:
-        """Whether there are whole numbers of records, at least 1 wherever the world is above 0, that fit the rest."""
+        """Whether there are whole numbers of records, at least 1 wherever the world is not 0, that fit the rest."""
         count = self.facts.count
-        needed = w > DUST
+        needed = np.abs(w) > DUST
         if (self.truth[count][needed] > 0).all():
             return True
         lower, upper = self._box(count)
@@ -180,10 +210,10 @@ class Attack:
             lower.append(low)
             upper.append(high)
             boxes.append(self._box(name))
-            if name != count:
+            for side in () if name == count else (-1, 1) if name in self.facts.signed else (-1,):
                 above = np.zeros((self.size, width))
                 above[:, at[count] : at[count] + self.size] = self.cap[name] * np.eye(self.size)
-                above[:, at[name] : at[name] + self.size] = -np.eye(self.size)
+                above[:, at[name] : at[name] + self.size] = side * np.eye(self.size)
                 matrix.append(above)
                 lower.append(np.zeros(self.size))
                 upper.append(np.full(self.size, np.inf))
@@ -193,34 +223,37 @@ class Attack:
 
 
 class _Judge:
-    """Goals are judged one after the other; what one finds out serves the next."""
+    """The goals of one response, judged one after the other: each world that turns up serves all that it reaches."""
 
-    def __init__(self, attack: Attack) -> None:
-        self.attack = attack
-        self.worlds: dict[str, list[np.ndarray]] = {name: [w] for name, w in attack.truth.items()}
+    def __init__(self, attack: Attack, goals: Sequence[Goal]) -> None:
+        self.attack, self.goals = attack, goals
+        self.cells = np.array([goal.cell for goal in goals])
+        self.least = self.cells @ attack.truth[goals[0].response]
+        self.most = self.least.copy()
 
-    def judge(self, goal: Goal) -> Disclosure | None:
+    def judge(self, i: int) -> Disclosure | None:
         for sign in (1, -1):
-            if self._wants(goal, sign):
-                self.push(goal, sign)
-        if not (self._wants(goal, 1) or self._wants(goal, -1)):
+            if self._wants(i, sign):
+                self._push(i, sign)
+        if not (self._wants(i, 1) or self._wants(i, -1)):
             return None
+        return Disclosure(self.goals[i], *self.interval(i))
+
+    def interval(self, i: int) -> tuple[float, float]:
         for sign in (1, -1):
-            self.push(goal, sign)
-        return Disclosure(goal, *self.ends(goal))
+            self._push(i, sign)
+        return float(self.least[i]), float(self.most[i])
 
-    def ends(self, goal: Goal) -> tuple[float, float]:
-        reached = np.array(self.worlds[goal.response]) @ goal.cell
-        return float(reached.min()), float(reached.max())
-
-    def _wants(self, goal: Goal, sign: int) -> bool:
-        least, most = self.ends(goal)
+    def _wants(self, i: int, sign: int) -> bool:
+        goal, least, most = self.goals[i], self.least[i], self.most[i]
         reach, need = (most - goal.value, goal.upper) if sign > 0 else (goal.value - least, goal.lower)
-        dust = DUST * max(1.0, goal.value)
+        dust = DUST * max(1.0, abs(goal.value))
         return reach < need - dust or most - least < goal.sliding - dust
 
-    def push(self, goal: Goal, sign: int) -> None:
+    def _push(self, i: int, sign: int) -> None:
+        goal = self.goals[i]
         world, sure = self.attack.furthest(goal.response, sign * goal.cell)
         if not sure:
             raise Undecided(goal.name)
-        self.worlds[goal.response].append(world)
+        reached = self.cells @ world
+        self.least, self.most = np.minimum(self.least, reached), np.maximum(self.most, reached)

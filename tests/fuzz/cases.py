@@ -15,30 +15,35 @@ import yaml
 RECORDS = "records.csv"
 
 
+ROLES = ("holding", "weight", "waiver", "request")  # each is the name of its column, too
+
+
 @dataclass(frozen=True)
 class Records:
-    """The truth: one code a column, one value a response and perhaps a holding for each record."""
+    """The truth: one code per column and one value per response of each record, and the roles that the job gives.
+
+    ``holding`` says to whom a record belongs; ``weight`` is a whole number; ``waiver`` and ``request`` are yes or no.
+    """
 
     codes: Mapping[str, Sequence[str]]
     values: Mapping[str, Sequence[int]]
     holding: Sequence[str] | None = None
+    weight: Sequence[int] | None = None
+    waiver: Sequence[str] | None = None
+    request: Sequence[str] | None = None
 
     def __len__(self) -> int:
         return len(next(iter(self.codes.values())))
 
+    @property
+    def roles(self) -> dict[str, Sequence[Any]]:
+        """The columns of the roles that there are."""
+        return {name: column for name in ROLES if (column := getattr(self, name)) is not None}
+
     def text(self) -> str:
         """The records as a CSV file, in their order."""
-        groups = {} if self.holding is None else {"holding": self.holding}
-        columns = {"id": range(len(self)), **self.codes, **groups, **self.values}
+        columns = {"id": range(len(self)), **self.codes, **self.roles, **self.values}
         return csv_text(list(columns), zip(*columns.values(), strict=True))
-
-    def take(self, order: Sequence[int]) -> Records:
-        """The records in another order."""
-        return Records(
-            {name: [column[i] for i in order] for name, column in self.codes.items()},
-            {name: [column[i] for i in order] for name, column in self.values.items()},
-            None if self.holding is None else [self.holding[i] for i in order],
-        )
 
 
 @dataclass(frozen=True)
@@ -76,15 +81,17 @@ def read_case(folder: Path) -> Case:
 
 
 def read_records(text: str) -> Records:
-    """Read records; columns of whole numbers are values, but for the id."""
+    """Read records; columns of whole numbers are values, but for the id and the weight."""
     header, rows = read_csv(text)
     columns = {name: [row[i] for row in rows] for i, name in enumerate(header) if name != "id"}
-    holding = columns.pop("holding", None)
-    whole = {name for name, column in columns.items() if all(text.isdigit() for text in column)}
+    roles: dict[str, Any] = {name: columns.pop(name) for name in ROLES if name in columns}
+    if "weight" in roles:
+        roles["weight"] = [int(text) for text in roles["weight"]]
+    whole = {name for name, column in columns.items() if all(text.removeprefix("-").isdigit() for text in column)}
     return Records(
         {name: column for name, column in columns.items() if name not in whole},
         {name: [int(text) for text in column] for name, column in columns.items() if name in whole},
-        holding,
+        **roles,
     )
 
 

@@ -2,41 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import product
 from random import Random
 from typing import Any
 
 from fuzz.cases import RECORDS, Case, Records, csv_text
-from fuzz.judge import amounts, cells_of, contributions, members, unsafe_cells
+from fuzz.hostile import draw_hostile
+from fuzz.judge import amounts, cells_of, is_grouped, members, unsafe_cells
 from fuzz.plans import COLUMNS, Plan, TablePlan, draw_plan
 from fuzz.public import Axis, columns, read_axes, selects
+from fuzz.rules import People
 from fuzz.trees import Dim
 
 TRIES = 4
+Plans = Callable[[int, int], Plan]
 
 
-def draw_case(seed: int) -> Case:
+def draw_case(seed: int, plans: Plans = draw_plan) -> Case:
     """The case of a seed: the first of a few draws in which something is unsafe."""
     for attempt in range(TRIES):
-        plan = draw_plan(seed, attempt)
+        plan = plans(seed, attempt)
         case = _build(plan, plan.records, Random(f"rows {seed}"), said=True)
         if unsafe_cells(case):
             break
     return case
 
 
-def draw_twin(case: Case) -> Case:
+def draw_any(seed: int, attempt: int = 0) -> Plan:
+    """The plan of a seed in a campaign: every second one is of the kind that a hostile reader would choose."""
+    return draw_hostile(seed, attempt) if seed % 2 else draw_plan(seed, attempt)
+
+
+def draw_twin(case: Case, plans: Plans = draw_plan) -> Case:
     """The same job about other records with the same codes, and with all rows in another order.
 
     Each column is shuffled by itself. What a released file lists may differ then, but not the order in which it lists
     what both have.
     """
-    plan = draw_plan(case.seed, case.attempt)
+    plan = plans(case.seed, case.attempt)
     rng = Random(f"twin {case.seed}")
     codes = {name: rng.sample(list(column), len(column)) for name, column in plan.records.codes.items()}
     values = {name: rng.sample(list(column), len(column)) for name, column in plan.records.values.items()}
-    return _build(plan, Records(codes, values, plan.records.holding), rng, said=False)
+    return _build(plan, replace(plan.records, codes=codes, values=values), rng, said=False)
 
 
 def _build(plan: Plan, records: Records, rng: Random, *, said: bool) -> Case:
@@ -44,11 +53,11 @@ def _build(plan: Plan, records: Records, rng: Random, *, said: bool) -> Case:
     dims = [dim for dim in plan.dims.values() if dim.name in used]
     job: dict[str, Any] = {"version": 1}
     if any("cells" not in table.spec for table in plan.tables):
-        roles = {"source": RECORDS, "respondent": "id"} | ({"holding": "holding"} if plan.holding else {})
-        job["microdata"] = roles
+        job["microdata"] = {"source": RECORDS, "respondent": "id"} | {name: name for name in plan.records.roles}
     entries = {dim.name: _dimension(dim) for dim in dims}
     job["dimensions"] = {name: entry for name, entry in entries.items() if entry}
     job["tables"] = [dict(table.spec) for table in plan.tables]
+    job |= plan.more
     job["output"] = {"formats": ["csv"]}
     files = {name: text for dim in dims for name, text in _hierarchies(dim).items()}
     files[RECORDS] = records.text()
@@ -94,7 +103,7 @@ def _ready_made(table: TablePlan, axes: Sequence[Axis], case: Case, rng: Random)
             continue
         value = spec["value"] if spec["value"] != "count" else "x"
         worth = amounts(case.records, value)
-        x = contributions(spec, case, inside, worth)
+        x = People(case, value, grouped=is_grouped(spec, case)).crowd(inside).sizes
         top = [*x, 0, 0][:2]
         rows.append([*each, sum(worth[i] for i in inside), len(inside), len(x), *top])
     rng.shuffle(rows)

@@ -16,15 +16,15 @@ import numpy as np
 
 from fuzz.attack import Attack, Disclosure, Goal
 from fuzz.cases import Case
-from fuzz.judge import PERCENT, Unsafe, amounts, make_attack, members, unsafe_cells
+from fuzz.judge import Unsafe, amounts, has_holdings, make_attack, members, unsafe_cells
 from fuzz.public import Axis, Codes, read_shown
+from fuzz.rules import PERCENT
 from fuzz.worlds import ALL, Facts, Knowledge, Rows, gather, make_space, response
 
 
 def respondents(case: Case) -> list[str]:
     """Who each record belongs to: its holding, or itself."""
-    grouped = "holding" in case.job["microdata"]
-    return list(case.records.holding) if grouped else [str(i) for i in range(len(case.records))]
+    return list(case.records.holding) if has_holdings(case) else [str(i) for i in range(len(case.records))]
 
 
 def inside_disclosures(

@@ -14,6 +14,7 @@ from fuzz.public import (
     Codes,
     Shown,
     columns,
+    floor,
     read_axes,
     read_bounds,
     read_said,
@@ -23,10 +24,8 @@ from fuzz.public import (
     selects,
     with_code,
 )
+from fuzz.rules import PERCENT, Need, People, spelled, strongest
 from fuzz.worlds import ALL, Knowledge, gather, make_space, response
-
-PERCENT = 10.0
-SLACK = 1e-12
 
 
 def find_disclosures(case: Case, release: Path, know: Knowledge = ALL) -> list[Disclosure]:
@@ -50,27 +49,28 @@ def make_attack(
 
 
 def amounts(records: Records, column: str) -> Sequence[int]:
-    """What each record adds to a response: its value, or 1 to the number of records."""
-    return [1] * len(records) if column == "count" else records.values[column]
+    """What each record adds to a published response: its value, or 1 to the number of records, times its weight."""
+    value = [1] * len(records) if column == "count" else records.values[column]
+    return value if records.weight is None else [x * w for x, w in zip(value, records.weight, strict=True)]
 
 
 class Unsafe:
     """An unsafe cell of a table, and how uncertain it must stay."""
 
-    def __init__(self, spec: Mapping[str, Any], axes: Sequence[Axis], codes: Codes, value: int) -> None:
+    def __init__(
+        self, spec: Mapping[str, Any], axes: Sequence[Axis], codes: Codes, value: int, least: float = 0.0
+    ) -> None:
         self.table, self.topic, self.axes, self.codes, self.value = spec["name"], read_topic(spec), axes, codes, value
+        self.least = least
         self.lower = self.upper = self.sliding = 0.0
 
-    def need(self, level: float, said: Mapping[str, str], reach: float = 0.0, width: float = 0.0) -> None:
-        """Set the needs: the level on both sides unless others are said, as far as the known bounds leave room.
-
-        Besides, the interval must reach ``reach`` above the value and be ``width`` wide.
-        """
-        upper = float(said.get("need_upper", max(level, reach)))
-        lower = float(said.get("need_lower", said.get("need_upper", level)))
-        least, most = read_bounds(said)
+    def need(self, need: Need, said: Mapping[str, str]) -> None:
+        """Set the needs: those of the rules unless others are said, as far as the known bounds leave room."""
+        upper = float(said.get("need_upper", max(need.level, need.reach)))
+        lower = float(said.get("need_lower", said.get("need_upper", need.level)))
+        least, most = read_bounds(said, self.least)
         self.lower, self.upper = min(lower, self.value - least), min(upper, most - self.value)
-        self.sliding = min(width, most - least)
+        self.sliding = min(need.width, most - least)
         # A whole number that may move by less than 1 on either side must still not be certain.
         if self.topic.is_count or max(self.lower, self.upper, self.sliding) < 1 - 1e-9:
             self.sliding = max(self.sliding, 1.0)
@@ -78,7 +78,8 @@ class Unsafe:
     def goal(self, space: Any, know: Knowledge) -> Goal:
         cell = space.cell(self.axes, [a.below[c] for a, c in zip(self.axes, self.codes, strict=True)])
         name = f"{self.table}: {'/'.join(self.codes)}"
-        return Goal(name, response(self.topic, know), cell, self.value, self.lower, self.upper, self.sliding)
+        kind = "rest" if " without " in self.table else "cell"
+        return Goal(name, response(self.topic, know), cell, self.value, self.lower, self.upper, self.sliding, kind)
 
 
 def unsafe_cells(case: Case) -> list[Unsafe]:
@@ -180,21 +181,17 @@ def cells_of(spec: Mapping[str, Any], axes: Sequence[Axis], case: Case) -> list[
 def _judge_cell(
     spec: Mapping[str, Any], axes: Sequence[Axis], codes: Codes, said: Mapping[str, str], case: Case
 ) -> Unsafe | None:
-    records, column = case.records, spec["value"]
-    inside = members(records, axes, codes)
-    worth = amounts(records, column)
+    inside = members(case.records, axes, codes)
+    worth = amounts(case.records, spec["value"])
     value = sum(worth[i] for i in inside)
-    given = contributions(spec, case, inside, worth)
-    levels = [_level(rule, given, column) for rule in spec["rules"]]
-    short = [_runner_up(rule, given) for rule in spec["rules"]]
-    unsafe = [level for level in levels if level is not None]
-    forced = said.get("status") == "must_suppress"
-    if said.get("status") == "waived" or not (unsafe or forced):
+    people = People(case, spec["value"], grouped=is_grouped(spec, case))
+    crowd, is_count = people.crowd(inside), spec["value"] == "count"
+    need = strongest(rules_of(spec, case), crowd, value, is_count=is_count)
+    if said.get("status") == "waived" or (need is None and said.get("status") != "must_suppress"):
         return None
-    cell = Unsafe(spec, axes, codes, value)
-    plain = 0.0 if column == "count" else PERCENT / 100 * value
-    reach, width = (max(ends) for ends in zip(*short, strict=True)) if short else (0.0, 0.0)
-    cell.need(max(unsafe) if unsafe else plain, said, reach, width)
+    cell = Unsafe(spec, axes, codes, value, floor(spec, case))
+    plain = 0.0 if is_count else PERCENT / 100 * crowd.total
+    cell.need(need or Need(plain), said)
     return cell
 
 
@@ -204,49 +201,20 @@ def members(records: Records, axes: Sequence[Axis], codes: Codes) -> list[int]:
     return [i for i in range(len(records)) if all(column[i] in below for column, below in parts)]
 
 
-def contributions(spec: Mapping[str, Any], case: Case, inside: Sequence[int], worth: Sequence[int]) -> list[int]:
-    """What each contributor of a cell gives, largest first: holdings, if the table counts them, or else records."""
+def is_grouped(spec: Mapping[str, Any], case: Case) -> bool:
+    """Whether the contributors that a table counts are holdings, and not records."""
     if "cells" in spec:
-        grouped = "holdings" in spec["cells"] and spec["value"] != "count"
-    else:
-        grouped = "holding" in case.job["microdata"]
-    if not grouped:
-        return sorted((worth[i] for i in inside), reverse=True)
-    sums: dict[str, int] = {}
-    for i in inside:
-        sums[case.records.holding[i]] = sums.get(case.records.holding[i], 0) + worth[i]
-    return sorted(sums.values(), reverse=True)
+        return "holdings" in spec["cells"] and spec["value"] != "count"
+    return has_holdings(case)
 
 
-def _level(rule: Mapping[str, Any], x: Sequence[int], column: str) -> float | None:
-    """How far above its value a cell must stay uncertain; None if the rule calls it safe."""
-    ((name, given),) = rule.items()
-    total, top = sum(x), lambda n: sum(x[:n])
-    if name == "min_frequency":
-        n = given["n"] if isinstance(given, Mapping) else given
-        percent = 0.0 if column == "count" else PERCENT
-        return percent / 100 * total if 0 < len(x) < n else None
-    if name == "p_percent":
-        p = given["p"] if isinstance(given, Mapping) else given
-        excess, tail = p / 100 * top(1) - (total - top(2)), 1.0
-    elif name == "dominance":
-        tail = given["k"] / 100
-        excess = top(given["n"]) - tail * total
-    elif name == "statisticon":
-        return 0.0 if _runner_up(rule, x)[1] else None
-    else:
-        raise NotImplementedError(name)
-    return excess / tail if total and excess > SLACK * max(total, 1) else None
+def has_holdings(case: Case) -> bool:
+    """Whether records belong to holdings, or to respondents who have several."""
+    roles = case.job["microdata"]
+    return "holding" in roles or roles.get("respondent") == "holding"
 
 
-def _runner_up(rule: Mapping[str, Any], x: Sequence[int]) -> tuple[float, float]:
-    """How far above its value, and how wide, a cell must stay uncertain so that the second cannot tell the largest.
-
-    He takes the total for anything in the interval; each of the others has at most as much as he has.
-    """
-    s, total, second = rule.get("statisticon", 0), sum(x), [*x, 0, 0][1]
-    low = max(second, total - (len(x) - 1) * second)
-    short = s / 100 * total - (total - second - low)
-    if not x or short <= SLACK * max(total, 1):
-        return 0.0, 0.0
-    return max(short - (low - second), 0.0), short
+def rules_of(spec: Mapping[str, Any], case: Case) -> list[dict[str, Any]]:
+    """The rules of a table, with all their parameters."""
+    of_sums = spec["value"] != "count" and "cells" not in spec
+    return [dict([spelled(rule, case.job.get("policy"), of_sums=of_sums)]) for rule in spec["rules"]]

@@ -48,6 +48,7 @@ class Plan:
     tables: Sequence[TablePlan]
     holding: bool
     features: tuple[str, ...] = field(default=())
+    more: Mapping[str, Any] = field(default_factory=dict)  # what else the job says
 
 
 def draw_plan(seed: int, attempt: int = 0) -> Plan:

@@ -44,7 +44,8 @@ class Topic:
 class Shown:
     """One released table. ``rows`` holds each row's published number, None where suppressed, in the file's order.
 
-    ``made`` tells a table made from records from a ready-made one; ``bounds`` are what everybody knows of some cells.
+    ``made`` tells a table made from records from a ready-made one; ``bounds`` are what everybody knows of some cells,
+    and ``least`` what everybody knows of all.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Shown:
     levels: Mapping[str, Sequence[int]]
     rows: Mapping[Codes, int | None]
     bounds: Mapping[Codes, tuple[float, float]]
+    least: float = 0.0
 
     def codes(self, axis: int) -> set[str]:
         """The codes that occur in the released file."""
@@ -195,12 +197,23 @@ def _shown(spec: Mapping[str, Any], case: Case, axes: Mapping[str, Axis], file: 
         "cells" not in spec,
         {**spec.get("publish", {}), **{name: [-1] for name in spec.get("where", {})}},
         values,
-        {codes: read_bounds(words) for codes, words in said.items() if {"lower", "upper"} & set(words)},
+        {
+            codes: read_bounds(words, floor(spec, case))
+            for codes, words in said.items()
+            if {"lower", "upper"} & set(words)
+        },
+        floor(spec, case),
     )
 
 
-def read_bounds(words: Mapping[str, str]) -> tuple[float, float]:
-    return float(words.get("lower", 0)), float(words.get("upper", "inf"))
+def read_bounds(words: Mapping[str, str], least: float = 0.0) -> tuple[float, float]:
+    return float(words.get("lower", least)), float(words.get("upper", "inf"))
+
+
+def floor(spec: Mapping[str, Any], case: Case) -> float:
+    """The least that everybody knows a value to be: 0, unless the job says that it may be negative; a count is 0."""
+    unbounded = case.job.get("attack", {}).get("lower") == "unbounded" and spec["value"] != "count"
+    return float("-inf") if unbounded else 0.0
 
 
 def uncovered(tree: Mapping[str, str], occurs: Collection[str]) -> set[str]:

@@ -5,23 +5,26 @@ from __future__ import annotations
 import json
 import shutil
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import combinations
 from pathlib import Path
+from random import Random
 from typing import Any
 
-from cellguard import verify
 from cellguard.errors import InputError, NotProtected
 from cellguard.files.folder import OutputFolder
 from cellguard.job import run
 from cellguard.spec.jobfile import Job
+from cellguard.verify.verify import verify
 
 from fuzz.attack import Contradiction, Disclosure
+from fuzz.beyond import KINDS, claimed, find_all
 from fuzz.cases import Case, read_csv
-from fuzz.generator import draw_case, draw_twin
+from fuzz.generator import Plans, draw_case, draw_twin
 from fuzz.judge import find_disclosures
+from fuzz.plans import draw_plan
 from fuzz.programs import Undecided
 from fuzz.public import BadRelease, Codes, columns, spelled_out
 from fuzz.worlds import ALL, Knowledge, TooLarge
@@ -30,24 +33,25 @@ UNCLAIMED = {"insiders", "unions"}  # what no run claims yet
 
 
 class Kind(Enum):
-    """How a case ended. All after `unclaimed` are failures of the product, or of the oracle."""
+    """How a case ended. All after `undecided` are failures of the product, or of the oracle."""
 
     safe = "called safe, and is"
     nothing = "called safe, nothing unsafe in it"
     refused = "refused"
     not_protected = "not protected, and said so"
     unclaimed = "released, but said to be not checked"
+    open = "told, but named as not checked"
     large = "too large for the oracle"
     undecided = "the oracle could not decide"
     disclosed = "FALSE SAFE"
     order = "ORDER of rows tells"
     wrong = "WRONG: the truth does not fit the release"
+    invalid = "NOT VALID: verify refuses the release"
     crash = "CRASH"
-    invalid = "NOT VALID: verify refuses what protect calls safe"
     broken = "the ORACLE failed"
 
 
-FAILURES = (Kind.disclosed, Kind.order, Kind.wrong, Kind.crash, Kind.invalid, Kind.broken)
+FAILURES = (Kind.disclosed, Kind.order, Kind.wrong, Kind.invalid, Kind.crash, Kind.broken)
 
 
 @dataclass(frozen=True)
@@ -72,16 +76,35 @@ def _brackets(words: tuple[str, ...]) -> str:
     return f" [{', '.join(words)}]" if words else ""
 
 
-def run_seed(seed: int, scratch: Path, know: Knowledge = ALL, *, twins: int = 4) -> Result:
-    """Draw a case and run it; one in so many also has its twin run, to compare the order of rows."""
-    case = draw_case(seed)
-    result = run_case(case, scratch / "case", know)
-    if result.kind in {Kind.safe, Kind.nothing} and twins and seed % twins == 0:
-        result = run_twin(case, scratch, draw_twin(case)) or result
+@dataclass(frozen=True)
+class How:
+    """How cases are run: what the attacker knows, and what is done with a release besides.
+
+    One in so many also has its twin run (``twins``), to compare the order of rows; ``verified`` is the share that the
+    product's own `verify` looks at. ``strict`` takes no notice of what a summary names as not checked, and ``kinds``
+    are what is judged.
+    """
+
+    know: Knowledge = ALL
+    twins: int = 4
+    verified: float = 1.0
+    strict: bool = False
+    kinds: tuple[str, ...] = KINDS
+
+
+USUAL = How()
+
+
+def run_seed(seed: int, scratch: Path, how: How = USUAL, *, plans: Plans = draw_plan) -> Result:
+    """Draw a case and run it."""
+    case = draw_case(seed, plans)
+    result = run_case(case, scratch / "case", how)
+    if result.kind in {Kind.safe, Kind.nothing} and how.twins and seed % how.twins == 0:
+        result = run_twin(case, scratch, draw_twin(case, plans)) or result
     return replace(result, seed=seed, features=case.features)
 
 
-def run_case(case: Case, folder: Path, know: Knowledge = ALL) -> Result:
+def run_case(case: Case, folder: Path, how: How = USUAL) -> Result:
     """Protect a case in a fresh folder, and attack what is released."""
     try:
         summary = protect(case, folder)
@@ -93,14 +116,30 @@ def run_case(case: Case, folder: Path, know: Knowledge = ALL) -> Result:
         return Result(0, Kind.crash, traceback.format_exc())
     if summary is None:
         return Result(0, Kind.not_protected, "the audit's verdict is not safe")
-    refusals = [check for check in verify(folder / "out").checks if not check.passed]
-    if refusals:
-        return Result(0, Kind.invalid, "\n".join(f"{check.name}: {check.detail}" for check in refusals))
     if not claims_all(summary):
         return Result(0, Kind.unclaimed)
-    if "counts_and_values" in summary["not_checked"]:
+    know, named = how.know, summary["not_checked"]
+    if "counts_and_values" in named:
         know = replace(know, together=False)  # which the headline says too
-    return attack(spelled_out(case), folder / "out" / "release", know, primary=summary["set"]["primary"])
+    result = attack(
+        spelled_out(case),
+        folder / "out" / "release",
+        know,
+        primary=summary["set"]["primary"],
+        not_checked=() if how.strict else named,
+        kinds=how.kinds,
+    )
+    looked_at = not result.failed and Random(f"verify {case.seed}").random() < how.verified
+    return (refused_by_verify(folder / "out") if looked_at else None) or result
+
+
+def refused_by_verify(folder: Path) -> Result | None:
+    """What the product's verifier has against an output folder; None if it is valid."""
+    try:
+        failed = [str(check) for check in verify(folder / "internal" / "certificate.json").checks if not check.passed]
+    except Exception:
+        return Result(0, Kind.crash, f"verify:\n{traceback.format_exc()}")
+    return Result(0, Kind.invalid, "\n".join(failed)) if failed else None
 
 
 def protect(case: Case, folder: Path) -> dict[str, Any] | None:
@@ -121,10 +160,18 @@ def claims_all(summary: Mapping[str, Any]) -> bool:
     return summary["verdict"] == "safe" and set(open_) <= UNCLAIMED
 
 
-def attack(case: Case, release: Path, know: Knowledge = ALL, *, primary: int = 1) -> Result:
-    """Attack a release folder."""
+def attack(
+    case: Case,
+    release: Path,
+    know: Knowledge = ALL,
+    *,
+    primary: int = 1,
+    not_checked: Collection[str] = (),
+    kinds: Collection[str] = KINDS,
+) -> Result:
+    """Attack a release folder whose summary names some attacks as not checked."""
     try:
-        found = find_disclosures(case, release, know)
+        found = find_all(case, release, know, kinds)
     except TooLarge:
         return Result(0, Kind.large)
     except Undecided as error:
@@ -133,12 +180,22 @@ def attack(case: Case, release: Path, know: Knowledge = ALL, *, primary: int = 1
         return Result(0, Kind.wrong, str(error))
     except Exception:  # one more job must not be lost because of this one
         return Result(0, Kind.broken, traceback.format_exc())
+    false = claimed(found, not_checked)
     if not found:
         return Result(0, Kind.safe if primary else Kind.nothing)
-    return Result(0, Kind.disclosed, _listing(found), explain(case, release, know, found))
+    if not false:
+        return Result(0, Kind.open, _listing(found), _tags(found))
+    cells = [one for one in false if one.goal.kind == "cell"]
+    why = tuple(f"by {word}" for word in explain(case, release, know, cells)) if cells else ()
+    return Result(0, Kind.disclosed, _listing(false), (*_tags(false), *why))
 
 
-def _listing(found: list[Disclosure], most: int = 10) -> str:
+def _tags(found: Sequence[Disclosure]) -> tuple[str, ...]:
+    """What is told, and how well."""
+    return tuple(sorted({f"{one.goal.kind} {one.how}" for one in found}))
+
+
+def _listing(found: Sequence[Disclosure], most: int = 10) -> str:
     more = [f"and {len(found) - most} more"] if len(found) > most else []
     return "\n".join([*map(str, found[:most]), *more])
 

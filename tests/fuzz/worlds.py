@@ -62,7 +62,8 @@ class Rows:
 class Facts:
     """All that the attacker knows: by response its sums and where it is 0; ``listed`` are sums of records >= 1.
 
-    ``ties`` are sums that are 0 in every response. ``count`` is the response that counts records, if any does.
+    ``ties`` are sums that are 0 in every response. ``count`` is the response that counts records, if any does;
+    ``signed`` are those that may be negative.
     """
 
     sums: Mapping[str, Rows]
@@ -71,6 +72,7 @@ class Facts:
     ties: np.ndarray
     count: str | None
     coupled: bool
+    signed: frozenset[str] = frozenset()
 
 
 class Space:
@@ -131,13 +133,17 @@ class Space:
     def truth(self, records: Records, amounts: Sequence[int], columns: Mapping[str, str]) -> Vector:
         """The sums of the records over each combination; ``columns`` names the record column of each column."""
         found = np.zeros(self.size)
-        for number, block in enumerate(self.blocks):
-            at = np.zeros(len(records), int)
-            for name in block:
-                owner = {leaf: i for i, atom in enumerate(self.atoms[name]) for leaf in atom}
-                at = at * len(self.atoms[name]) + [owner[code] for code in records.codes[columns[name]]]
-            np.add.at(found, self.starts[number] + at, amounts)
+        for number in range(len(self.blocks)):
+            np.add.at(found, self.places(number, records, columns), amounts)
         return found
+
+    def places(self, number: int, records: Records, columns: Mapping[str, str]) -> np.ndarray:
+        """The combination of a block in which each record is."""
+        at = np.zeros(len(records), int)
+        for name in self.blocks[number]:
+            owner = {leaf: i for i, atom in enumerate(self.atoms[name]) for leaf in atom}
+            at = at * len(self.atoms[name]) + [owner[code] for code in records.codes[columns[name]]]
+        return self.starts[number] + at
 
 
 def _atoms(leaves: Collection[str], used: Collection[frozenset[str]]) -> list[frozenset[str]]:
@@ -209,6 +215,7 @@ def gather(space: Space, tables: Sequence[Shown]) -> Facts:
         space.ties(),
         count,
         know.across and know.together and count is not None,
+        frozenset(response(table.topic, know) for table in tables if table.least < 0),
     )
 
 

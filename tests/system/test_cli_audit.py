@@ -275,6 +275,81 @@ def test_without_primary_every_flagged_cell_is_one(run, tmp_path):
     assert summary["set"]["primary"] == 2 and summary["verdict"] == "safe"
 
 
+STATUSES = {
+    "intermediate": ("S", "U", "M"),
+    "in small letters": ("s", "u", "m"),
+    "SBS": ("V", "A", "D"),
+    "SBS by p%": ("V", "F", "D"),
+    "code-value": ("1", "5", "11"),
+    "sdcTable": ("s", "u", "x"),
+    "G-Confid": ("S", "P", "X"),
+}
+
+
+@pytest.mark.parametrize("kind", STATUSES)
+def test_the_statuses_of_other_tools_are_known(run, tmp_path, kind):
+    """Every cell has a status, and only two of them mean suppressed; values may be there or not."""
+    safe, primary, secondary = STATUSES[kind]
+    for gone in (("20", "30"), ("", ""), ("x", "x")):
+        (tmp_path / "t.csv").write_text(
+            f"region,value,status\nTotal,100,{safe}\nN,{gone[0]},{primary}\nS,50,{safe}\nW,{gone[1]},{secondary}\n"
+        )
+        done = run("audit", "--table", "t.csv", "--dim", "region", "--flag", "status", "--json")
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert [(i["cell"], i["lower"], i["upper"]) for i in found["intervals"]] == [("t: N", 0, 50), ("t: W", 0, 50)]
+        (tmp_path / "t.csv").write_text(
+            f"region,value,status\nTotal,100,{safe}\nN,{gone[0]},{secondary}\nS,50,{safe}\nW,30,{safe}\n"
+        )
+        done = run("audit", "--table", "t.csv", "--dim", "region", "--flag", "status")
+        assert done.returncode == 1 and "N: known exactly, 20" in done.stdout
+
+
+def test_protected_and_empty_cells_of_tau_argus_are_published(run, tmp_path):
+    (tmp_path / "t.csv").write_text("region,value,status\nTotal,100,P\nN,,U\nS,50,S\nW,,M\nE1,-,E\nE2,0,Z\nP,10,P\n")
+    done = run("audit", "--table", "t.csv", "--dim", "region", "--flag", "status", "--json")
+    assert done.returncode == 0, done.stderr
+    ends = {i["cell"]: (i["lower"], i["upper"]) for i in json.loads(done.stdout)["intervals"]}
+    assert ends == {"t: N": (0, 40), "t: W": (0, 40)}
+
+
+@pytest.mark.parametrize("marks", [("x", "x", "x"), ("", "", ""), ("c", "c", "c")])
+def test_tables_of_which_nothing_is_published_are_refused(run, tmp_path, marks):
+    (tmp_path / "t.csv").write_text("region,value,mark\n" + "".join(f"{r},7,{m}\n" for r, m in zip(
+        ("Total", "N", "S"), ("U", "U", "U"), strict=True)))  # fmt: skip
+    (tmp_path / "v.csv").write_text("region,value\n" + "".join(f"{r},{m}\n" for r, m in zip(
+        ("Total", "N", "S"), marks, strict=True)))  # fmt: skip
+    flagged = ("--table", "t.csv", "--dim", "region", "--flag", "mark")
+    for words in (flagged, (*flagged, "--true", "value"), ("--table", "v.csv", "--dim", "region")):
+        done = run("audit", *words)
+        assert done.returncode == 2 and "every cell of these tables is suppressed" in done.stderr, words
+        assert "7" not in done.stderr and "--suppressed" in done.stderr
+
+
+def test_statuses_that_tools_use_in_different_ways_are_asked_about(run, tmp_path):
+    rows = "Total,100,S\nN,20,P\nS,50,S\nW,30,P\n"
+    (tmp_path / "t.csv").write_text("region,value,status\n" + rows)
+    words = ("audit", "--table", "t.csv", "--dim", "region", "--flag", "status")
+    done = run(*words)
+    assert done.returncode == 2 and "--suppressed" in done.stderr and "τ-ARGUS and G-Confid" in done.stderr
+    done = run(*words, "--suppressed", "p", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["set"]["suppressed"] == 2
+    done = run(*words, "--suppressed", "U")
+    assert done.returncode == 2 and "no entry of the column 'status'" in done.stderr
+    done = run("audit", "--table", "t.csv", "--dim", "region", "--suppressed", "U")
+    assert done.returncode == 2 and "--flag" in done.stderr
+
+
+def test_a_set_without_a_primary_is_not_called_safe(run, tmp_path):
+    (tmp_path / "t.csv").write_text(TRUE)
+    words = ("--value", "shown", "--flag", "mark", "--true", "turnover", "--primary", "U")
+    done = run("audit", "--table", "t.csv", "--dim", "region", *words)
+    assert done.returncode == 2 and "no suppressed cell has such a flag" in done.stderr
+    (tmp_path / "t.csv").write_text(TRUE.replace(",P,", ",,").replace(",S,", ",,").replace("N,,", "N,3417,"))
+    done = run("audit", "--table", "t.csv", "--dim", "region", "--value", "turnover", "--true", "turnover")
+    assert done.returncode == 2 and "no cell of these tables is suppressed" in done.stderr
+
+
 # Faults, and what they must not tell.
 
 

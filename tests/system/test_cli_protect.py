@@ -256,9 +256,14 @@ def test_a_job_without_the_word_rules_is_refused(demo):
     assert done.returncode == 2 and "tables[1].rules: this key is missing; every table needs rules" in done.stderr
 
 
-def test_a_small_percentage_is_asked_about(demo):
+def test_a_small_percentage_is_refused_unless_it_is_confirmed(demo):
     text = (demo / "job.yaml").read_text()
     (demo / "small.yaml").write_text(text.replace("{p_percent: 10}]", "{p_percent: 0.1}]"))
     done = run("assess", "small.yaml", cwd=demo)
-    said = "Warning: table 'industry_size': the rule p_percent 0.1: p is 0.1 %; did you mean 10 %?"
+    assert done.returncode == 2 and "small.yaml line" in done.stderr and "did you mean 10 %?" in done.stderr
+    (demo / "small.yaml").write_text(text.replace("{p_percent: 10}]", "{p_percent: {p: 0.1, confirmed: true}}]"))
+    done = run("assess", "small.yaml", cwd=demo)
+    said = (
+        "Warning: table 'industry_size': the rule p_percent 0.1: p is 0.1 %; did you mean 10 %? (the job confirms it)"
+    )
     assert done.returncode == 0 and said in done.stdout

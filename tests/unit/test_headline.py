@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import cellguard as cg
-from cellguard.errors import NotProtected
+from cellguard.errors import JobError, NotProtected
 from cellguard.files.folder import OutputFolder
 from cellguard.headline import headline, single_respondent_cells
 from cellguard.job import assess_job, audit_folder, run
@@ -166,14 +166,20 @@ def test_no_rules_do_not_hide_that_a_pattern_is_unsafe():
         ({"all": [{"min_frequency": 3}, {"max_share": 0.7}]}, "k is 0.7 %; did you mean 70 %?"),
     ],
 )
-def test_a_percentage_below_one_is_asked_about(tmp_path, rule, said):
-    first = job(tmp_path, [rule])
+def test_a_percentage_below_one_is_refused_unless_it_is_confirmed(tmp_path, rule, said):
+    with pytest.raises(JobError, match=r"did you mean \d+ %\? Percentages are written as .*confirmed: true") as refused:
+        job(tmp_path, [rule])
+    cure = yaml.safe_load(str(refused.value).split("confirm it: ")[1])
+    first = job(tmp_path, [cure if "all" not in rule else {"all": [rule["all"][0], cure]}])
+    assert Job.parse(first.model_dump(), folder=tmp_path).tables[0].rules == first.tables[0].rules
     tops = first.tables[0].cells.model_copy(update={"top": ["x", "z"]})
     (tmp_path / "a.csv").write_text("region,x,n,z\nTotal,200,22,0\nA,60,1,0\nB,40,1,0\nC,100,20,0\n")
     changed = first.model_copy(update={"tables": [first.tables[0].model_copy(update={"cells": tops})]})
     changed._folder = tmp_path
     found = assess_job(changed).summary()["warnings"]
-    assert any(line.startswith("table 't0': ") and line.endswith(said) for line in found), found
+    assert any(line.startswith("table 't0': ") and line.endswith(f"{said} (the job confirms it)") for line in found), (
+        found
+    )
 
 
 def test_usual_percentages_are_not_asked_about(tmp_path):
@@ -184,7 +190,7 @@ def test_usual_percentages_are_not_asked_about(tmp_path):
 
 
 def test_the_questions_reach_report_summary_and_folder(tmp_path):
-    rule = {"min_frequency": {"n": 3, "protection_percent": 0.5}}
+    rule = {"min_frequency": {"n": 3, "protection_percent": 0.5, "confirmed": True}}
     done = run(job(tmp_path, [rule]))
     OutputFolder(tmp_path / "out").write(done)
     said = "did you mean 50 %?"
@@ -192,6 +198,7 @@ def test_the_questions_reach_report_summary_and_folder(tmp_path):
     assert said in (tmp_path / "out/internal/summary.json").read_text()
     assert said in audit_folder(tmp_path / "out").summary["warnings"][0]
     assert all(said not in p.read_text() for p in (tmp_path / "out/release").iterdir())
+    assert verify(tmp_path / "out/internal/certificate.json").valid
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,9 @@ from cellguard.errors import InputError
 from cellguard.files import job_respondents
 from cellguard.files.folder import OutputFolder
 from cellguard.files.job_respondents import noise_rules
+from cellguard.files.published_noise import read_published
 from cellguard.job import audit_job, run
-from cellguard.methods.perturbation import Perturb, read_published
+from cellguard.methods.perturbation import Perturb
 from cellguard.protect.perturb.checks.watch import Watch
 from cellguard.spec.jobfile import Job
 from cellguard.spec.specs import TableSpec
@@ -170,11 +171,13 @@ def test_later_tables_need_the_same_definitions(folder, tmp_path):
 
 
 def test_published_folders_must_be_readable(tmp_path):
+    spec = {"name": "t", "by": ["r"], "value": "x", "cells": {"source": "t.csv"}, "rules": []}
+    job = Job.parse({"version": 1, "tables": [spec]}, folder=tmp_path)
     with pytest.raises(InputError, match="no output folder"):
-        read_published(tmp_path)
+        read_published(job, ["."])
     (tmp_path / "metadata.json").write_text("[]")
     with pytest.raises(InputError, match="cannot be read"):
-        read_published(tmp_path)
+        read_published(job, ["."])
 
 
 def test_an_existing_folder_is_kept_unless_forced(folder, tmp_path):
@@ -379,9 +382,12 @@ def test_a_dry_run_counts_cells_that_need_noise_and_speaks_of_no_suppression(fol
         Perturb(job(folder, table("t", ["region"]) | {"rules": []})).assess(Run(), {})
 
 
-def test_a_percentage_below_one_is_asked_about(folder):
-    found = run(job(folder, table("t", ["region"], rules=[{"p_percent": 0.1}])))
-    assert "table 't': the rule p_percent 0.1: p is 0.1 %; did you mean 10 %?" in found.summary["warnings"]
+def test_a_percentage_below_one_that_is_confirmed_is_told(folder):
+    with pytest.raises(InputError, match="confirmed: true"):
+        job(folder, table("t", ["region"], rules=[{"p_percent": 0.1}]))
+    found = run(job(folder, table("t", ["region"], rules=[{"p_percent": {"p": 0.1, "confirmed": True}}])))
+    said = "table 't': the rule p_percent 0.1: p is 0.1 %; did you mean 10 %? (the job confirms it)"
+    assert said in found.summary["warnings"]
 
 
 def grouped(folder, groups, header="id,muni,w,x"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -53,15 +53,23 @@ class Intervals:
 
 
 def read_protected(
-    source: Source, by: Mapping[str, Dimension], value: str, *, flag: str | None = None, about: About
+    source: Source,
+    by: Mapping[str, Dimension],
+    value: str,
+    *,
+    flag: str | None = None,
+    suppressed: Collection[str] = (),
+    about: About,
 ) -> Table:
     """Read a table with suppressed cells: their value is a mark or blank, or a flag column says so.
 
-    Suppressed cells get the value 0 and the state ``secondary``; whoever asks for their value must look at the state.
+    ``suppressed`` are the flags that mean it, if it has others too. Suppressed cells get the value 0 and the state
+    ``secondary``; whoever asks for their value must look at the state.
     """
-    hidden = source.flagged(flag) if flag else source.hidden(value)
+    hidden = source.flagged(flag, suppressed) if flag else source.hidden(value)
+    nothing = hidden | source.empty(flag, value) if flag else hidden
     source = source.settled([value])
-    shown = pc.if_else(pa.array(~hidden), source.column(value).cast(pa.string()), "0")
+    shown = pc.if_else(pa.array(~nothing), source.column(value).cast(pa.string()), "0")
     clean = replace(source, columns=source.columns.set_column(source.names.index(value), value, shown))
     table = read_cells(clean, by, CellColumns(value), replace(about, zeros=about.zeros or "known"))
     state = np.where(hidden[np.maximum(table.rows, 0)] & (table.rows >= 0), State.secondary, State.none)
@@ -74,6 +82,16 @@ def hidden_cells(tables: TableSet) -> BoolArray:
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):
         shown[cells[~table.apriori.has(State.secondary) & ~table.unpublished]] = True
     return ~shown
+
+
+def refuse_unpublished(tables: Sequence[Table]) -> None:
+    """Refuse tables of which nothing is published: whatever is hidden there, nobody could work it out."""
+    if all(table.apriori.has(State.secondary)[table.rows >= 0].all() for table in tables):
+        raise InputError(
+            "every cell of these tables is suppressed, so nothing is published and there is nothing to attack. If the "
+            "flags also mark published cells, say which of them mean suppressed, as --suppressed U --suppressed M; if "
+            "the values are those of another column, name it with --value"
+        )
 
 
 def known_values(tables: TableSet, unknown: BoolArray) -> FloatArray:

@@ -76,6 +76,7 @@ def _own(
         if out:
             check_folder(out, force=force)
         outcome = audit_job(Job.load(path), intervals=exact, accept_no_rules=accept_no_rules, within=within)
+    outcome = replace(outcome, protected=replace(outcome.protected, accept_no_rules=accept_no_rules))
     judged, written = outcome.protected.audit, []
     tables = judged.needs.tables
     if intervals:
@@ -83,7 +84,7 @@ def _own(
         rows = [(tables.cell_name(c), f"{judged.lower[c]:.12g}", f"{judged.upper[c]:.12g}") for c in cells]
         write_text(intervals, csv_text(("cell", "lower", "upper"), rows), force=force, confidential=True)
         written.append(f"intervals: {intervals} (confidential)")
-    safe = replace(outcome.protected, accept_no_rules=accept_no_rules).release is not None
+    safe = outcome.release is not None
     if out and safe:
         for note in OutputFolder(out).write(outcome, force=force):
             click.echo(note, err=True)

@@ -81,7 +81,12 @@ def diff(first: Path, second: Path, as_json: bool) -> None:
     "and :total=CODE if the total is not called Total. Repeatable.",
 )
 @click.option("--value", default="value", show_default=True, help="The value column of --table.")
-@click.option("--flag", help="A column of --table that is not blank for suppressed cells; else values such as x or ..")
+@click.option(
+    "--flag",
+    help="A column of --table that marks suppressed cells: any entry, or the statuses of τ-ARGUS and others; else "
+    "values such as x or .. are suppressed.",
+)
+@click.option("--suppressed", multiple=True, help="A value of --flag that means suppressed, where others do not.")
 @click.option(
     "--true", help="A column of --table with the true values: then protection is judged, not only disclosure."
 )

@@ -193,9 +193,10 @@ def compare(
     """Protect the tables in JOB by several methods and rules, and compare risk and utility.
 
     Every method is run with every set of rules. The risk of each is what an outsider can work out of the cells that the
-    job's own rules call unsafe, and beside it what respondents can. Recommended is the policy that tells the most at
-    the tolerated risk. If JOB makes a map, `redistribute` is held against leaving hexagons out (`suppress`). Nothing is
-    released; what is printed and written is confidential.
+    job's own rules call unsafe, and beside it what respondents can; its verdict is what its own method and rules make
+    of it. Recommended is the policy that tells the most at the tolerated risk, of those that are proven. If JOB makes a
+    map, `redistribute` is held against leaving hexagons out (`suppress`). Nothing is released; what is printed and
+    written is confidential.
 
     \b
     cellguard compare job.yaml --methods suppress,perturb --out compared.html
@@ -222,11 +223,14 @@ def compare(
         click.echo(json.dumps([point.plain() for point in compared.points], indent=2))
         return
     for point in compared.points:
-        told = f", from insiders {100 * point.inside_risk:.1f} %" if point.inside_too_near >= 0 else ""
-        figures = f"utility {100 * point.utility:.1f} %, risk {100 * point.risk:.1f} %{told}"
-        said = "; ".join(filter(None, [figures if point.by_table or not point.fault else "", point.fault]))
+        told = f", from insiders {point.risk_words(inside=True)}" if point.inside_too_near >= 0 else ""
+        figures = f"utility {100 * point.utility:.1f} %, risk {point.risk_words()}{told}" if point.measured else ""
+        verdict = "" if point.is_end else point.fault or f"verdict: {point.said or point.verdict}"
+        said = "; ".join(filter(None, [figures, verdict]))
         click.echo(f"  {point.name}: {said}" + "".join(f"; {cell} {text}" for cell, text in point.shown.items()))
     click.echo(compared.words())
+    for line in compared.differences:
+        click.echo(line)
     for path in filter(None, (out, listed)):
         click.echo(f"Written: {path} (confidential)")
 

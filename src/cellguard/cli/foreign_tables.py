@@ -11,7 +11,7 @@ import numpy as np
 
 from cellguard.attack.audit import audit
 from cellguard.attack.derivation import explain
-from cellguard.attack.foreign import Intervals, hidden_cells, infer, read_protected
+from cellguard.attack.foreign import Intervals, hidden_cells, infer, read_protected, refuse_unpublished
 from cellguard.attack.totals import read_known
 from cellguard.errors import InputError, InternalError, did_you_mean
 from cellguard.headline import foreign
@@ -48,6 +48,7 @@ class Foreign:
     dims: Sequence[str]
     value: str
     flag: str | None
+    suppressed: Sequence[str]
     count: bool
     known: Path | None
     lower: float
@@ -59,6 +60,8 @@ class Foreign:
 
 def audit_foreign(given: Foreign, *, threads: int, tell: Callable[[str], None]) -> dict[str, Any]:
     """Work out the intervals of all suppressed cells, and return them with a verdict."""
+    if given.suppressed and not given.flag:
+        raise InputError("--suppressed names values of the --flag column; give that too")
     sources = [open_source(path) for path in given.tables]
     _check_columns(given, sources)
     figures = [name for name in (given.value, given.true) if name]
@@ -70,15 +73,16 @@ def audit_foreign(given: Foreign, *, threads: int, tell: Callable[[str], None]) 
         if not by:
             raise InputError(f"{path.name}: none of the columns {', '.join(dimensions)} is in it; name them with --dim")
         about = About(path.stem, response=given.value, is_count=given.count)
-        table = read_protected(source, by, given.value, flag=given.flag, about=about)
+        table = read_protected(source, by, given.value, flag=given.flag, suppressed=given.suppressed, about=about)
         tables.append(_with_truth(given, table, source, by) if given.true else table)
-    if given.true:
-        return _audit_truth(given, tables, threads, tell)
+    refuse_unpublished(tables)
     linked = assemble(tables)
     if not hidden_cells(linked).any():
         for table in tables:
             check_additive(table)
         raise InputError("no cell of these tables is suppressed; name the column that marks such cells with --flag")
+    if given.true:
+        return _audit_truth(given, tables, threads, tell)
     known = read_known(given.known, linked) if given.known else None
     found = infer(linked, Knowledge(given.lower, given.upper), known=known, run=Run(tell, threads=threads))
     return summarise(found)
@@ -103,6 +107,10 @@ def _with_truth(given: Foreign, table: Table, source: Source, by: dict[str, Dime
 
 def _audit_truth(given: Foreign, tables: list[Table], threads: int, tell: Callable[[str], None]) -> dict[str, Any]:
     """Audit tables whose true values are known: every cell to protect needs a percentage on both sides."""
+    if not any(table.facts[Mark(_MARK)].any() for table in tables):
+        raise InputError(
+            "--primary: no suppressed cell has such a flag, so there is nothing to protect; check the flags"
+        )
     findings = assess(link(tables), [Given(_MARK, given.percent)])
     needs = require(findings, Knowledge(given.lower, given.upper))
     hidden = hidden_cells(needs.tables)

@@ -74,6 +74,7 @@ def assess(job: Path, listed: Path | None, accept_no_rules: bool, force: bool, a
 @click.option("--dry-run", is_flag=True, help="Only assess: how many cells are unsafe, and how long it may take.")
 @click.option("--compare", type=PATH, help="Say on the officer's page what changed since this earlier output folder.")
 @click.option("--warm", type=PATH, help="Start from the pattern of this earlier output folder.")
+@click.option("--seed-from", type=PATH, help="Take the secret seed of random costs from this earlier output folder.")
 @click.option(
     "--effort", type=click.Choice(["quick", "normal", "best"]), help="How long to look for a cheaper pattern."
 )
@@ -89,6 +90,7 @@ def protect(
     dry_run: bool,
     compare: Path | None,
     warm: Path | None,
+    seed_from: Path | None,
     effort: str | None,
     time_limit: float | None,
     threads: int,
@@ -112,6 +114,7 @@ def protect(
     if dry_run:
         _run_dry(spec, {"accept_no_rules": accept_no_rules}, as_json=as_json, quiet=quiet)
     asked = {"warm": warm, "compare": compare, "effort": effort, "accept_no_rules": accept_no_rules}
+    asked |= {"seed_from": seed_from}
     _run(spec, asked, out=out, force=force, as_json=as_json, quiet=quiet, time_limit=time_limit, threads=threads)
 
 
@@ -239,7 +242,8 @@ def _run_dry(job: Job, asked: Mapping[str, Any], *, as_json: bool, quiet: bool) 
         click.echo(json.dumps(method.assessed_summary(assessed), indent=2))
     elif not quiet:
         show_screen(method.assessed_screen(assessed))
-    accepted = asked["accept_no_rules"] or all(table.rules for table in job.tables)
+    ruled = all(any(rule.can_fire for rule in table.rules) for table in job.tables)
+    accepted = asked["accept_no_rules"] or ruled
     sys.exit(0 if accepted else 1)
 
 

@@ -46,6 +46,12 @@ class Policy:
         return Job.parse(_without_nones(data), folder=job.folder, held=job.held)
 
 
+def repeatable(job: Job) -> dict[str, Any]:
+    """Return what a run of a study is asked, so that random costs are the same each time; nothing is released."""
+    random = any(getattr(table.protect, "random", False) for table in job.tables)
+    return {"seed": 1} if random else {}
+
+
 def parse_policies(methods: str, rules: Sequence[str]) -> list[Policy]:
     """Return every method with every set of rules, as people write them.
 

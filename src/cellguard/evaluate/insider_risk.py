@@ -8,11 +8,14 @@ what an outsider knows, so its risk is never the smaller one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from cellguard import solver
 from cellguard.attack.audit import Audit
 from cellguard.attack.insiders import attack_inside
+from cellguard.attack.pairs import Hint
 from cellguard.attack.standing import ANYBODY, Standing
 from cellguard.moves.scale import as_floats
 from cellguard.protection import Requirements
@@ -34,14 +37,18 @@ def missing(reach: FloatArray, need: FloatArray) -> FloatArray:
     return np.clip(short, 0.0, 1.0)
 
 
-def risk_behind_pattern(attacked: Audit, risk: FloatArray, known: Contributions, run: Run) -> FloatArray:
+def risk_behind_pattern(
+    attacked: Audit, risk: FloatArray, known: Contributions, run: Run, hints: Sequence[Hint] = ()
+) -> FloatArray:
     """Return the risk of each unsafe cell from its worst insider, where cells are hidden; ``risk`` is an outsider's.
 
     It is above 0 if and only if somebody comes too near. What is not decided, and what fails beyond the pairs that are
     worked out, is taken at its worst.
     """
     complete = bool(attacked.needs.world.ties.crossing.sum() <= MANY_CROSSING)
-    inside = attack_inside(attacked.problem, attacked.grains, attacked.needs, known, complete=complete, run=run)
+    inside = attack_inside(
+        attacked.problem, attacked.grains, attacked.needs, known, complete=complete, hints=hints, run=run
+    )
     cells, worst = attacked.problem.cells, risk.copy()
     for pair in inside.undecided:
         worst[cells[pair.cell]] = 1.0

@@ -16,19 +16,22 @@ import numpy as np
 from cellguard.errors import CellguardError, InputError
 from cellguard.evaluate.candidates import Policy
 from cellguard.evaluate.insider_risk import missing
+from cellguard.evaluate.questions import MAP_VERDICT
 from cellguard.evaluate.risk_utility import Point, RiskUtility, ends
 from cellguard.evaluate.utility import measure_loss
 from cellguard.files.job_points import read_map
 from cellguard.geometry.hexgrid import Grid
 from cellguard.job import run
+from cellguard.protect.outcome import Outcome
 from cellguard.protect.redistribute.contributors import Contributors
 from cellguard.results.mapped import Mapped
 from cellguard.rules.rule import Rule
 from cellguard.spec.jobfile import Job
 from cellguard.table.fact import Count, Total
 from cellguard.table.facts import Facts
-from cellguard.types import BoolArray, FloatArray, Run
+from cellguard.types import FloatArray, Run
 
+_LEFT_OUT = "NOT CHECKED: hexagons are left out for comparison, by no method that could prove it"
 _LARGEST = 4  # contributions of a hexagon that rules may look at
 
 
@@ -75,30 +78,41 @@ class Truth:
 
 def _place(policy: Policy, job: Job, truth: Truth, needs: FloatArray) -> Point:
     start, name = process_time(), str(policy)
-    unchecked: tuple[str, ...] = ()
+    outcome: Outcome[Mapped] | None = None
     try:
         if policy.method == "suppress":
             figures = truth.facts.total
             shown = truth.needs(job.tables[0].rules if policy.rules is None else policy.rules) == 0
         else:
-            figures, shown, unchecked = _moved(policy.of(job), truth)
+            outcome = _moved(policy.of(job), truth)
+            figures, shown = outcome.protected.after, outcome.protected.is_shown
     except CellguardError as error:
-        return Point(name, 0.0, 0.0, 0, {}, {}, process_time() - start, str(error).split("\n")[0])
+        return Point.failed(name, process_time() - start, str(error).split("\n")[0])
     true, unsafe = truth.facts.total, needs > 0
     risk = np.where(shown, missing(np.abs(figures - true), needs), 0.0)[unsafe]
     loss = measure_loss(true, np.where(shown, figures, 0.0), ~shown, unit=truth.unit)
     mean, near = float(risk.mean()) if unsafe.any() else 0.0, int((risk > 1e-6).sum())
     by_table, seconds = {job.tables[0].name: loss}, process_time() - start
     point = Point(name, loss.utility, mean, near, by_table, {}, seconds, inside_risk=mean, inside_too_near=near)
-    return replace(point, open=unchecked)
+    if outcome is None:
+        return replace(point, verdict="not checked", said=_LEFT_OUT, asks=MAP_VERDICT)
+    verdict = outcome.verdict
+    return replace(
+        point,
+        fault="" if outcome.release is not None else verdict.text,
+        open=tuple(attack.name for attack in verdict.not_checked),
+        verdict=verdict.kind,
+        said=verdict.text,
+        asks=MAP_VERDICT,
+    )
 
 
-def _moved(job: Job, truth: Truth) -> tuple[FloatArray, BoolArray, tuple[str, ...]]:
-    """Return the figures of a redistributed map, which hexagons it shows, and what was not checked."""
+def _moved(job: Job, truth: Truth) -> Outcome[Mapped]:
+    """Return a redistributed map with its verdict."""
     outcome = run(job)
     mapped = outcome.protected
     if not isinstance(mapped, Mapped):
         raise InputError(f"what is {outcome.method.participle} is no map")
     if mapped.hexagons.grid != truth.grid:
         raise InputError("the map needs larger hexagons than the job asks for, so it cannot be held against its own")
-    return mapped.after, mapped.is_shown, tuple(attack.name for attack in outcome.verdict.not_checked)
+    return outcome

@@ -2,15 +2,19 @@
 
 A cell that the reference rules call unsafe needs to stay uncertain by so much. Its risk is the share of that need which
 is missing: 1 if the true figure is published, 0 if an outsider's interval (or the noise) reaches as far as it must.
+A figure that is rounded to the decimals that are published is the true one, and no noise.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from cellguard.attack.audit import audit
+from cellguard.attack.pairs import Hint
 from cellguard.evaluate.insider_risk import missing, risk_behind_noise, risk_behind_pattern
 from cellguard.evaluate.utility import Known
 from cellguard.protection import Requirements
@@ -61,37 +65,67 @@ def _many(risk: FloatArray) -> int:
     return int((risk > 1e-6).sum())
 
 
+@dataclass(frozen=True, eq=False)
+class Attackers:
+    """Who attacks, and with what: the respondents, if tables tell them; sums from elsewhere; moves to look at first."""
+
+    insiders: Contributions | None = None
+    sums: sp.csr_array | None = None
+    hints: Sequence[Hint] = ()
+
+
 def measure_nearness(
-    reference: Requirements, release: Release, run: Run, insiders: Contributions | None = None
+    reference: Requirements,
+    release: Release,
+    run: Run,
+    attackers: Attackers = Attackers(),  # noqa: B008
+    *,
+    hidden: BoolArray | None = None,
 ) -> Nearness:
-    """Attack a release with the reference rules as the measure, as an outsider and, if they are told, as insiders."""
-    figures, hidden = _seen(reference, release)
-    if np.allclose(figures, reference.tables.value):
-        return _of_pattern(reference, hidden, run, insiders)
+    """Attack a release with the reference rules as the measure, as an outsider and, if they are told, as insiders.
+
+    ``hidden`` are the distinct cells that a method suppresses, if it is one that does; otherwise the release tells.
+    """
+    if hidden is not None:
+        return _of_pattern(reference, hidden, run, attackers)
+    figures, suppressed, changed = _seen(reference, release)
+    if suppressed.any() or not changed.any():
+        return _of_pattern(reference, suppressed, run, attackers)
     # Noise protects as far as it goes: who takes the published figure for the true one errs by so much.
     error = np.abs(figures - reference.tables.value)
     need = np.maximum(np.maximum(reference.lower, reference.upper), reference.sliding)
     risk = np.where(reference.primary, missing(error, need), np.nan)
-    inside = None if insiders is None else risk_behind_noise(reference, figures, risk, insiders)
+    known = attackers.insiders
+    inside = None if known is None else risk_behind_noise(reference, figures, risk, known)
     return Nearness(Known(figures, figures), risk, inside)
 
 
-def _seen(reference: Requirements, release: Release) -> tuple[FloatArray, BoolArray]:
-    """Return what the release shows of each distinct cell, and which of them it hides."""
+def _seen(reference: Requirements, release: Release) -> tuple[FloatArray, BoolArray, BoolArray]:
+    """Return what the release shows of each distinct cell, which it suppresses, and which it changes beyond rounding.
+
+    A cell that one table suppresses and another one shows is not suppressed.
+    """
     tables = reference.tables
-    figures, hidden = tables.value.copy(), np.zeros(len(tables), bool)
+    figures, open_ = tables.value.copy(), np.zeros(len(tables), bool)
+    hidden, changed = np.zeros(len(tables), bool), np.zeros(len(tables), bool)
+    names = {released.name for released in release.tables}
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):
-        shown = cells[~table.unpublished]
+        if table.name not in names:  # of an earlier release, or not published
+            continue
         released = release[table.name]
-        hidden[shown] |= released.suppressed
-        open_ = ~released.suppressed
-        figures[shown[open_]] = np.array(released.value, object)[open_].astype(float)
-    return figures, hidden
+        shown, seen = cells[~table.unpublished], ~released.suppressed
+        hidden[shown[~seen]], open_[shown[seen]] = True, True
+        figures[shown[seen]] = np.array(released.value, object)[seen].astype(float)
+        error = np.abs(figures[shown] - tables.value[shown])
+        rounding = 0.5 * 10.0**-released.decimals + 1e-9 * np.abs(tables.value[shown])
+        changed[shown] |= error > rounding
+    return figures, hidden & ~open_, changed
 
 
-def _of_pattern(reference: Requirements, hidden: BoolArray, run: Run, insiders: Contributions | None) -> Nearness:
+def _of_pattern(reference: Requirements, hidden: BoolArray, run: Run, attackers: Attackers) -> Nearness:
+    hidden = hidden[: len(reference.tables)]  # without sums of cells, which are nobody's table
     pattern = Pattern(reference.tables, hidden & reference.primary, hidden & ~reference.primary)
-    attacked = audit(reference, pattern, intervals=True, run=run)
+    attacked = audit(reference, pattern, known=attackers.sums, intervals=True, run=run)
     value = reference.tables.value
     shortfall = np.zeros(len(value))
     ends = (value - attacked.lower, reference.lower), (attacked.upper - value, reference.upper)
@@ -102,5 +136,6 @@ def _of_pattern(reference: Requirements, hidden: BoolArray, run: Run, insiders: 
     shortfall = np.where(attacked.failing, np.maximum(shortfall, 1e-3), np.where(attacked.undecided, shortfall, 0.0))
     shortfall = np.where(hidden, shortfall, 1.0)
     risk = np.where(reference.primary, shortfall, np.nan)
-    inside = None if insiders is None else risk_behind_pattern(attacked, risk, insiders, run)
+    known = attackers.insiders
+    inside = None if known is None else risk_behind_pattern(attacked, risk, known, run, attackers.hints)
     return Nearness(Known(attacked.lower, attacked.upper), risk, inside)

@@ -1,27 +1,33 @@
 """Policies compared: each protects the same tables by its own method and rules, and all are held to one measure.
 
 Risk is what outsiders, and respondents, can work out of the cells that the *job's own* rules call unsafe, whatever
-rules a policy uses; utility is what the release still tells.
+rules a policy uses; utility is what the release still tells. A policy's verdict asks another question, by its own
+rules; only what it calls safe can be recommended.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from time import process_time
+from typing import Any
 
 from cellguard.assessment import Assessment
 from cellguard.errors import CellguardError, InputError
-from cellguard.evaluate.candidates import Policy
+from cellguard.evaluate.candidates import Policy, repeatable
 from cellguard.evaluate.map_policies import compare_maps
-from cellguard.evaluate.outsider_risk import Nearness, measure_nearness
+from cellguard.evaluate.outsider_risk import Attackers, Nearness, measure_nearness
+from cellguard.evaluate.questions import verdict_question
 from cellguard.evaluate.risk_utility import Point, RiskUtility, ends
 from cellguard.evaluate.utility import Utility, measure_utility
 from cellguard.job import assess_job, run
+from cellguard.methods.hiding import read_known_totals
+from cellguard.protect.outcome import Outcome
 from cellguard.protection import Requirements
 from cellguard.results.noisy import Noisy
+from cellguard.results.proven import Proven
 from cellguard.spec.jobfile import Job
 from cellguard.table.contributions import Contributions, contributions_of
 from cellguard.table.pattern import Release
@@ -84,11 +90,16 @@ def _in_process(reference: Job, cells: Sequence[str], name: str, job: Job | str)
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """What all policies are held to: the needs of the job's own rules, its respondents, and the cells asked for."""
+    """What all policies are held to: the needs of the job's own rules, who attacks, and the cells asked for."""
 
     needs: Requirements
-    insiders: Contributions | None
+    attackers: Attackers
     asked: tuple[tuple[str, int], ...]
+
+    @property
+    def insiders(self) -> Contributions | None:
+        """The respondents, if the tables tell them."""
+        return self.attackers.insiders
 
     @classmethod
     def of(cls, job: Job, cells: Sequence[str], within: Run) -> Reference:
@@ -97,7 +108,18 @@ class Reference:
         assessed = assess_job(job.model_copy(update={"attack": telling}), within=within)
         known = contributions_of(assessed.tables)
         asked = tuple(_cell(assessed, text) for text in cells)
-        return cls(assessed.needs, known if known.told.any() else None, asked)
+        totals = read_known_totals(assessed)
+        attackers = Attackers(known if known.told.any() else None, None if totals is None else totals.sums)
+        return cls(assessed.needs, attackers, asked)
+
+    def nearness(self, outcome: Outcome[Any], release: Release) -> Nearness:
+        """Attack what a policy gives. Cells that a method suppresses are so, however the others are rounded."""
+        made = outcome.protected
+        if not isinstance(made, Proven):
+            return measure_nearness(self.needs, release, Run(), self.attackers)
+        hints = () if made.suppression is None else made.suppression.hints
+        attackers = replace(self.attackers, hints=hints)
+        return measure_nearness(self.needs, release, Run(), attackers, hidden=made.audit.pattern.hidden)
 
 
 def _place(reference: Reference, name: str, job: Job | str) -> Point:
@@ -105,16 +127,16 @@ def _place(reference: Reference, name: str, job: Job | str) -> Point:
     try:
         if isinstance(job, str):
             raise InputError(job)
-        outcome = run(job)
+        outcome = run(job, **repeatable(job))
     except CellguardError as error:
-        return Point(name, 0.0, 0.0, 0, {}, {}, process_time() - start, str(error).split("\n")[0])
+        return Point.failed(name, process_time() - start, str(error).split("\n")[0])
     seconds = process_time() - start
     fault = "" if outcome.release is not None else outcome.verdict.text
     # What is not released all the same has a risk and a utility, which tell why.
     release = outcome.protected.drawn if isinstance(outcome.protected, Noisy) else outcome.release
     if release is None:
-        return Point(name, 0.0, 0.0, 0, {}, {}, seconds, fault)
-    nearness = measure_nearness(reference.needs, release, Run(), reference.insiders)
+        return Point.failed(name, seconds, fault, verdict=outcome.verdict.kind)
+    nearness = reference.nearness(outcome, release)
     by_table = _utilities(reference.needs, release, nearness)
     shown = {_name(reference.needs, *c): _shown(reference.needs, release, *c) for c in reference.asked}
     weight = sum(u.cells for u in by_table.values())
@@ -130,14 +152,18 @@ def _place(reference: Reference, name: str, job: Job | str) -> Point:
         inside_risk=nearness.inside_mean,
         inside_too_near=nearness.inside_too_near,
         open=tuple(a.name for a in outcome.verdict.not_checked if a.key != "insiders" or reference.insiders is None),
+        verdict=outcome.verdict.kind,
+        said=outcome.verdict.text,
+        asks=verdict_question(outcome),
     )
 
 
 def _utilities(reference: Requirements, release: Release, nearness: Nearness) -> dict[str, Utility]:
-    tables = reference.tables
+    tables, names = reference.tables, {released.name for released in release.tables}
     return {
         table.name: measure_utility(table, release[table.name], nearness.known.take(cells))
         for table, cells in zip(tables.tables, tables.cells_of, strict=True)
+        if table.name in names  # neither of an earlier release, nor kept back
     }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from cellguard.evaluate.risk_utility import EVERYTHING, NOTHING, Point, RiskUtility
+from cellguard.evaluate.risk_utility import Point, RiskUtility
 from cellguard.evaluate.utility import MEASURES, Utility
 from cellguard.report.canvas import INK, LINE, PRIMARY, SECONDARY, entitle, single
 from cellguard.report.evaluation import evaluation_page, part, table
@@ -45,11 +45,11 @@ def risk_utility_figure(compared: RiskUtility) -> Figure:
     axes.axhline(compared.tolerated, color=INK, linewidth=0.8)
     best = compared.recommended
     for number, point in enumerate(compared.points, 1):
-        if point.fault and not point.by_table:
+        if not point.measured:
             continue
-        end = point.name in {EVERYTHING, NOTHING}
-        colour = INK if end or point.fault else PRIMARY if point is best else SECONDARY
-        mark = "s" if end else "x" if point.fault else "o"
+        end = point.is_end
+        colour = INK if end or not point.proven else PRIMARY if point is best else SECONDARY
+        mark = "s" if end else "o" if point.proven else "x"
         axes.plot([point.utility], [point.risk], mark, color=colour, markersize=6)
         if not end and point.inside_too_near >= 0:
             axes.plot([point.utility] * 2, [point.risk, point.inside_risk], "-", color=colour, linewidth=0.8)
@@ -63,7 +63,7 @@ def risk_utility_figure(compared: RiskUtility) -> Figure:
     entitle(
         axes,
         "Risk against utility",
-        "discs: outsiders; rings: insiders; crosses: not released; dashed: frontier",
+        "discs: outsiders; rings: insiders; crosses: not proven or not released; dashed: frontier",
     )
     return figure
 
@@ -72,7 +72,10 @@ def policy_page(compared: RiskUtility, title: str) -> str:
     """Return the comparison of policies as a page. Confidential."""
     sections = [_summary(compared), _security(compared), *_character(compared), *_richness(compared), _cost(compared)]
     unsafe = f"{compared.unsafe:,} cells that the job's own rules call unsafe"
-    intro = f"The risk of every policy is measured by the {unsafe}."
+    intro = (
+        f"The risk of every policy is measured by the {unsafe}. Its verdict is what its own method and rules make of "
+        "it, and only what is called safe is recommended."
+    )
     return evaluation_page(title, "Comparison of policies", intro, sections, confidential=True)
 
 
@@ -80,16 +83,23 @@ def _summary(compared: RiskUtility) -> Section:
     rows = [
         (
             f"{number}. {point.name}",
-            "" if point.fault and not point.by_table else f"{100 * point.utility:.1f} %",
-            "" if point.fault and not point.by_table else f"{100 * point.risk:.1f} %",
-            "" if point.inside_too_near < 0 else f"{100 * point.inside_risk:.1f} %",
-            "recommended" if point is compared.recommended else point.fault,
+            f"{100 * point.utility:.1f} %" if point.measured else "",
+            point.risk_words(),
+            "" if point.inside_too_near < 0 else point.risk_words(inside=True),
+            "" if point.is_end else point.verdict,
+            "recommended" if point is compared.recommended else point.fault or ("" if point.settled else point.said),
         )
         for number, point in enumerate(compared.points, 1)
     ]
-    heads = ("Policy", "Utility", "Outsiders' risk", "Insiders' risk", "")
+    heads = ("Policy", "Utility", "Outsiders' risk", "Insiders' risk", "Verdict", "")
     drawn = ("R-U map", risk_utility_figure(compared))
-    return part("map", "Risk and utility", words=(compared.words(),), tables=[table(heads, rows)], figures=[drawn])
+    return part(
+        "map",
+        "Risk and utility",
+        words=(compared.words(), *compared.differences),
+        tables=[table(heads, rows)],
+        figures=[drawn],
+    )
 
 
 def _security(compared: RiskUtility) -> Section:
@@ -147,14 +157,12 @@ def _richness(compared: RiskUtility) -> list[Section]:
 
 
 def _cost(compared: RiskUtility) -> Section:
-    rows = [
-        (point.name, f"{point.seconds:.1f}") for point in compared.points if point.name not in {EVERYTHING, NOTHING}
-    ]
+    rows = [(point.name, f"{point.seconds:.1f}") for point in compared.points if not point.is_end]
     return part("cost", "Cost", tables=[table(("Policy", "CPU s"), rows)])
 
 
 def _measured(compared: RiskUtility) -> list[Point]:
-    return [point for point in compared.points if point.by_table and point.name not in {EVERYTHING, NOTHING}]
+    return [point for point in compared.points if point.by_table and not point.is_end]
 
 
 def _losses(utility: Utility) -> list[float]:

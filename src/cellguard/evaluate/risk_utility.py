@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cellguard.evaluate.questions import MEASURE
 from cellguard.evaluate.utility import MEASURES, Utility
+from cellguard.protect.method import SAFE
 from cellguard.table.arrow import Streams
 
 if TYPE_CHECKING:
@@ -21,7 +24,9 @@ class Point:
 
     ``risk`` and ``too_near`` are those of outsiders, ``inside_risk`` and ``inside_too_near`` of the respondents
     themselves (NaN and -1 where tables do not tell who they are). ``shown`` is what the policy publishes of the cells
-    that were asked for, ``open`` what was not checked.
+    that were asked for, ``open`` what was not checked. ``verdict`` is what the policy's own method and rules make of
+    it, ``said`` in words, ``asks`` which question it answers: unless it is ``safe``, the risk is a lower bound, for the
+    measure looks at cells one by one and proves nothing.
     """
 
     name: str
@@ -35,16 +40,68 @@ class Point:
     inside_risk: float = float("nan")
     inside_too_near: int = -1
     open: tuple[str, ...] = ()
+    verdict: str = "not proven"
+    said: str = ""
+    asks: str = ""
+
+    @classmethod
+    def failed(cls, name: str, seconds: float, fault: str, *, verdict: str = "not proven") -> Point:
+        """Return the point of a policy that gives nothing to measure: it has no risk that is known."""
+        nan = float("nan")
+        return cls(name, nan, nan, -1, {}, {}, seconds, fault, verdict=verdict, said=fault)
+
+    @property
+    def is_end(self) -> bool:
+        """Whether it is an end of the map, and no policy."""
+        return self.name in {EVERYTHING, NOTHING}
+
+    @property
+    def measured(self) -> bool:
+        """Whether there was something to measure."""
+        return not math.isnan(self.risk)
+
+    @property
+    def proven(self) -> bool:
+        """Whether the policy may be chosen: it releases something that its own checks call safe."""
+        return self.measured and not self.fault and self.verdict == SAFE
+
+    @property
+    def settled(self) -> bool:
+        """Whether the risk is all of it, and not a lower bound of what nobody proved."""
+        return self.proven or self.is_end
+
+    @property
+    def differs(self) -> bool:
+        """Whether the verdict and the measure seem to contradict each other."""
+        if self.is_end or not self.measured or self.verdict == "not checked":
+            return False
+        near = self.too_near > 0 or self.inside_too_near > 0
+        return near == (self.verdict == SAFE)
+
+    def risk_words(self, *, inside: bool = False) -> str:
+        """Return the risk as people read it; of what is not proven, what it is at least.
+
+        >>> Point("p", 0.9, 0.0, 0, {}, {}, 0.0).risk_words()
+        'at least 0.0 %'
+        """
+        risk = self.inside_risk if inside else self.risk
+        if math.isnan(risk):
+            return ""
+        return f"{'' if self.settled else 'at least '}{100 * risk:.1f} %"
 
     def plain(self) -> dict[str, Any]:
-        """Return the point as plain data."""
-        told = self.inside_too_near >= 0
+        """Return the point as plain data; the risk of what is not proven is None, and what it is at least is told."""
+        told, measured = self.inside_too_near >= 0, self.measured
         return {
             "policy": self.name,
-            "utility": round(self.utility, 6),
-            "risk": round(self.risk, 6),
-            "too_near": self.too_near,
-            "inside_risk": round(self.inside_risk, 6) if told else None,
+            "verdict": "" if self.is_end else self.verdict,
+            "headline": self.said,
+            "utility": round(self.utility, 6) if measured else None,
+            "risk": round(self.risk, 6) if self.settled else None,
+            "risk_at_least": round(self.risk, 6) if measured else None,
+            "too_near": self.too_near if measured else None,
+            "inside_risk": round(self.inside_risk, 6) if told and self.settled else None,
+            "inside_risk_at_least": round(self.inside_risk, 6) if told else None,
             "inside_too_near": self.inside_too_near if told else None,
             "tables": {name: utility.plain() for name, utility in self.by_table.items()},
             "cells": dict(self.shown),
@@ -69,7 +126,7 @@ class RiskUtility(Streams):
     @property
     def frontier(self) -> tuple[Point, ...]:
         """The policies that no other one beats in risk and utility at once, by rising utility."""
-        released = [point for point in self.points if not point.fault]
+        released = [point for point in self.points if point.settled]
         best = [
             p
             for p in released
@@ -82,24 +139,41 @@ class RiskUtility(Streams):
 
     @property
     def recommended(self) -> Point | None:
-        """The policy of the highest utility whose risk is tolerated; on ties by insiders' risk, then the first one."""
-        policies = [p for p in self.points if p.name not in {EVERYTHING, NOTHING}]
-        allowed = [p for p in policies if not p.fault and p.risk <= self.tolerated]
+        """The policy of the highest utility that is proven and whose risk is tolerated.
+
+        On ties by insiders' risk, then the first one.
+        """
+        allowed = [p for p in self.points if p.proven and not p.is_end and p.risk <= self.tolerated]
         return max(allowed, key=lambda p: (p.utility, -p.inside_too_near), default=None)
+
+    @property
+    def differences(self) -> tuple[str, ...]:
+        """For each policy whose verdict and risk seem to contradict each other, which question each of them answers."""
+        return tuple(
+            f"{point.name}: the verdict is {point.verdict!r}, the risk {point.risk_words()}"
+            + (f" (from insiders {point.risk_words(inside=True)})" if point.inside_too_near >= 0 else "")
+            + f". The verdict asks {point.asks}; the risk is {MEASURE}."
+            for point in self.points
+            if point.differs
+        )
 
     def words(self) -> str:
         """Say what is recommended, and why."""
         best = self.recommended
+        policies = [p for p in self.points if not p.is_end]
         if best is None:
-            if all(p.fault for p in self.points if p.name not in {EVERYTHING, NOTHING}):
+            if all(p.fault for p in policies):
                 return "No policy releases anything; take another method, weaker rules, or coarser tables."
+            if not any(p.proven for p in policies):
+                return "No policy is proven to be safe; take another method, or tables for which it can be proven."
             return "The risk of no policy is tolerated; take stricter rules, or coarser tables."
-        others = [p for p in self.points if not p.fault and p.risk > self.tolerated and p.utility > best.utility]
-        more = [p.name for p in others if p.name != EVERYTHING]
+        better = [p for p in policies if not p.fault and p.utility > best.utility]
         told = f"{100 * best.utility:.1f} % of the cells' information"
-        text = f"Of the policies whose risk is tolerated, {best.name} tells the most ({told})."
-        if more:
-            text += f" {', '.join(more)} would tell more, but an outsider comes too near."
+        text = f"Of the policies that are proven and whose risk is tolerated, {best.name} tells the most ({told})."
+        if near := [p.name for p in better if p.risk > self.tolerated]:
+            text += f" {', '.join(near)} would tell more, but an outsider comes too near."
+        if unproven := [p.name for p in better if not p.proven and p.risk <= self.tolerated]:
+            text += f" {', '.join(unproven)} would tell more, but nobody proved that it is safe."
         if not self.unsafe:
             text += " The job's own rules call no cell unsafe, so that there is no risk to compare."
         if best.inside_too_near > 0:
@@ -114,13 +188,14 @@ class RiskUtility(Streams):
         for point in self.points:
             plain = point.plain()
             inside = [plain["inside_risk"], plain["inside_too_near"]]
-            whole = [point.utility, point.risk, point.too_near, *inside, round(point.seconds, 2), point.fault]
+            risks = [plain[key] for key in ("utility", "risk", "risk_at_least", "too_near")]
+            whole = [plain["verdict"], *risks, *inside, round(point.seconds, 2), point.fault]
             for name, utility in point.by_table.items():
                 rows.append([point.name, name, *whole, *(utility.plain()[measure] for measure in MEASURES)])
             if not point.by_table:
                 rows.append([point.name, "", *whole, *([None] * len(MEASURES))])
-        risks = ["utility", "risk", "too_near", "inside_risk", "inside_too_near", "seconds", "fault"]
-        return ["policy", "table", *risks, *MEASURES], rows
+        names = ["verdict", "utility", "risk", "risk_at_least", "too_near", "inside_risk", "inside_too_near"]
+        return ["policy", "table", *names, "seconds", "fault", *MEASURES], rows
 
     def to_arrow(self) -> pa.Table:
         """Return one row per policy and table."""

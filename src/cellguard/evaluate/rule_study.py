@@ -17,9 +17,10 @@ import numpy as np
 from cellguard.errors import InputError, did_you_mean
 from cellguard.evaluate.agreement import Agreement, Group
 from cellguard.evaluate.draws import Distribution, Negatives, draw_cells
+from cellguard.reading.vocabulary import YES
 from cellguard.rules.catalogue import rules as catalogue
 from cellguard.rules.rule import Percent, Rule, required
-from cellguard.spec.rulespec import parse_rule
+from cellguard.spec.rulespec import CONFIRMED, parse_rule
 from cellguard.table.facts import Facts
 from cellguard.types import BoolArray, FloatArray, LongArray
 
@@ -88,7 +89,10 @@ def parse_families(texts: Sequence[str]) -> tuple[Mapping[str, Family], Mapping[
         percents = [p for p in needed if hints[p] == Percent and p in given]
         key = name if name not in families else text
         if percents and all(p in given for p in needed):
-            fixed[key] = int(given.pop(percents[0]))
+            strictness = given.pop(percents[0])
+            if strictness != int(strictness) or strictness < 1:
+                raise InputError(f"the rule {text!r}: rules are compared at whole percentages from 1 on")
+            fixed[key] = int(strictness)
         families[key] = Family.of(name, **given)
     if len(families) < 2:
         raise InputError("name at least two different rules to compare, as `dominance n=2` and `p_percent`")
@@ -102,6 +106,9 @@ def _parts(text: str) -> tuple[str, dict[str, float]]:
         raise InputError(f"there is no rule {name!r}{did_you_mean(name, catalogue())}")
     given = dict[str, float]()
     for key, _, value in (part.partition("=") for part in parts):
+        if key == CONFIRMED:
+            given[key] = value.casefold() in YES
+            continue
         try:
             number = float(value)
         except ValueError:

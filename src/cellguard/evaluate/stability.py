@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cellguard.errors import InputError, NotProtected
+from cellguard.evaluate.candidates import repeatable
 from cellguard.job import assess_job, run
 from cellguard.microdata.sources import open_records
 from cellguard.randomness import stream
@@ -82,7 +83,7 @@ def study_stability(job: Job, samples: int = 50, *, seed: int = 1, within: Run =
 
 def _released(job: Job) -> Release | None:
     try:
-        return run(job).release
+        return run(job, **repeatable(job)).release
     except NotProtected:
         return None
 

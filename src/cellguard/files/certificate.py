@@ -19,6 +19,7 @@ from cellguard.attack.audit import Audit
 from cellguard.attack.witnesses import Witnesses, witnesses
 from cellguard.files.stored_insiders import NAME as INSIDERS
 from cellguard.files.stored_insiders import write_insiders
+from cellguard.files.stored_sums import write_sums
 from cellguard.files.stored_world import stated_between, write_world
 from cellguard.files.write import plain_number, write_json
 from cellguard.moves.problem import Grains
@@ -48,7 +49,8 @@ def write_certificate(folder: Path, outcome: Outcome[Proven]) -> None:
         **about_inputs(job, proven.findings, audit.grains, None if proven.known is None else proven.known.sums),
         "world": world,
         "witnesses": proof.n,
-        "insiders": _insiders(audit, sums=proven.unions is not None),
+        "insiders": _insiders(audit),
+        "sums": write_sums(folder / "internal", proven),
         "trusted": taken_on_trust(rule for here in proven.findings.by_table for rule in here.rules),
         "files": {
             path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
@@ -90,16 +92,13 @@ def _known(tables: TableSet, known: sp.csr_array) -> list[list[list[int]]]:
     ]
 
 
-def _insiders(audit: Audit, *, sums: bool) -> dict[str, Any] | list[Any]:
-    """Return the claim about insiders: its first witness, where respondents are known from, and how many together.
-
-    With ``sums`` no relation tells a sum of hidden cells that the rules call unsafe by its own respondents.
-    """
+def _insiders(audit: Audit) -> dict[str, Any] | list[Any]:
+    """Return the claim about insiders: its first witness, where respondents are known from, and how many together."""
     if audit.inside is None:
         return []
     more: dict[str, Any] = {"coalition": audit.inside.size} if audit.inside.size > 1 else {}
     known = "records" if audit.inside.linked else "cells"
-    return {"witness": len(audit.decided.moves), "respondents": known, **more, **({"sums": True} if sums else {})}
+    return {"witness": len(audit.decided.moves), "respondents": known, **more}
 
 
 def _write_witnesses(path: Path, proof: Witnesses, audit: Audit) -> None:

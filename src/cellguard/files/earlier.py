@@ -58,7 +58,7 @@ def read_earlier(job: Job) -> list[Earlier]:
         for place, (table, rules, seen) in enumerate(zip(read.tables, read.rules, read.seen, strict=True)):
             if table.population not in populations:
                 continue
-            if not rules:
+            if not any(rule.can_fire for rule in rules):
                 raise InputError(
                     f"previous: no rule was applied to the table {table.name!r} of {name!r}, so nobody knows which of "
                     "its hidden cells are unsafe"
@@ -88,7 +88,7 @@ def _fixed(table: Table, seen: Positions) -> Table:
     A cell that must be suppressed stays unsafe. Of one that was hidden although its contributors allow publication the
     attacker is taken to know more than he does.
     """
-    if table.release == "nowhere":
+    if table.is_unreleased:
         return frozen(table)
     shown = np.zeros(len(table), bool)
     shown[seen] = True

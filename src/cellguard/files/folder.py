@@ -68,7 +68,8 @@ class OutputFolder:
     def write(self, outcome: Outcome[Any], *, force: bool = False) -> list[str]:
         """Write what a run gives, all or nothing; return what a person should know of it.
 
-        Without a release there is nothing to write, unless the method keeps what it found inside in any case.
+        Without a release, which the verdict must allow, there is nothing to write, unless the method keeps what it
+        found inside in any case; nothing but internal files is written then.
         """
         method = outcome.method
         if outcome.release is None and not method.in_any_case:
@@ -278,7 +279,10 @@ def _pages(outcome: Outcome[Any]) -> tuple[Mapping[str, str], list[str]]:
     if "html" not in outcome.job.formats:
         return {}, []
     try:
-        return outcome.method.pages(outcome), []
+        pages = outcome.method.pages(outcome)
+        if outcome.release is None:
+            pages = {path: page for path, page in pages.items() if path.startswith("internal/")}
+        return pages, []
     except MissingExtra as error:
         return {}, [str(error)]
 

@@ -16,8 +16,9 @@ from cellguard.spec.jobfile import Job
 from cellguard.spec.names import LONGEST
 from cellguard.spec.specs import AllBut, TableSpec
 from cellguard.table.populations import Extent, Held, differences, extents_of
-from cellguard.table.table import Table
+from cellguard.table.table import Released, Table
 
+UNRELEASED: Mapping[str, Released] = {"nothing": "nowhere", "latent": "latent"}
 REST = "other"  # whoever has none of the codes that a job names of a column that no table shows
 
 
@@ -57,22 +58,23 @@ def with_differences(
     of ``earlier`` releases are about the same respondents, so that the records tell who is in the difference.
     """
     made = {spec.name: spec for spec in job.tables if spec.cells is None}
-    extents = [_extent(spec, dimensions) for spec in job.tables]
+    extents = [extent_of(spec, dimensions) for spec in job.tables]
     before = [extent for extent in extents_of([one.table for one in earlier])[0] if _is_known(extent, dimensions)]
     extents += before
     past = {extent.name for extent in before}
     leaves = {name: frozenset(dimension.main.leaves) for name, dimension in dimensions.items()}
-    more = list[TableSpec]()
+    like, more = dict(made), list[TableSpec]()
     for difference in differences(extents, leaves):
         extent = difference.extent
         pair = difference.larger, difference.smaller
-        if extent is None or not all(name in made or name in past for name in pair) or past.issuperset(pair):
+        if extent is None or not all(name in like or name in past for name in pair) or past.issuperset(pair):
             continue
         if all(held & present.get(name, held) for name, held in extent.where.items()):
             taken = [spec.name for spec in [*job.tables, *more]]
-            like = next(made[name] for name in reversed(pair) if name in made)
-            like = like.model_copy(update={"rules": _rules(extent, made.values(), earlier)})
-            more.append(_difference(like, extent, dimensions, taken))
+            same = next(like[name] for name in reversed(pair) if name in like)
+            same = same.model_copy(update={"rules": rules_of(extent, made.values(), earlier)})
+            more.append(_difference(same, extent, dimensions, taken))
+            like[extent.name] = more[-1]
     return job.model_copy(update={"tables": [*job.tables, *more]}) if more else job
 
 
@@ -83,17 +85,19 @@ def _is_known(extent: Extent, dimensions: Mapping[str, Dimension]) -> bool:
     return columns <= set(dimensions) and all(held <= leaves[name] for name, held in extent.where.items())
 
 
-def _extent(spec: TableSpec, dimensions: Mapping[str, Dimension]) -> Extent:
-    return Extent(spec.name, _topic(spec), tuple(spec.by), selected(spec, dimensions))
+def extent_of(spec: TableSpec, dimensions: Mapping[str, Dimension]) -> Extent:
+    """Return what a table of a job is about."""
+    return Extent(spec.name, spec_topic(spec), tuple(spec.by), selected(spec, dimensions))
 
 
-def _topic(spec: TableSpec) -> tuple[str, str]:
+def spec_topic(spec: TableSpec) -> tuple[str, str]:
+    """Return the response and the population of a table."""
     return spec.response or spec.value, spec.population
 
 
-def _rules(extent: Extent, specs: Iterable[TableSpec], earlier: Sequence[Earlier]) -> list[Rule]:
+def rules_of(extent: Extent, specs: Iterable[TableSpec], earlier: Sequence[Earlier] = ()) -> list[Rule]:
     """Return the rules of all tables of a response; those about rows along a dimension where there is one."""
-    listed = [rule for spec in specs if _topic(spec) == extent.topic for rule in spec.rules]
+    listed = [rule for spec in specs if spec_topic(spec) == extent.topic for rule in spec.rules]
     before = [one for one in earlier if (one.table.response, one.table.population) == extent.topic]
     listed += [rule for one in before for rule in one.rules]
     there = [rule for rule in listed if all(getattr(part, "by", extent.by[0]) in extent.by for part in parts(rule))]
@@ -153,7 +157,7 @@ def with_population(table: Table, spec: TableSpec, dimensions: Mapping[str, Dime
         else:
             code = Leaves(dimensions[name]).codes[held][0]
         more.append((dimensions[name], np.full(len(table), dimensions[name].position[code], np.int32)))
-    release = "nowhere" if spec.publish == "nothing" else table.release
+    release = UNRELEASED.get(spec.publish, table.release) if isinstance(spec.publish, str) else table.release
     return replace(
         table,
         dimensions=(*(dimensions[d.name] for d in table.dimensions), *(d for d, _ in more)),

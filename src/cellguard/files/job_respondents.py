@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from cellguard.errors import InputError, JobError
 from cellguard.files.identity import check_identity
 from cellguard.files.job_records import JobRecords, column_of, read_records
 from cellguard.files.job_tables import build_dimensions, input_digests, refuse_changed
+from cellguard.files.published_noise import PublishedFolder, with_published
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.microdata.grouped import COUNT
 from cellguard.microdata.query import read_units
@@ -33,7 +34,8 @@ from cellguard.table.facts import FloatArray
 class Calibration:
     """The respondents of a job, its tables, definitions and strata, the digests of the records' files, and notes.
 
-    ``files`` are the digests of all files that were read, by the name that the job gives them.
+    ``files`` are the digests of all files that were read, by the name that the job gives them; ``published`` the
+    perturbed tables of these respondents that are published already.
     """
 
     records: Respondents
@@ -43,9 +45,10 @@ class Calibration:
     notes: tuple[str, ...]
     strata: Strata | None = None
     files: Mapping[str, str] = field(default_factory=dict)
+    published: tuple[CalibrationTable, ...] = ()
 
 
-def read_calibration(job: Job, *, drawing: bool = True) -> Calibration:
+def read_calibration(job: Job, *, drawing: bool = True, published: Sequence[PublishedFolder] = ()) -> Calibration:
     """Read the records of a job, each respondent by itself, and make its tables, margins included.
 
     With ``drawing`` False, for later tables from saved multipliers, strata are not looked at.
@@ -53,18 +56,21 @@ def read_calibration(job: Job, *, drawing: bool = True) -> Calibration:
     check_identity(job)
     files = input_digests(job)
     definitions = define(job.equations)
-    whole = _with_parts(job, definitions)
+    linked = with_published(job, published)
+    whole = _with_parts(linked, definitions)
     read = read_records(whole)
     if read is None:
         raise JobError("perturbation needs records; name them with `microdata`")
     dimensions = build_dimensions(whole, {}, read)
     records = _respondents(whole, read)
-    tables = tuple(_table(job, spec, records, dimensions) for spec in job.tables)
+    made = tuple(_table(linked, spec, records, dimensions) for spec in linked.tables)
+    tables, old = made[: len(job.tables)], made[len(job.tables) :]
     if len({t.name for t in tables}) < len(tables):
         raise JobError("two tables have the same name; give each a name of its own")
     strata = _strata(job, read, records, tables) if drawing else None
     refuse_changed(job, files)
-    return Calibration(records, tables, definitions, _of_records(job, files), read.checked.notes, strata, files)
+    inputs = _of_records(job, files)
+    return Calibration(records, tables, definitions, inputs, read.checked.notes, strata, files, old)
 
 
 def _strata(job: Job, read: JobRecords, records: Respondents, tables: tuple[CalibrationTable, ...]) -> Strata | None:
@@ -174,7 +180,7 @@ def _table(job: Job, spec: TableSpec, records: Respondents, dimensions: Mapping[
         name=spec.name,
         rule=rule,
         others=others,
-        levels=None if spec.publish == "nothing" else spec.publish,
+        levels=spec.publish if isinstance(spec.publish, dict) else None,
         decimals=spec.decimals or 0,
     )
     about = replace(calibrated.table, population=spec.population, is_count=spec.value == COUNT)

@@ -12,6 +12,7 @@ import pyarrow as pa
 from cellguard.errors import InputError, JobError, did_you_mean
 from cellguard.files.earlier import Earlier, earlier_files, join_earlier, read_earlier
 from cellguard.files.identity import check_identity
+from cellguard.files.job_latent import with_latent
 from cellguard.files.job_populations import (
     REST,
     listed_codes,
@@ -40,6 +41,7 @@ from cellguard.table.lattice import leaf_positions
 from cellguard.table.read import About, CellColumns, read_cells
 from cellguard.table.source import Source, open_source
 from cellguard.table.statements import read_apriori
+from cellguard.table.sums import Made, RecordSums
 from cellguard.table.survey import light_weights
 from cellguard.table.table import Table
 from cellguard.table.tabulate import Wanted, make_tables
@@ -52,7 +54,8 @@ class Built:
     ``job`` is the job with all tables, those included that are only there to be protected; ``earlier`` are those of
     earlier releases.
 
-    ``inputs`` are the digests of the files that were read, by the name that the job gives them.
+    ``inputs`` are the digests of the files that were read, by the name that the job gives them; ``sums`` are the
+    records behind the tables, by which sums of their cells are judged.
     """
 
     job: Job
@@ -61,6 +64,7 @@ class Built:
     counts: Mapping[str, int] = field(default_factory=dict)
     earlier: tuple[Earlier, ...] = ()
     inputs: Mapping[str, str] = field(default_factory=dict)
+    sums: RecordSums | None = None
 
 
 def build_tables(job: Job) -> Built:
@@ -82,19 +86,29 @@ def _build_tables(job: Job, earlier: list[Earlier]) -> Built:
     records = read_records(job)
     dimensions = build_dimensions(job, sources, records)
     job = with_differences(job, dimensions, _present(job, dimensions, records), earlier)
+    grouped = None if records is None else group_records(records.checked)
+    if grouped is not None:
+        job = with_latent(job, dimensions, grouped)
     own, dimensions = dimensions, with_populations(job, dimensions)
     by_name = {spec.name: _build_table(job, spec, spec.cells, sources, dimensions) for spec in job.tables if spec.cells}
-    if records is None:
+    if records is None or grouped is None:
         return _joined(Built(job, [by_name[spec.name] for spec in job.tables]), earlier)
-    grouped = group_records(records.checked)
     made = [spec for spec in job.tables if spec.cells is None]
-    tables = make_tables(grouped, [_wanted(job, spec, records, own) for spec in made])
+    wanted = [_wanted(job, spec, records, own) for spec in made]
+    tables = make_tables(grouped, wanted)
     for spec, table in zip(made, tables, strict=True):
         placed = records.placed(spec, _with_apriori(job, spec, table))
         by_name[spec.name] = with_population(placed, spec, dimensions)
     counts = {"records": int(grouped.records.sum()), "respondents": grouped.holdings}
     notes = grouped.notes + nesting_note(grouped) + _light(grouped, made)
-    return _joined(Built(job, [by_name[spec.name] for spec in job.tables], notes, counts), earlier)
+    behind = [
+        Made(spec.name, {name: column_of(job, name) for name in spec.dimensions}, want, tuple(spec.rules))
+        for spec, want in zip(made, wanted, strict=True)
+    ]
+    others = {spec.name: tuple(spec.rules) for spec in job.tables if spec.cells}
+    others |= {one.table.name: one.rules for one in earlier}
+    sums = RecordSums(grouped, tuple(behind), others)
+    return _joined(Built(job, [by_name[spec.name] for spec in job.tables], notes, counts, sums=sums), earlier)
 
 
 def _joined(built: Built, earlier: list[Earlier]) -> Built:
@@ -292,7 +306,7 @@ def _about(job: Job, spec: TableSpec) -> About:
         decimals=spec.decimals,
         zeros="possible" if spec.impossible else spec.zeros,
         tolerance=spec.tolerance,
-        publish=None if spec.publish == "nothing" else spec.publish,
+        publish=spec.publish if isinstance(spec.publish, dict) else None,
         impossible=open_source(job.path(spec.impossible)) if spec.impossible else None,
         totals=spec.cells.totals if spec.cells else "given",
     )

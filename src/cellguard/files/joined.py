@@ -53,6 +53,8 @@ class ReadFolder:
 def read_folder(path: str | Path, certificate: Mapping[str, Any]) -> ReadFolder:
     """Read the tables of an output folder from its facts, and what is seen of them from its release."""
     inside = Path(path) / "internal"
+    # Sums of cells are told by a release as a whole, and are not looked for across several.
+    certificate = {**certificate, "tables": [spec for spec in certificate["tables"] if spec["release"] != "sums"]}
     tables, statuses = read_stored_tables(inside, certificate)
     seen = read_shown_cells(inside.parent, certificate, statuses)
     return ReadFolder(Path(path), certificate, tuple(tables), tuple(seen))
@@ -131,7 +133,7 @@ def infer_folders(folders: Sequence[ReadFolder | Path], run: Run) -> Intervals:
             tables += _released(folder, number, united, {t.response for f in read for t in f.tables if t.is_count})
     united = unite_dimensions([tables])
     linked = assemble(
-        [on_dimensions(table, united) for table in tables if table.release != "nowhere"],
+        [on_dimensions(table, united) for table in tables if not table.is_unreleased],
         list(dict.fromkeys(e for folder in read for e in folder.certificate["equations"])),
     )
     return infer(linked, narrowest([folder.certificate for folder in read]), run=run)
@@ -182,7 +184,7 @@ def _named(table: Table, folder: ReadFolder, number: int) -> Table:
     # What is public already in the view of one folder is no concern of the rules of then.
     instead = State.waived if table.release == "earlier" else State.none
     state = np.where(table.apriori.has(State.must_publish), instead, table.apriori.state).astype(np.int8)
-    release = table.release if table.release == "nowhere" or number == 0 else "earlier"
+    release = table.release if table.is_unreleased or number == 0 else "earlier"
     name = table.name if number == 0 else f"{folder.path.resolve().name}/{table.name} ({number})"
     return frozen(replace(table, name=name, apriori=replace(table.apriori, state=state), release=release))
 

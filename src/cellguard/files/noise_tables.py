@@ -30,7 +30,7 @@ def write_noise(inside: Path, noisy: Noisy) -> None:
         rows = zip(*_codes(here), *columns.values(), strict=True)
         (inside / f"{here.table.name}.csv").write_text(csv_text(names, rows), encoding="utf-8")
     write_json(inside / "findings.json", [f.record() for f in noisy.check.findings])
-    if noisy.check.released:
+    if noisy.release is not None:
         write_saved(inside / MULTIPLIERS, noisy.saved)
 
 

@@ -15,11 +15,12 @@ from cellguard.errors import InputError
 from cellguard.files import layout
 from cellguard.files.stored_insiders import NAME as INSIDERS
 from cellguard.files.stored_insiders import read_insiders
+from cellguard.files.stored_sums import stored_sums
 from cellguard.hierarchy.build import from_parents
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.microdata.grouped import COUNT
 from cellguard.protection import Requirements, require
-from cellguard.rules.assess import Findings, assess
+from cellguard.rules.assess import Findings, assess, assess_table
 from cellguard.spec.names import check_stored_names
 from cellguard.spec.rulespec import parse_rule
 from cellguard.spec.yamlfile import read_yaml
@@ -30,8 +31,9 @@ from cellguard.table.facts import BoolArray
 from cellguard.table.pattern import Pattern
 from cellguard.table.read import About, CellColumns, read_cells
 from cellguard.table.source import open_source
+from cellguard.table.sums import parts_matrix
 from cellguard.table.table import Table
-from cellguard.table.tableset import TableSet, link
+from cellguard.table.tableset import TableSet, link, with_sums
 from cellguard.types import Positions
 from cellguard.world.knowledge import Knowledge
 
@@ -55,9 +57,9 @@ def rebuild(inside: Path, about: dict[str, Any]) -> Stored:
     """
     attack, specs, equations = about["attack"], about["tables"], about["equations"]
     tables, statuses = read_stored_tables(inside, about)
-    linked = link(tables, equations)
     rules = {spec["name"]: [parse_rule(rule) for rule in spec["rules"]] for spec in specs}
-    findings = assess(linked, rules)
+    findings = _judged(inside, about, tables, equations, rules)
+    linked = findings.tables
     needs = require(findings, replace(knowledge_of(attack), crossing=about["crossing"] == "checked"))
     hidden, seen = np.zeros(len(linked), bool), np.zeros(len(linked), bool)
     shown = read_shown_cells(inside.parent, about, statuses)
@@ -70,6 +72,20 @@ def rebuild(inside: Path, about: dict[str, Any]) -> Stored:
     insiders = read_insiders(inside / INSIDERS, linked, linked=said["respondents"] == "records") if said else None
     together = int(said.get("coalition", 1)) if said else 1
     return Stored(findings, needs, pattern, _known(about.get("known") or [], linked), insiders, together)
+
+
+def _judged(
+    inside: Path, about: Mapping[str, Any], tables: Sequence[Table], equations: Sequence[str], rules: Mapping[str, Any]
+) -> Findings:
+    """Link the stored tables and apply their rules; sums of their cells are cells of the set too."""
+    listed = [table for table in tables if table.release != "sums"]
+    findings = assess(link(listed, equations), {table.name: rules[table.name] for table in listed})
+    sums = [table for table in tables if table.release == "sums"]
+    if not sums:
+        return findings
+    parts = parts_matrix(stored_sums(inside, about, findings.tables.cells_of), len(findings.tables))
+    own = [assess_table(table, tuple(rules[table.name])) for table in sums]
+    return Findings(with_sums(findings.tables, sums, parts), (*findings.by_table, *own))
 
 
 def read_stored_tables(inside: Path, about: Mapping[str, Any]) -> tuple[list[Table], list[list[str]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar
@@ -13,19 +13,20 @@ from typing import Any, ClassVar
 from cellguard.assessment import Assessment
 from cellguard.attack.audit import audit
 from cellguard.attack.totals import Known, read_known
-from cellguard.attack.unions import Watch, union_watch
 from cellguard.errors import Disagreement, InputError, listing
 from cellguard.files.cell_tables import write_cells
 from cellguard.files.certificate import write_certificate
 from cellguard.files.folder import OutputFolder
 from cellguard.files.job_tables import Built, build_tables, refuse_changed
+from cellguard.files.seed_file import write_seed
 from cellguard.methods.screens import assessed_words, audit_words
+from cellguard.methods.summing import SumSearch, on_grown
 from cellguard.protect.method import Method, Screen
 from cellguard.protect.outcome import Outcome
-from cellguard.protect.suppress.suppress import Suppression
+from cellguard.protect.suppress.suppress import Suppression, padded
 from cellguard.protection import require
 from cellguard.report.signing import Baseline
-from cellguard.results.proven import Proven
+from cellguard.results.proven import Choice, Proven
 from cellguard.rules.assess import assess
 from cellguard.rules.rule import Rule
 from cellguard.spec.jobfile import Job
@@ -53,7 +54,11 @@ class PatternMethod(Method[Assessment, Proven]):
 
     @abstractmethod
     def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Pattern | Suppression:
-        """Say which cells to hide."""
+        """Say which cells to suppress."""
+
+    def choose_by_turns(self, sums: SumSearch, known: Known | None, run: Run) -> Pattern | Suppression:
+        """Say which cells to suppress, if need be by turns with ``sums``, which judges the sums that these tell."""
+        return self.choose(sums.assessment, known, run)
 
     def expected_seconds(self, assessed: Assessment) -> float:
         """Return a guess of how long protection takes; a second, where no search is needed."""
@@ -75,8 +80,9 @@ class PatternMethod(Method[Assessment, Proven]):
         """Choose a pattern, and attack it."""
         known = read_known_totals(assessed)
         with step("choosing the cells to hide", run, seconds):
-            chosen = self.choose(assessed, known, run)
-        return prove(self, assessed, chosen, known, run, seconds)
+            sums = SumSearch(assessed, None if known is None else known.sums, run)
+            chosen = self.choose_by_turns(sums, known, run)
+        return prove(self, sums, chosen, known, run, seconds)
 
     def assessed_summary(self, assessed: Assessment) -> dict[str, Any]:
         """Return what the rules find."""
@@ -95,12 +101,16 @@ class PatternMethod(Method[Assessment, Proven]):
         written = []
         if folder is not None:
             allowed = "no rule was applied" if outcome.protected.findings.without_rules else "may be published"
-            written = [f"{folder}/release ({allowed}), {folder}/internal (confidential)"]
+            written = [f"{folder}/release ({allowed})"] if outcome.release is not None else []
+            written = [", ".join([*written, f"{folder}/internal (confidential)"])]
         return audit_words(outcome.summary, written, cured=outcome.release is not None)
 
     def write_internal(self, outcome: Outcome[Proven], inside: Path) -> None:
-        """Write every cell with status and reasons, and the facts that the rules were applied to."""
+        """Write every cell with status and reasons, the facts of the rules, and the seed of random costs."""
         write_cells(inside, outcome.protected)
+        chosen = outcome.protected.suppression
+        if chosen is not None and chosen.seed is not None:
+            write_seed(inside, chosen.seed)
 
     def about(self, outcome: Outcome[Proven], table: str) -> Mapping[str, Any]:
         """Return nothing: a table that says nothing of a method has suppressed cells, however they were chosen."""
@@ -124,7 +134,7 @@ class PatternMethod(Method[Assessment, Proven]):
 
 def prove(
     method: PatternMethod,
-    assessed: Assessment,
+    search: SumSearch,
     chosen: Pattern | Suppression,
     known: Known | None,
     run: Run,
@@ -133,6 +143,11 @@ def prove(
     """Attack a pattern as an outsider would, and as each respondent would if the job says so."""
     suppression = chosen if isinstance(chosen, Suppression) else None
     pattern = chosen.pattern if isinstance(chosen, Suppression) else chosen
+    search.grow(pattern)  # of the last pattern all that it tells must be judged
+    assessed = search.assessment
+    pattern = on_grown(pattern, assessed.needs)
+    if suppression is not None:
+        suppression = replace(suppression, pattern=pattern, costs=padded(suppression.costs, assessed.needs))
     sums = None if known is None else known.sums
     with step("auditing", run, seconds):
         judged = audit(
@@ -140,13 +155,11 @@ def prove(
             pattern,
             known=sums,
             intervals=method.intervals,
-            insiders=(insiders := insiders_of(assessed)),
+            insiders=insiders_of(assessed),
             coalition=assessed.job.attack.coalition,
             hints=() if suppression is None else suppression.hints,
             run=run.endless(),
         )
-        watch = watch_of(assessed, insiders)
-        unions = None if watch is None else tuple(watch(judged.pattern))
     return Proven(
         assessed.findings,
         judged,
@@ -157,7 +170,8 @@ def prove(
         tuple(assessed.warnings()),
         assessed.counts,
         assessed.inputs,
-        unions,
+        search.judged(),
+        Choice.of(suppression),
     )
 
 
@@ -175,7 +189,7 @@ def assess_tables(job: Job, run: Run, seconds: dict[str, float]) -> Assessment:
         attack = job.attack
         knowledge = Knowledge(attack.lower, attack.upper, attack.percent, attack.crossing == "checked")
         needs = require(findings, knowledge, run=run.endless())
-    return Assessment(job, findings, needs, seconds, built.notes, built.counts, built.inputs)
+    return Assessment(job, findings, needs, seconds, built.notes, built.counts, built.inputs, built.sums)
 
 
 def insiders_of(assessment: Assessment) -> Contributions | None:
@@ -196,14 +210,6 @@ def insiders_of(assessment: Assessment) -> Contributions | None:
             "are made from this job's records; say coalition: 1"
         )
     return known
-
-
-def watch_of(assessment: Assessment, insiders: Contributions | None) -> Watch | None:
-    """Return what finds unsafe sums of hidden cells, if it is known who contributes to the cells, without weights."""
-    weighted = any(table.facts.base is not None for table in assessment.tables.tables)
-    if insiders is None or not insiders.linked or weighted:
-        return None
-    return union_watch(assessment.findings, assessment.needs, insiders)
 
 
 def _link(built: Built) -> TableSet:

@@ -35,8 +35,10 @@ def checked_words(summary: Mapping[str, Any], folder: Path | None, *, released: 
         *_findings(summary, folder),
         *_listed("Not looked at", summary["not_looked_at"]),
         *_listed("What to do", summary["advice"]),
+        *_listed("Checked together with", summary["checked_with"]),
         *_listed("Warnings", summary["warnings"]),
         *_written(summary, folder, released),
+        *([summary["caveat"]] if summary["caveat"] else []),
     ]
 
 
@@ -59,7 +61,10 @@ def _written(summary: Mapping[str, Any], folder: Path | None, released: bool) ->
     if folder is None:
         return [] if released else ["Nothing was released."]
     if released:
-        return [f"Wrote {folder}/release ({_RELEASE[summary['verdict']]}), {folder}/internal (confidential)"]
+        allowed = _RELEASE[summary["verdict"]]
+        if summary["verdict"] == "safe" and "earlier_answers" in summary["not_checked"]:
+            allowed += " if nothing else was made from these multipliers"
+        return [f"Wrote {folder}/release ({allowed}), {folder}/internal (confidential)"]
     return [f"Nothing was released. {folder}/internal says more (confidential)."]
 
 

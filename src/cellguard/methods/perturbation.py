@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 from cellguard.errors import InputError, JobError, file_name, listing
-from cellguard.files.folder import OutputFolder
 from cellguard.files.job_respondents import Calibration, read_calibration
 from cellguard.files.noise_tables import write_noise
+from cellguard.files.published_noise import PublishedFolder, check_same, read_published
 from cellguard.methods.hiding import step
 from cellguard.methods.noise_screens import assessed_words, checked_words
 from cellguard.protect.method import Method, Screen
 from cellguard.protect.outcome import Outcome
+from cellguard.protect.perturb.cells.calibration import CalibrationTable
 from cellguard.protect.perturb.cells.sensitivity import needs_of, supersensitive
-from cellguard.protect.perturb.checks.conflicts import TableMethod
 from cellguard.protect.perturb.checks.finding import Cell
 from cellguard.protect.perturb.checks.watch import Watch
 from cellguard.protect.perturb.draw.attributes import Attributes
@@ -72,7 +73,7 @@ class Perturb(Method[Calibration, Noisy]):
             for name in _NOT_READ:
                 if getattr(table, name) is not None:
                     return f"table {table.name!r}: `{name}` does not go with perturbation; leave it out"
-            if table.publish == "nothing":
+            if isinstance(table.publish, str):
                 return f"table {table.name!r}: `publish: nothing` does not go with perturbation; leave the table out"
         return None
 
@@ -80,13 +81,19 @@ class Perturb(Method[Calibration, Noisy]):
         """Read the records, each respondent by itself, and make the tables."""
         check_rules(self.job)
         with step("reading the records", run, seconds):
-            return read_calibration(self.job, drawing=self.multipliers is None)
+            return read_calibration(self.job, drawing=self.multipliers is None, published=self._published)
+
+    @cached_property
+    def _published(self) -> Sequence[PublishedFolder]:
+        """What the job says is published already."""
+        return read_published(self.job, PerturbSpec.of(self.job).published)
 
     def protect(self, assessed: Calibration, run: Run, seconds: dict[str, float]) -> Noisy:
         """Draw or load multipliers, perturb the tables and check them. The records are never changed."""
         spec = PerturbSpec.of(self.job)
         with step("making multipliers", run, seconds):
             drawn, saved = _draw(self.job, spec, assessed, run) if self.multipliers is None else self._load(assessed)
+        check_same(self._published, assessed.published, drawn)
         unseen = _missing(assessed, drawn, saved)
         with step("checking", run, seconds):
             check = check_tables(
@@ -95,8 +102,9 @@ class Perturb(Method[Calibration, Noisy]):
                 watch=Watch(few=_few(self.job, spec), sparse=spec.sparse),
                 accept=[_cell(text) for text in spec.accept],
                 unproven=spec.unproven == "accept",
-                others=[table for folder in spec.published for table in read_published(self.job.path(folder))],
+                others=[table for folder in self._published for table in folder.methods],
                 unseen=unseen,
+                published=_further(assessed, drawn),
                 checked=self.checked,
                 run=run,
             )
@@ -106,7 +114,8 @@ class Perturb(Method[Calibration, Noisy]):
                 f"combinations with earlier tables were not checked: add {listing(unseen)} to the job to check them too"
             )
         study = self._study(assessed, drawn, notes, run, seconds)
-        return Noisy(self.job, check, saved, tuple(notes), study, assessed.files)
+        reused = self.multipliers is not None
+        return Noisy(self.job, check, saved, tuple(notes), study, assessed.files, reused=reused)
 
     def _study(
         self, data: Calibration, drawn: Multipliers, notes: list[str], run: Run, seconds: dict[str, float]
@@ -177,20 +186,6 @@ class Perturb(Method[Calibration, Noisy]):
         return pages
 
 
-def read_published(folder: Path) -> list[TableMethod]:
-    """Return the tables of an output folder (or of its ``release``) with how they are protected."""
-    try:
-        tables = OutputFolder(folder).about()["tables"]
-        return [
-            TableMethod(name, t["response"], t.get("method", "suppress"), t["population"], file_name(folder))
-            for name, t in tables.items()
-        ]
-    except (KeyError, TypeError, AttributeError):
-        raise InputError(f"`published`: the metadata of {file_name(folder)!r} cannot be read") from None
-    except InputError as error:
-        raise InputError(f"`published`: {error}") from None
-
-
 def _draw(job: Job, spec: PerturbSpec, data: Calibration, run: Run) -> tuple[Multipliers, Saved]:
     seed = fresh_seed() if spec.seed is None else spec.seed
     who = spec.perturb_if
@@ -252,8 +247,18 @@ def _missing(data: Calibration, drawn: Multipliers, saved: Saved) -> list[str]:
 
     Combinations with them are not checked.
     """
-    here = {drawn.mark(table) for table in data.tables}
+    here = {drawn.mark(table) for table in (*data.tables, *data.published)}
     return [t["name"] for t in saved.parameters["tables"] if t.get("cells") not in here]
+
+
+def _further(data: Calibration, drawn: Multipliers) -> list[CalibrationTable]:
+    """Return the published tables that the job does not show again, each once."""
+    seen, further = {drawn.mark(table) for table in data.tables}, list[CalibrationTable]()
+    for table in data.published:
+        if (mark := drawn.mark(table)) not in seen:
+            seen.add(mark)
+            further.append(table)
+    return further
 
 
 def check_rules(job: Job) -> None:

@@ -228,8 +228,8 @@ def _rule_fault(job: Job) -> str | None:
             f"table {table.name!r}: a map of counts has the one rule `min_frequency` of 2 or more, as "
             "`rules: [{min_frequency: 3}]`"
         )
-    if not table.rules:
-        return f"table {table.name!r}: a map needs `rules`, as [{{min_frequency: 3}}, {{p_percent: 10}}]"
+    if not any(rule.can_fire for rule in table.rules):
+        return f"table {table.name!r}: a map needs `rules` that can fire, as [{{min_frequency: 3}}, {{p_percent: 10}}]"
     for rule in others:
         try:
             Cap.of(rule)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,14 +13,17 @@ from cellguard.attack.totals import Known
 from cellguard.errors import InputError, NotProtected
 from cellguard.files.earlier import output_folder
 from cellguard.files.folder import CellKey, OutputFolder, cell_keys
-from cellguard.methods.hiding import PatternMethod, insiders_of, watch_of
-from cellguard.protect.suppress.costs import parse_cost, set_costs
+from cellguard.files.seed_file import read_seed
+from cellguard.methods.hiding import PatternMethod, insiders_of
+from cellguard.methods.summing import SumSearch
+from cellguard.protect.suppress.costs import parse_cost, random_factors, set_costs
 from cellguard.protect.suppress.effort import BEST, EFFORTS, NORMAL, Effort, effort_named
 from cellguard.protect.suppress.engines import usual_engine
 from cellguard.protect.suppress.expected import Load
 from cellguard.protect.suppress.sharing import Followers, refuse_shown, suppress_together
 from cellguard.protect.suppress.spec import SuppressOptions
 from cellguard.protect.suppress.suppress import Suppression, suppress
+from cellguard.randomness import checked_seed, fresh_seed
 from cellguard.spec.jobfile import Job
 from cellguard.spec.specs import ProtectSpec
 from cellguard.table.apriori import State
@@ -35,27 +38,39 @@ class Suppress(PatternMethod):
     """Hide as little as possible. ``warm`` is the output folder of an earlier run, whose pattern is the start.
 
     ``effort`` goes before what the tables say. With a deadline and no word of effort the search runs until then, and
-    the best safe pattern so far is taken; the result may then differ from run to run.
+    the best safe pattern so far is taken; the result may then differ from run to run. ``seed_from`` is the output
+    folder of an earlier run with random costs, which are taken again; ``seed`` is for studies that release nothing.
     """
 
     warm: str | Path | None = None
     effort: str | None = None
+    seed_from: str | Path | None = None
+    seed: int | None = None
     name: ClassVar[str] = "suppress"
     participle: ClassVar[str] = "suppressed"
     options: ClassVar[type[ProtectSpec]] = SuppressOptions
 
-    def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Suppression:
+    def assess(self, run: Run, seconds: dict[str, float]) -> Assessment:
+        """Build the job's tables and apply the rules; what cannot be read is told before the work."""
+        self._seed()
+        return super().assess(run, seconds)
+
+    def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Pattern | Suppression:
         """Return the cheapest pattern that the engine finds."""
+        return self.choose_by_turns(SumSearch(assessment, None if known is None else known.sums, run), known, run)
+
+    def choose_by_turns(self, sums: SumSearch, known: Known | None, run: Run) -> Pattern | Suppression:
+        """Return the cheapest pattern that the engine finds and that tells no unsafe sum."""
+        assessment = sums.assessment
         if assessment.needs.unprotectable.any():
             raise NotProtected(assessment.warnings()[-1])
         wanted = {spec.name: parse_cost(_options(spec.protect).cost) for spec in assessment.job.tables}
         costs = set_costs(assessment.tables, assessment.needs.primary, wanted)
         costs = stable_costs(self.job, assessment.tables, costs)
         start = None if self.warm is None else _hidden_before(self.warm, assessment.tables)
-        sums = None if known is None else known.sums
+        totals = None if known is None else known.sums
         engine, effort = self._engine(), self._effort(run)
         insiders = insiders_of(assessment)
-        watch = watch_of(assessment, insiders)
 
         def search(costs: FloatArray, begin: BoolArray | None) -> Suppression:
             return suppress(
@@ -63,18 +78,40 @@ class Suppress(PatternMethod):
                 costs,
                 engine=engine,
                 start=start if begin is None else begin,
-                known=sums,
+                known=totals,
                 insiders=insiders,
                 coalition=self.job.attack.coalition,
-                watch=watch,
+                grow=sums.grow,
                 effort=effort,
                 run=run,
             )
 
+        seed = self._seed()
+        asked = costs if seed is None else costs * self._factors(assessment.tables, seed)
         followers = Followers.in_job(assessment.tables, self.job)
         if not len(followers.cells):
-            return search(costs, None)
-        return suppress_together(assessment.needs, costs, followers, search, sums)
+            chosen = search(asked, None)
+        else:
+            chosen = suppress_together(assessment.needs, asked, followers, search, totals)
+        return chosen if seed is None else _as_asked(chosen, costs, seed)
+
+    def _seed(self) -> int | None:
+        """Return the seed of random costs: that of an earlier run if it is asked for, else a new one; None without."""
+        if not any(_options(spec.protect).random for spec in self.job.tables):
+            if self.seed_from is not None:
+                raise InputError("--seed-from goes with random costs; say `protect: {random: true}` of a table")
+            return None
+        if self.seed_from is not None:
+            return read_seed(OutputFolder(self.seed_from))
+        return fresh_seed() if self.seed is None else checked_seed(self.seed)
+
+    def _factors(self, tables: TableSet, seed: int) -> FloatArray:
+        """Return what the cost of each distinct cell is multiplied by: 1 if no table that shows it has random costs."""
+        random = {spec.name for spec in self.job.tables if _options(spec.protect).random}
+        touched = np.zeros(len(tables), bool)
+        for table, cells in zip(tables.tables, tables.cells_of, strict=True):
+            touched[cells] |= table.name in random
+        return np.where(touched, random_factors(len(tables), seed), 1.0)
 
     def expected_seconds(self, assessed: Assessment) -> float:
         """Return a guess from the size of the set, the engine and the effort; insiders take about as long again."""
@@ -108,7 +145,7 @@ class Given(Suppress):
     A cell that must be published stays so, and if it was to follow one that is hidden, the job contradicts itself.
     """
 
-    def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Pattern:  # type: ignore[override]
+    def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Pattern:
         """Return what the job says."""
         linked = assessment.tables
         hidden, stays = assessment.needs.primary.copy(), assessment.needs.world.ties.empty.copy()
@@ -118,6 +155,16 @@ class Given(Suppress):
         followers = Followers.in_job(linked, self.job).all_joined(hidden) & ~hidden
         refuse_shown(followers & stays & ~assessment.needs.world.ties.empty, linked)
         return Pattern(linked, assessment.needs.primary, (hidden | followers & ~stays) & ~assessment.needs.primary)
+
+    def choose_by_turns(self, sums: SumSearch, known: Known | None, run: Run) -> Pattern:
+        """Return what the job says, whatever it tells."""
+        return self.choose(sums.assessment, known, run)
+
+
+def _as_asked(chosen: Suppression, costs: FloatArray, seed: int) -> Suppression:
+    """Return a pattern with what it costs without randomness; a bound on random costs bounds nothing else."""
+    paid = float(costs[chosen.pattern.secondary[: len(costs)]].sum())
+    return replace(chosen, cost=paid, costs=costs, bound=0.0, cuts=frozenset(), seed=seed)
 
 
 def stable_costs(job: Job, tables: TableSet, costs: FloatArray) -> FloatArray:

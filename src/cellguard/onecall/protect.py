@@ -18,7 +18,7 @@ from cellguard.rules.linear import Dominance, PPercent
 from cellguard.rules.rule import Rule
 from cellguard.rules.simple import MinFrequency
 from cellguard.spec.jobfile import Job
-from cellguard.spec.rulespec import dump_rule
+from cellguard.spec.rulespec import dump_rule, refuse_shares
 from cellguard.types import Run
 
 _FRAME = "the frame"
@@ -216,6 +216,8 @@ def _rules(rules: object, table: str) -> list[Any]:
     for rule in listed:
         if not isinstance(rule, (Rule, Mapping)):
             raise InputError(f"a rule is an object such as cg.PPercent(10), or {{'p_percent': 10}}, not {rule!r}")
+        if isinstance(rule, Rule):
+            refuse_shares(rule)
     return [dump_rule(rule) if isinstance(rule, Rule) else rule for rule in listed]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
@@ -35,13 +35,35 @@ class NotChecked:
         return f"{self.name} not checked"
 
 
+SAFE = "safe"
+ANSWERABLE = frozenset({"no rule", "not proven", "not checked", "safe by itself"})  # nothing was found that forbids it
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is known of a result, in a word and in one line, and what was not checked."""
+    """What is known of a result, in a word and in one line, and what was not checked.
+
+    ``accepted`` says that the user answers for what is not proven, in the job or by an option of the run. A result that
+    was found to be unsafe, or that an audit could not decide, cannot be accepted.
+
+    >>> Verdict("safe", "safe", ()).allows_release, Verdict("not proven", "NOT PROVEN", ()).allows_release
+    (True, False)
+    >>> [Verdict(kind, kind, (), accepted=True).allows_release for kind in ("not proven", "undecided", "unsafe")]
+    [True, False, False]
+    """
 
     kind: str
     text: str
     not_checked: tuple[NotChecked, ...]
+    accepted: bool = field(default=False, kw_only=True)
+
+    @property
+    def allows_release(self) -> bool:
+        """Whether the result may be published: the one question that decides what is written, and the exit status.
+
+        A kind that nobody knows does not allow it.
+        """
+        return self.kind == SAFE or (self.accepted and self.kind in ANSWERABLE)
 
     @property
     def caveat(self) -> str:
@@ -65,7 +87,8 @@ Screen = Sequence[str | Board]
 class Protected(ABC):
     """What a method gives. Confidential, all but the release; frozen.
 
-    ``release`` is what may be published, None if nothing may; ``notes`` is what a person should know beforehand;
+    ``release`` is what the method would publish, None if there is nothing; whether it may be published is said by the
+    ``verdict``, and decided by `Outcome.release`. ``notes`` is what a person should know beforehand;
     ``job`` is the job with all tables that the method looked at, if there is one.
     """
 
@@ -79,7 +102,7 @@ class Protected(ABC):
     @property
     @abstractmethod
     def release(self) -> Release | None:
-        """The tables as published; None if nothing may be."""
+        """The tables as they would be published; None if there is nothing to publish."""
 
     @property
     @abstractmethod

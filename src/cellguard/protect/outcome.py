@@ -65,8 +65,8 @@ class Outcome(Generic[P]):
 
     @property
     def release(self) -> Release | None:
-        """The tables as published; None if nothing may be."""
-        return self.protected.release
+        """The tables as published; None unless the verdict allows a release, whatever the method made."""
+        return self.protected.release if self.verdict.allows_release else None
 
     @cached_property
     def summary(self) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def _breaks(values: FloatArray) -> list[float]:
 
 
 def _verdict(outcome: Outcome[Mapped]) -> dict[str, Any]:
-    done, head = outcome.protected, outcome.verdict
+    head = outcome.verdict
     about = next(iter(outcome.summary["tables"].values()))
     moved = about.get("units_moved", about.get("contributors_moved", 0))
     figures = [
@@ -92,7 +92,7 @@ def _verdict(outcome: Outcome[Mapped]) -> dict[str, Any]:
         (f"{about['lost_records']:,}", "records lost to the map", f"{about['lost_share']:.2%} of the total"),
     ]
     kind = head.kind if head.kind in {"safe", "unsafe"} else "undecided"
-    released = "" if done.release is not None else "Nothing was released. "
+    released = "" if outcome.release is not None else "Nothing was released. "
     headline = f"{head.text[:1].upper()}{head.text[1:]}."
     return {"kind": kind, "headline": headline, "sentence": released + head.caveat, "figures": figures}
 

@@ -31,7 +31,7 @@ def verdict(outcome: Outcome[Noisy]) -> dict[str, Any]:
         f" Combinations with earlier tables from the same multipliers ({listing(check.unseen)}) were not checked, and "
         "may disclose a contributor."
     )
-    answered = " The job accepts that." if check.released else " So nothing was released."
+    answered = " The job accepts that." if outcome.release is not None else " So nothing was released."
     lines = {
         "safe": ("Checked, may be released", nothing),
         "unsafe": ("Not released", f"{many(len(check.open), 'finding forbids', 'findings forbid')} the release."),
@@ -49,6 +49,8 @@ def verdict(outcome: Outcome[Noisy]) -> dict[str, Any]:
         ),
     }
     headline, sentence = lines[check.verdict]
+    if outcome.protected.reused and check.verdict in {"safe", "safe by itself", "not proven"}:
+        sentence += " Other tables that were made from these multipliers before were not checked."
     if check.limits and check.verdict == "unsafe":
         sentence += " Not everything was looked at, see below."
     cells = sum(len(here.table) for here in check.tables)
@@ -93,6 +95,8 @@ def findings(outcome: Outcome[Noisy]) -> Section:
     groups = [_group("Findings that forbid the release", check.open, True)]
     if outcome.protected.accepted:
         groups.append(_group("Accepted in the job", outcome.protected.accepted, True))
+    if outcome.protected.old:
+        groups.append(_group("In what is published already", outcome.protected.old, True))
     groups.append(_group("To know", [f for f in check.findings if not f.blocks], False))
     whole = check.advice
     advice = [line for line in whole if not line.startswith("recode: table")]
@@ -185,6 +189,14 @@ def looked_at(outcome: Outcome[Noisy]) -> Section:
                 "Somebody who combines them with these: " + ", ".join(check.unseen) + ".",
             )
         )
+    if check.published:
+        result = ("checked together with these", "yes") if check.checked else ("not checked", "open")
+        names = ", ".join(here.table.name for here in check.published)
+        rows.append(("Tables that are published already", *result, f"Somebody who has these, too: {names}."))
+    rows += [
+        (attack.name[:1].upper() + attack.name[1:], "not checked", "open", attack.who)
+        for attack in outcome.protected.elsewhere
+    ]
     rows.append(_averages(outcome))
     rows.append(("Tables outside this set", "not checked", "open", "Other tables about the same respondents."))
     return attacks([(name, result, who, kind) for name, result, kind, who in rows], check.limits)
@@ -222,7 +234,7 @@ def _result_of(outcome: Outcome[Noisy], kind: str, always: bool = False) -> tupl
 def run(outcome: Outcome[Noisy]) -> Section:
     """Return the run's facts: seconds a step, versions and digests of the inputs. The seed is not among them."""
     lead = "The seed is not on this page: with it and the records anybody could work out the noise."
-    if not outcome.protected.check.released:
+    if outcome.release is None:
         lead += " No multipliers' file was written."
     else:
         lead += " It is in the multipliers' file, as confidential as the records."

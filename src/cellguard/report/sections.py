@@ -21,6 +21,8 @@ from cellguard.table.pattern import STATUS
 _RELEASED = {
     "here": "",
     "nowhere": "not released: only protected, since readers can work it out from others",
+    "latent": "not released: the cells that lie behind several tables, protected where no table lists them",
+    "sums": "not released: sums of suppressed cells, protected since the rules call them unsafe",
     "earlier": "of an earlier release: what it shows is known, and it is not released again",
 }
 

@@ -127,9 +127,7 @@ class Mapped(Protected):
     @cached_property
     def release(self) -> Release | None:
         """The map as a table; None if rules still find sensitive hexagons, or totals tell a contributor."""
-        if self.values and (self.values.stuck.any() or (self.values.close.any() and self.spec.keep_away > 0)):
-            return None
-        return Release((self.shown.table(),))
+        return Release((self.shown.table(),)) if self.verdict.allows_release else None
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -146,8 +144,9 @@ class Mapped(Protected):
             return Verdict("unsafe", f"UNSAFE: rules still find {stuck:,} sensitive: {self.values.why}", (_SEVERAL,))
         if close:
             near = f"{close:,} totals are within {self.values.closeness:g} % of a true largest value"
-            kind, word = ("unsafe", "UNSAFE") if self.spec.keep_away > 0 else ("not proven", "NOT PROVEN")
-            return Verdict(kind, f"{word}: {near}", (_SEVERAL,))
+            if self.spec.keep_away > 0:
+                return Verdict("unsafe", f"UNSAFE: {near}", (_SEVERAL,))
+            return Verdict("not proven", f"NOT PROVEN: {near}", (_SEVERAL,), accepted=True)  # `keep_away: 0` says so
         text = (
             "no rule finds a sensitive hexagon, and no changed total is within "
             f"{self.values.closeness:g} % of a true largest value, also for the runner-up"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -33,13 +33,25 @@ _VERDICTS = {
     "safe by itself": "safe by itself, but NOT CHECKED together with earlier tables",
     "not checked": "NOT CHECKED, the checks before release were left out",
 }
+EARLIER_ANSWERS = NotChecked(
+    "earlier_answers",
+    "other tables that were made from these multipliers before",
+    "Somebody who has further tables from the same multipliers and subtracts: no file tells which there are. List them "
+    "in the job, or name their output folders in `published`, and they are checked together.",
+)
+OTHER_YEARS = NotChecked(
+    "other_times",
+    "tables of other years with these multipliers",
+    "Somebody who compares the tables of several years, in which a respondent has the same multiplier.",
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Noisy(Protected):
     """A perturbed set with what it was made from; ``saved`` is what the multipliers' file holds.
 
-    ``study`` is a replication study, if the job wants one.
+    ``study`` is a replication study, if the job wants one; ``reused`` says that the multipliers are those of an earlier
+    run, of which nobody knows what else was made from them.
     """
 
     job: Job
@@ -48,6 +60,7 @@ class Noisy(Protected):
     notes: tuple[str, ...] = ()
     study: Replication | None = None
     digests: Mapping[str, str] = field(default_factory=dict)
+    reused: bool = False
 
     @property
     def tables(self) -> Sequence[Table]:
@@ -57,7 +70,7 @@ class Noisy(Protected):
     @property
     def release(self) -> Release | None:
         """The tables as published: perturbed values only, nothing suppressed; None if the checks forbid it."""
-        return self.drawn if self.check.released else None
+        return self.drawn if self.verdict.allows_release else None
 
     @cached_property
     def drawn(self) -> Release:
@@ -68,7 +81,23 @@ class Noisy(Protected):
     def verdict(self) -> Verdict:
         """What the checks say, and what they did not look at."""
         open_ = tuple(NotChecked(f"limit {i}", limit, "") for i, limit in enumerate(self.check.limits))
-        return Verdict(self.check.verdict, _VERDICTS[self.check.verdict], open_)
+        answered = self.check.unproven or not self.check.checked
+        return Verdict(self.check.verdict, self._headline, (*open_, *self.elsewhere), accepted=answered)
+
+    @property
+    def elsewhere(self) -> tuple[NotChecked, ...]:
+        """The tables from the same multipliers that no check can know of."""
+        years = self.check.multipliers.years is not None
+        return (*((EARLIER_ANSWERS,) if self.reused else ()), *((OTHER_YEARS,) if years else ()))
+
+    @property
+    def _headline(self) -> str:
+        text = _VERDICTS[self.check.verdict]
+        if not self.reused or self.check.verdict in {"unsafe", "not checked"}:
+            return text
+        if self.check.verdict == "safe":
+            text = "safe together with the tables that the job names"
+        return f"{text}; {EARLIER_ANSWERS.name} NOT CHECKED"
 
     @property
     def inputs(self) -> Mapping[str, str]:
@@ -117,7 +146,13 @@ class Noisy(Protected):
     @cached_property
     def accepted(self) -> tuple[Finding, ...]:
         """The findings that would forbid the release, had the job not accepted their cells."""
-        return tuple(f for f in self.check.findings if f.blocks and self.check.is_accepted(f))
+        check = self.check
+        return tuple(f for f in check.findings if f.blocks and check.is_accepted(f) and not check.is_old(f))
+
+    @cached_property
+    def old(self) -> tuple[Finding, ...]:
+        """The findings that would forbid a release, but are about tables that are published already, and no others."""
+        return tuple(f for f in self.check.findings if f.blocks and self.check.is_old(f))
 
     @cached_property
     def marked(self) -> Mapping[str, Mapping[str, str]]:
@@ -153,8 +188,11 @@ class Noisy(Protected):
             "step": "perturb",
             "verdict": check.verdict,
             "headline": self.verdict.text,
+            "caveat": replace(self.verdict, not_checked=self.elsewhere).caveat,
+            "not_checked": [attack.key for attack in self.verdict.not_checked],
+            "checked_with": [here.table.name for here in check.published] if check.checked else [],
             "checked": check.checked,
-            "released": check.released,
+            "released": self.release is not None,
             "tables": {name: self._count(i, flag) for i, (name, flag) in enumerate(self.flags.items())},
             "method": settings.method,
             "mu": plan.zes.mu,

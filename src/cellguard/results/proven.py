@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +16,6 @@ from cellguard.attack.derivation import explain
 from cellguard.attack.intervals import exact_moves
 from cellguard.attack.nearness import Near, nearest
 from cellguard.attack.totals import Known
-from cellguard.attack.unions import Union
 from cellguard.headline import Headline, headline
 from cellguard.protect.method import Protected
 from cellguard.protect.suppress.explain import Explanations, explain_pattern
@@ -26,6 +26,7 @@ from cellguard.spec.jobfile import Job
 from cellguard.spec.rulespec import taken_on_trust
 from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.pattern import STATUS, Release, release
+from cellguard.table.sums import JudgedSums
 from cellguard.table.table import Table
 from cellguard.types import UNWATCHED
 
@@ -41,13 +42,28 @@ class Intervals:
     upper: FloatArray
 
 
+class Choice(StrEnum):
+    """Who chose the secondaries: the job or another tool, the engine by costs that anybody knows, or by random ones."""
+
+    GIVEN = "given"
+    ENGINE = "engine"
+    RANDOM = "random"
+
+    @classmethod
+    def of(cls, chosen: Suppression | None) -> Choice:
+        """Return how a pattern was chosen."""
+        if chosen is None:
+            return cls.GIVEN
+        return cls.ENGINE if chosen.seed is None else cls.RANDOM
+
+
 @dataclass(frozen=True, eq=False)
 class Proven(Protected):
     """An audit with what it was made from; ``job`` is None for a folder.
 
     ``known`` are totals that the attacker has from elsewhere, ``suppression`` what the engine gives if the pattern was
-    chosen. ``unions`` are sums of hidden cells that readers know and the rules call unsafe. With ``accept_no_rules``
-    tables without rules may be released all the same, and are called safe by nobody.
+    chosen. ``sums`` is what became of the sums of suppressed cells, None if nobody could look at them. With
+    ``accept_no_rules`` tables without rules may be released all the same, and are called safe by nobody.
     """
 
     findings: Findings
@@ -59,7 +75,8 @@ class Proven(Protected):
     notes: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
-    unions: tuple[Union, ...] | None = None
+    sums: JudgedSums | None = None
+    choice: Choice = Choice.GIVEN
 
     def __repr__(self) -> str:
         return f"<Proven: {self.audit!r}>"
@@ -72,15 +89,16 @@ class Proven(Protected):
     @cached_property
     def release(self) -> Release | None:
         """The tables as published, if every need is proven and every table has rules, or it is accepted that not."""
-        if self.audit.verdict != "safe" or self.unions or (self.findings.without_rules and not self.accept_no_rules):
-            return None
-        return release(self.audit.pattern, self.audit.values)
+        return release(self.audit.pattern, self.audit.values) if self.verdict.allows_release else None
 
     @cached_property
     def verdict(self) -> Headline:
         """What is proven, and what was not checked."""
         other = self.job is not None and any(spec.period == "other" for spec in self.job.previous)
-        return headline(self.findings, self.audit, self.unions, other_times=other)
+        pattern = self.audit.pattern
+        chosen = self.choice if (pattern.secondary & ~pattern.unpublished).any() else Choice.GIVEN
+        said = headline(self.findings, self.audit, self.sums, other_times=other, choice=chosen.value)
+        return replace(said, accepted=self.accept_no_rules)
 
     @property
     def inputs(self) -> Mapping[str, str]:
@@ -153,12 +171,21 @@ class Proven(Protected):
             "insiders": "not checked" if audit.inside is None else "checked",
             "coalition": 0 if audit.inside is None else audit.inside.size,
             "too_near": self.too_near(),
-            "unsafe_sums": [[self.audit.needs.tables.cell_name(c) for c in u.cells] for u in (self.unions or ())[:100]],
+            "sums": self._sums(),
             "trusted": taken_on_trust(rule for here in self.findings.by_table for rule in here.rules),
-            "warnings": [*self.notes, *self._not_optimal()],
+            "warnings": [*self.notes, *self._not_optimal(), *self._random()],
             "settings": {} if self.job is None else self.job.model_dump(),
-            "seed": None if self.suppression is None else "fixed",
+            "choice": self.choice.value,
+            "seed": None if self.suppression is None else "secret" if self.choice is Choice.RANDOM else "fixed",
         }
+
+    def _sums(self) -> dict[str, Any]:
+        """Return how many sums of suppressed cells were judged and are protected, and what was not looked at."""
+        tables = self.audit.needs.tables.tables
+        unsafe = sum(len(table) for table in tables if table.release == "sums")
+        if self.sums is None:
+            return {"judged": 0, "unsafe": unsafe, "beyond": ["all"]}
+        return {"judged": self.sums.judged, "unsafe": unsafe, "beyond": list(self.sums.beyond)}
 
     def failures(self, most: int = 100) -> list[dict[str, Any]]:
         """Return the cells that are not protected, how near an attacker comes, and through which relations."""
@@ -197,9 +224,18 @@ class Proven(Protected):
     def _not_optimal(self) -> list[str]:
         """Return a warning if the optimum was asked for, and is not proven."""
         chosen = self.suppression
-        if chosen is None or chosen.engine != "optimal" or chosen.gap == 0:
+        if chosen is None or chosen.engine != "optimal" or chosen.gap == 0 or chosen.seed is not None:
             return []
         return ["the pattern is safe, but the engine optimal did not get to a proof that it is the cheapest"]
+
+    def _random(self) -> list[str]:
+        """Return what to know of a pattern that was chosen by random costs."""
+        if self.suppression is None or self.choice is not Choice.RANDOM:
+            return []
+        return [
+            "costs were multiplied by random factors: another run hides other cells, at another cost, and nobody knows "
+            "how far from the least. internal/seed.json (secret) gives this pattern again, with --seed-from"
+        ]
 
     def _cost(self) -> dict[str, Any]:
         """Return what the secondaries cost, and how far that may be from the least possible."""

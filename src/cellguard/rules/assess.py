@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,7 @@ class TableFindings(Streams):
     rules: tuple[Rule, ...]
     sensitivity: tuple[FloatArray, ...]
     unsafe: tuple[BoolArray, ...]
+    elsewhere: BoolArray | None = None  # the cells of a latent table that others list, and are judged there
 
     def __repr__(self) -> str:
         rules = "; ".join(map(str, self.rules)) or "no rules"
@@ -43,7 +44,8 @@ class TableFindings(Streams):
         state = self.table.apriori
         said = np.logical_or.reduce([*self.unsafe, state.has(State.must_suppress)])
         public = state.has(State.must_publish) & (self.table.release == "earlier")
-        return np.asarray(said & ~state.has(State.waived) & ~public, bool)
+        here = True if self.elsewhere is None else ~self.elsewhere
+        return np.asarray(said & ~state.has(State.waived) & ~public & here, bool)
 
     def why(self, cell: str | Sequence[str] | int) -> list[str]:
         """Return the reasons why a cell is unsafe; none for a safe cell.
@@ -117,8 +119,11 @@ class Findings(Streams):
 
     @property
     def without_rules(self) -> tuple[str, ...]:
-        """The tables to which no rule was applied: of their cells nobody knows whether they are safe."""
-        return tuple(findings.table.name for findings in self.by_table if not findings.rules)
+        """The tables to which no rule was applied: of their cells nobody knows whether they are safe.
+
+        A rule that can never fire is none.
+        """
+        return tuple(here.table.name for here in self.by_table if not any(rule.can_fire for rule in here.rules))
 
     @cached_property
     def primary(self) -> BoolArray:
@@ -174,9 +179,22 @@ def assess(tables: Table | TableSet, rules: Rule | Sequence[Rule] | Mapping[str,
             raise InputError(f"table {table.name!r} has no rules; give it some, or [] to apply none on purpose")
     listed = {t.name: _listed(chosen[t.name]) for t in linked.tables}
     linked = with_others(linked, listed)
-    findings = Findings(linked, tuple(_assess_table(t, listed[t.name]) for t in linked.tables))
+    judged = [assess_table(t, listed[t.name]) for t in linked.tables]
+    judged = [
+        replace(j, elsewhere=_elsewhere(linked, i)) if j.table.release == "latent" else j for i, j in enumerate(judged)
+    ]
+    findings = Findings(linked, tuple(judged))
     _refuse_contradiction(findings)
     return findings
+
+
+def _elsewhere(tables: TableSet, number: int) -> BoolArray:
+    """Tell which cells of a table other tables list, each by rules of its own."""
+    listed = np.zeros(len(tables), bool)
+    for other, (table, cells) in enumerate(zip(tables.tables, tables.cells_of, strict=True)):
+        if other != number and table.release != "latent":
+            listed[cells] = True
+    return listed[tables.cells_of[number]]
 
 
 def _listed(rules: Rule | Sequence[Rule]) -> tuple[Rule, ...]:
@@ -200,7 +218,8 @@ def _missing(table: Table, rule: Rule) -> str | None:
     return missing
 
 
-def _assess_table(table: Table, rules: tuple[Rule, ...]) -> TableFindings:
+def assess_table(table: Table, rules: tuple[Rule, ...]) -> TableFindings:
+    """Return what rules say of one table by itself; a table that lacks a fact that they need is refused."""
     for rule in rules:
         missing = _missing(table, rule)
         if missing:

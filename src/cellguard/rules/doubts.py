@@ -10,13 +10,18 @@ if TYPE_CHECKING:
 
 
 def doubts(table: str, rules: Iterable[Rule]) -> list[str]:
-    """Return what the rules of a table ask about their own parameters.
+    """Return what the rules of a job's table ask about their own parameters.
 
     >>> from cellguard.rules.linear import Dominance, PPercent
     >>> doubts("t", [PPercent(0.1), Dominance(1, 85)])
-    ["table 't': the rule p_percent 0.1: p is 0.1 %; did you mean 10 %?"]
+    ["table 't': the rule p_percent 0.1: p is 0.1 %; did you mean 10 %? (the job confirms it)"]
     """
-    return [f"table {table!r}: {doubt}" for rule in rules for doubt in rule.doubts()]
+    return [f"table {table!r}: {doubt}" for rule in rules for doubt in job_doubts(rule)]
+
+
+def job_doubts(rule: Rule) -> list[str]:
+    """Return what a rule of a job asks: a percentage below 1 gets there only if the job confirms it."""
+    return [f"{doubt} (the job confirms it)" if doubt.endswith("%?") else doubt for doubt in rule.doubts()]
 
 
 def small_percent(name: str, value: float) -> str:

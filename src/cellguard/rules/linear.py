@@ -287,6 +287,15 @@ class Linear(_Linear):
         return f"linear ({weights}; rest {percent(self.rest)})" + options(self.inclusive, self.zero_unsafe)
 
     @property
+    def can_fire(self) -> bool:
+        """Whether the sum can be above 0, or 0 where that is enough, for contributions that are not negative.
+
+        Contributions in decreasing order are sums of equal ones, so the largest sums are those of m equal ones.
+        """
+        most = float(np.cumsum(self.weights).max())
+        return most > 0 or self.rest > 0 or (self.inclusive and most >= 0) or self.zero_unsafe
+
+    @property
     def prefix(self) -> tuple[float, ...]:
         """The given weights."""
         return self.weights

@@ -167,6 +167,11 @@ class GroupDisclosure(RowRule):
         _marked(self)
         check_whole("group_disclosure", "below", self.below, 0)
 
+    @property
+    def can_fire(self) -> bool:
+        """Whether a row with somebody in it can be small enough."""
+        return self.below != 1
+
     def _limit(self) -> str:
         return f", below {self.below}" if self.below else ""
 

@@ -166,11 +166,24 @@ class Rule(ABC):
         """Say in plain words what makes a cell unsafe."""
         return str(self)
 
+    @property
+    def can_fire(self) -> bool:
+        """Whether any cell at all could be unsafe; a rule that cannot fire counts as no rule."""
+        return True
+
+    def small_percents(self) -> dict[str, float]:
+        """Return the parameters that are percentages below 1, which are mostly shares by mistake.
+
+        Jobs with such a rule are refused unless they confirm it.
+        """
+        values = {name: getattr(self, name) for name in percents(type(self))}
+        return {name: value for name, value in values.items() if 0 < value < 1}
+
     def doubts(self) -> list[str]:
-        """Ask about parameters that are allowed but look like a mistake: a percentage below 1 is mostly a share."""
-        hints = get_type_hints(type(self), include_extras=True)
-        values = {f.name: getattr(self, f.name) for f in parameters(type(self)) if hints[f.name] == Percent}
-        return [f"the rule {self}: {small_percent(name, value)}" for name, value in values.items() if 0 < value < 1]
+        """Ask about parameters that are allowed but look like a mistake, or make the rule useless."""
+        idle = [] if self.can_fire else [f"the rule {self} can never call a cell unsafe, and counts as no rule"]
+        small = self.small_percents().items()
+        return [*idle, *(f"the rule {self}: {small_percent(name, value)}" for name, value in small)]
 
 
 RULES: dict[str, type[Rule]] = {}
@@ -229,6 +242,17 @@ def name_of(rule: Rule) -> str | None:
 def parameters(kind: type[Rule]) -> tuple[Field[Any], ...]:
     """Return the parameters of a kind of rule."""
     return fields(kind) if is_dataclass(kind) else ()
+
+
+def percents(kind: type[Rule]) -> list[str]:
+    """Return the parameters of a kind of rule that are percentages.
+
+    >>> from cellguard.rules.simple import MaxShare
+    >>> percents(MaxShare)
+    ['k', 'protection_percent']
+    """
+    hints = get_type_hints(kind, include_extras=True)
+    return [f.name for f in parameters(kind) if hints[f.name] == Percent]
 
 
 def required(kind: type[Rule]) -> list[str]:
@@ -312,6 +336,11 @@ class All(Rule):
     def words(self) -> str:
         """Say that all of it must hold."""
         return ", and ".join(rule.words() for rule in self.rules)
+
+    @property
+    def can_fire(self) -> bool:
+        """Whether each of the rules can."""
+        return all(rule.can_fire for rule in self.rules)
 
     def doubts(self) -> list[str]:
         """Ask what each of the rules asks."""

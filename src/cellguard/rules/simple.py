@@ -56,6 +56,11 @@ class MinFrequency(Rule):
         return True
 
     @property
+    def can_fire(self) -> bool:
+        """Whether a cell with respondents can have too few of them: 1 is not fewer than 1."""
+        return self.enough > 1 or self.nonzero
+
+    @property
     def enough(self) -> int:
         """The smallest number of respondents that is not too small."""
         return self.n + self.inclusive

@@ -1,4 +1,8 @@
-"""Rules as a job file writes them: ``{p_percent: 10}``, ``{dominance: {n: 1, k: 85}}``, ``{all: [...]}``."""
+"""Rules as a job file writes them: ``{p_percent: 10}``, ``{dominance: {n: 1, k: 85}}``, ``{all: [...]}``.
+
+A percentage below 1 is mostly a share by mistake, and would protect next to nothing; it is refused unless the rule says
+``confirmed: true``. That is a word of the job, and no parameter of the rule.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,12 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from cellguard.errors import InputError, did_you_mean
 from cellguard.rules.catalogue import rules
-from cellguard.rules.rule import All, Rule, name_of, parameters, required
+from cellguard.rules.doubts import small_percent
+from cellguard.rules.rule import All, Rule, name_of, parameters, percents, required
 from cellguard.verify.rule_words import parse_rule as twin
 from cellguard.verify.rules import unknown_names
 
+CONFIRMED = "confirmed"
 _KINDS: Mapping[type[Any], tuple[str, dict[str, Any]]] = {
     int: ("a whole number", {"type": "integer"}),
     float: ("a number", {"type": "number"}),
@@ -57,7 +63,35 @@ def dump_rule(rule: Rule) -> dict[str, Any]:
             "register its class under a name of its own with `@register(name)` of cellguard.rules.rule, or use one of "
             f"{', '.join([*rules(), 'all'])}"
         )
-    return {name: {field.name: _dumped(getattr(rule, field.name)) for field in parameters(type(rule))}}
+    said = {field.name: _dumped(getattr(rule, field.name)) for field in parameters(type(rule))}
+    return {name: said | ({CONFIRMED: True} if rule.small_percents() else {})}
+
+
+def refuse_shares(rule: Rule) -> None:
+    """Refuse a rule with a percentage below 1, since nobody confirmed it.
+
+    >>> from cellguard.rules.linear import PPercent
+    >>> refuse_shares(PPercent(0.1))
+    Traceback (most recent call last):
+    cellguard.errors.InputError: p_percent: p is 0.1 %; did you mean 10 %? Percentages are written as 10, not as 0.1.
+    If it is meant, confirm it: {p_percent: {p: 0.1, confirmed: true}}
+    """
+    inner = rule.rules if isinstance(rule, All) else [getattr(rule, f.name) for f in parameters(type(rule))]
+    for part in inner:
+        if isinstance(part, Rule):
+            refuse_shares(part)
+    small, name = rule.small_percents(), name_of(rule)
+    for key, value in small.items():
+        spelled = ", ".join(f"{k}: {getattr(rule, k):g}" for k in dict.fromkeys([*_numbers(rule), *small]))
+        raise InputError(
+            f"{name}: {small_percent(key, value)} Percentages are written as {100 * value:g}, not as {value:g}. If it "
+            f"is meant, confirm it: {{{name}: {{{spelled}, {CONFIRMED}: true}}}}"
+        )
+
+
+def _numbers(rule: Rule) -> list[str]:
+    """Return the required parameters that are numbers."""
+    return [key for key in required(type(rule)) if isinstance(getattr(rule, key), (int, float))]
 
 
 def _dumped(value: object) -> object:
@@ -85,6 +119,10 @@ def _build(name: str, value: object) -> Rule:
         if len(needed) != 1:
             raise InputError(f"{name} needs {', '.join(needed)}: write {{{name}: {{{': ..., '.join(needed)}: ...}}}}")
         value = {needed[0]: value}
+    value = dict(value)
+    confirmed = value.pop(CONFIRMED, False) if percents(kind) else False
+    if not isinstance(confirmed, bool):
+        raise InputError(f"{name}: {CONFIRMED} must be true or false")
     for key in value:
         if key not in known:
             raise InputError(f"{name} has no parameter {key!r}{did_you_mean(str(key), known)}")
@@ -92,7 +130,10 @@ def _build(name: str, value: object) -> Rule:
         if key not in value:
             raise InputError(f"{name} needs the parameter {key!r}")
     hints = get_type_hints(kind)
-    return kind(**{key: _checked(f"{name}: {key}", v, hints[key]) for key, v in value.items()})
+    rule = kind(**{key: _checked(f"{name}: {key}", v, hints[key]) for key, v in value.items()})
+    if not confirmed:
+        refuse_shares(rule)
+    return rule
 
 
 def _checked(what: str, value: object, kind: type[Any]) -> object:
@@ -132,6 +173,9 @@ def _one_key(name: str, schema: dict[str, Any]) -> dict[str, Any]:
 def _parameters_schema(rule: type[Rule]) -> dict[str, Any]:
     hints, needed = get_type_hints(rule), required(rule)
     kinds = {f.name: _kind(hints[f.name])[1] for f in parameters(rule)}
-    spelled = {"type": "object", "properties": kinds, "required": needed, "additionalProperties": False}
+    words = (
+        {CONFIRMED: {"type": "boolean", "description": "that a percentage below 1 is meant"}} if percents(rule) else {}
+    )
+    spelled = {"type": "object", "properties": kinds | words, "required": needed, "additionalProperties": False}
     doc = (rule.__doc__ or "").split("\n")[0]
     return {"description": doc, "anyOf": [spelled, *([kinds[needed[0]]] if len(needed) == 1 else [])]}

@@ -288,8 +288,10 @@ class TableSpec(Spec):
     decimals: int | None = Field(None, ge=0, le=9)
     zeros: Literal["known", "possible"] | None = None
     impossible: str | None = Field(None, description="with zeros possible: a file of impossible combinations")
-    publish: dict[str, list[int]] | Literal["nothing"] | None = Field(
-        None, description="levels shown, by dimension; `nothing`: not released, but protected like a released table"
+    publish: dict[str, list[int]] | Literal["nothing", "latent"] | None = Field(
+        None,
+        description="levels shown, by dimension; `nothing`: not released, but protected like a released table; "
+        "`latent`: the same, but only where no other table lists the cell",
     )
     tolerance: float | None = Field(
         None, ge=0, allow_inf_nan=False, description="how far a sum may be off, for values rounded one by one"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -21,9 +22,10 @@ from cellguard.table.table import Table
 from cellguard.types import Positions
 
 Held = frozenset[str]  # leaves of a dimension
+MOST = 64  # populations that are judged because others differ by them
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Extent:
     """What a table is about: a response of a population, by some dimensions, of those that have certain leaves only."""
 
@@ -37,11 +39,12 @@ class Extent:
         return self.topic == other.topic and self.where == other.where and set(other.by) <= set(self.by)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Difference:
     """Those in the population of ``larger`` that are not in that of ``smaller``, by the dimensions that both have.
 
-    ``extent`` is None if the populations differ in several columns: then the difference is no cell of a table.
+    ``extent`` is None if the populations differ in several columns: then the difference is no cell of a table; or if
+    there are too many differences to judge.
     """
 
     larger: str
@@ -54,6 +57,9 @@ def differences(
 ) -> list[Difference]:
     """Return the differences of nested populations that no table has; ``leaves`` are all those of each dimension.
 
+    They are closed under subtraction: with tables of all, of a and of b also what is left without both. Beyond `MOST`
+    populations differences are named only (``extent`` is None), since there may be as many as subsets.
+
     ``nobody`` tells of two populations, the larger one first, whether they are the same people all the same.
 
     >>> every = {"status": frozenset({"active", "closed", "dormant"})}
@@ -63,23 +69,29 @@ def differences(
     >>> rest.larger, rest.smaller, rest.extent.by, sorted(rest.extent.where["status"])
     ('whole', 'part', ('region',), ['closed', 'dormant'])
     """
-    there, missing = list(extents), list[Difference]()
-    for smaller in extents:
-        for larger in extents:
+    there, missing, most = list(extents), list[Difference](), len(extents) + MOST
+    fresh, named = there, dict[tuple[str, str], Difference]()
+    while fresh:  # what a difference leaves can be subtracted again: all - a - b = c
+        older, fresh = there.copy(), []
+        for smaller, larger in product(older, older):
             narrowed = _narrowed(larger, smaller, leaves)
             if not narrowed or nobody(larger, smaller):
                 continue
             if len(narrowed) > 1:
-                missing.append(Difference(larger.name, smaller.name, None))
+                named.setdefault((larger.name, smaller.name), Difference(larger.name, smaller.name, None))
                 continue
             (column,) = narrowed
             rest = larger.where.get(column, leaves[column]) - smaller.where[column]
             by = tuple(name for name in smaller.by if name in larger.by) or smaller.by[:1]
             extent = Extent(f"{larger.name}-{smaller.name}", smaller.topic, by, {**smaller.where, column: rest})
-            if not any(other.covers(extent) for other in there):
-                there.append(extent)
-                missing.append(Difference(larger.name, smaller.name, extent))
-    return missing
+            if any(other.covers(extent) for other in there):
+                continue
+            if len(there) == most:
+                return [*missing, *named.values(), Difference(larger.name, smaller.name, None)]
+            there.append(extent)
+            fresh.append(extent)
+            missing.append(Difference(larger.name, smaller.name, extent))
+    return [*missing, *named.values()]
 
 
 def _narrowed(larger: Extent, smaller: Extent, leaves: Mapping[str, Held]) -> list[str]:
@@ -127,7 +139,47 @@ def unjudged(tables: Sequence[Table]) -> list[Difference]:
     """Return the differences of populations that no table has, but for those that are visibly nobody."""
     by_name = {table.name: table for table in tables}
     extents, leaves = extents_of(tables)
-    return differences(extents, leaves, lambda large, small: _nobody(by_name[large.name], by_name[small.name]))
+
+    def nobody(*pair: Extent) -> bool:
+        there = [by_name[extent.name] for extent in pair if extent.name in by_name]
+        return len(there) == len(pair) and _nobody(*there)
+
+    return differences(extents, leaves, nobody)
+
+
+@dataclass(frozen=True)
+class Uncrossed:
+    """Tables of one response that share a crossing table which the set does not have, and its dimensions."""
+
+    tables: tuple[str, ...]
+    by: tuple[str, ...]
+
+
+def uncrossed(tables: Sequence[Table]) -> list[Uncrossed]:
+    """Return the crossing tables behind the tables of each response that no table of the set has."""
+    extents = extents_of([table for table in tables if table.release != "sums"])[0]
+    open_ = []
+    for topic in dict.fromkeys(extent.topic for extent in extents):
+        own = [extent for extent in extents if extent.topic == topic]
+        whole = crossing(own)
+        if not any(extent.covers(whole) for extent in own):
+            open_.append(Uncrossed(tuple(extent.name for extent in own), whole.by))
+    return open_
+
+
+def crossing(extents: Sequence[Extent]) -> Extent:
+    """Return what the crossing table of some tables is about, which divides whatever one of them does.
+
+    A selection that all tables share stays one; a column by which only some select becomes a dimension.
+
+    >>> a = Extent("a", ("x", "all"), ("r", "s"), {})
+    >>> crossing([a, Extent("b", ("x", "all"), ("r", "t"), {"u": frozenset("1")})]).by
+    ('r', 's', 't', 'u')
+    """
+    first = extents[0]
+    shared = {n: held for n, held in first.where.items() if all(e.where.get(n) == held for e in extents)}
+    by = dict.fromkeys(name for extent in extents for name in (*extent.by, *extent.where))
+    return Extent("latent", first.topic, tuple(name for name in by if name not in shared), shared)
 
 
 def _nobody(larger: Table, smaller: Table) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from cellguard.reading.csvfile import BROKEN_QUOTES, line_numbers, text_lines
 from cellguard.reading.decimals import MAYBE_THOUSANDS, WITH_COMMA, WITH_POINT, Marks, hint
 from cellguard.reading.dialect import Dialect, read_first, read_header
 from cellguard.reading.encodings import check_readable, read_text
+from cellguard.reading.status_letters import EMPTY, suppressed_statuses
 from cellguard.reading.vocabulary import HIDDEN, INFINITE, MISSING, NO, NUMBER, YES, YES_OR_NO
 from cellguard.types import BoolArray, FloatArray
 
@@ -116,19 +117,36 @@ class Source:
         self._refuse(pc.invert(known), name, YES_OR_NO)
         return np.asarray(yes.to_numpy(), bool)
 
-    def flagged(self, name: str) -> BoolArray:
-        """Tell which rows a column of flags marks: those with yes, where it says yes and no, else with any entry."""
-        words = _words(pc.fill_null(self.column(name).cast(pa.string()), ""))
-        said = pc.unique(words).to_pylist()
+    def flagged(self, name: str, wanted: Collection[str] = ()) -> BoolArray:
+        """Tell which rows a column of flags marks: those with a wanted entry, or those that must be meant.
+
+        Those are rows with yes, where it says yes and no; with a status that means suppressed, where the statuses are
+        those of a known tool; else with any entry.
+        """
+        words = self._words_of(name)
+        said = set(pc.unique(words).to_pylist())
         plain = {*YES, "0", "no", "false"}
-        if {*said} <= {*YES, *NO, *MISSING} and plain & {*said}:
-            return np.asarray(pc.is_in(words, pa.array(YES)).to_numpy(), bool)
-        return np.asarray(pc.invert(pc.is_in(words, pa.array(MISSING))).to_numpy(), bool)
+        if wanted:
+            meant = {word.strip().casefold() for word in wanted}
+            if not meant & said:
+                raise InputError(f"{self.place.name}: no entry of the column {name!r} is one that --suppressed names")
+        elif said <= {*YES, *NO, *MISSING} and plain & said:
+            meant = {*YES}
+        else:
+            meant = {*suppressed_statuses(said - {*MISSING}, blanks=bool(said & {*MISSING}))}
+        return np.asarray(pc.is_in(words, pa.array(sorted(meant), pa.string())).to_numpy(), bool)
+
+    def empty(self, flag: str, value: str) -> BoolArray:
+        """Tell which rows have a status of empty cells, and no number."""
+        status = pc.is_in(self._words_of(flag), pa.array(sorted(EMPTY)))
+        return np.asarray(status.to_numpy(), bool) & self.hidden(value)
+
+    def _words_of(self, name: str) -> pa.ChunkedArray:
+        return _words(pc.fill_null(self.column(name).cast(pa.string()), ""))
 
     def hidden(self, name: str) -> BoolArray:
         """Tell which values of a published table are none: blanks, and the usual marks of suppressed cells."""
-        words = _words(pc.fill_null(self.column(name).cast(pa.string()), ""))
-        return np.asarray(pc.is_in(words, pa.array(HIDDEN)).to_numpy(), bool)
+        return np.asarray(pc.is_in(self._words_of(name), pa.array(HIDDEN)).to_numpy(), bool)
 
     def fault(self, index: int, column: str, what: str) -> InputError:
         """Return the error about one field."""

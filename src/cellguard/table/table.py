@@ -21,7 +21,7 @@ from cellguard.types import BoolArray, FloatArray
 Zeros = Literal["known", "possible"]
 Levels = Mapping[str, Sequence[int]]
 Origin = Literal["cells", "merged", "stored", "records"]
-Released = Literal["here", "nowhere", "earlier"]
+Released = Literal["here", "nowhere", "latent", "sums", "earlier"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,8 @@ class Table:
     are the cells' rows in the input, -1 for cells that are in no row. ``levels`` are the levels shown of some
     dimensions, if not all. ``origin`` tells where the facts are from: ready-made cells, such cells merged by a
     recoding, an output folder, or records; ``release``, where the table is published: in the release of its set,
-    nowhere, or in an earlier release.
+    nowhere, or in an earlier release. Two kinds are published nowhere because no table lists their cells: ``latent``
+    ones lie behind several tables, ``sums`` are sums of cells of other tables.
 
     `cells` reads one, `tabulate` makes one from records.
 
@@ -82,10 +83,15 @@ class Table:
         """One unit of the last published decimal."""
         return float(10.0**-self.decimals)
 
+    @property
+    def is_unreleased(self) -> bool:
+        """Whether no release, of now or earlier, shows the table."""
+        return self.release not in {"here", "earlier"}
+
     @cached_property
     def unpublished(self) -> BoolArray:
         """The cells that are not in the release: of a level that is not shown, or said to be so."""
-        if self.release == "nowhere":
+        if self.is_unreleased:
             return np.ones(len(self), bool)
         hidden = self.apriori.has(State.unpublished)
         for dimension, column in zip(self.dimensions, self.codes, strict=True):

@@ -28,7 +28,9 @@ class TableSet:
     """Tables that are published together. Every method and every audit takes a set; a single table is a set of one.
 
     ``cells_of`` holds for each table the distinct cell of each of its cells; ``relations`` is over distinct cells, and
-    holds what each table by itself and the equations say. What lies behind all tables together is in `cellguard.world`.
+    holds what each table by itself and the equations say. ``parts`` has a row for each sum that is a cell of the set
+    too, see `with_sums`, and tells which cells before the first sum it adds up. What lies behind all tables together is
+    in `cellguard.world`.
 
     >>> import cellguard as cg
     >>> a = cg.cells({"r": ["Total", "N", "S"], "x": [5, 2, 3]}, by=["r"], value="x", name="a")
@@ -42,6 +44,7 @@ class TableSet:
     cells_of: tuple[Positions, ...]
     relations: Relations
     numbering: Numbering
+    parts: Relations | None = None
 
     def __len__(self) -> int:
         return int(self.relations.shape[1])
@@ -137,6 +140,26 @@ def link(tables: Iterable[Table] | Table, equations: Iterable[str | Equation] = 
 def assemble(tables: Iterable[Table], equations: Iterable[str | Equation] = ()) -> TableSet:
     """Link tables without looking at their values, some of which may not be known."""
     return _assemble(tuple(tables), equations)[0]
+
+
+def with_sums(linked: TableSet, tables: Sequence[Table], parts: Relations) -> TableSet:
+    """Return a set with tables of sums of its cells; ``parts`` has a row per sum, and in it the cells that it adds up.
+
+    >>> import cellguard as cg
+    >>> a = cg.cells({"r": ["Total", "N", "S", "W"], "x": [9, 2, 3, 4]}, by=["r"], value="x", name="a")
+    >>> s = cg.cells({"s": ["s1"], "x": [5]}, by={"s": cg.Hierarchy.flat(["s1"])}, value="x", name="s")
+    >>> grown = with_sums(cg.link(a), [s], sp.csr_array(np.array([[0.0, 1, 1, 0]])))
+    >>> grown.relations.toarray().astype(int).tolist()
+    [[1, -1, -1, -1, 0], [0, -1, -1, 0, 1]]
+    """
+    every = (*linked.tables, *tables)
+    numbering = number_cells(every)
+    before, n = len(linked), numbering.n
+    old = linked.relations
+    old = sp.csr_array((old.data, old.indices, old.indptr), shape=(old.shape[0], n))
+    own = sp.hstack([-parts, sp.eye_array(n - before)], format="csr")
+    relations = sp.csr_array(sp.vstack([old, own], format="csr"))
+    return TableSet(every, linked.equations, numbering.cells_of(every), relations, numbering, sp.csr_array(parts))
 
 
 def _assemble(tables: tuple[Table, ...], equations: Iterable[str | Equation]) -> tuple[TableSet, list[Relations]]:

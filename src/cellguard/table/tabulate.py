@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import prod
 from typing import Protocol
 
 import numpy as np
@@ -26,6 +27,7 @@ from cellguard.table.read import About, finish_table, refuse_word
 from cellguard.table.signed_facts import Sizes
 from cellguard.table.survey import Survey, seen_by_rules
 from cellguard.table.table import Table
+from cellguard.types import Positions
 
 
 class Asks(Protocol):
@@ -149,6 +151,37 @@ def make_tables(grouped: Grouped, wanted: Sequence[Wanted]) -> list[Table]:
             lattices[key] = _lattice(grouped, table.dimensions, some), some
         tables.append(_table(grouped, table, *lattices[key]))
     return tables
+
+
+def cells_at_most(grouped: Grouped, wanted: Wanted, most: int) -> bool:
+    """Tell whether a table would have at most so many cells; where zeros may be hidden, empty ones count too."""
+    kept = _selected(grouped, wanted, None)
+    columns = [keep(grouped.codes[grouped.column(name)], kept) for name in wanted.by]
+    sizes = [len(grouped.labels[grouped.column(name)]) for name in wanted.by]
+    if len(distinct(columns, sizes)[1]) > most:  # and there are more cells than combinations of leaf codes
+        return False
+    lattice = _lattice(grouped, wanted.dimensions, kept)
+    if wanted.about.zeros == "possible":
+        return prod(len(np.unique(column)) for column in lattice.codes) <= most
+    return len(lattice) <= most
+
+
+def facts_of_groups(grouped: Grouped, wanted: Wanted, rows: Positions, group: Positions, many: int) -> Facts:
+    """Return the facts of groups of records: row ``rows[i]``, ascending, is in ``group[i]``; a row may be in several.
+
+    >>> import cellguard as cg
+    >>> firms = cg.records({"shop": ["A", "A", "B"], "x": [6, 1, 9], "owner": [1, 2, 1]}, by=["shop"], values=["x"],
+    ...                    holding="owner")
+    >>> wanted = Wanted({"shop": flat(["A", "B"])}, "x", facts=(Count(), Top(1)))
+    >>> facts = facts_of_groups(firms, wanted, np.array([0, 1, 1, 2]), np.array([0, 0, 1, 1]), 2)
+    >>> facts.total.tolist(), facts.count.tolist(), facts.tops.tolist()
+    ([15.0, 10.0], [1.0, 2.0], [[15.0], [9.0]])
+    """
+    dimension = Dimension("group", flat([str(i) for i in range(many)]))
+    lattice = build_lattice([dimension], [(group + 1).astype(np.int32)])
+    place = np.full(many + 1, -1, np.intp)
+    place[lattice.codes[0]] = np.arange(len(lattice))
+    return _facts(grouped, wanted, lattice, rows).take(place[1:])
 
 
 def _selected(grouped: Grouped, wanted: Wanted, kept: Kept) -> Kept:

@@ -16,6 +16,8 @@ from cellguard.verify.needs import Needs, units
 from cellguard.verify.numbers import Bools, Int64, bools, grains, rounded, scaled
 from cellguard.verify.released import METADATA, guarded_dimensions
 from cellguard.verify.rows import PRIMARY, PUBLISHED, SECONDARY, UNPUBLISHED, Published, Rows, blank, listed
+from cellguard.verify.rule_words import parse_rule
+from cellguard.verify.rules import can_fire
 from cellguard.verify.spec import EARLIER, Spec
 from cellguard.verify.stages import Refused
 from cellguard.verify.stored import Folder, read_bytes, read_json
@@ -210,7 +212,7 @@ def known_cells(cells: Cells, rows: Rows) -> Bools:
 def check_trust(spec: Spec, unknown: set[str]) -> None:
     """Refuse a table without rules, and trust in other rules than exactly those that cannot be recomputed."""
     for table in spec.tables:
-        if not table.rules:
+        if not any(can_fire(parse_rule(rule)) for rule in table.rules):
             raise Refused(f"no rule was applied to {table.name}, so nothing is claimed of it")
     for name in sorted(unknown - set(spec.trusted)):
         raise Refused(f"rule {name} cannot be recomputed, and the certificate does not name it as taken on trust")

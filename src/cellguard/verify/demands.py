@@ -11,7 +11,7 @@ import numpy as np
 
 from cellguard.verify.cells import Cells
 from cellguard.verify.facts import Facts
-from cellguard.verify.needs import Capacities, axes_of, units
+from cellguard.verify.needs import Capacities, axes_of, judged_elsewhere, units
 from cellguard.verify.numbers import Bools, Floats, Int64
 from cellguard.verify.rows import Rows
 from cellguard.verify.rule_words import parse_rule
@@ -91,7 +91,7 @@ def read_demands(
 
 def _accuracy(cells: Cells, facts: Sequence[Facts]) -> Floats:
     """Return for each cell the largest accuracy of the rules that make it unsafe, or the usual one."""
-    accuracy = np.zeros(cells.count)
+    accuracy, elsewhere = np.zeros(cells.count), judged_elsewhere(cells)
     for i, table in enumerate(cells.spec.tables):
         cell = cells.cell[cells.rows(i)]
         here = replace(facts[i], axes=axes_of(cells, i))
@@ -100,6 +100,7 @@ def _accuracy(cells: Cells, facts: Sequence[Facts]) -> Floats:
         for given in table.rules:
             rule = parse_rule(given)
             unsafe = np.ones(cell.size, dtype=bool) if unknown_names([rule]) else rule.judge(here).unsafe
+            unsafe = unsafe & ~elsewhere[cells.rows(i)]
             np.maximum.at(accuracy, cell[unsafe], 0.0 if unknown_names([rule]) else accuracy_of(given))
     return np.where(accuracy > 0, accuracy, DEFAULT_PERCENT)
 

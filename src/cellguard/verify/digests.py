@@ -14,6 +14,7 @@ from cellguard.verify.stages import Refused
 from cellguard.verify.stored import Folder
 
 OWN = "internal/certificate.json"
+SEED = "internal/seed.json"  # of random costs, where there are any
 
 
 def check_digests(folder: Folder, document: Mapping[str, Any]) -> int:
@@ -44,12 +45,14 @@ def check_names(spec: Spec, document: Mapping[str, Any]) -> None:
         needed |= {table.internal, table.facts}
     needed |= {table.release for table in spec.released}
     needed |= {f"internal/hierarchies/{name}.csv" for name in spec.dimensions}
+    if spec.told is not None:
+        needed |= {"internal/sums.parquet", *(f"internal/facts/{told.name}.parquet" for told in spec.told)}
     needed |= set() if spec.inside is None else {"internal/insiders.parquet"}
     named = set(document["files"])
     typed = {table.parquet for table in spec.released}
     if named & typed and not typed <= named:
         raise Refused("the release has Parquet files of some tables only")
-    may = typed | REPORTS | {WORKBOOK}
+    may = typed | REPORTS | {WORKBOOK, SEED}
     for name in sorted(needed - named):
         raise Refused(f"certificate.json does not name {name}")
     for name in sorted(named - needed - may):

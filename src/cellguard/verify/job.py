@@ -13,6 +13,7 @@ import yaml
 
 from cellguard.verify.categories import Axes
 from cellguard.verify.cells import Cells
+from cellguard.verify.facts import SECONDARY as SAID_SECONDARY
 from cellguard.verify.facts import UNPUBLISHED, Facts
 from cellguard.verify.needs import axes_of
 from cellguard.verify.numbers import Bools
@@ -20,7 +21,7 @@ from cellguard.verify.relations import parse_equation
 from cellguard.verify.rows import PRIMARY, PUBLISHED, SECONDARY, Rows
 from cellguard.verify.rule_words import parse_rule
 from cellguard.verify.rules import InRows
-from cellguard.verify.spec import EARLIER, HERE, NOWHERE, Group, Spec, TableSpec
+from cellguard.verify.spec import EARLIER, HERE, LATENT, NOWHERE, SUMS, Group, Spec, TableSpec
 from cellguard.verify.stages import Refused, attempt
 from cellguard.verify.stored import Folder, read_bytes
 
@@ -34,6 +35,7 @@ TABLE_KEYS = (
 SAID = ("status", "cost", "lower", "upper", "need_lower", "need_upper")
 CELLS_KEYS = ("source", "count", "holdings", "top", *SAID)
 RECORDS_KEYS = ("source", "rda", "weight", "waiver", "request")
+_UNRELEASED = {"nothing": NOWHERE, "latent": LATENT, "sums": SUMS}
 _WEIGHTED_TOTAL = ("virtual", "handbook", "published_weights")
 
 
@@ -76,25 +78,33 @@ def read_job(folder: Folder) -> Job:
 def with_earlier(job: Job, spec: Spec) -> Job:
     """Return the job with the tables of earlier releases, which come last: of these the certificate says it all."""
     own = len(job.words["tables"])
-    if any(table.where == EARLIER for table in spec.tables[:own]):
-        raise Refused(f"{NAME} has a table of its own that the certificate calls an earlier release")
-    more = spec.tables[own:]
+    if any(table.where in (EARLIER, SUMS) for table in spec.tables[:own]):
+        raise Refused(f"{NAME} has a table of its own that the certificate calls an earlier release, or sums")
+    sums = [table for table in spec.tables[own:] if table.where == SUMS]
+    more = spec.tables[own : len(spec.tables) - len(sums)]
+    if any(table.where == SUMS for table in more):
+        raise Refused(f"{NAME}: the tables of sums do not come last")
     named = [entry for entry in job.words["previous"] or () if entry["period"] == "same"]
     if more and not named:
         raise Refused(f"{NAME} does not have the tables of the certificate")
     if any(table.where == HERE for table in more):
         raise Refused(f"{NAME} does not have all tables that are released here")
-    return Job(job.words, tuple(_as_said(table) for table in more))
+    return Job(job.words, tuple(_as_said(table) for table in [*more, *sums]))
 
 
 def _as_said(table: TableSpec) -> dict[str, Any]:
-    """Return what a job would say of a table of an earlier release."""
+    """Return what a job would say of a table of an earlier release, or of sums, which are made from records."""
     said: dict[str, Any] = {"name": table.name, EARLIER: table.where}
     said |= {"by": list(table.by), "where": None, "value": "count" if table.count else "x", "response": table.response}
     said |= {"population": table.population, "decimals": table.decimals, "zeros": table.zeros, "impossible": None}
-    said |= {"publish": "nothing" if table.where == NOWHERE else None, "tolerance": table.tolerance}
-    said |= {"cells": {"source": EARLIER}, "survey": None, "apriori": EARLIER, "rules": table.rules}
-    return said
+    said |= {
+        "publish": {where: word for word, where in _UNRELEASED.items()}.get(table.where),
+        "tolerance": table.tolerance,
+    }
+    told = (
+        {"cells": None, "apriori": None} if table.where == SUMS else {"cells": {"source": EARLIER}, "apriori": EARLIER}
+    )
+    return said | told | {"survey": None, "rules": table.rules}
 
 
 def _has_keys(entry: object, keys: Sequence[str], where: str) -> None:
@@ -129,7 +139,7 @@ def _check_table(entry: Mapping[str, Any], table: TableSpec, records: Mapping[st
     decimals = table.decimals if entry["decimals"] is None else entry["decimals"]
     said = {
         "by": ([*entry["by"], *(entry["where"] or {})], list(table.by)),
-        "release": (NOWHERE if entry["publish"] == "nothing" else entry.get(EARLIER, HERE), table.where),
+        "release": (_UNRELEASED.get(str(entry["publish"])) or entry.get(EARLIER, HERE), table.where),
         "response": (entry["response"] or entry["value"], table.response),
         "population": (entry["population"], table.population),
         "decimals": (decimals, table.decimals),
@@ -288,11 +298,25 @@ def never_negative(job: Job, spec: Spec) -> frozenset[Group]:
     return frozenset({*counted, *(table.group for table in spec.tables if table.count)})
 
 
+def was_chosen(job: Job, cells: Cells, rows: Rows, facts: Sequence[Facts]) -> bool:
+    """Whether a program chose secondaries: some that neither the job says to be so, nor follow what it hides.
+
+    What a method of somebody else's chooses is not known to follow from the tables.
+    """
+    for number, (said, table, here) in enumerate(zip(job.tables, cells.spec.tables, facts, strict=True)):
+        options = attempt(NAME, lambda said=said: dict(said.get("protect") or {}))  # type: ignore[misc]
+        if table.released and options.get("method", "suppress") == "suppress" and not options.get("hide_with"):
+            secondary = rows.status[cells.rows(number)] == SECONDARY
+            if (secondary & (here.state != SAID_SECONDARY)).any():
+                return True
+    return False
+
+
 def not_shown(job: Job, cells: Cells, facts: Sequence[Facts]) -> Bools:
     """Return the rows that are not to be published: said to be so, or of a level that the job does not show."""
     hidden = [here.state == UNPUBLISHED for here in facts]
     for number, (said, table) in enumerate(zip(job.tables, cells.spec.tables, strict=True)):
-        if said["publish"] == "nothing":
+        if isinstance(said["publish"], str):
             hidden[number] = np.ones(hidden[number].size, dtype=bool)
             continue
         for name, levels in (said["publish"] or {}).items():

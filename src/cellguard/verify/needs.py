@@ -14,9 +14,10 @@ from cellguard.verify.categories import Axes
 from cellguard.verify.cells import Cells
 from cellguard.verify.facts import MUST_PUBLISH, MUST_SUPPRESS, WAIVED, Facts
 from cellguard.verify.numbers import LARGEST, Bools, Floats, Int64, Ints, bools, difference, floors, narrow, scaled
+from cellguard.verify.relations import Matrix
 from cellguard.verify.rows import Rows
 from cellguard.verify.rules import Rule
-from cellguard.verify.spec import EARLIER, Attack, Group, TableSpec
+from cellguard.verify.spec import EARLIER, LATENT, SUMS, Attack, Group, TableSpec
 from cellguard.verify.stages import Refused
 from cellguard.verify.verdict import DEFAULT_PERCENT, NOISE
 
@@ -49,6 +50,8 @@ def capacities(
     down = np.full(cells.count, LARGEST, dtype=np.int64)
     up = np.full(cells.count, LARGEST, dtype=np.int64)
     for i, table in enumerate(cells.spec.tables):
+        if table.where == SUMS:
+            continue
         decimals = cells.spec.grains[table.group]
         value, cell = rows.value[i], cells.cell[cells.rows(i)]
         usual_down, usual_up = _usual(value, cells.spec.attack, decimals)
@@ -57,6 +60,20 @@ def capacities(
         np.minimum.at(up, cell, _given(facts[i].upper, value, usual_up, decimals, table, mirror=True))
         if table.group in counted:
             np.minimum.at(down, cell, difference(value, 0))
+    return Capacities(down, up)
+
+
+def with_sums(limits: Capacities, sums: Matrix) -> Capacities:
+    """Return capacities in which a sum has that of all its parts: without limit, if one of them is.
+
+    ``sums`` has a row per sum, with 1 at it and -1 at each of its parts.
+    """
+    down, up = limits.down.copy(), limits.up.copy()
+    for row in range(sums.shape[0]):
+        terms = slice(sums.indptr[row], sums.indptr[row + 1])
+        whole, parts = sums.data[terms] > 0, sums.indices[terms][sums.data[terms] < 0]
+        for capacity in (down, up):
+            capacity[sums.indices[terms][whole]] = min(sum(int(capacity[part]) for part in parts), LARGEST)
     return Capacities(down, up)
 
 
@@ -105,10 +122,12 @@ def needs(cells: Cells, facts: Sequence[Facts], rules: Sequence[Sequence[Rule]],
     """Recompute which cells are unsafe and what they need: the largest over rules and tables, capped, never nothing."""
     unsafe = np.zeros(cells.count, dtype=bool)
     lower, upper, sliding, wide = (np.zeros(cells.count, dtype=np.int64) for _ in range(4))
+    listed = judged_elsewhere(cells)
     for i, table in enumerate(cells.spec.tables):
         cell = cells.cell[cells.rows(i)]
         placed = replace(facts[i], axes=axes_of(cells, i))
         here, levels = _table_needs(table, placed, rules[i], cells.spec.grains[table.group])
+        here &= ~listed[cells.rows(i)]
         unsafe[cell[here]] = True
         for total, level in zip((lower, upper, wide), levels, strict=True):
             np.maximum.at(total, cell[here], level[here])
@@ -122,6 +141,15 @@ def needs(cells: Cells, facts: Sequence[Facts], rules: Sequence[Sequence[Rule]],
     least = unit - unit // 10**8 - (unit > 1)
     nothing = unsafe & (lower < least) & (upper < least) & (sliding < least)
     return Needs(unsafe, lower, upper, np.where(nothing, unit, sliding))
+
+
+def judged_elsewhere(cells: Cells) -> Bools:
+    """Return the rows of latent tables that another table lists, whose rules judge them."""
+    listed, latent = np.zeros(cells.count, dtype=bool), np.zeros(cells.cell.size, dtype=bool)
+    for i, table in enumerate(cells.spec.tables):
+        listed[cells.cell[cells.rows(i)]] |= table.where != LATENT
+        latent[cells.rows(i)] = table.where == LATENT
+    return np.asarray(latent & listed[cells.cell], dtype=bool)
 
 
 def axes_of(cells: Cells, table: int) -> Axes:

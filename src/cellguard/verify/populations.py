@@ -12,6 +12,7 @@ from cellguard.verify.cells import Cells
 from cellguard.verify.hierarchies import Dimension
 from cellguard.verify.job import NAME, Job
 from cellguard.verify.rows import Rows
+from cellguard.verify.spec import SUMS
 from cellguard.verify.stages import Refused
 
 Leaves = frozenset[int]
@@ -76,6 +77,21 @@ def check_differences(cells: Cells, rows: Rows, listed: Sequence[str]) -> None:
             if not any(e.group == small.group and e.where == rest and by <= e.by for e in extents):
                 names = (cells.spec.tables[e.table].name for e in (large, small))
                 raise Refused(f"nobody judged the difference of the populations of {' and '.join(names)}")
+
+
+def is_uncrossed(cells: Cells) -> bool:
+    """Whether some tables of one response have a crossing table behind them that no table of the set is."""
+    extents, _ = _extents(cells)
+    own = [extent for extent in extents if cells.spec.tables[extent.table].where != SUMS]
+    for group in cells.spec.groups:
+        here = [extent for extent in own if extent.group == group]
+        if not here:
+            continue
+        shared = {n: held for n, held in here[0].where.items() if all(e.where.get(n) == held for e in here)}
+        by = {name for extent in here for name in (*extent.by, *extent.where)} - set(shared)
+        if not any(extent.where == shared and by <= extent.by for extent in here):
+            return True
+    return False
 
 
 def _extents(cells: Cells) -> tuple[list[Extent], dict[str, Leaves]]:

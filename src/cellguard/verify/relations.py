@@ -64,6 +64,11 @@ def with_known(relations: Matrix, cells: Cells) -> Matrix:
     return sparse.csr_array(sparse.vstack([relations, below.tocsr()], format="csr"))
 
 
+def with_sums(relations: Matrix, sums: Matrix) -> Matrix:
+    """Return the relations and, below them, those of sums that are cells of the set."""
+    return sparse.csr_array(sparse.vstack([relations, sums], format="csr")) if sums.shape[0] else relations
+
+
 def _table_terms(cells: Cells, table: int) -> list[Terms]:
     axes = cells.axes(cells.spec.tables[table])
     part = cells.rows(table)

@@ -31,6 +31,7 @@ def parse_rule(given_rule: object) -> Rule:
         return Unknown(str(name), json.dumps(given, sort_keys=True, default=str))
     first, shape = _SHAPES[name]
     words = dict(given) if isinstance(given, Mapping) else {first: given}
+    words.pop("confirmed", None)  # a word of the job about its percentages, and no parameter
     try:
         return shape(_Parameters(name, words))
     except (TypeError, OverflowError):

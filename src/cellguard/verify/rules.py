@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cellguard.verify.categories import Axes, Criterion, concerned, judge_rows, others_rows, tests
+from cellguard.verify.categories import Axes, Criterion, Few, concerned, judge_rows, others_rows, tests
 from cellguard.verify.facts import MUST_PUBLISH, Facts
 from cellguard.verify.numbers import Bools, Floats
 from cellguard.verify.spread import Effective, EitherSign, Judge, KnownInterval
@@ -173,6 +173,20 @@ class Unknown:
 Rule: TypeAlias = (
     Frequency | Mark | Weighted | Asked | InRows | Every | EitherSign | Effective | KnownInterval | Unknown
 )
+
+
+def can_fire(rule: Rule) -> bool:
+    """Tell whether a rule could call any cell unsafe; one that cannot is as good as none."""
+    if isinstance(rule, Every):
+        return all(can_fire(part) for part in rule.rules)
+    if isinstance(rule, Frequency):
+        return rule.n + rule.inclusive > 1 or rule.nonzero
+    if isinstance(rule, Weighted):
+        equal = float(np.cumsum(rule.weights).max())  # what contributions of 1 each give at most, without the rest
+        return equal > 0 or rule.rest > 0 or (rule.inclusive and equal >= 0) or rule.zero_unsafe
+    if isinstance(rule, InRows) and isinstance(rule.criterion, Few):
+        return rule.criterion.below != 1
+    return True
 
 
 def _others(facts: Facts, tops: list[Floats]) -> Floats:

@@ -16,14 +16,15 @@ WORKBOOK = "release/tables.xlsx"
 OFFICERS_PAGE = "internal/report.html"
 REPORTS = frozenset({"release/report.html", OFFICERS_PAGE})
 KEYS = frozenset(
-    "format claim tables equations attack known world crossing grains witnesses insiders trusted files digest".split()  # noqa: SIM905
+    {"format", "claim", "tables", "equations", "attack", "known", "world", "crossing", "grains", "witnesses"}
+    | {"insiders", "sums", "trusted", "files", "digest"}
 )
 # Words for people, which prove nothing.
 WORDS = frozenset({"headline", "not_checked"})
 TABLE_KEYS = frozenset(
     {"name", "by", "response", "population", "decimals", "count", "zeros", "tolerance", "rules", "release"}
 )
-HERE, NOWHERE, EARLIER = "here", "nowhere", "earlier"
+HERE, NOWHERE, LATENT, SUMS, EARLIER = "here", "nowhere", "latent", "sums", "earlier"
 MOST_DECIMALS = 30
 MOST_TOGETHER = 4
 
@@ -103,6 +104,15 @@ class Cluster:
 
 
 @dataclass(frozen=True)
+class ToldSums:
+    """Sums of cells that readers know and the rules call safe: the name of their facts, its one column, their rules."""
+
+    name: str
+    by: str
+    rules: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True)
 class Spec:
     """A certificate whose form is right."""
 
@@ -118,6 +128,7 @@ class Spec:
     linked: bool
     coalition: int
     trusted: tuple[str, ...]
+    told: tuple[ToldSums, ...] | None = None
 
     @property
     def released(self) -> tuple[TableSpec, ...]:
@@ -161,7 +172,33 @@ def read_spec(document: Mapping[str, Any]) -> Spec:
         linked=_inside(document["insiders"]) is not None and document["insiders"]["respondents"] == "records",
         coalition=_coalition(document["insiders"]),
         trusted=_words(document["trusted"], "trusted"),
+        told=_told(document["sums"], tables),
     )
+
+
+def _told(given: object, tables: tuple[TableSpec, ...]) -> tuple[ToldSums, ...] | None:
+    """Return the sums that are said to be told and safe; None if the certificate claims nothing of sums."""
+    own = [table.name for table in tables if table.where == SUMS]
+    if given is None:
+        if own:
+            raise Refused(f"{CERTIFICATE}: sums is nothing, but tables has sums")
+        return None
+    claim = _same_keys(given, frozenset({"tables", "told", "beyond"}), "sums")
+    if claim["tables"] != own:
+        raise Refused(f"{CERTIFICATE}: sums does not name exactly the tables of sums")
+    _words(claim["beyond"], "sums.beyond")
+    told = []
+    for i, entry in enumerate(_list(claim["told"], "sums.told")):
+        said = _same_keys(entry, frozenset({"name", "by", "rules"}), f"sums.told[{i}]")
+        rules = _list(said["rules"], f"sums.told[{i}].rules")
+        if not all(isinstance(rule, dict) and len(rule) == 1 for rule in rules):
+            raise Refused(f"{CERTIFICATE}: sums.told[{i}].rules is not a list of rules")
+        name, by = (_file_word(said[key], f"sums.told[{i}].{key}") for key in ("name", "by"))
+        told.append(ToldSums(name, by, tuple(rules)))
+    names_of = [t.name for t in told] + [t.name for t in tables]
+    if len(set(names_of)) != len(names_of):
+        raise Refused(f"{CERTIFICATE}: sums.told names something twice")
+    return tuple(told)
 
 
 def _table(given: object, position: int) -> TableSpec:
@@ -175,8 +212,10 @@ def _table(given: object, position: int) -> TableSpec:
         raise Refused(f"{CERTIFICATE}: {where}.by is empty or names a dimension twice")
     if not isinstance(table["count"], bool) or table["zeros"] not in ("known", "possible"):
         raise Refused(f"{CERTIFICATE}: {where} has a wrong count or zeros")
-    if table["release"] not in (HERE, NOWHERE, EARLIER):
-        raise Refused(f"{CERTIFICATE}: {where}.release is none of {HERE!r}, {NOWHERE!r} and {EARLIER!r}")
+    if table["release"] not in (HERE, NOWHERE, LATENT, SUMS, EARLIER):
+        raise Refused(
+            f"{CERTIFICATE}: {where}.release is none of {HERE!r}, {NOWHERE!r}, {LATENT!r}, {SUMS!r}, {EARLIER!r}"
+        )
     rules = _list(table["rules"], f"{where}.rules")
     if not all(isinstance(rule, dict) and len(rule) == 1 for rule in rules):
         raise Refused(f"{CERTIFICATE}: {where}.rules is not a list of rules")
@@ -217,9 +256,9 @@ def _attack(given: object) -> Attack:
 
 def _inside(given: object) -> int | None:
     """Return the first witness of the claim about insiders; None if there is no such claim, or none that is one."""
-    if not isinstance(given, dict) or set(given) - {"coalition", "sums"} != {"witness", "respondents"}:
+    if not isinstance(given, dict) or set(given) - {"coalition"} != {"witness", "respondents"}:
         return None
-    if _coalition(given) < 1 or given.get("sums", True) is not True:
+    if _coalition(given) < 1:
         return None
     known = given["respondents"] in ("records", "cells") and _is_int(given["witness"]) and given["witness"] >= 0
     return int(given["witness"]) if known else None

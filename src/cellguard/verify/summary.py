@@ -17,25 +17,30 @@ from cellguard.verify.cells import Cells
 from cellguard.verify.job import Job
 from cellguard.verify.numbers import Bools
 from cellguard.verify.rows import PRIMARY, SECONDARY, STATUSES, Rows
+from cellguard.verify.spec import SUMS
 from cellguard.verify.stages import Refused
 from cellguard.verify.stored import Folder, read_bytes, read_json
+from cellguard.verify.words import Claim
 
 NAME = "internal/summary.json"
 STEPS = ("protect", "audit")
 CHECKED = frozenset(
     {"step", "verdict", "headline", "caveat", "not_checked", "tables", "set", "failing", "insiders", "coalition"}
-    | {"too_near", "unsafe_sums", "trusted", "settings"}
+    | {"too_near", "sums", "trusted", "settings", "choice"}
 )
 CHECKED_OF_SET = frozenset({"cells", "primary", "secondary", "failing", "undecided", "witnesses"})
+CHECKED_OF_SUMS = frozenset({"unsafe", "beyond"})
 # Values are summed in float64 before they are counted in grains.
 DUST = 1e-9
 
 
-def check_summary(folder: Folder, job: Job, cells: Cells, rows: Rows) -> None:
-    """Refuse a summary that lacks a figure, or has another than the files."""
+def check_summary(
+    folder: Folder, job: Job, cells: Cells, rows: Rows, claim: Claim, document: Mapping[str, Any]
+) -> None:
+    """Refuse a summary that lacks a figure, or has another than the files; ``claim`` is that of the certificate."""
     summary = read_json(read_bytes(folder, NAME), NAME)
     said = {"verdict": "safe", "failing": [], "trusted": list(cells.spec.trusted), "settings": job.words}
-    said |= {key: [] for key in ("too_near", "unsafe_sums")}
+    said |= {"too_near": []}
     for key, expected in said.items():
         _same(summary, key, expected)
     if _get(summary, "step") not in STEPS:
@@ -44,6 +49,10 @@ def check_summary(folder: Folder, job: Job, cells: Cells, rows: Rows) -> None:
         raise Refused(f"{NAME} says of insiders what the certificate does not")
     _same(summary, "coalition", 0 if cells.spec.inside is None else cells.spec.coalition)
     _check_inputs(_get(summary, "inputs"))
+    _check_sums(_mapping(summary, "sums"), cells, document)
+    choices = ("random",) if claim.random else ("engine",) if claim.chosen else ("engine", "given")
+    if _get(summary, "choice") not in choices:
+        raise Refused(f"{NAME} says of who chose the cells to hide what the other files do not")
     _check_set(_mapping(summary, "set"), cells, rows)
     tables = _mapping(summary, "tables")
     if list(tables) != [table.name for table in cells.spec.tables]:
@@ -57,7 +66,9 @@ def not_checked(folder: Folder) -> list[str]:
     summary = read_json(read_bytes(folder, NAME), NAME)
     inner = summary.get("set")
     of_set = [f"set.{key}" for key in inner if key not in CHECKED_OF_SET] if isinstance(inner, dict) else []
-    return [*(key for key in summary if key not in CHECKED), *of_set]
+    sums = summary.get("sums")
+    of_sums = [f"sums.{key}" for key in sums if key not in CHECKED_OF_SUMS] if isinstance(sums, dict) else []
+    return [*(key for key in summary if key not in CHECKED), *of_set, *of_sums]
 
 
 def _check_inputs(summary: object) -> None:
@@ -80,6 +91,13 @@ def _check_set(summary: Mapping[str, Any], cells: Cells, rows: Rows) -> None:
     }
     for key, count in expected.items():
         _same(summary, key, count, "set.")
+
+
+def _check_sums(summary: Mapping[str, Any], cells: Cells, document: Mapping[str, Any]) -> None:
+    """Refuse another number of unsafe sums than the tables of them have, or other sums that nobody judged."""
+    many = sum(int(np.diff(cells.offsets)[i]) for i, table in enumerate(cells.spec.tables) if table.where == SUMS)
+    _same(summary, "unsafe", many, "sums.")
+    _same(summary, "beyond", ["all"] if cells.spec.told is None else document["sums"]["beyond"], "sums.")
 
 
 def _distinct(cells: Cells, chosen: Bools) -> int:

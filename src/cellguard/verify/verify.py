@@ -28,12 +28,14 @@ from cellguard.verify.job import (
     never_negative,
     not_shown,
     read_job,
+    was_chosen,
     with_earlier,
 )
-from cellguard.verify.needs import Capacities, capacities, needs
+from cellguard.verify.needs import Capacities, Needs, capacities, needs
+from cellguard.verify.needs import with_sums as sums_limited
 from cellguard.verify.page import check_page
-from cellguard.verify.populations import check_differences, check_selected
-from cellguard.verify.relations import build, with_known
+from cellguard.verify.populations import check_differences, check_selected, is_uncrossed
+from cellguard.verify.relations import Matrix, build, with_known, with_sums
 from cellguard.verify.rewriting import Rewrite, check_rewritten, not_rewritten
 from cellguard.verify.rows import read_internal, read_release, read_rows
 from cellguard.verify.rule_words import parse_rule
@@ -43,9 +45,9 @@ from cellguard.verify.stages import Refused, Stage, attempt
 from cellguard.verify.stored import Folder, read_json
 from cellguard.verify.summary import check_summary, not_checked
 from cellguard.verify.sums import check_sums
-from cellguard.verify.unions import check_unions
+from cellguard.verify.told import Known, check_told, read_parts, unknown_cells
 from cellguard.verify.witnesses import Witnesses, check_moves, check_relations, read_witnesses
-from cellguard.verify.words import SUMMARY, check_words, read_claim
+from cellguard.verify.words import SUMMARY, Claim, check_words, read_claim
 from cellguard.verify.world import NOT_CHECKED, World, build_world, check_base, check_worlds, moved_groups, with_listed
 
 CHECKS = 10
@@ -122,7 +124,9 @@ class _Work:
         self.job = Stage("the job", lambda: with_earlier(read_job(self._folder), self.spec.get()))
         self.internal = Stage("an internal table", self._read_internal)
         self.cells = Stage("the cells", self._identify)
-        self.relations = Stage("the relations", lambda: build(self.cells.get()))
+        self.sums = Stage("the sums", lambda: read_parts(self._folder, self.cells.get()))
+        self.listed = Stage("the relations", lambda: build(self.cells.get()))
+        self.relations = Stage("the relations", self._relations)
         self.rows = Stage("an internal table", lambda: read_rows(self.cells.get(), self.internal.get()))
         self.release = Stage("a release table", self._read_release)
         self.facts = Stage("the facts", self._read_facts)
@@ -165,11 +169,15 @@ class _Work:
         tables = zip(self.spec.get().tables, self.internal.get(), strict=True)
         return tuple(read_facts(self._folder, t, [part[f"by:{d}"] for d in t.by]) for t, part in tables)
 
+    def _relations(self) -> Matrix:
+        return with_sums(self.listed.get(), self.sums.get().relations(self.cells.get()))
+
     def _limits(self) -> Capacities:
         cells, rows = self.cells.get(), self.rows.get()
-        told = [(EARLIER in t or not t["cells"]) and t["publish"] != "nothing" for t in self.job.get().tables]
+        told = [(EARLIER in t or not t["cells"]) and not isinstance(t["publish"], str) for t in self.job.get().tables]
         made = [i for i, tells in enumerate(told) if tells]
-        return with_listed(capacities(cells, rows, self.facts.get(), self.counted.get()), cells, rows, made)
+        limits = with_listed(capacities(cells, rows, self.facts.get(), self.counted.get()), cells, rows, made)
+        return sums_limited(limits, self.sums.get().relations(cells))
 
     def _read_moves(self) -> Witnesses:
         return read_witnesses(self._folder, self.cells.get(), self.between.get().value.size)
@@ -222,8 +230,17 @@ class _Work:
         asked = needs(cells, self.facts.get(), rules, self.limits.get())
         checks.check_needs(cells, self.rows.get(), asked)
         check_differences(cells, self.rows.get(), self.document.get().get("not_checked") or ())
+        sums = self._check_sums(asked)
         trusted = ", ".join(cells.spec.trusted)
-        return f"{int(asked.unsafe.sum())} unsafe cells" + (f"; taken on trust: {trusted}" if trusted else "")
+        return f"{int(asked.unsafe.sum())} unsafe cells{sums}" + (f"; taken on trust: {trusted}" if trusted else "")
+
+    def _check_sums(self, asked: Needs) -> str:
+        cells, rows, parts = self.cells.get(), self.rows.get(), self.sums.get()
+        unknown = unknown_cells(cells, rows, checks.known_cells(cells, rows))
+        known = Known(cells, rows, self.listed.get(), self.facts.get(), unknown, asked.unsafe)
+        who = read_contributors(self._folder, cells) if cells.spec.inside is not None and cells.spec.linked else None
+        many = check_told(self._folder, known, parts, self.document.get().get("not_checked"), who)
+        return f" and {many} sums of cells" if many else ""
 
     def _check_witnesses(self) -> str:
         cells, proof = self.cells.get(), self.witnesses.get()
@@ -245,9 +262,7 @@ class _Work:
         spec = self.spec.get()
         if spec.inside is None and self.document.get().get("insiders") != []:
             raise Refused("the certificate claims something about insiders that is no claim")
-        groups = self.pieces.get().groups
-        between = {groups[group] for group in set(self.between.get().group.tolist())}
-        check_words(self._folder, self.document.get(), read_claim(spec, self.job.get(), self.document.get(), between))
+        check_words(self._folder, self.document.get(), self._read_claim())
         if spec.inside is None:
             return "no claim about insiders is made"
         cells, rows, facts = self.cells.get(), self.rows.get(), self.facts.get()
@@ -260,11 +275,14 @@ class _Work:
         if spec.coalition > 1:
             many = Coalitions(known, demands, proof, spec.coalition).check(cells)
             together = f" and {many} of up to {spec.coalition} respondents together and an unsafe cell"
-        said = f"{pairs} pairs of a respondent and an unsafe cell{together}, by {proof.starts.size - 1} witnesses"
-        if "sums" not in self.document.get()["insiders"]:
-            return said
-        many = check_unions(known, cells, rows, self.relations.get(), self.job.get())
-        return f"{said}; {many} sums of hidden cells"
+        return f"{pairs} pairs of a respondent and an unsafe cell{together}, by {proof.starts.size - 1} witnesses"
+
+    def _read_claim(self) -> Claim:
+        cells, groups = self.cells.get(), self.pieces.get().groups
+        between = {groups[group] for group in set(self.between.get().group.tolist())}
+        chosen = was_chosen(self.job.get(), cells, self.rows.get(), self.facts.get())
+        document, latent = self.document.get(), is_uncrossed(cells)
+        return read_claim(cells.spec, self.job.get(), document, between, latent=latent, chosen=chosen)
 
     def _check_digests(self) -> str:
         document = self.document.get()
@@ -273,7 +291,9 @@ class _Work:
         return f"{count} files"
 
     def _check_summary(self) -> str:
-        check_summary(self._folder, self.job.get(), self.cells.get(), self.rows.get())
+        check_summary(
+            self._folder, self.job.get(), self.cells.get(), self.rows.get(), self._read_claim(), self.document.get()
+        )
         return "counts, settings and verdict"
 
     def warnings(self) -> tuple[str, ...]:

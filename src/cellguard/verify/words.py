@@ -13,13 +13,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cellguard.verify.digests import SEED
 from cellguard.verify.job import Job
 from cellguard.verify.spec import CERTIFICATE, EARLIER, WORDS, Group, Spec
 from cellguard.verify.stages import Refused, attempt
 from cellguard.verify.stored import Folder, read_bytes
 
 SUMMARY = "internal/summary.json"
-TIES = ("crossing", "counts_and_values", "differences")
+TIES = ("crossing", "counts_and_values", "differences", "latent", "sums")
 BEYOND = "insiders_between"
 _TABLES = r"'[\w.-]+'(, '[\w.-]+')*( and [1-9][0-9]* more)?"
 _UNTOLD = (
@@ -33,14 +34,19 @@ class Claim:
     """What a certificate claims that words speak of: about insiders, sums of hidden cells and crossing tables.
 
     ``coalition`` is 0 if there is no claim about insiders; ``linked`` says that one who is in several cells is known to
-    be one; ``between`` that there are cells that no table lists; ``earlier`` that earlier releases are among the
-    tables.
+    be one; ``between`` that there are cells that no table lists, and ``latent`` that no rule judged some of them;
+    ``sums`` that sums of hidden cells were judged, all but some ``beyond``; ``earlier`` that earlier releases are among
+    the tables. ``chosen`` says that a program chose which cells to hide, and ``random`` that chance had a hand in it.
     """
 
     coalition: int
     linked: bool
     sums: bool
+    beyond: bool
     between: bool
+    latent: bool
+    chosen: bool
+    random: bool
     crossed: bool
     mixed: bool
     earlier: bool
@@ -54,14 +60,19 @@ class Claim:
             "crossing": "crossing tables",
             "counts_and_values": "counts and values of several tables together",
             "differences": "differences of populations",
+            "latent": "cells that no table lists (latent cells)",
+            "sums": "some sums of suppressed cells",
             "insiders": "insiders",
             "coalitions": together if self.coalition == 1 else f"more than {self.coalition} {together}",
             "owners": "one respondent in several cells",
             BEYOND: "what respondents know beyond listed cells",
-            "unions": "sums of suppressed cells (unions)" + (" beyond single relations" if self.sums else ""),
+            "unions": "sums of three or more suppressed cells that only several relations together tell"
+            if self.sums
+            else "sums of suppressed cells (unions)",
             "earlier_releases": "other earlier releases" if self.earlier else "earlier releases",
             "other_tables": "tables outside this set",
             "other_times": "similar values of other times",
+            "choice_of_cells": "what the choice of cells tells" + (" in spite of random costs" if self.random else ""),
         }
 
     @property
@@ -76,6 +87,9 @@ class Claim:
             "crossing": self.crossed,
             "counts_and_values": self.mixed,
             "other_times": self.other_times,
+            "latent": self.latent,
+            "sums": self.beyond,
+            "choice_of_cells": self.chosen,
         }
         return never | {key for key, is_open in within.items() if is_open}
 
@@ -96,16 +110,25 @@ class Claim:
         return f"{line[:1].upper()}{line[1:]}."
 
 
-def read_claim(spec: Spec, job: Job, document: Mapping[str, Any], between: Collection[Group]) -> Claim:
-    """Return what a certificate claims; ``between`` are the responses with cells that no table lists."""
+def read_claim(
+    spec: Spec, job: Job, document: Mapping[str, Any], between: Collection[Group], *, latent: bool, chosen: bool
+) -> Claim:
+    """Return what a certificate claims; ``between`` are the responses with cells that no table lists.
+
+    ``latent`` says that some of these were judged by no rule, ``chosen`` that a program chose which cells to hide.
+    """
     counted = {table.group for table in spec.tables if table.count}
     several = any(len(clusters) > 1 for clusters in spec.world.values()) or not counted.issuperset(between)
     kinds = {(table.population, table.count) for table in spec.tables}
     return Claim(
         coalition=0 if spec.inside is None else spec.coalition,
         linked=spec.linked,
-        sums=spec.inside is not None and "sums" in document["insiders"],
+        sums=spec.told is not None,
+        beyond=spec.told is not None and bool(document["sums"]["beyond"]),
         between=bool(between),
+        latent=latent,
+        chosen=chosen,
+        random=SEED in document["files"],
         crossed=not spec.crossing and any(len(c.tables) > 1 for clusters in spec.world.values() for c in clusters),
         mixed=several and any((population, not count) in kinds for population, count in kinds),
         earlier=any(table.where == EARLIER for table in spec.tables),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from cellguard.errors import InputError
 from cellguard.table.tableset import TableSet
@@ -49,6 +50,8 @@ def listed_bounds(tables: TableSet, knowledge: Knowledge) -> tuple[FloatArray, F
     lower = np.full(len(tables), -np.inf)
     upper = np.full(len(tables), np.inf)
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):
+        if table.release == "sums":
+            continue
         general_lower = np.full(len(table), knowledge.lower)
         general_upper = np.full(len(table), knowledge.upper)
         if knowledge.percent is not None:
@@ -68,4 +71,15 @@ def listed_bounds(tables: TableSet, knowledge: Knowledge) -> tuple[FloatArray, F
             )
         lower[cells] = np.maximum(lower[cells], own_lower)
         upper[cells] = np.minimum(upper[cells], own_upper)
+    if tables.parts is not None:
+        # Of a sum the attacker knows what follows from its parts.
+        before = tables.parts.shape[1]
+        lower[before:], upper[before:] = _added(tables.parts, lower[:before]), _added(tables.parts, upper[:before])
     return lower, upper
+
+
+def _added(parts: sp.csr_array, bounds: FloatArray) -> FloatArray:
+    """Return the sums of the parts' bounds; one without a bound has none."""
+    endless = np.isinf(bounds)
+    sums = np.asarray(parts @ np.where(endless, 0.0, bounds), float)
+    return np.where(parts @ endless.astype(float) > 0, bounds[endless][:1].sum() if endless.any() else 0.0, sums)

@@ -93,7 +93,7 @@ def test_processes_change_nothing(job, compared):
 
 def test_the_frontier_has_what_no_other_beats():
     def point(name, utility, risk, fault=""):
-        return Point(name, utility, risk, 0, {}, {}, 0.0, fault)
+        return Point(name, utility, risk, 0, {}, {}, 0.0, fault, verdict="safe")
 
     points = (point("a", 0.9, 0.5), point("b", 0.8, 0.6), point("c", 0.7, 0.0), point("d", 0.0, 0.0, "refused"))
     compared = RiskUtility(points, 1, 0.0)
@@ -135,7 +135,7 @@ def test_the_command_prints_and_writes(job, tmp_path):
     result = CliRunner().invoke(cli, asked)
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)[0]["risk"] == 0
-    assert listed.read_text().startswith("policy,table,utility,risk")
+    assert listed.read_text().startswith("policy,table,verdict,utility,risk,risk_at_least")
     assert listed.stat().st_mode & 0o077 == 0
 
 
@@ -165,7 +165,7 @@ def test_stability_needs_records(tmp_path):
 
 def test_neither_end_of_the_map_is_recommended_and_the_words_say_what_to_do():
     def point(name, risk, fault="", inside=0):
-        return Point(name, 0.5, risk, 0, {}, {}, 0.0, fault, inside_too_near=inside)
+        return Point(name, 0.5, risk, 0, {}, {}, 0.0, fault, inside_too_near=inside, verdict="safe")
 
     ends = (Point(EVERYTHING, 1.0, 1.0, 1, {}, {}, 0.0), Point("no data", 0.0, 0.0, 0, {}, {}, 0.0))
     risky = RiskUtility((point("suppress", 0.3), *ends), 1, 0.0)

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 import cellguard as cg
 from cellguard.evaluate.candidates import parse_policies
 from cellguard.evaluate.insider_risk import risk_behind_noise
-from cellguard.evaluate.outsider_risk import measure_nearness
+from cellguard.evaluate.outsider_risk import Attackers, measure_nearness
 from cellguard.evaluate.policies import Reference, compare_policies
 from cellguard.evaluate.policy_page import policy_page
 from cellguard.job import run
@@ -57,7 +57,7 @@ def test_the_risk_from_insiders_is_that_of_programs(tmp_path, seeds):
         needs, known, tables = reference.needs, reference.insiders, reference.needs.tables
         weak = 1 if seed > 30 else 4 if seed % 2 else 15
         release = run(firms(tmp_path, seed, p=weak)).release
-        seen = measure_nearness(needs, release, Run(), known)
+        seen = measure_nearness(needs, release, Run(), Attackers(known))
         unknown = np.array(release["t"].suppressed)
         for cell in np.flatnonzero(needs.primary & unknown):
             listed = slice(known.start[cell], known.start[cell + 1])

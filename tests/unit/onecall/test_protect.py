@@ -93,7 +93,8 @@ def test_the_folder_is_that_of_the_command_line_and_verifies(done, tmp_path):
 
 def test_several_tables_are_one_linked_set():
     outcome = protect(firms(), {"a": ["A21", "region"], "b": ["A21"]}, "turnover", rules=RULES, holding="group")
-    assert set(outcome.tables) == {"a", "b"} and len(outcome.audit.needs.tables.tables) == 2
+    listed = [table.name for table in outcome.audit.needs.tables.tables if table.release == "here"]
+    assert set(outcome.tables) == {"a", "b"} and listed == ["a", "b"]
     with pytest.raises(cg.InputError, match=r"there are several tables; say which of 'a', 'b'"):
         _ = outcome.table
 

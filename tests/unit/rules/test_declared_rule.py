@@ -76,7 +76,9 @@ def test_it_is_written_and_read(toy):
 
 def test_it_speaks(toy):
     assert All((toy(50), MinFrequency(3))).words() == "the mean is above 50 % of the rest, and fewer than 3 respondents"
-    assert doubts("t", [toy(0.5)]) == ["table 't': the rule mean_share 0.5: k is 0.5 %; did you mean 50 %?"]
+    assert doubts("t", [toy(0.5)]) == [
+        "table 't': the rule mean_share 0.5: k is 0.5 %; did you mean 50 %? (the job confirms it)"
+    ]
     assert docs_row("mean_share").startswith("| `mean_share: k` | X/N > k/100 (X - x1) | count, the largest |")
 
 

@@ -80,7 +80,7 @@ def write(folder, content):
     document = {"format": 2, "claim": "outsider", "tables": [t for t, _ in content["tables"]]}
     document |= {key: summary(content)[key] for key in ("headline", "not_checked")}
     document["world"] = write_world(folder, content)
-    document |= {key: content[key] for key in keys} | {"witnesses": len(content["witnesses"])}
+    document |= {key: content[key] for key in keys} | {"witnesses": len(content["witnesses"]), "sums": None}
     write_json(folder / "internal/certificate.json", document)
     return seal(folder)
 
@@ -133,37 +133,33 @@ def summary(content):
     found = {"step": "protect", "verdict": "safe", "tables": tables, "failing": [], "insiders": "not checked"}
     found["coalition"] = 0
     found |= {"set": both | {"witnesses": len(content["witnesses"])}, "trusted": content["trusted"]}
-    return found | {"inputs": {"t.csv": "0" * 64}, "too_near": [], "unsafe_sums": [], **told(content)}
+    return found | {"inputs": {"t.csv": "0" * 64}, "too_near": [], **told()}
 
 
 OPEN = {
     "crossing": "crossing tables",
     "counts_and_values": "counts and values of several tables together",
+    "latent": "cells that no table lists (latent cells)",
     "insiders": "insiders",
     "unions": "sums of suppressed cells (unions)",
     "earlier_releases": "earlier releases",
     "other_tables": "tables outside this set",
+    "choice_of_cells": "what the choice of cells tells",
 }
 
 
-def told(content):
-    """What a run would say of a plan, none of which looks at insiders."""
-    listed = list(OPEN)[2:]
-    tables = [t for t, _ in content["tables"]]
-    clusters = [group["clusters"] for group in clusters_of(tables, content["clusters"])]
-    if any(len(group) > 1 for group in clusters) and len({t["count"] for t in tables}) > 1:
-        listed.insert(0, "counts_and_values")
-    if content["crossing"] != "checked" and any(len(c["tables"]) > 1 for group in clusters for c in group):
-        listed.insert(0, "crossing")
-    ties = " and ".join(OPEN[key] for key in listed if key in ("crossing", "counts_and_values"))
-    line = "; ".join(f"{OPEN[key]} not checked" for key in listed)
-    only = f"outsiders only, {ties} not checked" if ties else "outsiders only"
+def told():
+    """What a run would say of a plan; where nothing crosses and nobody chose, it says less than it might."""
+    line = "; ".join(f"{name} not checked" for name in OPEN.values())
+    ties = " and ".join(list(OPEN.values())[:3])
     singles = "0 single-respondent cells are hidden in the same sums as others"
     return {
-        "headline": f"Safe against {only}; insiders not checked: {singles}",
+        "headline": f"Safe against outsiders only, {ties} not checked; insiders not checked: {singles}",
         "caveat": f"{line[0].upper()}{line[1:]}.",
-        "not_checked": listed,
+        "not_checked": list(OPEN),
         "single_respondent_cells": 0,
+        "sums": {"judged": 0, "unsafe": 0, "beyond": ["all"]},
+        "choice": "engine",
     }
 
 

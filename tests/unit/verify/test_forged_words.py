@@ -14,13 +14,13 @@ CODES = [("A", "s", 6), ("A", "m", 1), ("A", "l", 5), ("B", "s", 1), ("B", "m", 
 CODES += [("C", "m", 5), ("C", "l", 4)]
 
 
-def protected(folder, **attack):
+def protected(folder, rules=({"min_frequency": 3}, {"p_percent": 10}), **attack):
     """Turnover by region and size, and firms by region; some firms have several records."""
     codes = [(region, size) for region, size, many in CODES for _ in range(many)]
     lines = [f"i{n},h{n * 7 % 22},{r},{s},{(n * 37) % 90 + 5}" for n, (r, s) in enumerate(codes)]
     (folder / "r.csv").write_text("\n".join(["id,h,region,size,x", *lines]))
     tables = [
-        {"name": "t", "by": ["region", "size"], "value": "x", "rules": [{"min_frequency": 3}, {"p_percent": 10}]},
+        {"name": "t", "by": ["region", "size"], "value": "x", "rules": list(rules)},
         {"name": "n", "by": ["region"], "value": "count", "rules": [{"min_frequency": 3}]},
     ]
     records = {"source": "r.csv", "respondent": "id", "holding": "h"}
@@ -103,14 +103,28 @@ def test_an_attack_more_may_be_said_not_to_be_checked(tmp_path):
 
 
 def test_sums_that_the_words_speak_of_are_claimed(tmp_path):
-    """Without its claim about sums a folder must not say that only those beyond single relations are open."""
-    out = protected(tmp_path)
-    change(out, "certificate", lambda found: found["insiders"].pop("sums"))
+    """Without its claim about sums a folder must not say that only those of several relations are open."""
+    out = protected(tmp_path, rules=[{"min_frequency": 2}])
+    assert not json.loads((out / "internal/certificate.json").read_text())["sums"]["tables"]
+    change(out, "certificate", lambda found: found.update(sums=None))
+    for path in [out / "internal/sums.parquet", *(out / "internal/facts").glob("told*.parquet")]:
+        path.unlink()
     assert [words for words in refused(out) if "caveat" in words]
+    assert [words for words in refused(out) if "sums.beyond" in words]
     caveat = json.loads((out / "internal/summary.json").read_text())["caveat"]
-    assert "(unions) beyond single relations" in caveat
-    in_both(out, caveat=caveat.replace(" beyond single relations", ""))
+    judged = "sums of three or more suppressed cells that only several relations together tell"
+    assert judged in caveat
+    in_both(out, caveat=caveat.replace(judged, "sums of suppressed cells (unions)"))
+    change(out, "summary", lambda found: found["sums"].update(beyond=["all"]))
     assert refused(out) == []
+
+
+def test_who_chose_the_cells_is_no_matter_of_words(made, tmp_path):
+    """That a program chose secondaries shows in their states, and random costs in the seed that is kept."""
+    for choice in ("given", "random", "the stars"):
+        out = shutil.copytree(made, tmp_path / choice)
+        change(out, "summary", lambda found, choice=choice: found.update(choice=choice))
+        assert [words for words in refused(out) if "who chose" in words]
 
 
 def test_what_is_not_checked_is_named(made, tmp_path):

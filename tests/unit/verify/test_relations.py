@@ -35,7 +35,11 @@ def made(tables, equations=()):
     specs = [folders.spec(f"t{i}", list(by), response=response) for i, (by, response, _) in enumerate(tables)]
     groups = dict.fromkeys(response for _, response, _ in tables)
     document = {"format": 2, "claim": "outsider", "tables": specs, "equations": list(equations), "witnesses": 0}
-    document |= {"grains": [{"response": r, "population": "all", "decimals": 0} for r in groups], "insiders": []}
+    document |= {
+        "grains": [{"response": r, "population": "all", "decimals": 0} for r in groups],
+        "insiders": [],
+        "sums": None,
+    }
     document |= {
         "attack": {"lower": "0", "upper": "unbounded", "percent": None},
         "trusted": [],
@@ -133,7 +137,7 @@ def test_equation_between_different_grains():
     content["grains"][0]["decimals"] = 2
     document = {"format": 2, "claim": "outsider", "tables": [t for t, _ in content["tables"]], "witnesses": 0}
     keys = ("equations", "attack", "known", "grains", "trusted", "insiders", "crossing")
-    document |= {k: content[k] for k in keys} | {"files": {}, "digest": ""}
+    document |= {k: content[k] for k in keys} | {"files": {}, "digest": "", "sums": None}
     document["world"] = folders.clusters_of(document["tables"], {})
     spec = read_spec(document)
     region = Dimension("region", ("Total", "N"), (Tree((0, 1), (-1, 0)),))

@@ -117,7 +117,7 @@ def test_a_cycle_of_tables_has_a_crossing_table_behind_it():
     assert not less.world.between and less.world.ties.accepted
     found = audit(less, suppress(less, np.ones(len(less.tables))).pattern)
     assert "crossing" in headline(findings, found).plain()["not_checked"]
-    assert "crossing tables not checked" in headline(findings, found).text
+    assert "crossing tables and cells that no table lists" in headline(findings, found).text
 
 
 def test_too_large_a_crossing_table_is_not_proven(monkeypatch):

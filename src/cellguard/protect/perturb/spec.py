@@ -121,7 +121,9 @@ class PerturbSpec(Spec):
     unproven: Literal["refuse", "accept"] = Field(
         "refuse", description="accept: release although not everything was looked at; every file then says so"
     )
-    published: list[str] = Field([], description="output folders of the same office, to find conflicts with")
+    published: list[str] = Field(
+        [], description="output folders that readers have: perturbed tables are checked with these"
+    )
     few: int = Field(3, ge=1, description="cells with fewer contributors are listed")
     sparse: int = Field(100, ge=2, description="cells with at most so many contributors are looked at for coalitions")
     round: bool = Field(False, description="publish whole counts; they then no longer add up")

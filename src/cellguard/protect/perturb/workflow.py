@@ -8,9 +8,9 @@ Later tables come from the same multipliers, and are consistent with all earlier
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -71,7 +71,8 @@ class Check:
 
     ``limits`` say what was not looked at, ``unseen`` which tables that the multipliers were drawn for took no part: in
     either case nothing is proven, and nothing is released unless ``unproven`` says that it may be. Findings that forbid
-    a release are ``open`` unless all their cells are ``accepted``.
+    a release are ``open`` unless all their cells are ``accepted``, or all of them are of tables that are ``published``
+    already and took part in the checks.
     """
 
     tables: tuple[Perturbed, ...]
@@ -82,6 +83,7 @@ class Check:
     checked: bool = True
     unseen: tuple[str, ...] = ()
     unproven: bool = False
+    published: tuple[Perturbed, ...] = ()
 
     @cached_property
     def open(self) -> tuple[Finding, ...]:
@@ -89,8 +91,12 @@ class Check:
         return tuple(f for f in self.findings if f.blocks and not self.is_accepted(f))
 
     def is_accepted(self, finding: Finding) -> bool:
-        """Tell whether all cells of a finding were accepted; a conflict cannot be."""
-        return _all_in(self.accepted, finding)
+        """Tell whether all cells of a finding were accepted, or published before; a conflict cannot be."""
+        return _all_in(self.accepted, finding) or self.is_old(finding)
+
+    def is_old(self, finding: Finding) -> bool:
+        """Tell whether a finding is about tables that are published already, and none of the new ones."""
+        return _all_of({here.table.name for here in self.published}, finding)
 
     @property
     def verdict(self) -> str:
@@ -128,7 +134,8 @@ class Check:
         if not others:
             return [*self._conflicts(), *self._proof()]
         recode, method = recoding_advice(tables, others), method_advice(tables, self.multipliers, others)
-        return [*self._conflicts(), *recode, *method, *set_advice(others), *self._proof()]
+        sets = set_advice(others, {t.name for t in tables})
+        return [*self._conflicts(), *recode, *method, *sets, *self._proof()]
 
     def _proof(self) -> list[str]:
         """Say what can be done where nothing forbids the release but the proof is missing."""
@@ -163,6 +170,7 @@ def check_tables(
     accept: Iterable[Cell] = (),
     others: Sequence[TableMethod] = (),
     unseen: Sequence[str] = (),
+    published: Sequence[CalibrationTable] = (),
     unproven: bool = False,
     checked: bool = True,
     run: Run | None = None,
@@ -170,32 +178,37 @@ def check_tables(
     """Perturb the tables and check them: S_N of every cell, the linear system, ratios, conflicts with other tables.
 
     ``accept`` are cells that may be released although they are unsafe; ``others`` are tables published elsewhere, and
-    ``unseen`` names of tables from the same multipliers that are not among ``tables``. With ``unproven`` a release does
+    ``unseen`` names of tables from the same multipliers that are not among ``tables``; ``published`` are tables from
+    them that readers have already, so that they are combined with the new ones. With ``unproven`` a release does
     not need a proof that is complete. With ``checked`` False only conflicts are looked for, and the verdict says so.
     """
     if not tables:
         raise InputError("there is no table to perturb; name at least one")
     run = run or Run()
-    made = tuple(Perturbed(t, multipliers.totals(t), needs_of(t)) for t in tables)
+    made, old = (tuple(Perturbed(t, multipliers.totals(t), needs_of(t)) for t in ts) for ts in (tables, published))
+    every = [*tables, *published]
     perturbed = [TableMethod(t.name, t.response, "perturb", t.table.population) for t in tables]
     findings = list(conflicts([*perturbed, *others], multipliers.definitions))
-    known, limits = _known(accept, tables), list[str]()
+    known, limits = _known(accept, every), list[str]()
+    names = {t.name for t in published}
+
+    def accepts(finding: Finding) -> bool:
+        return _all_in(known, finding) or _all_of(names, finding)
+
     if checked:
         run.tell("checking every cell")
-        findings += [finding for here in made for finding in _sensitive(here)]
+        findings += [finding for here in (*made, *old) for finding in _sensitive(here)]
         definitions = multipliers.definitions.leaves
-        leaves = multipliers.by_leaf([t.response for t in tables])
+        leaves = multipliers.by_leaf([t.response for t in every])
         added = {leaf: multipliers.contributions(leaf) for leaf in leaves}
-        systems = [unknowns_of(family, added, definitions) for family in families(tables, definitions)]
-        forbidden = any(not _all_in(known, f) for f in findings)
-        accepts = partial(_all_in, known)
+        systems = [unknowns_of(family, added, definitions) for family in families(every, definitions)]
+        forbidden = any(not accepts(f) for f in findings)
         results = [disclosed(system, watch, accepts=accepts, unsafe=forbidden, run=run) for system in systems]
         findings += [finding for result in results for finding in result.findings]
         findings += ratios(results, leaves)
         limits = [limit for result in results for limit in result.limits]
-    return Check(
-        made, multipliers, tuple(findings), tuple(dict.fromkeys(limits)), known, checked, tuple(unseen), unproven
-    )
+    limited = tuple(dict.fromkeys(limits))
+    return Check(made, multipliers, tuple(findings), limited, known, checked, tuple(unseen), unproven, old)
 
 
 def _sensitive(here: Perturbed) -> list[Finding]:
@@ -218,6 +231,11 @@ def _sensitive(here: Perturbed) -> list[Finding]:
 
 def _all_in(accepted: frozenset[Cell], finding: Finding) -> bool:
     return finding.kind != "conflict" and bool(finding.cells) and accepted.issuperset(finding.cells)
+
+
+def _all_of(tables: Collection[str], finding: Finding) -> bool:
+    """Tell whether a finding is about some tables only."""
+    return finding.kind != "conflict" and bool(finding.cells) and all(c.table in tables for c in finding.cells)
 
 
 def _known(accept: Iterable[Cell], tables: Sequence[CalibrationTable]) -> frozenset[Cell]:

@@ -27,7 +27,7 @@ class Closing:
     def propagated(self) -> None:
         """Raise the bound by cuts of propagation until rounds gain little, or the work is used up."""
         search, end = self.search, self.search.work + self.search.bounding
-        search.run.tell("bounding the cost")
+        search.run.tell("computing a lower bound")
         search.run.check()
         self._solve()
         gain = POLICY.quick_gain if search.effort is QUICK else POLICY.bound_gain
@@ -39,7 +39,7 @@ class Closing:
             self.search.kinds.add("propagation")
             self._solve()
             bounds.append(search.bound)
-            search.run.tell(f"{len(self.master.cuts):,} cuts bound the cost from below")
+            search.run.tell(f"{len(self.master.cuts):,} cuts in the master problem")
             search.run.check()
             if len(bounds) > 6 and bounds[-1] - bounds[-4] < gain * bounds[-1]:
                 break
@@ -74,7 +74,7 @@ class Closing:
 
     def raise_bound(self) -> None:
         """Solve one whole master roughly, for its bound: a solver's own cuts raise it well above the fractional one."""
-        self.search.run.tell("bounding the cost by a whole master")
+        self.search.run.tell("computing a lower bound with whole numbers")
         self.search.run.check()
         _, bound = self.master.whole(nodes=1, gap=POLICY.near, start=self.search.pattern())
         self.search.bound = max(self.search.bound, bound)

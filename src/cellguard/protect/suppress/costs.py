@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
+from scipy.special import ndtri
 
 from cellguard.errors import InputError, did_you_mean
+from cellguard.randomness import stream
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
 from cellguard.types import BoolArray, FloatArray
 
 Cost = Callable[[Table, BoolArray], FloatArray]
+SPREAD = 0.5  # of random factors, measured: see docs/decisions/0023
 
 
 def value(table: Table, primary: BoolArray) -> FloatArray:
@@ -133,6 +136,18 @@ def set_costs(tables: TableSet, primary: BoolArray, costs: Mapping[str, Cost]) -
         own = np.where(np.isnan(table.apriori.cost), own, table.apriori.cost)
         found[cells] = np.maximum(found[cells], own)
     return found
+
+
+def random_factors(cells: int, seed: int, spread: float = SPREAD) -> FloatArray:
+    """Return a random factor for the cost of each cell: e to the power of a normal number with that deviation.
+
+    Whoever runs the program on other tables learns which of them give the pattern that was released. With factors that
+    nobody knows, many more do; none is ruled out for its costs alone, since the factors have no bounds.
+
+    >>> bool((random_factors(3, 7) == random_factors(3, 7)).all()), bool((random_factors(3, 8) > 0).all())
+    (True, True)
+    """
+    return np.exp(spread * ndtri(stream(seed, "costs").uniform(cells)))
 
 
 def costs_by(tables: TableSet, primary: BoolArray, cost: object) -> FloatArray:

@@ -8,7 +8,7 @@ that went through them finds another way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,7 +20,6 @@ from cellguard.attack.coalition_book import CoalitionBook
 from cellguard.attack.insider_groups import dominating, enter_pooled, groups, is_done, nearly, pays, problem_of
 from cellguard.attack.pairs import Hint
 from cellguard.attack.standing import stand
-from cellguard.attack.unions import Watch
 from cellguard.attack.widest import enter_widest
 from cellguard.moves.exact import Move
 from cellguard.moves.local import Goal, Neighbours, Rooms
@@ -64,7 +63,6 @@ class Mender:
     run: Run
     through: dict[int, set[int]] = field(default_factory=dict)
     relying: dict[int, set[int]] = field(default_factory=dict)
-    kept: list[Move] = field(default_factory=list)
 
     def find(self, book: Book, goal: Goal, insiders: LongArray) -> Move | None:
         """Return a short move through hidden cells: a close one, or else one from afar."""
@@ -168,19 +166,6 @@ class Mender:
         cells = [cell for cell in self.book.targets() if unproven[cell]]
         return sorted(cells, key=lambda cell: len(self.book.open(cell).who) > _CROWD)
 
-    def part(self, watch: Watch, as_pattern: Callable[[], Pattern], place: dict[int, int], scale: FloatArray) -> None:
-        """Hide more until no reader knows a sum of cells that the rules call unsafe, as far as that can be had."""
-        tried: set[tuple[int, ...]] = set()
-        while fresh := [union for union in watch(as_pattern()) if union.cells not in tried]:
-            for union in fresh:
-                tried.add(union.cells)
-                cells = tuple(place[c] for c in union.cells)
-                amount = max(int(np.ceil(union.level * scale[cells[0]])), int(self.book.standing.unit[cells[0]]))
-                move = self.hide(self.book, Goal(cells, amount), np.zeros(0, np.int64))
-                if move is not None:
-                    self.kept.append(move)
-                self.run.check()
-
     def clean(self, before: BoolArray) -> None:
         """Publish cells that were not hidden ``before``, dearest first, if all that moved through them finds a way."""
         book = self.book
@@ -190,10 +175,7 @@ class Mender:
         self._enter(0)
         some = np.flatnonzero(self.hidden & ~self.free & ~before)
         most = self._work() + _WORK * int(book.target.sum())
-        needed = {int(c) for move in self.kept for c in move.variables}
         for cell in some[np.argsort(-self.cost[some], kind="stable")].tolist():
-            if cell in needed:
-                continue
             if self._work() > most:
                 break
             self.run.check()
@@ -244,13 +226,11 @@ def mend_inside(
     known: sp.csr_array | None,
     *,
     coalition: int = 1,
-    watch: Watch | None = None,
     run: Run,
 ) -> Mended:
     """Return a pattern that is also safe against every single respondent, as far as hiding more cells makes it so.
 
     It is safe against up to ``coalition`` respondents who tell each other what they contribute, too.
-    ``watch`` finds sums of hidden cells that readers know and rules call unsafe: then more is hidden, too.
     """
     needs, run = system.needs, run.endless()
     n, world = len(needs.tables), needs.world
@@ -277,12 +257,7 @@ def mend_inside(
     if coalition > 1:
         mender.book = CoalitionBook.of(book, coalition)
         mender.prove()
-    if watch is not None:
-        place = {int(cell): number for number, cell in enumerate(problem.cells)}
-        mender.part(watch, as_pattern, place, 10.0 ** grains.decimals[problem.cells].astype(float))
     mender.clean(hidden)
-    if watch is not None:
-        mender.part(watch, as_pattern, place, 10.0 ** grains.decimals[problem.cells].astype(float))
     return Mended(as_pattern(), [_in_the_world(hint, problem.cells) for hint in mender.book.used()])
 
 

@@ -377,9 +377,11 @@ class Search:
         return self.repair(open_, allowed, limit=limit, patience=patience) if len(open_) else open_
 
     def told(self, step: str) -> None:
-        """Say how far the search is."""
-        cost = self.cost(self.pattern())
-        self.run.tell(f"{step}: cost {cost:,.6g}, at most {self.gap:.1%} above the optimum{self._rate(cost)}")
+        """Say how far the search is, by counts and shares: a cost is a sum of suppressed values."""
+        best = self.pattern()
+        secondary = int((best & ~self.system.hidden).sum())
+        rate = self._rate(self.cost(best))
+        self.run.tell(f"{step}: {secondary:,} secondaries, at most {self.gap:.1%} above the optimum{rate}")
         self.run.check()
 
     def _rate(self, cost: float) -> str:

@@ -95,15 +95,21 @@ def suppress_together(
     """Search for a pattern of which no follower is published where its leader is hidden."""
     system = build_system(manageable(needs), costs, known)
     first = search(costs, None)
-    pattern = _closed(system, followers, first.pattern)
-    anyway = followers.joined(_closed(system, followers, _leading(first.pattern, followers)).hidden)
+    found = _listed(needs, first.pattern)
+    pattern = _closed(system, followers, found)
+    anyway = followers.joined(_closed(system, followers, _leading(found, followers)).hidden)
     second = search(np.where(anyway, _ALMOST_FREE * costs, costs), anyway)
-    patterns = [pattern, _closed(system, followers, second.pattern)]
+    patterns = [pattern, _closed(system, followers, _listed(needs, second.pattern))]
     paid = [float(costs[pattern.secondary].sum()) for pattern in patterns]
     best = int(np.argmin(paid))
     return replace(
         first, pattern=patterns[best], cost=paid[best], costs=costs, finished=first.finished and second.finished
     )
+
+
+def _listed(needs: Requirements, pattern: Pattern) -> Pattern:
+    """Return what a pattern, perhaps of the set with sums of its cells, hides of the cells that tables list."""
+    return Pattern(needs.tables, needs.primary, pattern.secondary[: len(needs.tables)])
 
 
 def _leading(pattern: Pattern, followers: Followers) -> Pattern:

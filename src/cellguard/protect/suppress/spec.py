@@ -48,6 +48,9 @@ class SuppressOptions(ProtectSpec):
         None, description="who chooses the cells: by default gauss for exact counts, else witness; optimal for proofs"
     )
     cost: CostSpec = Field("value", description="what hiding a cell costs")
+    random: bool = Field(
+        False, description="multiply costs by random factors, so that the choice of cells tells less; see --seed-from"
+    )
     effort: Literal["quick", "normal", "best"] = Field(
         "normal", description="how long to look for a cheaper pattern; of the tables of a job the greatest counts"
     )

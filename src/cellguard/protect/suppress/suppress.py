@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
+import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.attack.pairs import Hint
-from cellguard.attack.unions import Watch
 from cellguard.errors import NotProtected, Stopped
 from cellguard.protect.suppress.advice import advice
 from cellguard.protect.suppress.behind import first_system
@@ -20,12 +20,15 @@ from cellguard.protect.suppress.effort import NORMAL, Effort, effort_named
 from cellguard.protect.suppress.engines import ENGINES, Engine, engine_named, usual_engine
 from cellguard.protect.suppress.master import Impossible
 from cellguard.protect.suppress.mending import mend_inside
+from cellguard.protect.suppress.solved import Solved
+from cellguard.protect.suppress.system import System
 from cellguard.protect.suppress.witness import Unprotectable, mend
 from cellguard.protection import Requirements
-from cellguard.table.contributions import Contributions
+from cellguard.table.contributions import Contributions, contributions_of
 from cellguard.table.pattern import Pattern
 from cellguard.types import UNWATCHED, BoolArray, FloatArray, Run
 
+Grow = Callable[[Pattern], Requirements | None]
 _OUTSIDERS_ONLY = "`attack: {insiders: false}` looks at outsiders only"
 
 
@@ -34,7 +37,8 @@ class Suppression:
     """The pattern, what its secondaries cost, and a bound on what any safe pattern costs.
 
     ``costs`` is what hiding each distinct cell would cost. ``cuts`` are the kinds of cuts that the bound rests on,
-    ``engine`` is which one chose the pattern. ``hints`` are moves that an audit may look at first.
+    ``engine`` is which one chose the pattern. ``hints`` are moves that an audit may look at first. ``seed`` is that of
+    random costs, secret; cost and ``costs`` are then those without randomness, and there is no bound.
 
     >>> import cellguard as cg
     >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
@@ -50,9 +54,11 @@ class Suppression:
     cuts: frozenset[str] = field(default_factory=frozenset)
     engine: str = "witness"
     hints: Sequence[Hint] = ()
+    seed: int | None = None
 
     def __repr__(self) -> str:
-        return f"<Suppression: {self.pattern!r}, gap {self.gap:.1%}>"
+        gap = f"gap {self.gap:.1%}" if self.seed is None else "random costs"
+        return f"<Suppression: {self.pattern!r}, {gap}>"
 
     @property
     def gap(self) -> float:
@@ -70,7 +76,7 @@ def suppress(
     known: sp.csr_array | None = None,
     insiders: Contributions | None = None,
     coalition: int = 1,
-    watch: Watch | None = None,
+    grow: Grow | None = None,
     effort: Effort | str = NORMAL,
     run: Run = UNWATCHED,
 ) -> Suppression:
@@ -79,10 +85,11 @@ def suppress(
     ``cost`` is what hiding a cell costs: by name (``value``: its size, ``count``: its respondents, ``constant``,
     ``log``, ``distance``), as a function of a table and its unsafe cells, or as one number per distinct cell.
     ``start`` marks distinct cells to begin with, say the secondaries of an earlier run. ``known`` are sums of cells
-    that an attacker has from elsewhere. With ``insiders``, the respondents behind the cells, as much more is hidden
-    as none of them, or up to ``coalition`` together, comes too near to another, and that no reader knows an unsafe
-    sum that ``watch`` finds. ``effort`` says how long to look for a cheaper pattern: quick, normal or best.
-    ``engine`` is one by name (``witness``, ``gauss``, ``optimal``) or a function like them, else the usual one.
+    that an attacker has from elsewhere. With ``insiders``, the respondents behind the cells, cells are suppressed until
+    none of them, or up to ``coalition`` together, can estimate another too closely. ``grow`` returns the requirements
+    with the unsafe sums that a pattern tells, None if it tells none: then more is suppressed. ``effort`` says how long
+    to look for a cheaper pattern: quick, normal or best. ``engine`` is one by name (``witness``, ``gauss``,
+    ``optimal``) or a function like them, else the usual one.
 
     Raises `NotProtected`, with advice, if no pattern can protect all unsafe cells, and `InputError` for a bad cost.
 
@@ -97,28 +104,67 @@ def suppress(
     choose = engine_named(name) if engine is None or isinstance(engine, str) else engine
     costs = costs_by(needs.tables, needs.primary, cost)
     looked = effort_named(effort) if isinstance(effort, str) else effort
-    system, hints = first_system(needs, costs, known), list[Hint]()
-    if not needs.primary.any():  # nothing to protect, and so nothing to compile or to search
-        return Suppression(system.pattern(system.hidden), 0.0, 0.0, costs, engine=name)
+    work, hints = _Work(first_system(needs, costs, known), costs, known, run), list[Hint]()
+    solved = Solved(work.system.hidden, 0.0, 0.0)
     try:
-        solved = choose(system, start=None if start is None else system.merge(start), effort=looked, run=run)
-        pattern = system.pattern(solved.hidden)
-        if system.behind is not None:
-            # The smaller world's bound holds in the whole one; its pattern may need a few cells more, even out of time.
-            system = system.behind.system_for(pattern, run=run.endless())
-            pattern = system.pattern(mend(system, system.merge(pattern.hidden), run=run.endless()))
-        if insiders is not None:
+        if needs.primary.any():  # else there is nothing to compile or to search
+            begin = None if start is None else work.system.merge(start)
+            solved = choose(work.system, start=begin, effort=looked, run=run)
+        work.begin(solved.hidden)
+        while work.grown(grow) or insiders is not None:
+            if insiders is None or not work.system.needs.primary.any():
+                break
+            who = insiders if work.system.needs is needs else contributions_of(work.system.needs.tables)
             with _saying_what_is_there(run, stopped=solved.by_hand):
-                mended = mend_inside(system, pattern, costs, insiders, known, coalition=coalition, watch=watch, run=run)
-            pattern, hints = mended.pattern, mended.hints
+                mended = mend_inside(work.system, work.pattern, work.costs, who, known, coalition=coalition, run=run)
+            work.pattern, hints = mended.pattern, mended.hints
+            if not work.grown(grow):
+                break
     except Stopped as stop:
         raise Stopped(f"{stop}, and no safe pattern was found yet") from None
     except (Unprotectable, Impossible):
         again = partial(choose, start=None, effort=looked, run=run)
-        raise NotProtected(advice(system, costs, known, again, run=run)) from None
-    paid = float(costs[pattern.secondary].sum())
+        raise NotProtected(advice(work.system, work.costs, known, again, run=run)) from None
+    paid = float(work.costs[work.pattern.secondary].sum())
     said = name if choose is ENGINES.get(name) else getattr(choose, "__name__", "own")
-    return Suppression(pattern, paid, solved.bound, costs, solved.finished, solved.cuts, said, hints)
+    return Suppression(work.pattern, paid, solved.bound, work.costs, solved.finished, solved.cuts, said, hints)
+
+
+class _Work:
+    """A pattern while sums join its set: the system of the set as it is now, its costs and the pattern."""
+
+    def __init__(self, system: System, costs: FloatArray, known: sp.csr_array | None, run: Run) -> None:
+        self.system, self.costs, self._known, self._run = system, costs, known, run.endless()
+        self.pattern = system.pattern(system.hidden)
+
+    def begin(self, hidden: BoolArray) -> None:
+        """Take over the pattern of a search."""
+        self.pattern = self.system.pattern(hidden)
+        if self.system.behind is not None and self.system.needs.primary.any():
+            # The smaller world's bound holds in the whole one; its pattern may need a few cells more, even out of time.
+            self.system = self.system.behind.system_for(self.pattern, run=self._run)
+            self._mend()
+
+    def grown(self, grow: Grow | None) -> bool:
+        """Suppress more until the pattern tells no unsafe sum that is not protected as a cell; tell whether it did."""
+        before = self.system
+        while grow is not None and (needs := grow(self.pattern)) is not None:
+            self.costs = padded(self.costs, needs)
+            self.system = first_system(needs, self.costs, self._known)
+            if self.system.behind is not None:
+                wider = self.system.pattern(self.system.merge(self.pattern.hidden))
+                self.system = self.system.behind.system_for(wider, run=self._run)
+            self._mend()
+        return self.system is not before
+
+    def _mend(self) -> None:
+        hidden = self.system.merge(self.pattern.hidden)
+        self.pattern = self.system.pattern(mend(self.system, hidden, run=self._run))
+
+
+def padded(costs: FloatArray, needs: Requirements) -> FloatArray:
+    """Return costs for a set with sums of its cells, which nobody shows, and so cost nothing."""
+    return np.concatenate([costs, np.zeros(len(needs.tables) - len(costs))])
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from cellguard.protect.perturb.cells.calibration import CalibrationTable
 from cellguard.protect.perturb.cells.sensitivity import needs_of
@@ -78,9 +78,9 @@ def _seeds(tables: Sequence[CalibrationTable], made: Multipliers) -> list[str]:
     return [words + "; `redraw: 100` draws for failing cells only"]
 
 
-def set_advice(findings: Sequence[Finding]) -> list[str]:
-    """Say which tables hold most of the findings."""
-    counts = Counter(table for f in findings for table in {c.table for c in f.cells})
+def set_advice(findings: Sequence[Finding], tables: Collection[str]) -> list[str]:
+    """Say which of the tables, that can still be left out, hold most of the findings."""
+    counts = Counter(table for f in findings for table in {c.table for c in f.cells if c.table in tables})
     return [
         f"another set: without table {table!r} {count} of {len(findings)} findings would go"
         for table, count in counts.most_common(3)

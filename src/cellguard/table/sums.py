@@ -1,0 +1,270 @@
+"""Sums of cells as cells of a table of their own, with facts from the records behind their parts.
+
+A sum of suppressed cells that readers know is as good as a published cell, though no table lists it. So it becomes one:
+a row of a table that is not released, tied to its parts by one more relation. A holding counts once in it, with all
+that it contributes to the parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+
+from cellguard.errors import Place
+from cellguard.hierarchy.build import flat
+from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.microdata.grouped import COUNT, Grouped
+from cellguard.table.apriori import Apriori
+from cellguard.table.fact import Mark
+from cellguard.table.keys import combine, distinct, find
+from cellguard.table.lattice import build_lattice, cells_by_leaves, leaf_positions
+from cellguard.table.numbering import Topic
+from cellguard.table.table import Table
+from cellguard.table.tableset import TableSet
+from cellguard.table.tabulate import Asks, Wanted, facts_of_groups
+from cellguard.types import BoolArray, FloatArray, LongArray, Positions
+
+Sum = tuple[int, ...]  # distinct cells, ascending
+DIMENSION = "sum"
+_SHOWN = 6  # parts that the label of a sum names
+_FEW = 2  # respondents of a cell each of whom knows much of it
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """How a table is made from records: ``columns`` is the record column of each dimension, ``rules`` judge it."""
+
+    name: str
+    columns: Mapping[str, str]
+    wanted: Wanted
+    rules: tuple[Asks, ...]
+
+    @property
+    def seen(self) -> str:
+        """What tells apart tables whose rules see other contributions of the same records."""
+        return repr((self.wanted.survey, self.wanted.negative))
+
+
+@dataclass(frozen=True, eq=False)
+class SumTable:
+    """A table of sums, the rules that judge it, and the parts of each of its rows."""
+
+    table: Table
+    rules: tuple[Asks, ...]
+    sums: tuple[Sum, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedSums:
+    """What became of the sums of suppressed cells: how many were judged, and the safe ones that readers know.
+
+    ``beyond`` says in words which sums nobody looked at.
+    """
+
+    judged: int
+    told: tuple[SumTable, ...]
+    beyond: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Stakes:
+    """Who has a stake in which cells: the record ``row[i]`` of ``holding[i]`` is in ``cell[i]``. Confidential.
+
+    ``alone[i]`` says that no other holding is in the cell.
+    """
+
+    cell: Positions
+    holding: LongArray
+    row: Positions
+    alone: BoolArray
+
+
+@dataclass(frozen=True, eq=False)
+class RecordSums:
+    """The records behind a set of tables, as far as these are made from them. Confidential.
+
+    ``others`` are the rules of tables that are not, by name: their responses' sums are judged by these too.
+    """
+
+    grouped: Grouped
+    made: tuple[Made, ...]
+    others: Mapping[str, tuple[Asks, ...]] = field(default_factory=dict)
+    _below: dict[str, tuple[sp.csr_array, Positions]] = field(default_factory=dict, repr=False)
+
+    def tables(self, linked: TableSet, sums: Sequence[Sum]) -> list[SumTable]:
+        """Return the tables of some sums, one per response and population and kind of contributions that rules see.
+
+        Sums with a part that no table made from records lists, or with parts of several responses, are in none.
+        """
+        made = {m.name: m for m in self.made}
+        owner = self._owner(linked)
+        topics: dict[Topic, list[Sum]] = {}
+        for one in sums:
+            numbers = {int(owner[cell]) for cell in one}
+            of = {(linked.tables[i].response, linked.tables[i].population) for i in numbers if i >= 0}
+            if -1 not in numbers and len(of) == 1:
+                topics.setdefault(next(iter(of)), []).append(one)
+        tables = list[SumTable]()
+        for topic, own in topics.items():
+            rows, group = self._rows(linked, own, owner)
+            kinds: dict[str, list[Made]] = {}
+            for table in linked.tables:
+                if table.name in made and (table.response, table.population) == topic:
+                    kinds.setdefault(made[table.name].seen, []).append(made[table.name])
+            for same in kinds.values():
+                taken = [t.name for t in linked.tables] + [t.table.name for t in tables]
+                tables.append(self._table(linked, own, same, rows, group, taken))
+        return tables
+
+    def stakes(self, linked: TableSet, cells: Positions) -> Stakes:
+        """Return who has a stake in some cells: the largest contributor of each, and everybody where there are two.
+
+        Only holdings with several rows are told, since nobody else can be in several cells that share no record.
+        """
+        grouped, owner = self.grouped, self._owner(linked)
+        several = np.bincount(grouped.holding)[grouped.holding] > 1
+        known = cells[owner[cells] >= 0]
+        if not several.any() or not len(known):
+            nothing = np.zeros(0, np.intp)
+            return Stakes(nothing, nothing.astype(np.int64), nothing, nothing.astype(bool))
+        rows, group = self._rows(linked, [(int(cell),) for cell in known], owner)
+        value = {m.name: self._values(m.wanted.value) for m in self.made}
+        of = np.array([list(value).index(linked.tables[t].name) for t in owner[known]])[group]
+        amount = np.stack(list(value.values()))[of, rows]
+        holders = max(grouped.holdings, 1)
+        pairs, entry = np.unique(group * holders + grouped.holding[rows], return_inverse=True)
+        share = np.abs(np.bincount(entry, amount, len(pairs)))
+        cell = pairs // holders
+        most = np.zeros(len(known))
+        np.maximum.at(most, cell, share)
+        many = np.bincount(cell, minlength=len(known))
+        has = (share == most[cell]) | (many[cell] <= _FEW)
+        keep = has[entry] & several[rows]
+        return Stakes(known[group[keep]], grouped.holding[rows[keep]], rows[keep], many[group[keep]] == 1)
+
+    def _values(self, name: str) -> FloatArray:
+        """Return what each row of the records adds to the published totals of a response."""
+        if name == COUNT and not self.grouped.has_weights:
+            return self.grouped.records.astype(float)
+        return np.asarray(self.grouped.weighted[name], float)
+
+    def _owner(self, linked: TableSet) -> Positions:
+        """Return for each distinct cell the first table made from records that lists it, -1 where there is none."""
+        names = {m.name for m in self.made}
+        owner = np.full(len(linked), -1, np.intp)
+        for number in reversed(range(len(linked.tables))):
+            if linked.tables[number].name in names:
+                owner[linked.cells_of[number]] = number
+        return owner
+
+    def _rows(self, linked: TableSet, sums: Sequence[Sum], owner: Positions) -> tuple[Positions, Positions]:
+        """Return the rows of the records behind sums, in order, and the sum of each; twice where parts overlap."""
+        number = np.repeat(np.arange(len(sums)), [len(one) for one in sums])
+        cell = np.array([c for one in sums for c in one], np.intp)
+        rows, group = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
+        for t in np.unique(owner[cell]).tolist():
+            here = owner[cell] == t
+            position = np.full(len(linked), -1, np.intp)
+            position[linked.cells_of[t]] = np.arange(len(linked.tables[t]))
+            below, combination = self._members(linked.tables[t])
+            leads = sp.csr_array(below[position[cell[here]]])
+            entries = np.repeat(number[here], np.diff(leads.indptr))
+            order = np.argsort(combination, kind="stable")
+            start = np.searchsorted(combination[order], np.arange(below.shape[1] + 1))
+            size = np.diff(start)[leads.indices]
+            first = np.repeat(start[leads.indices] - (np.cumsum(size) - size), size)
+            rows.append(order[np.arange(int(size.sum())) + first])
+            group.append(np.repeat(entries, size))
+        row, of = np.concatenate(rows), np.concatenate(group)
+        sort = np.lexsort((of, row))  # rows of the records are in the order of holdings
+        return row[sort], of[sort]
+
+    def _members(self, table: Table) -> tuple[sp.csr_array, Positions]:
+        """Return the 0/1 matrix of a table's cells by combinations of leaf codes, and that of each row of the records.
+
+        Rows without a weight belong to no cell, and have the last combination, which is in none.
+        """
+        if table.name not in self._below:
+            made = next(m for m in self.made if m.name == table.name)
+            grouped = self.grouped
+            columns = []
+            for dimension in table.dimensions:
+                name = made.columns[dimension.name]
+                number = grouped.column(name)
+                places = leaf_positions(dimension, grouped.labels[number], name)
+                columns.append(places[grouped.codes[number]])
+            sizes = [len(d.codes) for d in table.dimensions]
+            combination, seen = distinct(columns, sizes)
+            lattice = build_lattice(table.dimensions, [column[seen] for column in columns])
+            keys = combine([np.concatenate(pair) for pair in zip(lattice.codes, table.codes, strict=True)], sizes)
+            place = find(keys[len(lattice) :], keys[: len(lattice)])
+            below = sp.csr_array(sp.vstack([cells_by_leaves(lattice), sp.csr_array((1, lattice.combinations))]))
+            below = sp.csr_array(sp.hstack([below[place], sp.csr_array((len(table), 1))]))
+            combination = lattice.leaf[combination].astype(np.intp)
+            if grouped.has_weights:
+                combination = np.where(grouped.weighted[COUNT] > 0, combination, lattice.combinations).astype(np.intp)
+            self._below[table.name] = sp.csr_array(below), np.asarray(combination, np.intp)
+        return self._below[table.name]
+
+    def _table(
+        self,
+        linked: TableSet,
+        sums: Sequence[Sum],
+        same: Sequence[Made],
+        rows: Positions,
+        group: Positions,
+        taken: Sequence[str],
+    ) -> SumTable:
+        like = linked[same[0].name]
+        topic = like.response, like.population
+        given = [self.others.get(t.name, ()) for t in linked.tables if (t.response, t.population) == topic]
+        every = [rule for rules in [*(one.rules for one in same), *given] for rule in rules if _judges_cells(rule)]
+        rules = tuple({str(rule): rule for rule in every}.values())
+        facts = tuple(
+            dict.fromkeys([*(f for one in same for f in one.wanted.facts), *(f for rule in rules for f in rule.facts)])
+        )
+        wanted = Wanted(
+            same[0].wanted.by, same[0].wanted.value, same[0].wanted.about, facts, same[0].wanted.survey,
+            negative=same[0].wanted.negative,
+        )  # fmt: skip
+        names = [f"s{i + 1}" for i in range(len(sums))]
+        labels = {name: _label(linked, one) for name, one in zip(names, sums, strict=True)}
+        taken = [*taken, *(d.name.removeprefix(f"{DIMENSION}_") for t in linked.tables for d in t.dimensions)]
+        name = next(n for i in range(1, len(taken) + 2) if (n := "sums" if i == 1 else f"sums{i}") not in taken)
+        table = Table(
+            name=name,
+            dimensions=(Dimension(f"{DIMENSION}_{name}", flat(names, labels=labels)),),
+            codes=(np.arange(1, len(sums) + 1, dtype=np.int32),),
+            facts=facts_of_groups(self.grouped, wanted, rows, group, len(sums)),
+            apriori=Apriori.silent(len(sums)),
+            response=like.response,
+            population=f"{like.population}, {name}",
+            is_count=like.is_count,
+            sums_weights=like.sums_weights,
+            decimals=max(linked[one.name].decimals for one in same),
+            place=Place(self.grouped.name, unit="cell"),
+            rows=np.arange(len(sums)),
+            origin="records",
+            release="sums",
+        )
+        return SumTable(table, rules, tuple(sums))
+
+
+def parts_matrix(sums: Sequence[Sum], cells: int) -> sp.csr_array:
+    """Return the sums as a matrix, one row each over so many cells."""
+    at = np.array([cell for one in sums for cell in one], np.intp)
+    number = np.repeat(np.arange(len(sums)), [len(one) for one in sums])
+    return sp.csr_array((np.ones(len(at)), (number, at)), shape=(len(sums), cells))
+
+
+def _judges_cells(rule: Asks) -> bool:
+    """Whether a rule judges single cells by who contributes: not whole rows, nor by a column of ready-made cells."""
+    return not getattr(rule, "whole_rows", False) and not any(isinstance(fact, Mark) for fact in rule.facts)
+
+
+def _label(linked: TableSet, one: Sum) -> str:
+    shown = " + ".join(linked.told_name(cell) for cell in one[:_SHOWN])
+    return shown if len(one) <= _SHOWN else f"{shown} + {len(one) - _SHOWN} more"

@@ -1,0 +1,350 @@
+"""Which sums of unknown cells readers know, exactly or nearly.
+
+In a relation whose unknown cells are all parts of a known whole, their sum is known: the whole less the known parts.
+If one of them is itself a whole some parts of which are known, these can be taken off too, and so on; and if one known
+sum holds another, what it has beyond that is known. Sums of all parts of a whole are the whole, and are not listed. Of
+two, and where cells are not too many of three and four, all sums are found that follow from any number of relations:
+those that no random move changes. Larger sums that only follow from several relations together are not looked for.
+
+Nearly known sums matter where one holding is behind several cells: each may move far, but only against the others. So
+the cells in which a holding has a stake are added up (`holding_sums`), whatever the relations tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import lsmr
+
+from cellguard.solver.program import SEED
+from cellguard.table.sums import Stakes, Sum
+from cellguard.types import BoolArray, FloatArray, Positions
+
+_STEPS = 30  # replacements of wholes by their parts that are looked at per relation
+_PAIRED = 20_000  # unknown cells of which all pairs are looked at
+_TRIED, _TRIED_FOUR = 2_000, 500  # unknown cells of which all sums of three, and of four, are looked at
+_MOST = 50_000  # sums of few cells
+_ROUNDS, _STILL = 3_000, 1e-7  # of the search for a random move, and by how much two cells of one may differ
+_SUBSETS = 4  # cells of one holding of which all sums are looked at
+_STAKES, _TOGETHER = 8, 3  # cells of one holding of which all sums of so many are looked at
+
+
+@dataclass(frozen=True)
+class Told:
+    """Sums of unknown cells that are known; ``beyond`` says in words what was too much to look at."""
+
+    sums: tuple[Sum, ...]
+    beyond: tuple[str, ...] = ()
+
+
+def told_sums(relations: sp.csr_array, unknown: BoolArray) -> Told:
+    """Return the sums of unknown cells that relations tell.
+
+    >>> rows = sp.csr_array(np.array([[1, -1, -1, -1, 0, 0, 0], [0, 0, 1, 0, -1, -1, -1]]))
+    >>> told_sums(rows, np.array([False, True, True, False, True, True, False])).sums
+    ((1, 2), (1, 4, 5))
+    """
+    relations = sp.csr_array(relations)
+    below = _wholes(relations, unknown)
+    sums, wholes, cut = dict[Sum, None](), set[Sum](), 0
+    for row in range(relations.shape[0]):
+        cells, signs = _unknown_terms(relations, row, unknown)
+        if len(cells) and (signs == signs[0]).all():
+            one = tuple(cells.tolist())
+            cut += _replaced(one, below, sums)
+            sums.setdefault(_least(one, below))
+            if not _is_part(relations, row, len(cells)):
+                wholes.add(one)
+    sums.pop((), None)
+    every = [*sums, *_differences(list(sums))]
+    beyond = [f"{cut:,} relations with more than {_STEPS} ways to take known parts off subtotals"] if cut else []
+    few, more = _few_cells(relations, unknown)
+    listed = [one for one in dict.fromkeys([*every, *few]) if one not in wholes]
+    return Told(tuple(listed), (*beyond, *more))
+
+
+def _least(union: Sum, below: dict[int, list[Sum]]) -> Sum:
+    """Return a known sum without all known parts of its cells, and of their parts; nothing if a cell would be twice."""
+    left = list(union)
+    least: set[int] = set()
+    while left:
+        cell = left.pop()
+        if cell in below:
+            left += sorted(below[cell], key=len)[0]
+        elif cell in least:
+            return ()
+        else:
+            least.add(cell)
+    return tuple(sorted(least)) if len(least) > 1 else ()
+
+
+def _replaced(union: Sum, below: dict[int, list[Sum]], sums: dict[Sum, None]) -> bool:
+    """Add a known sum and all that follow by taking known parts off its cells; tell whether some were left out."""
+    queue, steps = [union], 0
+    while queue and steps < _STEPS:
+        union, steps = queue.pop(0), steps + 1
+        if union in sums:
+            continue
+        if len(union) > 1:
+            sums[union] = None
+        for whole in union:
+            for inner in below.get(whole, ()):
+                others = set(union) - {whole}
+                if not others & set(inner):
+                    queue.append(tuple(sorted(others | set(inner))))
+    return bool(queue)
+
+
+@dataclass(frozen=True, eq=False)
+class _Moves:
+    """Random moves of the unknown cells that can move at all, one per row; the first is ascending.
+
+    Cells whose sum is 0 in a few random moves have a sum that no move changes, and no others do.
+    """
+
+    cells: Positions
+    moved: FloatArray
+
+    @classmethod
+    def at_random(cls, relations: sp.csr_array, unknown: BoolArray) -> _Moves:
+        cells = np.flatnonzero(unknown)
+        matrix = sp.csr_array(relations[:, cells]).astype(float)
+        matrix = sp.csr_array(matrix[np.flatnonzero(np.diff(matrix.indptr))])
+        moved = np.stack([_move(matrix, rng) for rng in np.random.default_rng(SEED).spawn(2)])
+        free = np.flatnonzero((np.abs(moved) > _STILL).any(axis=0))
+        free = free[np.argsort(moved[0][free], kind="stable")]
+        return cls(cells[free], moved[:, free])
+
+    def opposite(self, places: Positions) -> tuple[Positions, Positions]:
+        """Return the pairs of some sets of cells (one per row) and a cell that the set moves against."""
+        gone = -self.moved[:, places].sum(axis=2)
+        first = np.searchsorted(self.moved[0], gone[0] - _STILL)
+        many = np.searchsorted(self.moved[0], gone[0] + _STILL) - first
+        which = np.repeat(np.arange(len(places)), many)
+        other = np.repeat(first - (np.cumsum(many) - many), many) + np.arange(int(many.sum()))
+        near = (np.abs(self.moved[:, other] - gone[:, which]) <= _STILL).all(axis=0)
+        return which[near], other[near]
+
+    def sums(self, places: Positions) -> list[Sum]:
+        """Return sets of places as sets of cells, each once and none with a cell twice."""
+        sums = {tuple(sorted(row)) for row in self.cells[places].tolist()}
+        return sorted(one for one in sums if len(set(one)) == len(one))
+
+
+def _few_cells(relations: sp.csr_array, unknown: BoolArray) -> tuple[list[Sum], list[str]]:
+    """Return the sums of two, three or four unknown cells that are known, though no part of them is: all of them.
+
+    Also says in words what was too much to look at.
+    """
+    many = int(unknown.sum())
+    if many < 2:
+        return [], []
+    if many > _PAIRED:
+        return [], [f"sums of few cells among {many:,} unknown ones that only several relations together tell"]
+    moves = _Moves.at_random(relations, unknown)
+    n = len(moves.cells)
+    which, other = moves.opposite(np.arange(n)[:, None])
+    if len(which) > _MOST:
+        return [], [f"{len(which):,} pairs of cells"]
+    pairs = np.stack([which, other], axis=1)
+    found = moves.sums(pairs)
+    if n > _TRIED:
+        return found, []
+    first, second = np.triu_indices(n, 1)
+    apart = np.ones(len(first), bool)
+    apart[np.isin(first * n + second, pairs[:, 0] * n + pairs[:, 1])] = False  # two that are known go with everything
+    tried = np.stack([first[apart], second[apart]], axis=1)
+    which, other = moves.opposite(tried)
+    found += moves.sums(np.column_stack([tried[which], other]))
+    if n > _TRIED_FOUR:
+        return found, []
+    four = _opposite_pairs(moves, tried)
+    if len(four) > _MOST:
+        return found, [f"{len(four):,} sets of four cells"]
+    told = set(moves.sums(pairs))
+    return found + [one for one in moves.sums(four) if not told.intersection(combinations(one, 2))], []
+
+
+def _opposite_pairs(moves: _Moves, pairs: Positions) -> Positions:
+    """Return sets of four cells of which two move against the other two."""
+    gone = moves.moved[:, pairs].sum(axis=2)
+    order = np.argsort(gone[0], kind="stable")
+    gone, pairs = gone[:, order], pairs[order]
+    first = np.searchsorted(gone[0], -gone[0] - _STILL)
+    many = np.searchsorted(gone[0], -gone[0] + _STILL) - first
+    which = np.repeat(np.arange(len(pairs)), many)
+    other = np.repeat(first - (np.cumsum(many) - many), many) + np.arange(int(many.sum()))
+    near = (which < other) & (np.abs(gone[:, other] + gone[:, which]) <= _STILL).all(axis=0)
+    return np.column_stack([pairs[which[near]], pairs[other[near]]])
+
+
+def _move(matrix: sp.csr_array, rng: np.random.Generator) -> FloatArray:
+    """Return a random move d with matrix @ d = 0: what is left of a random one without what relations forbid."""
+    wish = rng.standard_normal(matrix.shape[1])
+    forbidden = lsmr(matrix, matrix @ wish, atol=1e-14, btol=1e-14, conlim=0, maxiter=_ROUNDS)[0]
+    return np.asarray(wish - forbidden, float)
+
+
+def _differences(sums: list[Sum]) -> list[Sum]:
+    """Return what sums have beyond others that they hold, in two cells or more, and that is not among them.
+
+    >>> _differences([(1, 2, 3, 4), (1, 2)])
+    [(3, 4)]
+    """
+    having: dict[int, set[int]] = {}
+    for number, union in enumerate(sums):
+        for cell in union:
+            having.setdefault(cell, set()).add(number)
+    found = dict.fromkeys(sums)
+    for number, inner in enumerate(sums):
+        for outer in sorted(set.intersection(*(having[cell] for cell in inner)) - {number}):
+            beyond = tuple(cell for cell in sums[outer] if cell not in inner)
+            if len(beyond) > 1:
+                found.setdefault(beyond)
+    return list(found)[len(sums) :]
+
+
+def _wholes(relations: sp.csr_array, unknown: BoolArray) -> dict[int, list[Sum]]:
+    """Return for each unknown whole its unknown parts, once per relation that divides it."""
+    below: dict[int, list[Sum]] = {}
+    for row in range(relations.shape[0]):
+        part = slice(relations.indptr[row], relations.indptr[row + 1])
+        signs, cells = relations.data[part], relations.indices[part]
+        if len(cells) < 3:
+            continue
+        odd = np.flatnonzero(signs > 0) if (signs > 0).sum() == 1 else np.flatnonzero(signs < 0)
+        if len(odd) == 1 and unknown[cells[odd[0]]]:
+            whole = int(cells[odd[0]])
+            inner = tuple(int(c) for c in cells if c != whole and unknown[c])
+            if 0 < len(inner) < len(cells) - 1:  # else it is the whole itself
+                below.setdefault(whole, []).append(inner)
+    return below
+
+
+def _is_part(relations: sp.csr_array, row: int, unknown: int) -> bool:
+    """Tell whether the unknown terms of a relation are some of those that it adds up, and not all parts of a whole."""
+    signs = relations.data[relations.indptr[row] : relations.indptr[row + 1]]
+    whole = min(int((signs > 0).sum()), int((signs < 0).sum()))
+    return bool((np.abs(signs) == 1).all()) and not (whole == 1 and unknown == len(signs) - 1)
+
+
+def _unknown_terms(relations: sp.csr_array, row: int, unknown: BoolArray) -> tuple[Positions, FloatArray]:
+    part = slice(relations.indptr[row], relations.indptr[row + 1])
+    hidden = unknown[relations.indices[part]]
+    return np.sort(relations.indices[part][hidden]), relations.data[part][hidden]
+
+
+def holding_sums(relations: sp.csr_array, stakes: Stakes, total: FloatArray) -> list[Sum]:
+    """Return the sums of the unsafe cells in which one holding has a stake.
+
+    Sums are taken of cells that share no record of the holding, the smallest of the ``total`` of all cells first; of
+    its cells below one whole, be they parts of it or of its parts; and of the same where it is alone. Where a sum has
+    few cells, the sums of some of them are taken too.
+
+    >>> rows = sp.csr_array(np.array([[1.0, -1, -1, -1]]))
+    >>> own = Stakes(np.array([1, 2, 3]), np.array([7, 7, 8]), np.array([0, 1, 2]), np.ones(3, bool))
+    >>> holding_sums(rows, own, np.array([9.0, 2, 3, 4]))
+    [(1, 2)]
+    """
+    found: dict[Sum, None] = {}
+    wholes = _Wholes.of(relations)
+    order = np.lexsort((stakes.cell, stakes.holding))
+    ends = np.flatnonzero(np.diff(stakes.holding[order])) + 1
+    for own in np.split(order, ends) if len(order) else ():
+        held: dict[int, set[int]] = {}
+        for c, r in zip(stakes.cell[own].tolist(), stakes.row[own].tolist(), strict=True):
+            held.setdefault(c, set()).add(r)
+        if len(held) < 2:
+            continue
+        families = [_apart(held, total), *wholes.families(held)]
+        alone = set(stakes.cell[own[stakes.alone[own]]].tolist())
+        families += wholes.families(alone) if 1 < len(alone) < len(held) else []
+        for family in families:
+            found.update(dict.fromkeys(_subsets(family)))
+        found.update(dict.fromkeys(_disjoint(held) if len(held) <= _STAKES else ()))
+    return list(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Wholes:
+    """The relations of a set as wholes and parts: by relation its parts, and by cell the relations it is a part of."""
+
+    whole: Positions
+    parts: sp.csr_array
+    part_of: sp.csc_array
+
+    @classmethod
+    def of(cls, relations: sp.csr_array) -> _Wholes:
+        signed = sp.csr_array(relations)
+        rows = np.repeat(np.arange(signed.shape[0]), np.diff(signed.indptr))
+        up = np.flatnonzero(signed.data > 0)
+        single = np.bincount(rows[up], minlength=signed.shape[0]) == 1
+        whole = np.full(signed.shape[0], -1, np.intp)
+        whole[rows[up]] = signed.indices[up]
+        below = (signed.data < 0) & single[rows]
+        parts = sp.csr_array((below[below], (rows[below], signed.indices[below])), shape=signed.shape)
+        return cls(np.where(single, whole, -1), parts, sp.csc_array(parts))
+
+    def families(self, chosen: Collection[int]) -> list[list[int]]:
+        """Return for each relation above some cells those that are parts of it, and with those below other parts."""
+        reached, queue = dict.fromkeys(chosen), list(chosen)
+        above: dict[int, list[int]] = {}  # the relations of each whole with a part that is reached
+        while queue:
+            cell = queue.pop()
+            for relation in self.part_of.indices[self.part_of.indptr[cell] : self.part_of.indptr[cell + 1]].tolist():
+                whole = int(self.whole[relation])
+                listed = above.setdefault(whole, [])
+                if relation not in listed:
+                    listed.append(relation)
+                if whole not in reached:
+                    reached[whole] = None
+                    queue.append(whole)
+        known: dict[int, set[int]] = {cell: {cell} for cell in chosen}
+        numbers = [relation for listed in above.values() for relation in listed]
+        families = {tuple(sorted(self._below(relation, above, known))) for relation in numbers}
+        families |= {tuple(part for part in self._parts(relation) if part in chosen) for relation in numbers}
+        return [list(family) for family in sorted(families) if len(family) > 1]
+
+    def _parts(self, relation: int) -> list[int]:
+        parts: list[int] = self.parts.indices[self.parts.indptr[relation] : self.parts.indptr[relation + 1]].tolist()
+        return sorted(parts)
+
+    def _below(self, relation: int, above: dict[int, list[int]], known: dict[int, set[int]]) -> set[int]:
+        """Return the chosen cells among the parts of a relation, and below the others."""
+        family: set[int] = set()
+        for part in self._parts(relation):
+            if part not in known:
+                known[part] = self._below(above[part][0], above, known) if part in above else set()
+            family |= known[part]
+        return family
+
+
+def _apart(held: dict[int, set[int]], total: FloatArray) -> list[int]:
+    """Return cells that share no record of a holding, the smallest first."""
+    taken, chosen = set[int](), list[int]()
+    for cell in sorted(held, key=lambda c: (len(held[c]), total[c], c)):
+        if not held[cell] & taken:
+            chosen.append(cell)
+            taken |= held[cell]
+    return sorted(chosen)
+
+
+def _disjoint(held: dict[int, set[int]]) -> Iterator[Sum]:
+    """Go through the sets of two or three cells that share no record of a holding."""
+    for size in range(2, _TOGETHER + 1):
+        for some in combinations(sorted(held), size):
+            if sum(len(held[cell]) for cell in some) == len(set().union(*(held[cell] for cell in some))):
+                yield some
+
+
+def _subsets(cells: list[int]) -> Iterator[Sum]:
+    """Go through the sets of two or more of some cells: every one if they are few, else all of them together."""
+    if len(cells) > _SUBSETS:
+        yield tuple(cells)
+        return
+    for size in range(2, len(cells) + 1):
+        yield from combinations(cells, size)

@@ -1,0 +1,186 @@
+"""One gate for every method: what its verdict does not allow is not written, whatever release it made."""
+
+import json
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from cellguard.cli.main import cli
+from cellguard.errors import NotProtected
+from cellguard.files.folder import OutputFolder
+from cellguard.job import run
+from cellguard.methods.hiding import PatternMethod
+from cellguard.onecall.result import ProtectedFrame
+from cellguard.protect.method import ANSWERABLE, NotChecked, Verdict
+from cellguard.results.proven import Proven
+from cellguard.spec.jobfile import Job
+from cellguard.spec.registry import forget, method_names
+from cellguard.table.pattern import Pattern, release
+
+CELLS = "region,turnover,firms\nTotal,100,19\nN,20,1\nS,50,9\nW,30,9\n"
+BAD = [
+    "unsafe",
+    "undecided",
+    "not proven",
+    "NOT PROVEN",
+    "not checked",
+    "no rule",
+    "safe by itself",
+    "",
+    "Safe",
+    "fine",
+]
+
+
+def _suppress(folder):
+    (folder / "cells.csv").write_text(CELLS)
+    table = {"name": "t", "by": ["region"], "value": "turnover", "rules": [{"min_frequency": 3}]}
+    return {"version": 1, "tables": [table | {"cells": {"source": "cells.csv", "count": "firms"}}]}
+
+
+def _perturb(folder):
+    rng = np.random.default_rng(3)
+    rows = [f"f{i},{'NSW'[i % 3]},{rng.integers(50, 90)}\n" for i in range(90)]
+    (folder / "firms.csv").write_text("id,region,turnover\n" + "".join(rows))
+    table = {"name": "t", "by": ["region"], "value": "turnover", "rules": [{"dominance": {"n": 3, "k": 70}}]}
+    return {
+        "version": 1,
+        "microdata": {"source": "firms.csv", "respondent": "id"},
+        "perturb": {"seed": 1},
+        "tables": [table | {"protect": {"method": "perturb"}}],
+    }
+
+
+def _redistribute(folder):
+    rng = np.random.default_rng(3)
+    rows = [f"{x:.4f},{y:.4f}\n" for x, y in rng.normal(size=(400, 2))]
+    (folder / "points.csv").write_text("x,y\n" + "".join(rows))
+    table = {"name": "t", "by": ["hexagon"], "value": "count", "rules": [{"min_frequency": 3}]}
+    return {
+        "version": 1,
+        "microdata": {"source": "points.csv"},
+        "redistribute": {"bins": 8},
+        "tables": [table | {"protect": {"method": "redistribute"}}],
+    }
+
+
+JOBS = {"suppress": _suppress, "perturb": _perturb, "redistribute": _redistribute}
+
+
+def outcome_of(name, folder):
+    job = JOBS[name](folder) | {"output": {"formats": ["csv"]}}
+    return run(Job.parse(job, folder=folder))
+
+
+def with_verdict(outcome, verdict):
+    """The outcome of a method that made the same release, but says something else of it."""
+    made, kind = outcome.protected, type(outcome.protected)
+    assert made.release is not None
+    other = type("Other", (kind,), {"verdict": verdict, "release": made.release})
+    twin = other.__new__(other)
+    twin.__dict__.update(made.__dict__)
+    for key in ("verdict", "release"):
+        twin.__dict__.pop(key, None)
+    return replace(outcome, protected=twin)
+
+
+def test_every_method_has_a_case():
+    assert sorted(JOBS) == sorted(method_names())
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_the_verdict_decides_and_not_the_release(name, tmp_path):
+    outcome = outcome_of(name, tmp_path)
+    assert outcome.verdict.kind == "safe" and outcome.release is not None
+    for kind in BAD:
+        bad = with_verdict(outcome, Verdict(kind, f"{kind}: nobody proved it", ()))
+        assert bad.protected.release is not None and bad.release is None, kind
+        out = tmp_path / "out"
+        if outcome.method.in_any_case:
+            OutputFolder(out).write(bad, force=True)
+            assert not (out / "release").exists() and (out / "internal").is_dir()
+        else:
+            with pytest.raises(NotProtected, match="nothing is released"):
+                OutputFolder(out).write(bad)
+            assert not out.exists()
+    OutputFolder(tmp_path / "good").write(outcome)
+    assert (tmp_path / "good/release/t.csv").is_file()
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_only_what_nobody_refuted_can_be_accepted(name, tmp_path):
+    outcome = outcome_of(name, tmp_path)
+    for kind in BAD:
+        answered = with_verdict(outcome, Verdict(kind, "accepted", (), accepted=True))
+        assert (answered.release is not None) == (kind in ANSWERABLE), kind
+
+
+def test_a_frame_shows_nothing_that_its_verdict_does_not_allow(tmp_path):
+    outcome = with_verdict(outcome_of("suppress", tmp_path), Verdict("not proven", "NOT PROVEN", ()))
+    frame = ProtectedFrame(outcome.method, outcome.protected, outcome.seconds, outcome.made)
+    with pytest.raises(NotProtected, match="nothing may be shown"):
+        _ = frame.table
+    assert "50" not in frame._repr_html_()
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "keeps internal files"])
+def careless(request):
+    """The method `careless`: it makes a release, with a verdict that says that it proved nothing."""
+
+    @dataclass(frozen=True, eq=False)
+    class Given(Proven):
+        verdict = Verdict("not proven", "NOT PROVEN", (NotChecked("all", "everything", "everybody"),))
+
+        @property
+        def release(self):
+            return release(self.audit.pattern, self.audit.values)
+
+        def summary(self):
+            said = {"verdict": "not proven", "headline": "NOT PROVEN", "caveat": "", "tables": {}, "failing": []}
+            return said | {"set": {"cells": 4, "relations": 1, "witnesses": 0}}
+
+    @dataclass(frozen=True, eq=False)
+    class Careless(PatternMethod):
+        name: ClassVar[str] = "careless"
+        participle: ClassVar[str] = "left as they are"
+        in_any_case: ClassVar[bool] = request.param
+
+        def choose(self, assessment, known, run):
+            primary = assessment.needs.primary
+            return Pattern(assessment.tables, primary, np.zeros(len(primary), bool))
+
+        def protect(self, assessed, run, seconds):
+            proven = super().protect(assessed, run, seconds)
+            return Given(**{key: getattr(proven, key) for key in ("findings", "audit", "known", "job")})
+
+        def write_internal(self, outcome, inside):
+            (inside / "note.txt").write_text("kept")
+
+        def pages(self, outcome):
+            return {"internal/report.html": "inside", "release/report.html": "outside"}
+
+        def seal(self, outcome, folder):
+            pass
+
+    yield Careless
+    forget("careless")
+
+
+def test_a_careless_method_releases_nothing(careless, tmp_path):
+    job = _suppress(tmp_path)
+    job["tables"][0]["protect"] = {"method": "careless"}
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job))
+    out = tmp_path / "out"
+    done = CliRunner().invoke(cli, ["protect", str(tmp_path / "job.yaml"), "--out", str(out)])
+    assert done.exit_code == 1, done.output
+    assert "NOT PROVEN" in done.output and "may be published" not in done.output, done.output
+    assert not (out / "release").exists()
+    assert out.exists() == careless.in_any_case
+    if out.exists():
+        assert {p.name for p in out.rglob("*.html")} == {"report.html"}
+    again = CliRunner().invoke(cli, ["protect", str(tmp_path / "job.yaml"), "--out", str(out), "--force", "--json"])
+    assert again.exit_code == 1 and json.loads(again.stdout)["verdict"] == "not proven"

@@ -1,0 +1,114 @@
+"""Latent cells: combinations of codes that no table of a response lists, but that its tables together may tell.
+
+They are the cells of the table by all dimensions of the response's tables, at all levels that these tell apart, and of
+the populations that remain when tables about some are subtracted from tables about more (all - a - b = c).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+
+from fuzz.attack import Goal
+from fuzz.public import TOTAL, selected
+from fuzz.scene import Response, Scene
+from fuzz.worlds import ALL, make_space
+
+Leaves = frozenset[str]
+Cell = tuple[Leaves, ...]  # the leaves in each column
+RESTS = 24  # populations by subtraction, at most
+MOST = 4000  # cells of one response, at most
+
+
+class Latent:
+    """The occupied cells behind the tables of a response that none of them lists."""
+
+    def __init__(self, response: Response) -> None:
+        self.response = response
+        axes = {axis.name: axis for table in response.tables for axis in table.axes}
+        self.columns = list(dict.fromkeys(axis.column for axis in axes.values()))
+        self.every: dict[str, Leaves] = {}
+        self.names: dict[str, dict[Leaves, str]] = {column: {} for column in self.columns}
+        for axis in axes.values():
+            old = self.every.get(axis.column, axis.below[TOTAL])
+            self.every[axis.column] = old & axis.below[TOTAL]
+        self.selecting = {axes[name].column for spec in response.specs for name in spec.get("where", {})}
+        self._name_codes(axes)
+        self._name_rests(axes)
+
+    def _name_codes(self, axes: Mapping) -> None:
+        """All codes whose leaves the tables tell apart from others."""
+        apart = make_space(self.response.tables, [], ALL).atoms
+        for axis in axes.values():
+            for code, leaves in axis.below.items():
+                whole = all(atom <= leaves or not atom & leaves for atom in apart[axis.column])
+                if whole and axis.level[code] >= 0:
+                    self.names[axis.column].setdefault(leaves & self.every[axis.column], code)
+        for column in self.columns:
+            self.names[column][self.every[column]] = TOTAL
+
+    def _name_rests(self, axes: Mapping) -> None:
+        """The populations of tables that select by one column, and what subtraction makes of them."""
+        specs = [spec for spec in self.response.specs if len(spec.get("where", {})) == 1]
+        for column in self.columns:
+            whole = self.every[column]
+            own = {whole: TOTAL}
+            for spec in specs:
+                ((name, said),) = spec["where"].items()
+                if axes[name].column == column:
+                    own.setdefault(selected(axes[name], said) & whole, spec["name"])
+            for leaves, name in _subtract(own).items():
+                self.names[column].setdefault(leaves, name)
+
+    def listed(self) -> set[Cell]:
+        """The cells that some table lists, suppressed or not."""
+        found = set()
+        for table in self.response.tables:
+            for codes in table.rows:
+                leaves = dict(self.every)
+                for axis, code in zip(table.axes, codes, strict=True):
+                    leaves[axis.column] &= axis.below[code]
+                found.add(tuple(leaves[column] for column in self.columns))
+        return found
+
+    def cells(self) -> dict[Cell, list[int]]:
+        """All cells that have records and that no table lists, with their records."""
+        records = self.response.case.records
+        above = [
+            {leaf: [leaves for leaves in self.names[column] if leaf in leaves] for leaf in self.every[column]}
+            for column in self.columns
+        ]
+        listed, found = self.listed(), dict[Cell, list[int]]()
+        for i, codes in enumerate(zip(*(records.codes[column] for column in self.columns), strict=True)):
+            for cell in product(*(own[code] for own, code in zip(above, codes, strict=True))):
+                if cell not in listed and (cell in found or len(found) < MOST):
+                    found.setdefault(cell, []).append(i)
+        return found
+
+    def unsafe(self) -> dict[Cell, list[int]]:
+        """Those that the rules call unsafe."""
+        return {cell: inside for cell, inside in self.cells().items() if self.response.need(inside) is not None}
+
+    def goals(self, cells: Mapping[Cell, Sequence[int]], scene: Scene) -> Iterator[Goal]:
+        """The goals that cells are."""
+        for cell, inside in cells.items():
+            wanted = dict(zip(self.columns, cell, strict=True))
+            name = "/".join(self.names[column][leaves] for column, leaves in wanted.items())
+            label = f"{self.response.name} by {'/'.join(self.columns)}: {name}"
+            kind = "rest" if any(wanted[column] != self.every[column] for column in self.selecting) else "latent"
+            yield self.response.goal(kind, label, scene.space.where(0, wanted), inside)
+
+
+def _subtract(populations: Mapping[Leaves, str]) -> dict[Leaves, str]:
+    """Populations, and all that remains of one when others that it holds are taken away."""
+    found = dict(populations)
+    queue = list(found)
+    while queue and len(found) < RESTS:
+        new = queue.pop(0)
+        for other in list(found):
+            for large, small in ((new, other), (other, new)):
+                rest = large - small
+                if small < large and rest not in found:
+                    found[rest] = f"{found[large]} without {found[small]}"
+                    queue.append(rest)
+    return found

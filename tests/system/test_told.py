@@ -1,0 +1,52 @@
+"""What a release tells without listing it: sums of suppressed cells, latent cells, exact counts beside signed values.
+
+Each folder of tests/cases is a job that an earlier version called safe, and that told something of one respondent. The
+oracle of tests/fuzz attacks nothing but the released files, and must find nothing that the rules call unsafe.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from cellguard.files.folder import OutputFolder
+from cellguard.job import audit_folder, run, verify_inputs
+from cellguard.spec.jobfile import Job
+from cellguard.verify.verify import verify
+
+from fuzz.beyond import find_all
+from fuzz.cases import read_case
+from fuzz.public import spelled_out
+
+CASES = sorted(path for path in (Path(__file__).parents[1] / "cases").iterdir() if path.is_dir())
+
+
+@pytest.fixture(params=CASES, ids=lambda path: path.name)
+def case(request):
+    return request.param
+
+
+def test_nothing_unsafe_is_told(case, tmp_path):
+    job = Job.load(case / "job.yaml")
+    outcome = run(job)
+    assert outcome.verdict.kind == "safe"
+    folder = OutputFolder(tmp_path / "out")
+    folder.write(outcome)
+    assert [str(found) for found in find_all(spelled_out(read_case(case)), folder.outside)] == []
+    checks = verify(folder.inside / "certificate.json").checks
+    assert [check.detail for check in checks if not check.passed] == []
+    assert [check.detail for check in verify_inputs(folder.inside, job) if not check.passed] == []
+    assert audit_folder(folder.path).verdict.kind == "safe"
+
+
+def test_the_oracle_sees_what_was_told(tmp_path):
+    """The same oracle, on a release in which only the cell of one holding and one more are suppressed."""
+    rows = ["id,holding,region,x", "1,g,A,900", "2,g,B,9000"]
+    rows += [f"{i},o{i},{'CD'[i % 2]},5000" for i in range(3, 23)]
+    (tmp_path / "records.csv").write_text("\n".join(rows) + "\n")
+    (tmp_path / "job.yaml").write_text(
+        "version: 1\nmicrodata: {source: records.csv, respondent: id, holding: holding}\n"
+        "tables: [{name: t, by: [region], value: x, rules: [{min_frequency: 3}]}]\n"
+    )
+    (tmp_path / "t.csv").write_text("region,value,flag\nTotal,109900,\nA,,c\nB,,c\nC,50000,\nD,50000,\n")
+    found = find_all(spelled_out(read_case(tmp_path)), tmp_path)
+    assert {(f.goal.kind, f.how) for f in found} == {("sum", "exactly")}
