@@ -134,6 +134,8 @@ def _check_largest(known: Contributors, cells: Cells, number: int, told: Bools, 
     largest = known.amount[where].astype(float) if known.amount.size else np.zeros(cell.size)
     top = np.nan_to_num(facts.tops[0]) * 10.0 ** cells.spec.grains[table.group]
     off = np.abs(largest - top) > 2 + 1e-9 * np.abs(top)
+    if facts.signs:  # where some are negative, contributors are listed by size
+        off &= facts.signs[1] >= 0
     _refuse(told & (facts.total >= 0) & off, cells, number, "does not have the largest contribution of the facts")
 
 

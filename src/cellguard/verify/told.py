@@ -119,7 +119,8 @@ def check_told(
     if KEY in (listed or ()):  # too many to judge, and so named
         return len(judged)
     wanted = [*_known_sums(known), *(_holding_sums(known, who) if who is not None else ())]
-    names = {_filled(known, one) for one in judged}
+    # All parts of a known whole are the whole, which is judged where it is listed.
+    names = {_filled(known, one) for one in [*judged, *_wholes(known)]}
     for one in wanted:
         filled = _filled(known, one)
         if len(filled) > 1 and np.unique(known.cells.group[list(one)]).size == 1 and filled not in names:
@@ -202,6 +203,18 @@ def _check_added(known: Known, table: TableSpec, facts: Facts, sums: Sequence[Su
             raise Refused(f"{table.facts} row {i} is not the total of the parts")
         if (count[at] >= 0).all() and not count[at].max() <= facts.count[i] <= count[at].sum():
             raise Refused(f"{table.facts} row {i} has a count that its parts cannot have together")
+
+
+def _wholes(known: Known) -> Iterator[Sum]:
+    """Go through the unknown parts of known wholes of which no other part has a value."""
+    relations, value = known.relations, np.concatenate(known.rows.value)[known.cells.first_row()]
+    for row in range(relations.shape[0]):
+        part = slice(relations.indptr[row], relations.indptr[row + 1])
+        terms, signs = relations.indices[part], relations.data[part]
+        for sign in (1, -1):
+            whole, parts = terms[signs == sign], terms[signs != sign]
+            if whole.size == 1 and not known.unknown[whole[0]] and not value[parts[~known.unknown[parts]]].any():
+                yield tuple(sorted(parts[known.unknown[parts]].tolist()))
 
 
 def _known_sums(known: Known) -> Iterator[Sum]:
