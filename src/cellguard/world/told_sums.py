@@ -27,10 +27,10 @@ from cellguard.types import BoolArray, FloatArray, Positions
 _STEPS = 30  # replacements of wholes by their parts that are looked at per relation
 _PAIRED = 20_000  # unknown cells of which all pairs are looked at
 _TRIED, _TRIED_FOUR = 2_000, 500  # unknown cells of which all sums of three, and of four, are looked at
-_MOST = 50_000  # sums of few cells
+_MOST = 3_000  # sums of few cells of one size; a set of three is found three times
 _ROUNDS, _STILL = 3_000, 1e-7  # of the search for a random move, and by how much two cells of one may differ
 _SUBSETS = 4  # cells of one holding of which all sums are looked at
-_STAKES, _TOGETHER = 8, 3  # cells of one holding of which all sums of so many are looked at
+_STAKES, _TOGETHER = 5, 3  # cells of one holding of which all sums of so many are looked at
 
 
 @dataclass(frozen=True)
@@ -159,6 +159,8 @@ def _few_cells(relations: sp.csr_array, unknown: BoolArray) -> tuple[list[Sum], 
     apart[np.isin(first * n + second, pairs[:, 0] * n + pairs[:, 1])] = False  # two that are known go with everything
     tried = np.stack([first[apart], second[apart]], axis=1)
     which, other = moves.opposite(tried)
+    if len(which) > _MOST:
+        return found, [f"{len(which):,} sets of three cells"]
     found += moves.sums(np.column_stack([tried[which], other]))
     if n > _TRIED_FOUR:
         return found, []
