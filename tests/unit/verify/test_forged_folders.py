@@ -47,7 +47,7 @@ FORGERIES = [
     ),
     Forgery("the attacker's bound widened in the job too", proof.attack("lower", "unbounded", also_job=True), INPUTS),
     Forgery("a rule removed from the certificate", proof.rules(lambda r: r.pop(), also_job=False), FOLDER),
-    Forgery("a rule made milder in the job too", proof.milder_rules, INPUTS),
+    Forgery("a rule made milder in the job too", proof.milder_rules, FOLDER),
     Forgery("no rules at all", proof.no_rules, FOLDER),
     Forgery("a rule to be taken on trust", proof.trust, FOLDER),
     Forgery("a contribution lowered so that no rule fires", proof.fact("turnover", "top1", 1.0), FOLDER),
