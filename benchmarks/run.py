@@ -11,6 +11,7 @@ from bench_compare import BENCHMARKS as COMPARE
 from bench_counts import BENCHMARKS as COUNTS
 from bench_growth import BENCHMARKS as GROWTH
 from bench_insiders import BENCHMARKS as INSIDERS
+from bench_minimality import BENCHMARKS as MINIMALITY
 from bench_rules import BENCHMARKS as RULES
 from bench_sums import BENCHMARKS as SUMS
 
@@ -25,7 +26,7 @@ from bench_tabulate import BENCHMARKS as TABULATE
 
 BENCHMARKS = {
     **(TABLES | AUDIT | PROTECT | COUNTS | INSIDERS | SUMS | LINKED),
-    **(MAPS | PERTURB | REPORT | TABULATE | GROWTH | COMPARE | RULES),
+    **(MAPS | PERTURB | REPORT | TABULATE | GROWTH | COMPARE | RULES | MINIMALITY),
 }
 
 

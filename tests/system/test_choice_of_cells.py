@@ -135,18 +135,18 @@ def test_studies_are_repeated_with_the_same_random_costs(tmp_path):
     assert points[0] == points[1] or points[0].hidden_value == points[1].hidden_value
 
 
-@pytest.mark.parametrize("jobs", [(0, 8), pytest.param(range(0, 40, 2), marks=pytest.mark.long)])
+@pytest.mark.parametrize("jobs", [(0, 8), pytest.param(range(20), marks=pytest.mark.long)])
 def test_more_tables_give_the_released_pattern_with_random_costs(jobs):
-    """The measure of benchmarks/minimality.py, on the case and on a few drawn tables."""
-    study = benchmark("minimality")
+    """The measure of benchmarks/bench_minimality.py, on the case and on a few drawn tables."""
+    study = benchmark("bench_minimality")
     case, pattern = study.case(), np.array([0, 1, 1, 0, 0], bool)
     _, before, _, _ = study.study(case, 0.0, parts=3)
-    of, after, _, _ = study.study(case, SPREAD, draws=15, parts=3, hidden=pattern)
-    assert of == 7 and before == 1 and after > 2.5
+    of, after, _, _ = study.study(case, SPREAD, draws=60, parts=3, hidden=pattern)
+    assert of == 7 and before == 1 and 2 < after <= study.possible(case, parts=3) == 4
     plain = [study.study(study.small_table(job), 0.0, parts=2)[1] for job in jobs]
-    random = [study.study(study.small_table(job), SPREAD, draws=15, parts=2, seed=job) for job in jobs]
-    assert np.mean([r[1] for r in random]) > np.mean(plain)
-    assert 1 <= np.mean([r[2] for r in random]) < 3
+    random = [study.study(study.small_table(job), SPREAD, draws=25, parts=2, seed=job) for job in jobs]
+    assert np.mean([r[1] for r in random]) > np.mean(plain) + 0.2
+    assert 1 <= np.mean([r[2] for r in random]) < 1.3
 
 
 def test_the_public_surface_has_it(tmp_path):

@@ -176,7 +176,7 @@ def test_fixed_width_records_with_metadata(folder):
         "version: 1\nmicrodata: {source: firms.asc, rda: firms.rda}\n"
         "tables: [{name: t, by: [region, size], value: turnover, rules: [{min_frequency: 1}]}]\n"
     )
-    done = run("protect", "job.yaml", "--out", "out", "--json", cwd=folder)
+    done = run("protect", "job.yaml", "--out", "out", "--json", "--accept-no-rules", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert {"firms.asc", "firms.rda", "Regions.hrc", "regions.cdl"} <= set(json.loads(done.stdout)["inputs"])
     found = {(r["region"], r["size"]): r["value"] for r in internal(folder / "out", "t")}

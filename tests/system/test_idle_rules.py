@@ -148,3 +148,21 @@ def test_rows_of_fewer_than_one_never_are():
         assert rule.can_fire == (below != 1) == can_fire(twin(dump_rule(rule)))
         assert not cg.assess(table, rule).primary.any() or rule.can_fire
     assert np.asarray(cg.assess(table, GroupDisclosure("d", ("yes",))).primary).any()
+
+
+def test_counts_are_no_secret_only_beside_values_that_rules_judge(write, tmp_path):
+    """`counts: shown` is such a rule; alone, or with another shape, counts under it are not called safe."""
+    shown = write([{"p_percent": 10}], counts="shown")
+    done = command("protect", shown, "--out", tmp_path / "out")
+    assert done.exit_code == 0 and "Safe against" in done.output
+    assert verify(tmp_path / "out/internal/certificate.json").valid
+    spec = yaml.safe_load((tmp_path / "job.yaml").read_text())
+    values, idle = spec["tables"][0] | {"counts": None}, [{"min_frequency": 1}]
+    for others in (
+        [{"name": "n", "by": ["region"], "value": "count", "rules": idle}],
+        [values | {"rules": idle}, {"name": "n", "by": ["region"], "value": "count", "rules": idle}],
+        [values, {"name": "n", "by": ["id"], "value": "count", "rules": idle}],
+        [values, {"name": "n", "by": ["region"], "value": "count", "rules": []}],
+    ):
+        verdict = run(Job.parse(spec | {"tables": others}, folder=tmp_path), accept_no_rules=True).verdict
+        assert verdict.kind == "no rule" and "n" in verdict.text, others

@@ -181,7 +181,8 @@ def test_an_unsafe_cell_that_is_public_cannot_be_protected(home):
 def test_unsafe_cells_of_the_earlier_release_stay_protected(home):
     """The new job calls nothing unsafe, but n2 = N - n3 - n1 must stay unknown."""
     write(home, "first", make(home))
-    loose = {**make(home).tables[0].model_dump(), "rules": [{"min_frequency": 1}]}
+    seldom = {"all": [{"min_frequency": 3}, {"linear": {"weights": [-1.0], "rest": 1.0}}]}  # of two, one has more
+    loose = {**make(home).tables[0].model_dump(), "rules": [seldom]}
     alone = run(make(home, tables=[loose]))
     assert alone.release["t"].hidden == 0
     job = make(home, tables=[loose], previous=["first"])

@@ -121,9 +121,12 @@ class Findings(Streams):
     def without_rules(self) -> tuple[str, ...]:
         """The tables to which no rule was applied: of their cells nobody knows whether they are safe.
 
-        A rule that can never fire is none.
+        A rule that can never fire is none, but for counts that are no secret beside values that rules judge: see
+        `cellguard.spec.counts_beside`.
         """
-        return tuple(here.table.name for here in self.by_table if not any(rule.can_fire for rule in here.rules))
+        judged = [here.table for here in self.by_table if any(rule.can_fire for rule in here.rules)]
+        bare = [here for here in self.by_table if here.table not in judged]
+        return tuple(here.table.name for here in bare if not (here.rules and _beside(here.table, judged)))
 
     @cached_property
     def primary(self) -> BoolArray:
@@ -151,6 +154,14 @@ class Findings(Streams):
                 if findings is self.by_table[-1]:
                     raise
         return []
+
+
+def _beside(table: Table, judged: Sequence[Table]) -> bool:
+    """Tell whether a table has the counts of cells whose values some other table shows."""
+    shape = table.population, {d.name for d in table.dimensions}
+    return table.is_count and any(
+        not other.is_count and shape == (other.population, {d.name for d in other.dimensions}) for other in judged
+    )
 
 
 def assess(tables: Table | TableSet, rules: Rule | Sequence[Rule] | Mapping[str, Rule | Sequence[Rule]]) -> Findings:

@@ -211,8 +211,12 @@ def known_cells(cells: Cells, rows: Rows) -> Bools:
 
 def check_trust(spec: Spec, unknown: set[str]) -> None:
     """Refuse a table without rules, and trust in other rules than exactly those that cannot be recomputed."""
+    judged = [table for table in spec.tables if any(can_fire(parse_rule(rule)) for rule in table.rules)]
     for table in spec.tables:
-        if not any(can_fire(parse_rule(rule)) for rule in table.rules):
+        # Counts may be no secret beside values that rules judge.
+        shown = [other for other in judged if not other.count and other.population == table.population]
+        beside = table.count and table.rules and any(set(other.by) == set(table.by) for other in shown)
+        if table not in judged and not beside:
             raise Refused(f"no rule was applied to {table.name}, so nothing is claimed of it")
     for name in sorted(unknown - set(spec.trusted)):
         raise Refused(f"rule {name} cannot be recomputed, and the certificate does not name it as taken on trust")

@@ -15,7 +15,7 @@ from cellguard.table.tableset import TableSet
 from cellguard.types import BoolArray, FloatArray
 
 Cost = Callable[[Table, BoolArray], FloatArray]
-SPREAD = 0.5  # of random factors, measured: see docs/decisions/0023
+SPREAD = 0.25  # of random factors, measured: see docs/decisions/0023
 
 
 def value(table: Table, primary: BoolArray) -> FloatArray:

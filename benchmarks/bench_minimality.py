@@ -1,15 +1,16 @@
 """What the choice of cells tells: how many tables that fit the published values give the same pattern.
 
-`python benchmarks/minimality.py [JOBS [DRAWS [SPREAD...]]]`. An attacker who has the program runs it on candidate
-tables, and keeps those that give the released pattern. The candidates are the tables nearest to the truth in which the
-one unsafe cell is moved by parts of its protection level, up and down; the attacker knows all but the values. With
-random costs a candidate gives the pattern with some probability, estimated by the same draws for all of them; the
-pattern is the likeliest of the true table. How many candidates are left is e to the entropy of what the attacker then
-believes: their count where costs are not random.
+An attacker who has the program runs it on candidate tables, and keeps those that give the released pattern. The
+candidates are the tables nearest to the truth in which the one unsafe cell is moved by parts of its protection level,
+up and down; the attacker knows all but the values. With random costs a candidate gives the pattern with some
+probability, estimated by the same draws for all of them; the pattern is the likeliest of the true table. How many
+candidates are left is e to the entropy of what the attacker then believes: their count where costs are not random.
 """
 
-import sys
+from __future__ import annotations
+
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,9 @@ from scipy.optimize import linprog
 
 import cellguard as cg
 from cellguard.protect.suppress.costs import SPREAD, costs_by, random_factors
+from cellguard.table.pattern import Pattern
+
+SPREADS = (0.0, SPREAD, 0.5, 1.0)
 
 CASE = ([["Total", "A", "B", "C", "D"]], np.array([17000.0, 10000, 1001, 999, 5000]), np.array([28, 1, 9, 9, 9]))
 
@@ -106,26 +110,49 @@ def study(table, spread, *, draws=80, parts=4, seed=0, hidden=None):
     return len(likely), left_over(np.array(likely)), cost / least, many / few
 
 
+def possible(table, *, parts=4):
+    """Return how many candidates any costs could leave: the pattern is safe in them, and no secondary is needless."""
+    needs = table.needs()
+    hidden, _, _ = choose(needs)
+
+    def safe(again, pattern):
+        return cg.audit(again, Pattern(again.tables, again.primary, pattern & ~again.primary)).verdict == "safe"
+
+    left = 0
+    for again in map(table.needs, candidates(table, needs, hidden, parts)):
+        secondary = np.flatnonzero(hidden & ~again.primary)
+        needless = (safe(again, np.where(np.arange(len(hidden)) == cell, False, hidden)) for cell in secondary)
+        left += safe(again, hidden) and not any(needless)
+    return left
+
+
 def case():
     """Return the table of four regions in which the choice tells the unsafe cell to a thousandth."""
     return Small({"r": CASE[0][0]}, CASE[1], CASE[2])
 
 
-def main(jobs=50, draws=80, spreads=(0.0, 0.25, SPREAD, 1.0)):
-    for spread in spreads:
+def small_jobs(*, jobs: int = 50, draws: int = 80) -> Iterator[str]:
+    most = np.mean([possible(small_table(job)) for job in range(jobs)])
+    yield f"{jobs} jobs: any costs would leave {most:.1f} candidates on average"
+    for spread in SPREADS:
         of, left, _, _ = study(case(), spread, draws=draws, parts=10, hidden=np.array([0, 1, 1, 0, 0], bool))
-        print(f"case, spread {spread:g}: {left:.1f} of {of} candidates are left", flush=True)
+        yield f"the case, spread {spread:g}: {left:.1f} of {of} candidates are left"
         rows = np.array([study(small_table(job), spread, draws=draws, seed=job) for job in range(jobs)])
         few = 100 * (rows[:, 1] <= 3).mean()
-        print(
-            f"{jobs} jobs, spread {spread:g}: {rows[:, 1].mean():.1f} of {rows[:, 0].mean():.1f} candidates are left "
-            f"on average ({few:.0f} % of the jobs: 3 or fewer); cost x {rows[:, 2].mean():.3f}, secondaries x "
-            f"{rows[:, 3].mean():.3f}",
-            flush=True,
-        )
+        left = f"{rows[:, 1].mean():.1f} of {rows[:, 0].mean():.1f} candidates are left on average"
+        loss = f"cost x {rows[:, 2].mean():.3f}, secondaries x {rows[:, 3].mean():.3f}"
+        yield f"{jobs} jobs, spread {spread:g}: {left}, 3 or fewer in {few:.0f} % of the jobs; {loss}"
 
 
-if __name__ == "__main__":
-    words = sys.argv[1:]
-    more = {"spreads": tuple(map(float, words[2:]))} if words[2:] else {}
-    main(*(int(word) for word in words[:2]), **more)
+def loss() -> Iterator[str]:
+    from business import table as firms  # a module of the benchmarks' own folder
+
+    needs = cg.require(cg.assess(firms("A", 10_000), [cg.PPercent(10)]))
+    _, least, few = choose(needs)
+    for spread in SPREADS[1:]:
+        drawn = [choose(needs, random_factors(len(needs.tables), seed, spread)) for seed in range(10)]
+        cost, many = (float(np.mean([d[i] for d in drawn])) for i in (1, 2))
+        yield f"spread {spread:g}: secondary value x {cost / least:.3f}, secondaries x {many / few:.3f} (10 seeds)"
+
+
+BENCHMARKS = {"minimality": small_jobs, "minimality-A-10k": loss}
