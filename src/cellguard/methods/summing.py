@@ -47,7 +47,7 @@ class SumSearch:
             return None
         n = len(self._base.tables)
         unknown = world.extend(pattern.unknown[:n] & ~world.ties.empty, True)
-        told = told_sums(world.relations_with(self._known), unknown)
+        told = told_sums(world.relations_with(self._known), unknown, self._base.tables.relations.shape[0])
         self._told = tuple(one for one in told.sums if one[-1] < n)
         self._beyond = told.beyond
         self._judge(records, self._told)

@@ -41,8 +41,11 @@ class Told:
     beyond: tuple[str, ...] = ()
 
 
-def told_sums(relations: sp.csr_array, unknown: BoolArray) -> Told:
+def told_sums(relations: sp.csr_array, unknown: BoolArray, own: int | None = None) -> Told:
     """Return the sums of unknown cells that relations tell.
+
+    The first ``own`` relations (all, unless said) are those of single tables: what adds up to a whole of one of them is
+    left to that table.
 
     >>> rows = sp.csr_array(np.array([[1, -1, -1, -1, 0, 0, 0], [0, 0, 1, 0, -1, -1, -1]]))
     >>> told_sums(rows, np.array([False, True, True, False, True, True, False])).sums
@@ -57,7 +60,7 @@ def told_sums(relations: sp.csr_array, unknown: BoolArray) -> Told:
             one = tuple(cells.tolist())
             cut += _replaced(one, below, sums)
             sums.setdefault(_least(one, below))
-            if not _is_part(relations, row, len(cells)):
+            if row < (relations.shape[0] if own is None else own) and not _is_part(relations, row, len(cells)):
                 wholes.add(one)
     sums.pop((), None)
     every = [*sums, *_differences(list(sums))]
