@@ -19,6 +19,7 @@ def test_atoms_that_needs_ask_for_are_part_of_the_proof(tmp_path, monkeypatch, s
     widened, wide = audit.widened, []
     for module in (audit, system):
         monkeypatch.setattr(module, "MANY_CROSSING", 3)
+    monkeypatch.setattr("cellguard.files.job_latent.MOST", 0)  # so that the crossing table is between the cells
     monkeypatch.setattr(audit, "widened", lambda *args, **more: wide.append(widened(*args, **more)) or wide[-1])
     case = draw_case(seed)
     case.write_files(tmp_path)

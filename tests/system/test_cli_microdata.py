@@ -317,7 +317,7 @@ def test_the_demo_in_words_and_in_another_size(tmp_path):
         re.search(r"^Safe against outsiders and every single respondent", done.stdout, re.M)
         and done.stdout.count("Valid.") == 2
     )
-    assert "Respondents together not checked; sums of suppressed cells (unions) not checked" in done.stdout
+    assert "espondents together not checked; sums of three or more suppressed cells" in done.stdout
     assert "\x1b" not in done.stdout
     assert len((tmp_path / "d/firms.csv").read_text().splitlines()) == 201
 

@@ -87,10 +87,8 @@ def suppress(
     ``start`` marks distinct cells to begin with, say the secondaries of an earlier run. ``known`` are sums of cells
     that an attacker has from elsewhere. With ``insiders``, the respondents behind the cells, cells are suppressed until
     none of them, or up to ``coalition`` together, can estimate another too closely. ``grow`` returns the requirements
-    with the unsafe sums that a pattern tells, None if it tells none: then more is suppressed. ``effort`` says how long
-    to look for a cheaper pattern: quick, normal or best. ``engine`` is one by name (``witness``, ``gauss``,
-    ``optimal``) or a function like them, else the usual one.
-
+    with the unsafe sums that a pattern tells, None if it tells none. ``effort`` (quick, normal, best) says how long to
+    look for a cheaper pattern, ``engine`` is one by name (``witness``, ``gauss``, ``optimal``) or a function like them.
     Raises `NotProtected`, with advice, if no pattern can protect all unsafe cells, and `InputError` for a bad cost.
 
     >>> import cellguard as cg
