@@ -132,9 +132,6 @@ def test_ready_made_tables_are_linked_but_their_difference_is_said_to_be_unjudge
     outcome = run(job(folder, ready["whole"], ready["live"]))
     assert outcome.verdict.kind == "safe"
     assert "differences of populations and cells that no table lists" in outcome.verdict.text
-        outcome.verdict.kind == "safe"
-        and "differences of populations and cells that no table lists" in outcome.verdict.text
-    )
     assert any("whole without live" in attack.who for attack in outcome.verdict.not_checked)
     OutputFolder(folder / "out").write(outcome)
     assert verify(folder / "out/internal/certificate.json").valid
