@@ -13,18 +13,18 @@ import scipy.sparse as sp
 import cellguard as cg
 from cellguard.attack.audit import audit
 from cellguard.attack.intervals import exact_moves
-from cellguard.files.folder import OutputFolder
-from cellguard.methods.suppression import Given
-from cellguard.moves.problem import Problem, grains_of, pose
-from cellguard.protect.outcome import Outcome
-from cellguard.protect.suppress.suppress import suppress
+from cellguard.io.folder import OutputFolder
+from cellguard.methods.suppress.method import Given
+from cellguard.methods.suppress.result import Proven
+from cellguard.methods.suppress.suppress import suppress
+from cellguard.proofs.problem import Problem, grains_of, pose
 from cellguard.protection import Requirements
-from cellguard.results.proven import Proven
+from cellguard.run_context import UNWATCHED
+from cellguard.seam.outcome import Outcome
 from cellguard.solver import solve
 from cellguard.solver.program import Program
 from cellguard.table.pattern import Pattern
-from cellguard.types import UNWATCHED
-from cellguard.verify.verify import verify
+from cellguard.verifier.verify import verify
 
 from instances import build
 

@@ -11,10 +11,10 @@ import numpy as np
 
 import cellguard as cg
 from cellguard.attack.audit import audit
-from cellguard.protect.suppress.elimination import eliminated
-from cellguard.protect.suppress.suppress import suppress
-from cellguard.protect.suppress.system import build_system
-from cellguard.types import UNWATCHED
+from cellguard.methods.suppress.engines.elimination import eliminated
+from cellguard.methods.suppress.engines.system import build_system
+from cellguard.methods.suppress.suppress import suppress
+from cellguard.run_context import UNWATCHED
 from counts import CROWDS, build_counts
 
 from business import firm_counts

@@ -11,10 +11,10 @@ import numpy as np
 import cellguard as cg
 from cellguard.attack.audit import audit
 from cellguard.attack.insiders import attack_inside
-from cellguard.protect.suppress.effort import NORMAL, QUICK, Effort
-from cellguard.protect.suppress.suppress import Suppression, suppress
+from cellguard.methods.suppress.engines.effort import NORMAL, QUICK, Effort
+from cellguard.methods.suppress.suppress import Suppression, suppress
+from cellguard.run_context import UNWATCHED
 from cellguard.table.contributions import contributions_of
-from cellguard.types import UNWATCHED
 
 from business import with_contributors
 

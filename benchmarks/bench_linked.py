@@ -9,7 +9,7 @@ import numpy as np
 
 import cellguard as cg
 from cellguard.attack.audit import audit
-from cellguard.protect.suppress.suppress import suppress
+from cellguard.methods.suppress.suppress import suppress
 
 from instances import tree
 

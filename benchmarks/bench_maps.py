@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from cellguard.geometry.hexgrid import Grid
-from cellguard.protect.redistribute.algorithms import ALGORITHMS
-from cellguard.protect.redistribute.capping import Cap
-from cellguard.protect.redistribute.contributors import Contributors
-from cellguard.protect.redistribute.magnitudes import redistribute_values
-from cellguard.protect.redistribute.mapping import Plan
-from cellguard.protect.redistribute.outlying import treat_outliers
-from cellguard.protect.redistribute.places import Hexagons, Points
+from cellguard.methods.maps.algorithms import ALGORITHMS
+from cellguard.methods.maps.capping import Cap
+from cellguard.methods.maps.contributors import Contributors
+from cellguard.methods.maps.magnitudes import redistribute_values
+from cellguard.methods.maps.mapping import Plan
+from cellguard.methods.maps.outlying import treat_outliers
+from cellguard.methods.maps.places import Hexagons, Points
 from cellguard.report.render import render
 from cellguard.report.section import Section
 from cellguard.rules.linear import PPercent

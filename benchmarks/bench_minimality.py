@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 import cellguard as cg
-from cellguard.protect.suppress.costs import SPREAD, costs_by, random_factors
+from cellguard.methods.suppress.costs import SPREAD, costs_by, random_factors
 from cellguard.table.pattern import Pattern
 
 SPREADS = (0.0, SPREAD, 0.5, 1.0)

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from cellguard.protect.perturb.cells.calibration import CalibrationTable
-from cellguard.protect.perturb.cells.respondents import Respondents
-from cellguard.protect.perturb.cells.sensitivity import needs_of, still_unsafe, supersensitive
-from cellguard.protect.perturb.draw.mu import MuOptions, choose_mu
-from cellguard.protect.perturb.draw.multipliers import Settings, make_multipliers
-from cellguard.protect.perturb.draw.noise import table_statistics
-from cellguard.protect.perturb.draw.replicate import replicate_as_drawn
-from cellguard.protect.perturb.draw.zes import Zes, draw_multipliers, perturbed
-from cellguard.protect.perturb.fit.opt import Opt
+from cellguard.methods.perturb.cells.calibration import CalibrationTable
+from cellguard.methods.perturb.cells.respondents import Respondents
+from cellguard.methods.perturb.cells.sensitivity import needs_of, still_unsafe, supersensitive
+from cellguard.methods.perturb.draw.mu import MuOptions, choose_mu
+from cellguard.methods.perturb.draw.multipliers import Settings, make_multipliers
+from cellguard.methods.perturb.draw.noise import table_statistics
+from cellguard.methods.perturb.draw.replicate import replicate_as_drawn
+from cellguard.methods.perturb.draw.zes import Zes, draw_multipliers, perturbed
+from cellguard.methods.perturb.fit.opt import Opt
 
 from sodap import census, census_table, survey, survey_tables, wide
 

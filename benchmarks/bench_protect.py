@@ -10,8 +10,8 @@ import numpy as np
 
 import cellguard as cg
 from cellguard.attack.audit import audit
-from cellguard.protect.suppress.effort import NORMAL, QUICK, Effort
-from cellguard.protect.suppress.suppress import suppress
+from cellguard.methods.suppress.engines.effort import NORMAL, QUICK, Effort
+from cellguard.methods.suppress.suppress import suppress
 from sets import cube, regions
 
 from business import table

@@ -9,10 +9,10 @@ import numpy as np
 
 import cellguard as cg
 from cellguard.attack.audit import audit
-from cellguard.protect.outcome import Outcome
-from cellguard.protect.suppress.explain import Explanations
-from cellguard.report.page import internal_page, public_page
-from cellguard.results.proven import Proven
+from cellguard.methods.suppress.explain import Explanations
+from cellguard.methods.suppress.report.page import internal_page, public_page
+from cellguard.methods.suppress.result import Proven
+from cellguard.seam.outcome import Outcome
 from cellguard.table.pattern import Pattern, release
 
 from instances import build

@@ -20,7 +20,7 @@ import pyarrow.csv as pa_csv
 
 import cellguard as cg
 from cellguard.attack.audit import audit
-from cellguard.protect.suppress.suppress import suppress
+from cellguard.methods.suppress.suppress import suppress
 
 
 def read(folder: Path, name: str, column: str, activity: cg.Dimension) -> cg.Table:

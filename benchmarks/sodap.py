@@ -22,8 +22,8 @@ import numpy as np
 
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.protect.perturb.cells.calibration import CalibrationTable, calibration_table
-from cellguard.protect.perturb.cells.respondents import Respondents
+from cellguard.methods.perturb.cells.calibration import CalibrationTable, calibration_table
+from cellguard.methods.perturb.cells.respondents import Respondents
 
 INDUSTRIES, REGIONS = 23, 4
 # The classifications of file B, and the pairs of them that tables are made by.

@@ -8,7 +8,7 @@ import cellguard as cg
 import insider_oracle
 from cellguard.attack.audit import audit
 from cellguard.hierarchy.build import flat, from_parents
-from cellguard.protect.suppress.suppress import suppress
+from cellguard.methods.suppress.suppress import suppress
 from cellguard.table.contributions import contributions_of
 from cellguard.table.fact import Holdings
 from cellguard.table.pattern import Pattern

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import cellguard
-from cellguard.spec.jobfile import job_schema
+from cellguard.job.jobfile import job_schema
 
 ROOT = Path(__file__).parent.parent
 DOCS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -29,7 +29,7 @@ def test_the_verifier_shares_no_code_with_what_it_verifies():
         ]
         names = [getattr(node, "module", None) or node.names[0].name for node in nodes]
         own = [name for name in names if name.startswith("cellguard")]
-        assert [n for n in own if not n.startswith(("cellguard.verify", "cellguard.errors"))] == [], path.name
+        assert [n for n in own if not n.startswith(("cellguard.verifier", "cellguard.errors"))] == [], path.name
 
 
 def test_public_names_have_a_home_and_exist():
@@ -67,8 +67,8 @@ def test_verify_is_a_function_whether_or_not_its_module_is_loaded():
     code = "import cellguard as cg; {}; print(callable(cg.verify), cg.verify.__doc__[:3])"
     for before in (
         "pass",
-        "import cellguard.verify.verify as v; v.verify",
-        "from cellguard.verify.verify import verify",
+        "import cellguard.verifier.verify as v; v.verify",
+        "from cellguard.verifier.verify import verify",
     ):
         done = subprocess.run([sys.executable, "-c", code.format(before)], capture_output=True, text=True)
         assert done.stdout.strip() == "True The", done.stderr

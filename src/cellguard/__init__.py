@@ -6,31 +6,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cellguard.assessment import Assessment
     from cellguard.attack.audit import Audit, audit
     from cellguard.errors import CellguardError, InputError
-    from cellguard.files.folder import OutputFolder
+    from cellguard.faces.python.protect import crosstab, protect
     from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
-    from cellguard.job import assess_job, run
+    from cellguard.io.folder import OutputFolder
+    from cellguard.job.jobfile import Job
+    from cellguard.methods.suppress.assessment import Assessment
+    from cellguard.methods.suppress.report.figures import heat_map, interval_plot, loss_by_level
+    from cellguard.methods.suppress.suppress import Suppression, suppress
     from cellguard.microdata.records import records
-    from cellguard.onecall.protect import crosstab, protect
-    from cellguard.protect.outcome import Outcome
-    from cellguard.protect.suppress.suppress import Suppression, suppress
+    from cellguard.pipeline import assess_job, run
     from cellguard.protection import Requirements, require
-    from cellguard.report.figures import heat_map, interval_plot, loss_by_level
     from cellguard.rules.assess import Findings, assess
     from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
     from cellguard.rules.rule import All
     from cellguard.rules.simple import Given, MaxShare, MinFrequency, Request
-    from cellguard.spec.jobfile import Job
+    from cellguard.run_context import Run
+    from cellguard.seam.outcome import Outcome
     from cellguard.table.pattern import Pattern, Release
     from cellguard.table.read import About, cells
     from cellguard.table.statements import read_apriori
     from cellguard.table.table import Table
     from cellguard.table.tableset import TableSet, link
     from cellguard.table.tabulate import tabulate
-    from cellguard.types import Run
-    from cellguard.verify.verify import verify
+    from cellguard.verifier.verify import verify
     from cellguard.world.knowledge import Knowledge
 
 # Each public name and the module that it lives in. Modules load when a name of theirs is first used, so that
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _HOME = {
     "About": "table.read",
     "All": "rules.rule",
-    "Assessment": "assessment",
+    "Assessment": "methods.suppress.assessment",
     "Audit": "attack.audit",
     "CellguardError": "errors",
     "Dimension": "hierarchy.hierarchy",
@@ -47,40 +47,40 @@ _HOME = {
     "Given": "rules.simple",
     "Hierarchy": "hierarchy.hierarchy",
     "InputError": "errors",
-    "Job": "spec.jobfile",
+    "Job": "job.jobfile",
     "Knowledge": "world.knowledge",
     "Linear": "rules.linear",
     "MaxShare": "rules.simple",
     "MinFrequency": "rules.simple",
-    "Outcome": "protect.outcome",
-    "OutputFolder": "files.folder",
+    "Outcome": "methods.base.outcome",
+    "OutputFolder": "io.folder",
     "PPercent": "rules.linear",
     "Pattern": "table.pattern",
     "PriorPosterior": "rules.linear",
     "Release": "table.pattern",
     "Request": "rules.simple",
     "Requirements": "protection",
-    "Run": "types",
-    "Suppression": "protect.suppress.suppress",
+    "Run": "run_context",
+    "Suppression": "methods.suppress.suppress",
     "Table": "table.table",
     "TableSet": "table.tableset",
     "assess": "rules.assess",
-    "assess_job": "job",
+    "assess_job": "pipeline",
     "audit": "attack.audit",
     "cells": "table.read",
-    "crosstab": "onecall.protect",
-    "heat_map": "report.figures",
-    "interval_plot": "report.figures",
+    "crosstab": "faces.python.protect",
+    "heat_map": "methods.suppress.report.figures",
+    "interval_plot": "methods.suppress.report.figures",
     "link": "table.tableset",
-    "loss_by_level": "report.figures",
-    "protect": "onecall.protect",
+    "loss_by_level": "methods.suppress.report.figures",
+    "protect": "faces.python.protect",
     "read_apriori": "table.statements",
     "records": "microdata.records",
     "require": "protection",
-    "run": "job",
-    "suppress": "protect.suppress.suppress",
+    "run": "pipeline",
+    "suppress": "methods.suppress.suppress",
     "tabulate": "table.tabulate",
-    "verify": "verify.verify",
+    "verify": "verifier.verify",
 }
 
 __all__ = [
@@ -137,9 +137,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'cellguard' has no attribute {name!r}")
     home = import_module(f"cellguard.{_HOME[name]}")
     if name == "verify":
-        import_module("cellguard.job")  # gives the verifier the writers of public files, which lie above it
-    # The package `cellguard.verify` stands for its function: importing it has put it here under that name.
-    return globals().get(name) or getattr(home, name)
+        import_module("cellguard.pipeline")  # gives the verifier the writers of public files, which lie above it
+    return getattr(home, name)
 
 
 def __dir__() -> list[str]:

@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cellguard.arrays import BoolArray, FloatArray
 from cellguard.rules.assess import Findings, TableFindings
 from cellguard.rules.rule import PROTECTION_PERCENT, Judgement, Rule, parts
+from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.propagate import tighten
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
-from cellguard.types import UNWATCHED, BoolArray, FloatArray, Run
 from cellguard.world.knowledge import Knowledge
 from cellguard.world.world import World, see_world
 

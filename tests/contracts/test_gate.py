@@ -9,16 +9,16 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from cellguard.cli.main import cli
 from cellguard.errors import NotProtected
-from cellguard.files.folder import OutputFolder
-from cellguard.job import run
-from cellguard.methods.hiding import PatternMethod
-from cellguard.onecall.result import ProtectedFrame
-from cellguard.protect.method import ANSWERABLE, NotChecked, Verdict
-from cellguard.results.proven import Proven
-from cellguard.spec.jobfile import Job
-from cellguard.spec.registry import forget, method_names
+from cellguard.faces.cli.main import cli
+from cellguard.faces.python.result import ProtectedFrame
+from cellguard.io.folder import OutputFolder
+from cellguard.job.jobfile import Job
+from cellguard.job.registry import forget, method_names
+from cellguard.methods.suppress.pattern_method import PatternMethod
+from cellguard.methods.suppress.result import Proven
+from cellguard.pipeline import run
+from cellguard.seam.verdict import ANSWERABLE, NotChecked, Verdict
 from cellguard.table.pattern import Pattern, release
 
 CELLS = "region,turnover,firms\nTotal,100,19\nN,20,1\nS,50,9\nW,30,9\n"

@@ -8,17 +8,17 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from cellguard.cli.main import cli
 from cellguard.errors import InputError, JobError
-from cellguard.files.folder import OutputFolder
-from cellguard.job import run
-from cellguard.methods.hiding import PatternMethod
-from cellguard.protect.method import Method
-from cellguard.spec.jobfile import Job, job_schema
-from cellguard.spec.registry import find_method, forget, method_names
-from cellguard.spec.specs import ProtectSpec, Spec
+from cellguard.faces.cli.main import cli
+from cellguard.io.folder import OutputFolder
+from cellguard.job.jobfile import Job, job_schema
+from cellguard.job.registry import find_method, forget, method_names
+from cellguard.job.specs import ProtectSpec, Spec
+from cellguard.methods.suppress.pattern_method import PatternMethod
+from cellguard.pipeline import run
+from cellguard.seam.method import Method
 from cellguard.table.pattern import Pattern
-from cellguard.verify.verify import verify
+from cellguard.verifier.verify import verify
 
 CELLS = "region,size,turnover,firms\n" + "".join(
     f"{region},{size},{x},{n}\n"

@@ -9,12 +9,12 @@ import pytest
 import cellguard as cg
 from cellguard.attack.audit import audit
 from cellguard.errors import NotProtected, Stopped
-from cellguard.moves.problem import grains_of, pose
-from cellguard.protect.suppress.effort import BEST, NORMAL, QUICK
-from cellguard.protect.suppress.engines import ENGINES as NAMED
-from cellguard.protect.suppress.suppress import suppress
+from cellguard.methods.suppress.engines.catalogue import ENGINES as NAMED
+from cellguard.methods.suppress.engines.effort import BEST, NORMAL, QUICK
+from cellguard.methods.suppress.suppress import suppress
+from cellguard.proofs.problem import grains_of, pose
+from cellguard.run_context import Run
 from cellguard.table.apriori import State
-from cellguard.types import Run
 
 from attack_oracle import FAR, ends_by_vertices
 

@@ -15,10 +15,10 @@ from random import Random
 from typing import Any
 
 from cellguard.errors import InputError, NotProtected
-from cellguard.files.folder import OutputFolder
-from cellguard.job import audit_folder, run
-from cellguard.spec.jobfile import Job
-from cellguard.verify.verify import verify
+from cellguard.io.folder import OutputFolder
+from cellguard.job.jobfile import Job
+from cellguard.pipeline import audit_folder, run
+from cellguard.verifier.verify import verify
 
 from fuzz.attack import Contradiction
 from fuzz.cases import Case

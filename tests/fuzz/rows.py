@@ -21,8 +21,8 @@ import yaml
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from cellguard.errors import InputError, NotProtected
-from cellguard.job import run
-from cellguard.spec.jobfile import Job
+from cellguard.job.jobfile import Job
+from cellguard.pipeline import run
 from cellguard.table.pattern import Release
 
 FAR = 1_000

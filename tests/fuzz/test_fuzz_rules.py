@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from cellguard.job import run
-from cellguard.spec.jobfile import Job
+from cellguard.job.jobfile import Job
+from cellguard.pipeline import run
 
 from fuzz.cases import Case, Records
 from fuzz.judge import rules_of

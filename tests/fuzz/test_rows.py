@@ -2,8 +2,8 @@
 
 import pytest
 
-from cellguard.job import run
-from cellguard.spec.jobfile import Job
+from cellguard.job.jobfile import Job
+from cellguard.pipeline import run
 
 from fuzz.rows import draw_rows, judge_rows, told_rows
 

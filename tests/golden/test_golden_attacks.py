@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cellguard.attack.derivation import explain
-from cellguard.attack.foreign import infer, read_protected
-from cellguard.attack.totals import read_known
+from cellguard.attack.external_totals import read_known
+from cellguard.attack.third_party import infer, read_protected
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.table.read import About

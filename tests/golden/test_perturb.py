@@ -10,20 +10,20 @@ from functools import cache
 import numpy as np
 import pytest
 
-from cellguard.protect.perturb.cells.noise_rule import NoiseRule, matched_p_and_q, p_with_prior, q_halfway
-from cellguard.protect.perturb.cells.respondents import respondents
-from cellguard.protect.perturb.cells.sensitivity import (
+from cellguard.methods.perturb.cells.noise_rule import NoiseRule, matched_p_and_q, p_with_prior, q_halfway
+from cellguard.methods.perturb.cells.respondents import respondents
+from cellguard.methods.perturb.cells.sensitivity import (
     desired_totals,
     dominated,
     needs_of,
     still_unsafe,
     supersensitive,
 )
-from cellguard.protect.perturb.draw.distribution import exceedance
-from cellguard.protect.perturb.draw.mu import MuOptions, choose_mu, mu_by_formula, quantile_xd, smallest_mu
-from cellguard.protect.perturb.draw.noise import cell_noise, noise_statistics
-from cellguard.protect.perturb.draw.variance import noise_cv
-from cellguard.protect.perturb.draw.zes import Zes, draw_multipliers, perturbed
+from cellguard.methods.perturb.draw.distribution import exceedance
+from cellguard.methods.perturb.draw.mu import MuOptions, choose_mu, mu_by_formula, quantile_xd, smallest_mu
+from cellguard.methods.perturb.draw.noise import cell_noise, noise_statistics
+from cellguard.methods.perturb.draw.variance import noise_cv
+from cellguard.methods.perturb.draw.zes import Zes, draw_multipliers, perturbed
 from cellguard.rules.conversions import p_from_k
 
 from perturb_data import brute_exceedance, one_cell, sodap, study

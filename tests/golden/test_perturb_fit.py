@@ -8,12 +8,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from cellguard.protect.perturb.draw.multipliers import Settings, make_multipliers
-from cellguard.protect.perturb.draw.noise import table_statistics
-from cellguard.protect.perturb.fit.marg import Marg
-from cellguard.protect.perturb.fit.opt import Opt, least_loss
-from cellguard.protect.perturb.fit.raking import Margins, rake
-from cellguard.protect.perturb.fit.supertable import supertable
+from cellguard.methods.perturb.draw.multipliers import Settings, make_multipliers
+from cellguard.methods.perturb.draw.noise import table_statistics
+from cellguard.methods.perturb.fit.marg import Marg
+from cellguard.methods.perturb.fit.opt import Opt, least_loss
+from cellguard.methods.perturb.fit.raking import Margins, rake
+from cellguard.methods.perturb.fit.supertable import supertable
 
 from perturb_data import grid_table, sodap
 

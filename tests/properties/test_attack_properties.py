@@ -10,7 +10,7 @@ from cellguard.attack.audit import audit
 from cellguard.attack.witnesses import witnesses
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.moves.scale import UNLIMITED
+from cellguard.proofs.scale import UNLIMITED
 from cellguard.protection import require
 from cellguard.rules.assess import assess
 from cellguard.table.apriori import State

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from cellguard.verify.verify import verify
+from cellguard.verifier.verify import verify
 
 from fuzz.generator import draw_case
 from fuzz.inside import inside_disclosures, is_told

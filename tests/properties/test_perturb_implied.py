@@ -11,19 +11,19 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from cellguard.files.folder import OutputFolder
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.job import run
-from cellguard.protect.perturb.cells.calibration import calibration_table
-from cellguard.protect.perturb.cells.noise_rule import NoiseRule
-from cellguard.protect.perturb.cells.respondents import respondents
-from cellguard.protect.perturb.draw.attributes import define
-from cellguard.protect.perturb.draw.multipliers import Settings, make_multipliers
-from cellguard.protect.perturb.fit.marg import Marg
-from cellguard.protect.perturb.fit.opt import Opt
-from cellguard.protect.perturb.workflow import check_tables
-from cellguard.spec.jobfile import Job
+from cellguard.io.folder import OutputFolder
+from cellguard.job.jobfile import Job
+from cellguard.methods.perturb.cells.calibration import calibration_table
+from cellguard.methods.perturb.cells.noise_rule import NoiseRule
+from cellguard.methods.perturb.cells.respondents import respondents
+from cellguard.methods.perturb.draw.attributes import define
+from cellguard.methods.perturb.draw.multipliers import Settings, make_multipliers
+from cellguard.methods.perturb.fit.marg import Marg
+from cellguard.methods.perturb.fit.opt import Opt
+from cellguard.methods.perturb.workflow import check_tables
+from cellguard.pipeline import run
 
 from perturb_oracle import Attacker, Record, echelon, lies_in
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 
-from cellguard.moves.merging import merge_equal
+from cellguard.proofs.merging import merge_equal
 from cellguard.table.tableset import link
 
 import oracle

@@ -14,8 +14,8 @@ from unittest import mock
 
 from click.testing import CliRunner
 
-from cellguard.cli import cold
-from cellguard.cli import main as command_line
+from cellguard.faces.cli import cold
+from cellguard.faces.cli import main as command_line
 
 CELLGUARD = Path(sys.executable).with_name("cellguard")
 Done = subprocess.CompletedProcess[str]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from cellguard.attack import audit
-from cellguard.files.folder import OutputFolder
-from cellguard.job import run
-from cellguard.protect.suppress import system
-from cellguard.spec.jobfile import Job
-from cellguard.verify.verify import verify
+from cellguard.io.folder import OutputFolder
+from cellguard.job.jobfile import Job
+from cellguard.methods.suppress.engines import system
+from cellguard.pipeline import run
+from cellguard.verifier.verify import verify
 
 from fuzz.generator import draw_case
 
@@ -19,7 +19,7 @@ def test_atoms_that_needs_ask_for_are_part_of_the_proof(tmp_path, monkeypatch, s
     widened, wide = audit.widened, []
     for module in (audit, system):
         monkeypatch.setattr(module, "MANY_CROSSING", 3)
-    monkeypatch.setattr("cellguard.files.job_latent.MOST", 0)  # so that the crossing table is between the cells
+    monkeypatch.setattr("cellguard.inputs.latent.MOST", 0)  # so that the crossing table is between the cells
     monkeypatch.setattr(audit, "widened", lambda *args, **more: wide.append(widened(*args, **more)) or wide[-1])
     case = draw_case(seed)
     case.write_files(tmp_path)

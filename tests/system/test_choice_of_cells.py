@@ -11,14 +11,14 @@ from click.testing import CliRunner
 
 import cellguard as cg
 from benchmark_modules import benchmark
-from cellguard.cli.main import cli
 from cellguard.errors import InputError
 from cellguard.evaluate.candidates import parse_policies
 from cellguard.evaluate.policies import compare_policies
-from cellguard.job import audit_folder, run
-from cellguard.protect.suppress.costs import SPREAD, random_factors
-from cellguard.spec.jobfile import Job
-from cellguard.verify.verify import verify
+from cellguard.faces.cli.main import cli
+from cellguard.job.jobfile import Job
+from cellguard.methods.suppress.costs import SPREAD, random_factors
+from cellguard.pipeline import audit_folder, run
+from cellguard.verifier.verify import verify
 
 # Whoever runs the program on other values of A and B finds that only A from 9991 to 10000 gives this pattern.
 CELLS = "region,x,n\nTotal,17000,28\nA,10000,1\nB,1001,9\nC,999,9\nD,5000,9\n"

@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from cellguard.cli import cold
-from cellguard.cli.main import main
-from unit.files import made_folders
+from cellguard.faces.cli import cold
+from cellguard.faces.cli.main import main
+from unit.io import made_folders
 
 PROVINCES = """\
 province,n
@@ -142,7 +142,7 @@ def test_an_existing_folder_needs_force(run, tmp_path, job):
 def test_an_interrupt_leaves_nothing_half_written(tmp_path, job):
     """SIGINT arrives while the certificate is being written, after release and internal files."""
     code = (
-        "import time, cellguard.methods.hiding as o, cellguard.cli.main as m, sys\n"
+        "import time, cellguard.methods.suppress.pattern_method as o, cellguard.faces.cli.main as m, sys\n"
         "def wait(*a, **k): open('ready', 'w').close(); time.sleep(60)\n"
         "o.write_certificate = wait\n"
         f"sys.argv = ['cellguard', 'audit', '{job}', '--out', 'out']\n"

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from cellguard.errors import InputError
-from cellguard.files.write import whole_folder, write_text
+from cellguard.io.write import whole_folder, write_text
 from cellguard.scratch import PREFIX, Scratch, sweep
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other locks")
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has oth
 # The command line as it is, but it stops where we want to kill it.
 RUN = """
 import sys, time
-import cellguard.cli.main as main
+import cellguard.faces.cli.main as main
 import {module} as module
 def stop(*_, **__):
     print("here", flush=True)
@@ -25,8 +25,8 @@ module.{name} = stop
 sys.argv = ["cellguard", *sys.argv[1:]]
 main.main()
 """
-WHILE_WRITING = RUN.format(module="cellguard.methods.hiding", name="write_certificate")
-WHILE_READING = RUN.format(module="cellguard.files.job_tables", name="group_records")
+WHILE_WRITING = RUN.format(module="cellguard.methods.suppress.pattern_method", name="write_certificate")
+WHILE_READING = RUN.format(module="cellguard.inputs.tables", name="group_records")
 FOLDER = """
 import sys, time
 from cellguard.files.write import whole_folder
@@ -94,7 +94,15 @@ def left(folder):
 
 def protect(home):
     return subprocess.run(
-        [sys.executable, "-c", "from cellguard.cli.main import main; main()", "protect", "job.yaml", "--out", "out"],
+        [
+            sys.executable,
+            "-c",
+            "from cellguard.faces.cli.main import main; main()",
+            "protect",
+            "job.yaml",
+            "--out",
+            "out",
+        ],
         cwd=home / "data",
         env={**os.environ, "TMPDIR": str(home / "tmp")},
         capture_output=True,

@@ -10,9 +10,9 @@ import yaml
 from click.testing import CliRunner
 
 import cellguard as cg
-from cellguard.cli.main import cli
 from cellguard.errors import InputError, JobError, MissingExtra, NotProtected
-from cellguard.protect.redistribute.simulate import simulate
+from cellguard.faces.cli.main import cli
+from cellguard.methods.maps.simulate import simulate
 
 
 def command(*words):
@@ -226,7 +226,7 @@ def test_ready_made_hexagons(home):
 
 
 def test_wide_maps_are_not_compared(home, monkeypatch):
-    monkeypatch.setattr("cellguard.methods.redistribution._MOST_COMPARED", 10)
+    monkeypatch.setattr("cellguard.methods.maps.method._MOST_COMPARED", 10)
     done = command("map", job(home, formats=["csv", "html"]), "--out", home / "out")
     assert done.exit_code == 0, done.output
     assert "not worked out, since the map is too wide" in (home / "out/internal/report.html").read_text()

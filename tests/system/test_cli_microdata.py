@@ -7,8 +7,8 @@ import duckdb
 import pytest
 import yaml
 
-from cellguard.cli import demo_data
-from cellguard.cli.demo_data import firms, people, write_records
+from cellguard.faces.cli import demo_data
+from cellguard.faces.cli.demo_data import firms, people, write_records
 
 from system.command import run
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from cellguard.cli import main as command_line
+from cellguard.faces.cli import main as command_line
 
 # All that commands load later must be loaded before a test changes anything, or it keeps the change.
-import_module("cellguard.files.job_respondents")
+import_module("cellguard.methods.perturb.files.job_respondents")
 
 CELLS = "r,s,x,n\nTotal,Total,100,30\nN,Total,60,7\nS,Total,40,23\nTotal,a,70,21\nN,a,45,2\nS,a,25,19\n"
 CELLS += "Total,b,30,9\nN,b,15,5\nS,b,15,4\n"
@@ -139,8 +139,8 @@ def test_a_list_that_cannot_be_written(run, home, monkeypatch, arguments):
 
 
 def test_room_for_all_cells_is_looked_for_before_the_search(run, monkeypatch):
-    monkeypatch.setattr("cellguard.files.write._ROOM_PER_CELL", 10**18)
-    monkeypatch.setattr("cellguard.methods.suppression.suppress", None)  # it is never called
+    monkeypatch.setattr("cellguard.io.write._ROOM_PER_CELL", 10**18)
+    monkeypatch.setattr("cellguard.methods.suppress.method.suppress", None)  # it is never called
     code, said = run("protect", "cells.yaml", "--out", "out")
     assert code == 2 and "there is no room for 'out'" in said
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 # All that commands load later must be loaded before a test runs, so that the first one is not slow.
-from cellguard.cli import main as command_line
+from cellguard.faces.cli import main as command_line
 
 VALUES = [48151, 62342, 10815, 16234, 54815, 16230, 73321, 90210, 31415, 27182, 14142, 17320]
 NAMES = [f"Zorgvlied{letter}" for letter in "ABCDEFGHIJKL"]

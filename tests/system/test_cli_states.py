@@ -3,8 +3,8 @@
 import pytest
 from click.testing import CliRunner
 
-from cellguard.cli.main import cli
 from cellguard.errors import NotProtected
+from cellguard.faces.cli.main import cli
 
 JOB = """\
 version: 1

@@ -7,10 +7,10 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from cellguard.cli.main import cli
 from cellguard.errors import InputError
-from unit.verify import forged_job
-from unit.verify.forger import Forger
+from cellguard.faces.cli.main import cli
+from unit.verifier import forged_job
+from unit.verifier.forger import Forger
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from cellguard.cli.main import cli
 from cellguard.errors import JobError
-from cellguard.job import run
-from cellguard.spec.jobfile import Job
-from cellguard.verify.verify import verify
+from cellguard.faces.cli.main import cli
+from cellguard.job.jobfile import Job
+from cellguard.pipeline import run
+from cellguard.verifier.verify import verify
 
 from fuzz.generator import draw_case
 from fuzz.run import Kind, run_seed

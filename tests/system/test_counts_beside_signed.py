@@ -8,15 +8,15 @@ import pytest
 from scipy.optimize import linprog
 
 import cellguard as cg
-from cellguard.attack.foreign import infer
-from cellguard.files.folder import OutputFolder
-from cellguard.job import audit_folder, run
-from cellguard.spec.jobfile import Job
+from cellguard.attack.third_party import infer
+from cellguard.io.folder import OutputFolder
+from cellguard.job.jobfile import Job
+from cellguard.pipeline import audit_folder, run
 from cellguard.table.apriori import State
 from cellguard.table.read import About
 from cellguard.table.table import Table
 from cellguard.table.tableset import link
-from cellguard.verify.verify import verify
+from cellguard.verifier.verify import verify
 from cellguard.world.knowledge import Knowledge
 from cellguard.world.world import see_world
 

@@ -9,13 +9,13 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from cellguard.cli.main import cli
 from cellguard.errors import InputError
-from cellguard.files.folder import OutputFolder
-from cellguard.job import assess_job, audit_folder
-from cellguard.job import run as run_job
-from cellguard.spec.jobfile import Job
-from cellguard.verify.verify import verify
+from cellguard.faces.cli.main import cli
+from cellguard.io.folder import OutputFolder
+from cellguard.job.jobfile import Job
+from cellguard.pipeline import assess_job, audit_folder
+from cellguard.pipeline import run as run_job
+from cellguard.verifier.verify import verify
 
 NAMES = [
     "value", "flag", "count", "status", "reasons", "cost", "need_lower", "need_upper", "need_sliding", "interval_lower",

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cellguard.cli.reference import reference
-from cellguard.spec.house_policy import Policy
-from cellguard.spec.jobfile import job_schema
+from cellguard.faces.cli.reference import reference
+from cellguard.job.house_policy import Policy
+from cellguard.job.jobfile import job_schema
 
 from system.command import run
 

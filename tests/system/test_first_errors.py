@@ -135,7 +135,7 @@ def test_a_place_that_allows_no_writing_is_told_before_the_data_are_read(here, m
     from pathlib import Path
 
     from cellguard.errors import InputError
-    from cellguard.files.write import check_folder
+    from cellguard.io.write import check_folder
 
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(InputError, match=r"permission|cannot|not allowed|write"):

@@ -13,9 +13,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from cellguard.cli.main import cli
-from cellguard.verify.verify import verify
-from unit.verify.folders import seal
+from cellguard.faces.cli.main import cli
+from cellguard.verifier.verify import verify
+from unit.verifier.folders import seal
 
 SENSITIVE = {"by": "offence", "sensitive": ["theft", "fraud"]}
 ADDED = re.compile("not (theft|none)")  # the codes of all others

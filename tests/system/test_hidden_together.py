@@ -9,11 +9,11 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from cellguard.cli.main import cli
 from cellguard.errors import InputError, NotProtected
-from cellguard.job import audit_folder, audit_job, explain_cell, run
-from cellguard.spec.jobfile import Job
-from cellguard.verify.verify import verify
+from cellguard.faces.cli.main import cli
+from cellguard.job.jobfile import Job
+from cellguard.pipeline import audit_folder, audit_job, explain_cell, run
+from cellguard.verifier.verify import verify
 
 
 def firms(folder, seed, **hide_with):

@@ -9,19 +9,19 @@ import yaml
 from click.testing import CliRunner
 
 import cellguard as cg
-from cellguard.cli.main import cli
 from cellguard.errors import InputError, JobError, NotProtected
-from cellguard.job import run
+from cellguard.faces.cli.main import cli
+from cellguard.job.jobfile import Job
+from cellguard.job.rulespec import dump_rule
+from cellguard.pipeline import run
 from cellguard.rules.linear import Linear
 from cellguard.rules.rows import GroupDisclosure
 from cellguard.rules.rule import All
 from cellguard.rules.simple import MinFrequency
-from cellguard.spec.jobfile import Job
-from cellguard.spec.rulespec import dump_rule
 from cellguard.table.facts import contributions
-from cellguard.verify.rule_words import parse_rule as twin
-from cellguard.verify.rules import can_fire
-from cellguard.verify.verify import verify
+from cellguard.verifier.rule_words import parse_rule as twin
+from cellguard.verifier.rules import can_fire
+from cellguard.verifier.verify import verify
 
 RECORDS = "id,region,x\n1,N,900\n2,S,20\n3,S,40\n4,S,35\n5,W,20\n6,W,25\n7,W,30\n"
 IDLE = [

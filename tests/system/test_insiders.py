@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import cellguard as cg
-from cellguard.files.folder import OutputFolder
-from cellguard.job import audit_folder, explain_cell, run, verify_inputs
-from cellguard.verify.verify import verify
+from cellguard.io.folder import OutputFolder
+from cellguard.pipeline import audit_folder, explain_cell, run, verify_inputs
+from cellguard.verifier.verify import verify
 
 JOB = {
     "version": 1,
@@ -221,7 +221,7 @@ def test_the_headline_itself_says_what_is_not_proven_where_tables_have_cells_bet
     assert not outcome.protected.audit.needs.world.between  # the latent table has them
     assert outcome.verdict.kind == "safe"
     assert "what respondents know beyond listed cells" not in outcome.verdict.text
-    monkeypatch.setattr("cellguard.files.job_latent.MOST", 0)
+    monkeypatch.setattr("cellguard.inputs.latent.MOST", 0)
     outcome = run(job)
     assert outcome.verdict.kind == "safe" and outcome.protected.audit.needs.world.between
     assert "what respondents know beyond listed cells and" in outcome.verdict.text or (

@@ -5,10 +5,10 @@ import pytest
 
 import cellguard as cg
 from cellguard.geometry.hexgrid import Grid
-from cellguard.protect.outcome import Outcome
-from cellguard.protect.redistribute.shown import ShownMap
-from cellguard.protect.redistribute.simulate import simulate
-from cellguard.report.maps import internal_map, public_map
+from cellguard.methods.maps.report.page import internal_map, public_map
+from cellguard.methods.maps.shown import ShownMap
+from cellguard.methods.maps.simulate import simulate
+from cellguard.seam.outcome import Outcome
 
 from system.browsing import CONTRAST, DESKTOP, NEEDS_BROWSER, PHONE
 

@@ -7,10 +7,10 @@ import pytest
 import yaml
 
 from cellguard.errors import InputError, JobError
-from cellguard.files.folder import OutputFolder
-from cellguard.job import audit_folder, run, verify_inputs
-from cellguard.spec.jobfile import Job
-from cellguard.verify.verify import verify
+from cellguard.io.folder import OutputFolder
+from cellguard.job.jobfile import Job
+from cellguard.pipeline import audit_folder, run, verify_inputs
+from cellguard.verifier.verify import verify
 
 RECORDS = {
     ("N", "active"): [100, 80, 70],
@@ -198,8 +198,8 @@ def test_the_verifier_asks_whom_the_rows_are_of(both, tmp_path):
 
 
 def test_the_verifier_asks_for_the_difference(both, tmp_path, monkeypatch):
-    monkeypatch.setattr("cellguard.files.job_tables.with_differences", lambda job, *_: job)
-    monkeypatch.setattr("cellguard.headline.unjudged", lambda tables: [])
+    monkeypatch.setattr("cellguard.inputs.tables.with_differences", lambda job, *_: job)
+    monkeypatch.setattr("cellguard.methods.suppress.headline.unjudged", lambda tables: [])
     OutputFolder(tmp_path / "out").write(run(both))
     assert "nobody judged the difference of the populations of whole and live" in details(tmp_path / "out")
 

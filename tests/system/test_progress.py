@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from cellguard.files.folder import OutputFolder
-from cellguard.job import audit_folder, run
-from cellguard.spec.jobfile import Job
-from cellguard.types import Run
+from cellguard.io.folder import OutputFolder
+from cellguard.job.jobfile import Job
+from cellguard.pipeline import audit_folder, run
+from cellguard.run_context import Run
 
 LARGE = 1_000_000  # every value is above it, and so is every sum; no count of a small job is
 NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)(\s*%)?")

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from cellguard.errors import InputError, JobError
-from cellguard.files.folder import OutputFolder
-from cellguard.job import audit_folder, run, verify_inputs
-from cellguard.spec.jobfile import Job
-from cellguard.verify.verify import verify
+from cellguard.io.folder import OutputFolder
+from cellguard.job.jobfile import Job
+from cellguard.pipeline import audit_folder, run, verify_inputs
+from cellguard.verifier.verify import verify
 
 from system.command import run as command
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from cellguard.cli.main import cli
+from cellguard.faces.cli.main import cli
 
 RULES = [{"p_percent": 15}]
 SAVED = "cal/internal/multipliers.parquet"

@@ -7,14 +7,14 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
-from unit.report import cases
+from unit.methods.suppress.report import cases
 
 from system.command import run
 
 
 def run_without(module, *arguments, cwd):
     """Run the command line as it is where an extra is not installed."""
-    code = f"import sys; sys.modules[{module!r}] = None; from cellguard.cli.main import main; main()"
+    code = f"import sys; sys.modules[{module!r}] = None; from cellguard.faces.cli.main import main; main()"
     return subprocess.run([sys.executable, "-c", code, *map(str, arguments)], cwd=cwd, capture_output=True, text=True)
 
 
@@ -116,7 +116,7 @@ def test_without_xlsxwriter_excel_is_refused_before_any_work(home):
 
 def test_help_loads_no_extra(tmp_path):
     code = (
-        "import sys, cellguard.cli.main as m\nsys.argv = ['cellguard', 'show', '--help']\n"
+        "import sys, cellguard.faces.cli.main as m\nsys.argv = ['cellguard', 'show', '--help']\n"
         "try:\n    m.main()\nexcept SystemExit:\n    pass\n"
         "print([n for n in ('jinja2', 'matplotlib', 'xlsxwriter', 'rich', 'numpy') if n in sys.modules])"
     )

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import cellguard as cg
-from cellguard.report.page import internal_page, perturbed_page, public_page, public_perturbed_page
+from cellguard.methods.perturb.report.page import perturbed_page, public_perturbed_page
+from cellguard.methods.suppress.report.page import internal_page, public_page
 from cellguard.table.pattern import Release, ReleasedTable, release
-from unit.report import cases, perturbed_cases
+from unit.methods.suppress.report import cases, perturbed_cases
 
 from system.browsing import CONTRAST, DESKTOP, NEEDS_BROWSER, PAPER, PHONE
 

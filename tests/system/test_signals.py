@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cellguard.cli.protecting import _stoppable
+from cellguard.faces.cli.protecting import _stoppable
 
 START = """
     import os, signal, sys, time, weakref

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from cellguard.files.folder import OutputFolder
-from cellguard.job import audit_folder, run, verify_inputs
-from cellguard.spec.jobfile import Job
-from cellguard.verify.verify import verify
+from cellguard.io.folder import OutputFolder
+from cellguard.job.jobfile import Job
+from cellguard.pipeline import audit_folder, run, verify_inputs
+from cellguard.verifier.verify import verify
 
 from fuzz.beyond import find_all
 from fuzz.cases import read_case

@@ -4,10 +4,10 @@ import csv
 
 import pyarrow.parquet as pq
 
-from cellguard.files.folder import OutputFolder
-from cellguard.job import run
-from cellguard.spec.jobfile import Job
-from cellguard.verify.verify import verify
+from cellguard.io.folder import OutputFolder
+from cellguard.job.jobfile import Job
+from cellguard.pipeline import run
+from cellguard.verifier.verify import verify
 
 
 def write_codes(folder, **parents):

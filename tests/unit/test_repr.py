@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import cellguard as cg
-from cellguard.assessment import Assessment
-from cellguard.results.proven import Proven
+from cellguard.methods.suppress.assessment import Assessment
+from cellguard.methods.suppress.result import Proven
 from cellguard.table.source import open_source
 
 DATA = {

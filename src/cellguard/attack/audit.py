@@ -11,21 +11,22 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import scipy.sparse as sp
 
+from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
+from cellguard.attack.coalition_attack import attack_together
+from cellguard.attack.deciding import Verdict, decide
+from cellguard.attack.insider_pairs import Hint
 from cellguard.attack.insiders import Inside, attack_inside
 from cellguard.attack.intervals import exact_moves
-from cellguard.attack.pairs import Hint
-from cellguard.attack.together import attack_together
-from cellguard.attack.verdict import Verdict, decide
 from cellguard.errors import InputError
-from cellguard.moves.exact import spread
-from cellguard.moves.pricing import widened
-from cellguard.moves.problem import Grains, Problem, grains_of, pose
+from cellguard.proofs.exact import spread
+from cellguard.proofs.pricing import widened
+from cellguard.proofs.problem import Grains, Problem, grains_of, pose
 from cellguard.protection import Requirements
+from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.arrow import Streams, of_all, of_table
 from cellguard.table.contributions import Contributions
 from cellguard.table.pattern import Pattern, Release, release
-from cellguard.types import UNWATCHED, BoolArray, FloatArray, LongArray, Positions, Run
-from cellguard.world.complete import MANY_CROSSING
+from cellguard.world.completion import MANY_CROSSING
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,18 +10,19 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse as sp
 
-from cellguard.attack.ledger import Ledger
+from cellguard.arrays import LongArray, Positions
+from cellguard.attack.integer_moves import furthest
 from cellguard.attack.pooling import next_targets
-from cellguard.attack.whole import furthest
-from cellguard.moves.blocks import Blocks
-from cellguard.moves.chunks import Component, Task
-from cellguard.moves.circuits import circuits
-from cellguard.moves.exact import Move
-from cellguard.moves.pool import whole_moves
-from cellguard.moves.scale import as_floats
-from cellguard.moves.short import short_moves
+from cellguard.attack.witness_ledger import Ledger
+from cellguard.linalg.circuits import circuits
+from cellguard.proofs.blocks import Blocks
+from cellguard.proofs.chunks import Component, Task
+from cellguard.proofs.exact import Move
+from cellguard.proofs.pool import whole_moves
+from cellguard.proofs.scale import as_floats
+from cellguard.proofs.short import short_moves
+from cellguard.run_context import Run
 from cellguard.solver.program import SEED
-from cellguard.types import LongArray, Positions, Run
 
 _LOOK, _TERMS = (20, 200), 2e6  # sweeps of elimination in a row, more of a small system, which together must close
 _GAIN, _PART = 4, 2.0  # ... so many needs, and this part of those left over the sweeps, or else programs are quicker

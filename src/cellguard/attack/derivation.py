@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from cellguard.types import BoolArray, FloatArray, LongArray, Positions
-from cellguard.world.ties import Ties
+from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
+from cellguard.world.constraints import Ties
 
 _LONGEST = 8  # steps, or cells, that a reader still follows
 

@@ -15,14 +15,14 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from cellguard.attack.book import Book
-from cellguard.attack.ledger import Ledger
+from cellguard.arrays import BoolArray, LongArray, Positions
+from cellguard.attack.deciding import propagated
+from cellguard.attack.insider_proofs import Book
 from cellguard.attack.pooling import pool_briefly
-from cellguard.attack.verdict import propagated
-from cellguard.moves.exact import Move, spread
-from cellguard.moves.problem import Problem
+from cellguard.attack.witness_ledger import Ledger
+from cellguard.proofs.exact import Move, spread
+from cellguard.proofs.problem import Problem
 from cellguard.solver.program import SEED
-from cellguard.types import BoolArray, LongArray, Positions
 
 TURNS = 3  # in which groups are drawn to attack: then few are left for a cell by chance, and most for a reason
 _GROUPS = 4

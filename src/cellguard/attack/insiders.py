@@ -14,21 +14,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cellguard import solver
-from cellguard.attack.among import settle_among
-from cellguard.attack.book import Book
+from cellguard.arrays import BoolArray
+from cellguard.attack.bottleneck_circuits import enter_widest
+from cellguard.attack.deciding import decide
 from cellguard.attack.insider_groups import TURNS, dominating, enter_pooled, groups, is_done, pays, problem_of
-from cellguard.attack.pairs import Hint, Pair
-from cellguard.attack.standing import Standing, stand
-from cellguard.attack.verdict import decide
-from cellguard.attack.widest import enter_widest
-from cellguard.moves.exact import Move, spread
-from cellguard.moves.local import Goal, Neighbours
-from cellguard.moves.problem import Grains, Problem
-from cellguard.moves.scale import as_floats, hair
+from cellguard.attack.insider_knowledge import Standing, stand
+from cellguard.attack.insider_pairs import Hint, Pair
+from cellguard.attack.insider_proofs import Book
+from cellguard.attack.local_moves import settle_among
+from cellguard.proofs.exact import Move, spread
+from cellguard.proofs.local import Goal, Neighbours
+from cellguard.proofs.problem import Grains, Problem
+from cellguard.proofs.scale import as_floats, hair
 from cellguard.protection import Requirements
+from cellguard.run_context import Run
 from cellguard.solver.program import Program, Status
 from cellguard.table.contributions import Contributions
-from cellguard.types import BoolArray, Run
 
 _NEAR = (3, 0, 120)
 _DECIDING = 20  # looks at each cell of a problem that deciding all of it takes

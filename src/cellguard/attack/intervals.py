@@ -6,14 +6,15 @@ from functools import partial
 
 import numpy as np
 
-from cellguard.attack.endless import endless
-from cellguard.attack.whole import furthest
-from cellguard.moves.chunks import Chunk, Task, cut_tasks, in_parallel
-from cellguard.moves.problem import Problem
-from cellguard.moves.reduction import Reduction, reduce_problem
-from cellguard.moves.scale import NEAR, PROPAGATION, hair
+from cellguard.arrays import BoolArray, FloatArray
+from cellguard.attack.integer_moves import furthest
+from cellguard.attack.unbounded_directions import endless
+from cellguard.proofs.chunks import Chunk, Task, cut_tasks, in_parallel
+from cellguard.proofs.problem import Problem
+from cellguard.proofs.reduction import Reduction, reduce_problem
+from cellguard.proofs.scale import NEAR, PROPAGATION, hair
+from cellguard.run_context import Run
 from cellguard.table.propagate import tighten
-from cellguard.types import BoolArray, FloatArray, Run
 
 
 def exact_moves(problem: Problem, *, run: Run) -> tuple[FloatArray, FloatArray]:

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from cellguard import solver
-from cellguard.attack.book import Book
-from cellguard.attack.coalition_book import CoalitionBook
+from cellguard.arrays import BoolArray, FloatArray, LongArray
+from cellguard.attack.coalition_proofs import CoalitionBook
+from cellguard.attack.insider_proofs import Book
 from cellguard.attack.insiders import Inside
-from cellguard.moves.scale import as_floats
+from cellguard.proofs.scale import as_floats
 from cellguard.solver.program import Program, Status
-from cellguard.types import BoolArray, FloatArray, LongArray
 
 _ALL = (1 << 30, 0, 1 << 30)
 _FAR = 1e4

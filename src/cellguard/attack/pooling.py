@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from cellguard.attack.ledger import Ledger
-from cellguard.moves.exact import Move, exact_among, exact_move
-from cellguard.moves.pool import pooled_moves
-from cellguard.moves.scale import NEARLY, UNLIMITED, as_floats, decades
+from cellguard.arrays import LongArray, Positions
+from cellguard.attack.witness_ledger import Ledger
+from cellguard.proofs.exact import Move, exact_among, exact_move
+from cellguard.proofs.pool import pooled_moves
+from cellguard.proofs.scale import NEARLY, UNLIMITED, as_floats, decades
+from cellguard.run_context import Run
 from cellguard.solver.program import SEED
-from cellguard.types import LongArray, Positions, Run
 
 _PATIENCE = 2  # rounds with other random directions, before what they do not close is left to single programs
 _BRIEF = 0.1  # a program that serves a smaller share of its targets is not worth another one

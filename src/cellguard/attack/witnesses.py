@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cellguard.arrays import LongArray, Positions
 from cellguard.attack.audit import Audit
-from cellguard.types import LongArray, Positions
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cellguard.types import BoolArray, FloatArray
+from cellguard.arrays import BoolArray, FloatArray
 
 _LABELS = ((0.0, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
 

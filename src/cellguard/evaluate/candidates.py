@@ -8,10 +8,10 @@ from typing import Any
 
 from cellguard.errors import InputError, did_you_mean
 from cellguard.evaluate.rule_study import parse_written
+from cellguard.job.jobfile import Job
+from cellguard.job.registry import method_names, sections
+from cellguard.job.rulespec import dump_rule
 from cellguard.rules.rule import Rule
-from cellguard.spec.jobfile import Job
-from cellguard.spec.registry import method_names, sections
-from cellguard.spec.rulespec import dump_rule
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
+from cellguard.arrays import FloatArray
 from cellguard.errors import InputError, did_you_mean
 from cellguard.microdata.checked import check_records
 from cellguard.microdata.query import read_units
@@ -23,7 +24,6 @@ from cellguard.microdata.sources import open_records
 from cellguard.randomness import Stream, stream
 from cellguard.table.fact import Count, Top, Total
 from cellguard.table.facts import Facts
-from cellguard.types import FloatArray
 
 Quantiles = Callable[[FloatArray], FloatArray]
 Distribution = str | FloatArray | Quantiles

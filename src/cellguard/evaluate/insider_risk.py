@@ -13,16 +13,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from cellguard import solver
+from cellguard.arrays import FloatArray, Positions
 from cellguard.attack.audit import Audit
+from cellguard.attack.insider_knowledge import ANYBODY, Standing
+from cellguard.attack.insider_pairs import Hint
 from cellguard.attack.insiders import attack_inside
-from cellguard.attack.pairs import Hint
-from cellguard.attack.standing import ANYBODY, Standing
-from cellguard.moves.scale import as_floats
+from cellguard.proofs.scale import as_floats
 from cellguard.protection import Requirements
+from cellguard.run_context import Run
 from cellguard.solver.program import Program, Status
 from cellguard.table.contributions import Contributions
-from cellguard.types import FloatArray, Positions, Run
-from cellguard.world.complete import MANY_CROSSING
+from cellguard.world.completion import MANY_CROSSING
 
 _LEAST = 1e-3  # the risk of a need that an exact proof calls missed, however little is missing
 _FAR = 1e4  # times what matters: no need is as large

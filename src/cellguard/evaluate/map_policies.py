@@ -13,23 +13,24 @@ from time import process_time
 
 import numpy as np
 
+from cellguard.arrays import FloatArray
 from cellguard.errors import CellguardError, InputError
 from cellguard.evaluate.candidates import Policy
 from cellguard.evaluate.insider_risk import missing
 from cellguard.evaluate.questions import MAP_VERDICT
 from cellguard.evaluate.risk_utility import Point, RiskUtility, ends
 from cellguard.evaluate.utility import measure_loss
-from cellguard.files.job_points import read_map
 from cellguard.geometry.hexgrid import Grid
-from cellguard.job import run
-from cellguard.protect.outcome import Outcome
-from cellguard.protect.redistribute.contributors import Contributors
-from cellguard.results.mapped import Mapped
+from cellguard.job.jobfile import Job
+from cellguard.methods.maps.contributors import Contributors
+from cellguard.methods.maps.files.job_points import read_map
+from cellguard.methods.maps.result import Mapped
+from cellguard.pipeline import run
 from cellguard.rules.rule import Rule
-from cellguard.spec.jobfile import Job
+from cellguard.run_context import Run
+from cellguard.seam.outcome import Outcome
 from cellguard.table.fact import Count, Total
 from cellguard.table.facts import Facts
-from cellguard.types import FloatArray, Run
 
 _LEFT_OUT = "NOT CHECKED: hexagons are left out for comparison, by no method that could prove it"
 _LARGEST = 4  # contributions of a hexagon that rules may look at

@@ -13,14 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from cellguard.arrays import BoolArray, FloatArray
 from cellguard.attack.audit import audit
-from cellguard.attack.pairs import Hint
+from cellguard.attack.insider_pairs import Hint
 from cellguard.evaluate.insider_risk import missing, risk_behind_noise, risk_behind_pattern
 from cellguard.evaluate.utility import Known
 from cellguard.protection import Requirements
+from cellguard.run_context import Run
 from cellguard.table.contributions import Contributions
 from cellguard.table.pattern import Pattern, Release
-from cellguard.types import BoolArray, FloatArray, Run
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from cellguard.arrays import Positions
 from cellguard.errors import InputError
 from cellguard.evaluate.rule_page import agreement_sections, rule_study_data
 from cellguard.evaluate.rule_study import GRID, Family, RuleStudy, study_cells, thesis
-from cellguard.job import assess_job
+from cellguard.job.jobfile import Job
+from cellguard.pipeline import assess_job
 from cellguard.report.evaluation import evaluation_page, part, table
 from cellguard.rules.rule import Rule
-from cellguard.spec.jobfile import Job
+from cellguard.run_context import Run
 from cellguard.table.table import Table
-from cellguard.types import Positions, Run
 
 _MOST_SHOWN = 200
 

@@ -14,7 +14,6 @@ from multiprocessing import get_context
 from time import process_time
 from typing import Any
 
-from cellguard.assessment import Assessment
 from cellguard.errors import CellguardError, InputError
 from cellguard.evaluate.candidates import Policy, repeatable
 from cellguard.evaluate.map_policies import compare_maps
@@ -22,16 +21,17 @@ from cellguard.evaluate.outsider_risk import Attackers, Nearness, measure_nearne
 from cellguard.evaluate.questions import verdict_question
 from cellguard.evaluate.risk_utility import Point, RiskUtility, ends
 from cellguard.evaluate.utility import Utility, measure_utility
-from cellguard.job import assess_job, run
-from cellguard.methods.hiding import read_known_totals
-from cellguard.protect.outcome import Outcome
+from cellguard.job.jobfile import Job
+from cellguard.methods.perturb.result import Noisy
+from cellguard.methods.suppress.assessment import Assessment
+from cellguard.methods.suppress.pattern_method import read_known_totals
+from cellguard.methods.suppress.result import Proven
+from cellguard.pipeline import assess_job, run
 from cellguard.protection import Requirements
-from cellguard.results.noisy import Noisy
-from cellguard.results.proven import Proven
-from cellguard.spec.jobfile import Job
+from cellguard.run_context import Run
+from cellguard.seam.outcome import Outcome
 from cellguard.table.contributions import Contributions, contributions_of
 from cellguard.table.pattern import Release
-from cellguard.types import Run
 
 
 def compare_policies(

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from cellguard.evaluate.risk_utility import Point, RiskUtility
 from cellguard.evaluate.utility import MEASURES, Utility
+from cellguard.methods.suppress.report.losses import level_name
 from cellguard.report.canvas import INK, LINE, PRIMARY, SECONDARY, entitle, single
 from cellguard.report.evaluation import evaluation_page, part, table
-from cellguard.report.losses import level_name
 from cellguard.report.section import Section
 
 if TYPE_CHECKING:

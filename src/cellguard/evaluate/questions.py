@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from cellguard.protect.outcome import Outcome
-from cellguard.results.noisy import Noisy
-from cellguard.results.proven import Proven
+from cellguard.methods.perturb.result import Noisy
+from cellguard.methods.suppress.result import Proven
+from cellguard.seam.outcome import Outcome
 
 MEASURE = (
     "what is missing of the protection levels that the job's own rules ask for, in what an outsider can work out of a "

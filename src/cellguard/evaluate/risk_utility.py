@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cellguard.evaluate.questions import MEASURE
 from cellguard.evaluate.utility import MEASURES, Utility
-from cellguard.protect.method import SAFE
+from cellguard.seam.verdict import SAFE
 from cellguard.table.arrow import Streams
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cellguard.arrays import BoolArray, FloatArray
 from cellguard.evaluate.rule_study import RuleStudy
 from cellguard.report.canvas import INK, PRIMARY, SECONDARY, THIRD, blank, entitle, paired, plain, single
 from cellguard.rules.rule import Rule
 from cellguard.table.fact import Count, Top, Total
 from cellguard.table.facts import Facts
-from cellguard.types import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

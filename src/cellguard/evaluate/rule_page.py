@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cellguard.arrays import FloatArray
 from cellguard.evaluate.rule_figures import (
     agreement_figure,
     contour_figure,
@@ -28,7 +29,6 @@ from cellguard.evaluate.rule_study import (
 from cellguard.evaluate.signed_cases import signed_section
 from cellguard.report.evaluation import evaluation_page, part, table
 from cellguard.report.section import Section
-from cellguard.types import FloatArray
 
 _EVERYWHERE = ("distribution", "cells", "negatives", "seed", "grid")  # settings that do not depend on the size
 

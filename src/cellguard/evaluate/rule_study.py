@@ -14,15 +14,15 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
+from cellguard.arrays import BoolArray, FloatArray, LongArray
 from cellguard.errors import InputError, did_you_mean
 from cellguard.evaluate.agreement import Agreement, Group
 from cellguard.evaluate.draws import Distribution, Negatives, draw_cells
+from cellguard.job.rulespec import CONFIRMED, parse_rule
 from cellguard.reading.vocabulary import YES
 from cellguard.rules.catalogue import rules as catalogue
 from cellguard.rules.rule import Percent, Rule, required
-from cellguard.spec.rulespec import CONFIRMED, parse_rule
 from cellguard.table.facts import Facts
-from cellguard.types import BoolArray, FloatArray, LongArray
 
 GRID = tuple(range(1, 101))
 SIZES = tuple(range(3, 21))

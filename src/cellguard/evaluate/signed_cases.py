@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cellguard.arrays import FloatArray
 from cellguard.evaluate.draws import quantiles_of
 from cellguard.randomness import stream
 from cellguard.report.canvas import INK, PRIMARY, SECONDARY, THIRD, entitle, paired
@@ -22,7 +23,6 @@ from cellguard.rules.linear import Dominance
 from cellguard.rules.signed import quantile_ratio, variance_ratio
 from cellguard.table.facts import contributions
 from cellguard.table.signed_cells import signed_contributions
-from cellguard.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,18 +17,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from cellguard.arrays import BoolArray, FloatArray, LongArray
 from cellguard.errors import InputError, NotProtected
 from cellguard.evaluate.candidates import repeatable
-from cellguard.job import assess_job, run
+from cellguard.job.jobfile import Job
+from cellguard.job.specs import MicrodataSpec
 from cellguard.microdata.sources import open_records
+from cellguard.pipeline import assess_job, run
 from cellguard.randomness import stream
 from cellguard.reading.dialect import Dialect
+from cellguard.run_context import Run
 from cellguard.scratch import scratch_in
-from cellguard.spec.jobfile import Job
-from cellguard.spec.specs import MicrodataSpec
 from cellguard.table.pattern import Release
 from cellguard.table.table import Table
-from cellguard.types import BoolArray, FloatArray, LongArray, Run
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from cellguard.arrays import BoolArray, FloatArray, IntArray, Positions
 from cellguard.table.pattern import ReleasedTable
 from cellguard.table.table import Table
-from cellguard.types import BoolArray, FloatArray, IntArray, Positions
 
 MEASURES = ("hidden", "hidden_value", "width", "distortion", "deviation", "hellinger", "rank", "association")
 

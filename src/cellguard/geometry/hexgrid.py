@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cellguard.arrays import FloatArray, LongArray
 from cellguard.errors import InputError
-from cellguard.types import FloatArray, LongArray
 
 SQRT3 = math.sqrt(3.0)
 _FARTHEST = 2.0**30  # hexagons from the origin: sums of coordinates must stay exact

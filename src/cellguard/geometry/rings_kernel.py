@@ -6,7 +6,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from cellguard.types import IntArray
+from cellguard.arrays import IntArray
 
 
 @numba.njit(cache=True)

@@ -14,9 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from cellguard.arrays import BoolArray, IntArray, LongArray
 from cellguard.errors import InputError
 from cellguard.geometry.rings_kernel import steps_from
-from cellguard.types import BoolArray, IntArray, LongArray
 
 _MOST = 5_000_000
 _STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, -1), (-1, 1))

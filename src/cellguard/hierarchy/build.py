@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import accumulate
 
 from cellguard.errors import HierarchyError
+from cellguard.hierarchy.confidential_codes import named
 from cellguard.hierarchy.edges import Edge
 from cellguard.hierarchy.hierarchy import NOTHING, Hierarchy, grow
-from cellguard.hierarchy.hush import named
 from cellguard.hierarchy.making import TOTAL as TOTAL
 
 _FEW = 5

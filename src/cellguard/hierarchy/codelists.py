@@ -7,8 +7,8 @@ from pathlib import Path
 
 from cellguard.errors import HierarchyError, InputError, file_name
 from cellguard.hierarchy.build import TOTAL, from_levels, from_parents
+from cellguard.hierarchy.confidential_codes import named, suggested_column
 from cellguard.hierarchy.hierarchy import NOTHING, Hierarchy
-from cellguard.hierarchy.hush import named, suggested_column
 from cellguard.reading.csvfile import Listed, read_list
 
 

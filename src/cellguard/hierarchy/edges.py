@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cellguard.errors import HierarchyError, did_you_mean
-from cellguard.hierarchy.hush import named
+from cellguard.hierarchy.confidential_codes import named
 from cellguard.reading.vocabulary import is_number
 
 _FEW = 5

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
+from cellguard.arrays import IntArray as IntArray
 from cellguard.errors import HierarchyError, did_you_mean, listing
 from cellguard.hierarchy.edges import Edge, cycle, second_mention, source_of, two_totals, unknown_parent
 from cellguard.hierarchy.making import NOTHING as NOTHING
 from cellguard.hierarchy.making import Making
-from cellguard.types import IntArray as IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from cellguard.errors import HierarchyError, file_name
 from cellguard.hierarchy.build import TOTAL
+from cellguard.hierarchy.confidential_codes import named
 from cellguard.hierarchy.edges import Edge
 from cellguard.hierarchy.hierarchy import NOTHING, Hierarchy, grow
-from cellguard.hierarchy.hush import named
 from cellguard.reading.csvfile import text_lines
 from cellguard.reading.encodings import read_text
 

@@ -1,1 +1,1 @@
-"""The methods as jobs, files and pages know them: each module binds one folder of `protect` to the pipeline."""
+"""The methods of protection, one folder each; `base` is what they have in common."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cellguard.errors import InputError, UnknownCode, did_you_mean
+from cellguard.hierarchy.confidential_codes import evidence
 from cellguard.hierarchy.hierarchy import Hierarchy
-from cellguard.hierarchy.hush import evidence
-from cellguard.hierarchy.twins import twin_note
+from cellguard.hierarchy.lookalike_codes import twin_note
 from cellguard.microdata.expressions import Drop, Expressions, Fault, counted, express, is_whole
 from cellguard.microdata.opened import Opened
 from cellguard.microdata.roles import Roles

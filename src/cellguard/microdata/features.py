@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from cellguard.arrays import FloatArray
 from cellguard.errors import InputError, MissingExtra, file_name
 from cellguard.microdata.frames import from_mapping
-from cellguard.types import FloatArray
 
 GEOJSON = {".geojson"}
 GEOGRAPHIC = {".gpkg", ".shp", ".fgb"}

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from cellguard.errors import InputError, Place
-from cellguard.hierarchy.hush import suggested_column
+from cellguard.hierarchy.confidential_codes import suggested_column
 from cellguard.microdata.engine import Engine, EngineFault
 from cellguard.reading.csvfile import BROKEN_QUOTES, line_numbers
 from cellguard.reading.encodings import line_at

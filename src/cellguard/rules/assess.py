@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cellguard.arrays import BoolArray, FloatArray, Positions
 from cellguard.errors import InputError, did_you_mean
 from cellguard.rules.others import with_others
 from cellguard.rules.rule import Rule, parts
@@ -18,7 +19,6 @@ from cellguard.table.fact import Mark, Signs
 from cellguard.table.signed_facts import Sizes
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet, link
-from cellguard.types import BoolArray, FloatArray, Positions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -122,7 +122,7 @@ class Findings(Streams):
         """The tables to which no rule was applied: of their cells nobody knows whether they are safe.
 
         A rule that can never fire is none, but for counts that are no secret beside values that rules judge: see
-        `cellguard.spec.counts_beside`.
+        `cellguard.job.counts_beside`.
         """
         judged = [here.table for here in self.by_table if any(rule.can_fire for rule in here.rules)]
         bare = [here for here in self.by_table if here.table not in judged]

@@ -14,12 +14,12 @@ from math import ceil
 
 import numpy as np
 
+from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import InputError
 from cellguard.rules.parameters import check_share, check_whole, options, percent
 from cellguard.rules.rule import Formula, Percent, Rule, above, register, unsafe_zeros
 from cellguard.table.fact import Fact, Top, Total, Unwaived
 from cellguard.table.facts import Facts
-from cellguard.types import BoolArray, FloatArray
 
 
 class _Linear(Rule):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from cellguard.arrays import BoolArray
 from cellguard.errors import listing
 from cellguard.rules.assess import TableFindings
 from cellguard.table.table import Table
-from cellguard.types import BoolArray
 
 _NAMED = 3
 

@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from cellguard.arrays import BoolArray, FloatArray, IntArray, Positions
 from cellguard.errors import InputError, did_you_mean
 from cellguard.hierarchy.groups import Leaves, with_groups
 from cellguard.hierarchy.hierarchy import Dimension
@@ -25,7 +26,6 @@ from cellguard.table.fact import Count, Holdings, Total
 from cellguard.table.keys import combine, find
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet, link
-from cellguard.types import BoolArray, FloatArray, IntArray, Positions
 
 
 @dataclass(frozen=True, eq=False)

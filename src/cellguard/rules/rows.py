@@ -19,6 +19,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import InputError, did_you_mean
 from cellguard.rules.others import Rows, rows_of
 from cellguard.rules.parameters import check_whole, percent
@@ -27,7 +28,6 @@ from cellguard.table.apriori import State
 from cellguard.table.fact import Fact, Total
 from cellguard.table.facts import Facts
 from cellguard.table.table import Table
-from cellguard.types import BoolArray, FloatArray
 
 _LEVEL = "of the others: {}, less o"
 

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeVar,
 
 import numpy as np
 
+from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import InputError
 from cellguard.rules.doubts import small_percent
 from cellguard.rules.parameters import percent
 from cellguard.table.fact import Fact
 from cellguard.table.facts import Facts
-from cellguard.types import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     from cellguard.table.table import Table

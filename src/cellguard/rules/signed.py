@@ -12,13 +12,13 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import InputError
 from cellguard.rules.parameters import check_percent, check_whole, options, percent
 from cellguard.rules.rule import PROTECTION_PERCENT, Formula, Percent, Rule, count_of, occupied, register
 from cellguard.table.fact import Count, Fact, Signs, Total
 from cellguard.table.facts import Facts
 from cellguard.table.signed_facts import Entropy, Extremes, Middle, Sizes, Squares
-from cellguard.types import BoolArray, FloatArray
 
 By = Literal["both", "variance", "quantile"]
 MOST = 5

@@ -7,12 +7,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import InputError
 from cellguard.rules.parameters import check_percent, check_share, check_whole, options, percent
 from cellguard.rules.rule import PROTECTION_PERCENT, Formula, Percent, Rule, above, count_of, occupied, register
 from cellguard.table.fact import Count, Fact, Mark, NonZero, Requested, Top, Total
 from cellguard.table.facts import Facts
-from cellguard.types import BoolArray, FloatArray
 
 Hide = Literal["exact", "small"]
 

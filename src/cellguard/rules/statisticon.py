@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
+from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import InputError
 from cellguard.rules.parameters import options, percent
 from cellguard.rules.rule import Formula, Judgement, Percent, Rule, above, register, unsafe_zeros
 from cellguard.table.fact import Contributors, Count, Fact, Top, Total
 from cellguard.table.facts import Facts
-from cellguard.types import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     from cellguard.table.table import Table

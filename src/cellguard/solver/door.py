@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from cellguard.run_context import UNWATCHED, Run
 from cellguard.solver.highs import Session
 from cellguard.solver.program import Program, Solution
-from cellguard.types import UNWATCHED, Run
 
 
 def open(  # noqa: A001 - it is called as solver.open, and opens a program as the built-in one opens a file

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from cellguard.arrays import FloatArray
 from cellguard.errors import InternalError
+from cellguard.run_context import Run
 from cellguard.solver.program import Program, Solution, Status
-from cellguard.types import FloatArray, Run
 
 _STATUS = {
     highspy.HighsModelStatus.kOptimal: Status.optimal,

@@ -7,7 +7,7 @@ from enum import Enum
 
 import scipy.sparse as sp
 
-from cellguard.types import BoolArray, FloatArray
+from cellguard.arrays import BoolArray, FloatArray
 
 SEED = 20240501  # of random costs and directions: any number, but always the same, so that results are
 

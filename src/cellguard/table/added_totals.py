@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from cellguard.arrays import FloatArray
 from cellguard.errors import InputError
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.table.fact import Count, Total
 from cellguard.table.keys import combine
 from cellguard.table.table import Table, rounding_of
-from cellguard.types import FloatArray
 
 
 def add_totals(table: Table) -> Table:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from cellguard.arrays import FloatArray
 from cellguard.errors import NotAdditive
 from cellguard.table.table import Table
-from cellguard.types import FloatArray
 
 _SHOWN = 5
 

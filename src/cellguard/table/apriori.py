@@ -9,10 +9,10 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
+from cellguard.arrays import FloatArray
 from cellguard.errors import did_you_mean
 from cellguard.reading.vocabulary import is_missing
 from cellguard.table.source import Source
-from cellguard.types import FloatArray
 
 
 class State(IntEnum):

@@ -8,8 +8,8 @@ from dataclasses import replace
 from cellguard.errors import InputError
 from cellguard.hierarchy.build import TOTAL, flat
 from cellguard.hierarchy.code_order import in_code_order
+from cellguard.hierarchy.confidential_codes import may_be_values
 from cellguard.hierarchy.hierarchy import NOTHING, Dimension, Hierarchy
-from cellguard.hierarchy.hush import may_be_values
 from cellguard.table.source import Source
 
 _TOTALS = ("total", "all", "sum", "_t", "t", "ensemble", "totaal", "gesamt", "insgesamt", "totale", "tot")

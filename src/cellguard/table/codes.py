@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cellguard.errors import InputError, UnknownCode, did_you_mean
+from cellguard.hierarchy.confidential_codes import evidence
 from cellguard.hierarchy.hierarchy import Dimension, IntArray
-from cellguard.hierarchy.hush import evidence
 from cellguard.table.columns import MARK, headed
 from cellguard.table.source import Source
 

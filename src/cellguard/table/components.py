@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from cellguard.types import Positions
+from cellguard.arrays import Positions
 
 
 def components(matrix: sp.csr_array) -> tuple[Positions, Positions]:

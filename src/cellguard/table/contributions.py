@@ -9,10 +9,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
 from cellguard.table.fact import Holdings
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
-from cellguard.types import BoolArray, FloatArray, LongArray, Positions
 
 NOBODY = -1
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cellguard.arrays import BoolArray as BoolArray
+from cellguard.arrays import FloatArray as FloatArray
 from cellguard.errors import InputError, did_you_mean
 from cellguard.table.fact import Base, Column, Count, Excess, Fact, Groups, Mark, Signs, Top, Total
 from cellguard.table.signed_facts import Sizes
-from cellguard.types import BoolArray as BoolArray
-from cellguard.types import FloatArray as FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cellguard.arrays import FloatArray
 from cellguard.hierarchy.hierarchy import IntArray
 from cellguard.table.parts_kernel import look_up
 from cellguard.table.unit_grid import Wholes
-from cellguard.types import FloatArray
 
 
 class Rows(NamedTuple):

@@ -10,6 +10,7 @@ from typing import TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import InputError
 from cellguard.microdata.grouped import COUNT, Grouped
 from cellguard.table.gathered import Gathered, Listed, Rows
@@ -21,7 +22,6 @@ from cellguard.table.sums_kernel import add_up
 from cellguard.table.survey import Seen, virtual
 from cellguard.table.tabulate_kernel import gather
 from cellguard.table.unit_grid import Grid, Wholes, grid_of
-from cellguard.types import BoolArray, FloatArray
 
 T = TypeVar("T", bound=np.generic)
 Kept = npt.NDArray[np.intp] | None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from cellguard.types import IntArray
+from cellguard.arrays import IntArray
 
 Keys = npt.NDArray[np.int64]
 _LIMIT = 2**62

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.errors import InputError, UnknownCode, did_you_mean
+from cellguard.hierarchy.confidential_codes import evidence
 from cellguard.hierarchy.hierarchy import Dimension, IntArray
-from cellguard.hierarchy.hush import evidence
 from cellguard.table.keyed_cells import Keyed, key_cells
 from cellguard.table.keys import distinct
 from cellguard.table.stages import Line, Positions, Stages, climb

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from cellguard.arrays import FloatArray
 from cellguard.errors import InputError
 from cellguard.table.additivity import allowance
 from cellguard.table.signed_facts import Sizes
 from cellguard.table.table import Table
-from cellguard.types import FloatArray
 
 
 def check_margins(table: Table) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from cellguard.arrays import FloatArray
 from cellguard.errors import InputError, did_you_mean
 from cellguard.microdata.grouped import Grouped
-from cellguard.types import FloatArray
 
 _FORMS = "absolute, {shift: 1000} or {proxy: employees}"
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from cellguard.arrays import BoolArray
 from cellguard.errors import InputError, did_you_mean
 from cellguard.table.arrow import Streams, of_all, of_cells
 from cellguard.table.tableset import TableSet
-from cellguard.types import BoolArray
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,11 +15,11 @@ from itertools import product
 
 import numpy as np
 
+from cellguard.arrays import Positions
 from cellguard.hierarchy.groups import Leaves
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.table.keys import Keys, combine, find
 from cellguard.table.table import Table
-from cellguard.types import Positions
 
 Held = frozenset[str]  # leaves of a dimension
 MOST = 64  # populations that are judged because others differ by them

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from cellguard.arrays import BoolArray, FloatArray
 from cellguard.table.relations import Relations
-from cellguard.types import BoolArray, FloatArray
 
 
 def tighten(

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from cellguard.arrays import FloatArray
 from cellguard.table.fact import Count, NonZero, Signs, Top, Total
 from cellguard.table.facts import Facts, contributions
 from cellguard.table.signed_facts import Entropy, Extremes, Middle, Sizes, Squares
 from cellguard.table.spread import spread_of
 from cellguard.table.unit_grid import grid_of
-from cellguard.types import FloatArray
 
 
 def signed_contributions(*cells: Iterable[float], extremes: int = 5) -> Facts:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cellguard.arrays import BoolArray, FloatArray, LongArray
 from cellguard.table.unit_grid import Grid, Wholes
-from cellguard.types import BoolArray, FloatArray, LongArray
 
 
 @dataclass(frozen=True, eq=False)

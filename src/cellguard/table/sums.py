@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
+from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
 from cellguard.errors import Place
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
@@ -25,7 +26,6 @@ from cellguard.table.numbering import Topic
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
 from cellguard.table.tabulate import Asks, Wanted, facts_of_groups
-from cellguard.types import BoolArray, FloatArray, LongArray, Positions
 
 Sum = tuple[int, ...]  # distinct cells, ascending
 DIMENSION = "sum"

@@ -12,9 +12,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from cellguard.arrays import FloatArray
 from cellguard.errors import InputError, did_you_mean
 from cellguard.microdata.grouped import COUNT, Grouped, Pairs
-from cellguard.types import FloatArray
 
 Survey = Literal["virtual", "sample", "rounded", "alternating", "handbook", "published_weights"]
 SURVEYS: tuple[str, ...] = get_args(Survey)

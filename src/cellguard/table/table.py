@@ -10,13 +10,13 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import InputError, Place, UnknownCode, did_you_mean
 from cellguard.hierarchy.hierarchy import Dimension, IntArray
 from cellguard.table.apriori import Apriori, State
 from cellguard.table.facts import Facts
 from cellguard.table.keys import combine, find
 from cellguard.table.relations import Block, Relations, build_relations
-from cellguard.types import BoolArray, FloatArray
 
 Zeros = Literal["known", "possible"]
 Levels = Mapping[str, Sequence[int]]

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import Disagreement, InputError, NotAdditive, did_you_mean
 from cellguard.table.additivity import allowance, check_additive
 from cellguard.table.equations import Equation, equation_relations, parse_equation
@@ -18,7 +19,6 @@ from cellguard.table.margins import check_margins
 from cellguard.table.numbering import Numbering, Positions, Topic, number_cells
 from cellguard.table.relations import Relations, distinct_rows
 from cellguard.table.table import Table
-from cellguard.types import BoolArray, FloatArray
 
 T = TypeVar("T", bound=np.generic)
 

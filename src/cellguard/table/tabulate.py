@@ -10,11 +10,12 @@ from typing import Protocol
 
 import numpy as np
 
+from cellguard.arrays import Positions
 from cellguard.errors import InputError, Place
 from cellguard.hierarchy.build import TOTAL, flat
 from cellguard.hierarchy.code_order import in_code_order
+from cellguard.hierarchy.confidential_codes import may_be_values
 from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
-from cellguard.hierarchy.hush import may_be_values
 from cellguard.microdata.grouped import COUNT, Grouped
 from cellguard.table.apriori import Apriori
 from cellguard.table.fact import Base, Count, Excess, Fact, Signs, Top, Total, widest
@@ -27,7 +28,6 @@ from cellguard.table.read import About, finish_table, refuse_word
 from cellguard.table.signed_facts import Sizes
 from cellguard.table.survey import Survey, seen_by_rules
 from cellguard.table.table import Table
-from cellguard.types import Positions
 
 
 class Asks(Protocol):

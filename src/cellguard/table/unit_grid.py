@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cellguard.arrays import FloatArray
 from cellguard.errors import InputError
-from cellguard.types import FloatArray
 
 Wholes = npt.NDArray[np.int64]
 _MOST_DECIMALS = 6

@@ -16,10 +16,10 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
+from cellguard.arrays import BoolArray, IntArray, LongArray, Positions
 from cellguard.table.keys import Keys, combine, find
 from cellguard.table.table import Table
-from cellguard.types import BoolArray, IntArray, LongArray, Positions
-from cellguard.world.views import OUTSIDE, Labels, View, codes_of_parts
+from cellguard.world.table_views import OUTSIDE, Labels, View, codes_of_parts
 
 Columns = Mapping[str, LongArray]
 UNSAID, EMPTY = -1, -2  # a table says nothing of a combination; it says that it is empty

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
+from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
 from cellguard.table.numbering import Topic
 from cellguard.table.relations import Relations, distinct_rows
 from cellguard.table.tableset import TableSet
-from cellguard.types import BoolArray, FloatArray, LongArray, Positions
 from cellguard.world.atoms import Columns, Sight
-from cellguard.world.views import Labels
+from cellguard.world.table_views import Labels
 
 
 @dataclass(frozen=True, eq=False)

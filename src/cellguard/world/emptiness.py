@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from cellguard.arrays import BoolArray, Positions
 from cellguard.table.apriori import State
 from cellguard.table.numbering import Topic
 from cellguard.table.table import Table
-from cellguard.types import BoolArray, Positions
 from cellguard.world.atoms import Sight
 from cellguard.world.builder import Builder, Room
 

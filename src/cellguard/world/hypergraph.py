@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cellguard.world.views import Labels, View
+from cellguard.world.table_views import Labels, View
 
 Attributes = frozenset[tuple[str, int]]
 

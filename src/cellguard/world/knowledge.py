@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import InputError
 from cellguard.table.tableset import TableSet
-from cellguard.types import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ import numpy as np
 from cellguard.table.numbering import Topic
 from cellguard.world.atoms import TooLarge, length
 from cellguard.world.builder import Builder, House
-from cellguard.world.rooms import listed, shared
-from cellguard.world.views import Labels, coarsest
+from cellguard.world.clusters import listed, shared
+from cellguard.world.table_views import Labels, coarsest
 
 
 def tie_equations(builder: Builder, houses: Mapping[Topic, House]) -> list[str]:

@@ -20,9 +20,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import lsmr
 
+from cellguard.arrays import BoolArray, FloatArray, Positions
 from cellguard.solver.program import SEED
 from cellguard.table.sums import Stakes, Sum
-from cellguard.types import BoolArray, FloatArray, Positions
 
 _STEPS = 30  # replacements of wholes by their parts that are looked at per relation
 _PAIRED = 20_000  # unknown cells of which all pairs are looked at

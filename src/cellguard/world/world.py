@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from cellguard.arrays import BoolArray, FloatArray
+from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.relations import Relations
 from cellguard.table.tableset import TableSet
-from cellguard.types import UNWATCHED, BoolArray, FloatArray, Run
-from cellguard.world.complete import complete, refuse_contradiction
+from cellguard.world.completion import complete, refuse_contradiction
+from cellguard.world.constraints import Ties, tie_tables
 from cellguard.world.knowledge import Knowledge, least_between, listed_bounds
-from cellguard.world.ties import Ties, tie_tables
 
 T = TypeVar("T", bound=np.generic)
 

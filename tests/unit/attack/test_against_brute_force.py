@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cellguard.attack import counting, verdict
+from cellguard.attack import counting, deciding
 from cellguard.attack.audit import audit
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.protect.suppress.suppress import suppress
+from cellguard.methods.suppress.suppress import suppress
 from cellguard.protection import require
 from cellguard.rules.assess import assess
 from cellguard.rules.simple import MinFrequency
@@ -145,15 +145,15 @@ def test_verdicts_and_intervals_are_those_of_brute_force(first, end, count):
 
 def test_whole_witnesses_alone_give_the_same_verdicts(monkeypatch):
     """Without pooled programs, circuits, short moves and neighbourhoods have to prove what brute force finds."""
-    monkeypatch.setattr(verdict, "pool", lambda ledger, run: None)
+    monkeypatch.setattr(deciding, "pool", lambda ledger, run: None)
     monkeypatch.setattr(counting, "_LEAST", 1)
     assert sum(check(seed, count=True) for seed in range(250)) > 125
 
 
 def test_integer_programs_of_blocks_give_the_same_verdicts(monkeypatch):
     """Without circuits, pooled programs and short moves, what blocks prove must not contradict brute force."""
-    monkeypatch.setattr(verdict, "pool", lambda ledger, run: None)
-    monkeypatch.setattr(verdict, "circle_counts", lambda ledger, run: None)
+    monkeypatch.setattr(deciding, "pool", lambda ledger, run: None)
+    monkeypatch.setattr(deciding, "circle_counts", lambda ledger, run: None)
     monkeypatch.setattr(counting, "_by_short_moves", lambda ledger, run: None)
     monkeypatch.setattr(counting, "_RELATIONS", (3, 100))
     monkeypatch.setattr(counting, "_WORTH", 1)

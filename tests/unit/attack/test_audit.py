@@ -8,21 +8,21 @@ import pytest
 import scipy.sparse as sp
 
 from cellguard.attack.audit import audit
+from cellguard.attack.external_totals import read_known
 from cellguard.attack.intervals import exact_moves
-from cellguard.attack.totals import read_known
 from cellguard.attack.witnesses import witnesses
 from cellguard.errors import Stopped
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.moves.problem import Problem
-from cellguard.moves.scale import UNLIMITED
+from cellguard.proofs.problem import Problem
+from cellguard.proofs.scale import UNLIMITED
 from cellguard.protection import require
 from cellguard.rules.assess import assess
+from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.apriori import State
 from cellguard.table.pattern import Pattern
 from cellguard.table.read import About, cells
 from cellguard.table.tableset import link
-from cellguard.types import UNWATCHED, Run
 from cellguard.world.knowledge import Knowledge
 
 SQUARE = ((20, 50, 10, 80), (8, 19, 22, 49), (17, 32, 12, 61), (45, 101, 44, 190))

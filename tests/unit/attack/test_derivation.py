@@ -7,7 +7,7 @@ from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.table.read import About, cells
 from cellguard.table.tableset import link
-from cellguard.world.ties import tie_tables
+from cellguard.world.constraints import tie_tables
 
 REGION = Dimension("region", flat("NSW"))
 

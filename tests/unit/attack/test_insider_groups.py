@@ -8,9 +8,9 @@ import pytest
 from cellguard.attack import insider_groups as grouped
 from cellguard.attack import insiders as attack
 from cellguard.attack.audit import audit
-from cellguard.attack.book import Book
-from cellguard.moves.stack import Stack
-from cellguard.protect.suppress import mending
+from cellguard.attack.insider_proofs import Book
+from cellguard.methods.suppress.engines import insider_repair
+from cellguard.proofs.stack import Stack
 from cellguard.table.contributions import contributions_of
 from insider_cases import against_brute_force, assessed, draw, some_pattern
 
@@ -21,7 +21,7 @@ def only_groups(monkeypatch):
     monkeypatch.setattr(grouped, "_MANY", 0)
     monkeypatch.setattr(grouped, "_FEW", 1)
     monkeypatch.setattr(attack, "enter_widest", lambda *_: None)
-    monkeypatch.setattr(mending, "enter_widest", lambda *_: None)
+    monkeypatch.setattr(insider_repair, "enter_widest", lambda *_: None)
 
 
 LARGE = pytest.param(100, 30, marks=pytest.mark.long), pytest.param(200, 200, marks=pytest.mark.endless)

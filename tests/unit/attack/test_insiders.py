@@ -10,16 +10,16 @@ import pytest
 import cellguard as cg
 from cellguard.attack.audit import audit
 from cellguard.errors import Stopped
-from cellguard.headline import headline
 from cellguard.hierarchy.build import flat, from_parents
-from cellguard.protect.suppress.solved import Solved
-from cellguard.protect.suppress.suppress import suppress
+from cellguard.methods.suppress.engines.engine_result import Solved
+from cellguard.methods.suppress.headline import headline
+from cellguard.methods.suppress.suppress import suppress
+from cellguard.run_context import Run
 from cellguard.table.contributions import contributions_of
 from cellguard.table.fact import Holdings
 from cellguard.table.pattern import Pattern
 from cellguard.table.read import About
 from cellguard.table.tabulate import Wanted, make_tables
-from cellguard.types import Run
 from insider_cases import MANY, REGION, RULES, against_brute_force, assessed, draw, hiding, rows, some_pattern
 
 
@@ -148,7 +148,7 @@ def test_ctrl_c_leaves_undecided_what_is_not_proven(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("cellguard.attack.insiders.enter_widest", stop)
-    monkeypatch.setattr("cellguard.protect.suppress.mending.enter_widest", stop)
+    monkeypatch.setattr("cellguard.methods.suppress.engines.insider_repair.enter_widest", stop)
     judged = audit(needs, hiding(needs, "C"), insiders=known)
     assert (judged.verdict, judged.inside.failing) == ("undecided", []) and judged.inside.undecided
     with pytest.raises(Stopped, match="what respondents know"):
@@ -170,8 +170,8 @@ def test_ctrl_c_in_the_search_ends_only_the_search():
 
 def look_at_nothing(monkeypatch):
     """Let programs look at nothing: what circuits do not prove is left open."""
-    monkeypatch.setattr("cellguard.attack.book._LOOKS", -1)
-    monkeypatch.setattr("cellguard.attack.book._LEAST", -1)
+    monkeypatch.setattr("cellguard.attack.insider_proofs._LOOKS", -1)
+    monkeypatch.setattr("cellguard.attack.insider_proofs._LEAST", -1)
 
 
 def test_where_looking_takes_too_long_it_ends_and_says_what_is_open(monkeypatch):

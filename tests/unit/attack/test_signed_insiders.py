@@ -11,7 +11,7 @@ import pytest
 import cellguard as cg
 from cellguard.attack.audit import audit
 from cellguard.hierarchy.build import flat
-from cellguard.protect.suppress.suppress import suppress
+from cellguard.methods.suppress.suppress import suppress
 from cellguard.table.contributions import contributions_of
 from cellguard.table.pattern import Pattern
 from insider_cases import MANY, REGION, assessed, hiding, rows

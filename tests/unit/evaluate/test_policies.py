@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from cellguard.cli.main import cli
 from cellguard.errors import InputError
 from cellguard.evaluate.candidates import parse_policies
 from cellguard.evaluate.policies import compare_policies
 from cellguard.evaluate.policy_page import policy_page
 from cellguard.evaluate.risk_utility import EVERYTHING, Point, RiskUtility
 from cellguard.evaluate.stability import study_stability
-from cellguard.spec.jobfile import Job
-from cellguard.types import Run
+from cellguard.faces.cli.main import cli
+from cellguard.job.jobfile import Job
+from cellguard.run_context import Run
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,11 @@ from cellguard.evaluate.insider_risk import risk_behind_noise
 from cellguard.evaluate.outsider_risk import Attackers, measure_nearness
 from cellguard.evaluate.policies import Reference, compare_policies
 from cellguard.evaluate.policy_page import policy_page
-from cellguard.job import run
-from cellguard.protect.redistribute.simulate import simulate
-from cellguard.spec.jobfile import Job
+from cellguard.job.jobfile import Job
+from cellguard.methods.maps.simulate import simulate
+from cellguard.pipeline import run
+from cellguard.run_context import Run
 from cellguard.table.contributions import contributions_of
-from cellguard.types import Run
 
 
 def firms(folder, seed, p=15):
@@ -163,7 +163,7 @@ def test_maps_are_compared_hexagon_by_hexagon(tmp_path):
 
 def left_out(x, y, job):
     """How many hexagons have one or two points, counted one by one."""
-    from cellguard.files.job_points import read_map
+    from cellguard.methods.maps.files.job_points import read_map
 
     grid = read_map(job).hexagons.grid
     places = list(zip(*(part.tolist() for part in grid.hexagons(x.round(4), y.round(4))), strict=True))

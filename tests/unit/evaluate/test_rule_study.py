@@ -7,7 +7,6 @@ import pytest
 from click.testing import CliRunner
 
 import cellguard as cg
-from cellguard.cli.main import cli
 from cellguard.errors import InputError
 from cellguard.evaluate.own_tables import own_tables_page, study_job
 from cellguard.evaluate.rule_figures import safe_map
@@ -20,8 +19,9 @@ from cellguard.evaluate.rule_study import (
     study_cells,
     study_rules,
 )
+from cellguard.faces.cli.main import cli
+from cellguard.job.jobfile import Job
 from cellguard.report.evaluation import table
-from cellguard.spec.jobfile import Job
 from cellguard.table.facts import contributions
 
 TWO = {"D": Family.of("dominance", n=2), "P": Family.of("p_percent")}

@@ -8,15 +8,15 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from cellguard.cli.main import cli
 from cellguard.evaluate.candidates import parse_policies
 from cellguard.evaluate.outsider_risk import measure_nearness
 from cellguard.evaluate.policies import Reference, compare_policies
 from cellguard.evaluate.policy_page import policy_page
 from cellguard.evaluate.risk_utility import Point, RiskUtility
-from cellguard.job import run
-from cellguard.spec.jobfile import Job
-from cellguard.types import Run
+from cellguard.faces.cli.main import cli
+from cellguard.job.jobfile import Job
+from cellguard.pipeline import run
+from cellguard.run_context import Run
 
 DECIMALS = 3
 
@@ -75,14 +75,14 @@ def test_what_nobody_proved_has_no_risk_of_zero_and_is_not_recommended():
 
 
 def test_a_policy_that_is_accepted_unproven_is_not_recommended(write, monkeypatch):
-    from cellguard.results import noisy
+    from cellguard.methods.perturb import result
 
-    class Limited(noisy.Noisy):
+    class Limited(result.Noisy):
         @property
         def verdict(self):
-            return noisy.Verdict("not proven", "NOT PROVEN, not everything was looked at", (), accepted=True)
+            return result.Verdict("not proven", "NOT PROVEN, not everything was looked at", (), accepted=True)
 
-    monkeypatch.setattr("cellguard.methods.perturbation.Noisy", Limited)
+    monkeypatch.setattr("cellguard.methods.perturb.method.Noisy", Limited)
     job = write(by=("b",), rules=({"p_percent": 5},), protect={"method": "perturb"}, perturb={"unproven": "accept"})
     compared = compare_policies(job, parse_policies("perturb", []))
     (point, *_) = compared.points

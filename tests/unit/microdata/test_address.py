@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cellguard.errors import InputError, JobError, MissingExtra
+from cellguard.job.jobfile import Job
 from cellguard.microdata.engine_spark import origin_of
 from cellguard.microdata.records import records
-from cellguard.spec.jobfile import Job
 
 TABLES = [{"name": "t", "by": ["region"], "value": "x", "rules": [{"min_frequency": 3}]}]
 SELECT = {"query": "select * from firms"}

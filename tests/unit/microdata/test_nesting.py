@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cellguard.errors import HierarchyError, InputError, JobError
-from cellguard.files.job_tables import build_tables
-from cellguard.spec.jobfile import Job
+from cellguard.inputs.tables import build_tables
+from cellguard.job.jobfile import Job
 
 ROWS = ["A10,A21,x", "S2,D3,4", "S1,D2,2", "S1,D1,1", "S10,D9,8", "S1,D2,16"]
 

@@ -7,10 +7,10 @@ import builtins
 import pytest
 
 from cellguard.errors import InputError, MissingExtra
-from cellguard.files.job_tables import build_tables
+from cellguard.inputs.tables import build_tables
+from cellguard.job.jobfile import Job
 from cellguard.microdata.office import value_labels
 from cellguard.microdata.records import records
-from cellguard.spec.jobfile import Job
 from cellguard.table.read import cells
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cellguard.attack.foreign import read_protected
-from cellguard.attack.totals import read_known
+from cellguard.attack.external_totals import read_known
+from cellguard.attack.third_party import read_protected
 from cellguard.errors import InputError
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.codelists import read_labels, read_levels, read_parents

@@ -7,7 +7,7 @@ import cellguard as cg
 from cellguard.errors import InternalError
 from cellguard.report.grid import coarsest, internal_grid, public_grid
 from cellguard.table.pattern import release
-from unit.report import cases
+from unit.methods.suppress.report import cases
 
 THREE = (("A1", "A2", "B1", "B2"), ("N", "S"), ("x", "y"))
 

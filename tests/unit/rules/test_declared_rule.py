@@ -12,16 +12,16 @@ import yaml
 from click.testing import CliRunner
 
 import cellguard as cg
-from cellguard.cli.main import cli
 from cellguard.errors import InputError
+from cellguard.faces.cli.main import cli
+from cellguard.job.rulespec import dump_rule, parse_rule, rule_schema
 from cellguard.rules.catalogue import docs_row, rules
 from cellguard.rules.doubts import doubts
 from cellguard.rules.linear import PPercent
 from cellguard.rules.rule import RULES, All, Formula, Percent, Rule, register
 from cellguard.rules.simple import MinFrequency
-from cellguard.spec.rulespec import dump_rule, parse_rule, rule_schema
 from cellguard.table.fact import Count, Fact, Top, Total
-from cellguard.verify.verify import verify
+from cellguard.verifier.verify import verify
 
 ROOT = Path(__file__).parents[3]
 

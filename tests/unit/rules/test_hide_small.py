@@ -9,11 +9,11 @@ import yaml
 
 import cellguard as cg
 from cellguard.errors import InputError, JobError, NotProtected
-from cellguard.files.folder import OutputFolder
-from cellguard.job import run
-from cellguard.spec.jobfile import Job, job_schema
-from cellguard.verify.verify import verify
-from unit.verify.folders import seal, write_job
+from cellguard.io.folder import OutputFolder
+from cellguard.job.jobfile import Job, job_schema
+from cellguard.pipeline import run
+from cellguard.verifier.verify import verify
+from unit.verifier.folders import seal, write_job
 
 SMALL = cg.MinFrequency(3, hide="small")
 

@@ -10,6 +10,7 @@ import pytest
 
 import cellguard as cg
 from cellguard.errors import InputError
+from cellguard.job.rulespec import dump_rule, parse_rule, taken_on_trust
 from cellguard.rules.rows import (
     AttributeDisclosure,
     GroupDisclosure,
@@ -21,7 +22,6 @@ from cellguard.rules.rows import (
 )
 from cellguard.rules.rule import All
 from cellguard.rules.simple import MinFrequency
-from cellguard.spec.rulespec import dump_rule, parse_rule, taken_on_trust
 from cellguard.table.apriori import State
 
 ROWS, CODES = ("A", "B", "Total"), ("x", "y", "z", "Total")

@@ -6,9 +6,9 @@ import scipy.sparse as sp
 
 from cellguard import solver
 from cellguard.errors import Stopped
+from cellguard.run_context import Run
 from cellguard.solver import highs
 from cellguard.solver.program import Program, Status
-from cellguard.types import Run
 
 
 def assignment(n):

@@ -61,7 +61,7 @@ def test_notices_are_among_the_warnings(tmp_path):
     rule = {"signed": {"usual": {"p_percent": 10}, "sign_ratio": 0.001}}
     table = {"name": "t", "by": ["r"], "value": "x", "negative": "absolute", "rules": [rule]}
     job = {"version": 1, "microdata": {"source": "firms.csv"}, "tables": [table], "attack": {"lower": "unbounded"}}
-    from cellguard.job import assess_job
+    from cellguard.pipeline import assess_job
 
     warnings = assess_job(cg.Job.parse(job, folder=tmp_path)).warnings()
     assert "table 't': 1 cell safe only since no contribution stands out; check by hand ('A')" in warnings

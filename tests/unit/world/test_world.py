@@ -10,16 +10,16 @@ import cellguard as cg
 from cellguard.attack import audit as auditing
 from cellguard.attack.audit import audit
 from cellguard.errors import InputError
-from cellguard.headline import headline
-from cellguard.protect.suppress import system
-from cellguard.protect.suppress.solved import Solved
-from cellguard.protect.suppress.suppress import suppress
+from cellguard.methods.suppress.engines import system
+from cellguard.methods.suppress.engines.engine_result import Solved
+from cellguard.methods.suppress.headline import headline
+from cellguard.methods.suppress.suppress import suppress
+from cellguard.run_context import Run
 from cellguard.table.pattern import Pattern
 from cellguard.table.tableset import link
-from cellguard.types import Run
-from cellguard.world import complete
+from cellguard.world import completion
+from cellguard.world.constraints import tie_tables
 from cellguard.world.knowledge import Knowledge
-from cellguard.world.ties import tie_tables
 from cellguard.world.world import see_world
 
 REGION = cg.Dimension(
@@ -121,7 +121,9 @@ def test_a_cycle_of_tables_has_a_crossing_table_behind_it():
 
 
 def test_too_large_a_crossing_table_is_not_proven(monkeypatch):
-    monkeypatch.setattr("cellguard.world.ties.tie_tables.__kwdefaults__", {**tie_tables.__kwdefaults__, "most": 3})
+    monkeypatch.setattr(
+        "cellguard.world.constraints.tie_tables.__kwdefaults__", {**tie_tables.__kwdefaults__, "most": 3}
+    )
     findings, needs = needs_of(cube(CYCLE))
     pattern = Pattern(needs.tables, needs.primary, ~needs.primary)
     found = audit(needs, pattern)
@@ -146,7 +148,7 @@ def test_a_thin_world_proves_only_what_the_whole_one_proves(seed, monkeypatch):
     """With few atoms that move, verdicts may be less certain, but never safer."""
     tables = amounts(seed)
     _, needs = needs_of(tables)
-    for module in (auditing, system, complete):
+    for module in (auditing, system, completion):
         monkeypatch.setattr(module, "MANY_CROSSING", 5)
     _, thin = needs_of(tables)
     assert thin.primary.any()
@@ -158,7 +160,7 @@ def test_a_thin_world_proves_only_what_the_whole_one_proves(seed, monkeypatch):
 
 def test_a_thin_pattern_is_mended_even_if_the_search_used_up_the_time(monkeypatch):
     """What the search found in the smaller world is safe in the whole one only after a repair, which has to come."""
-    for module in (auditing, system, complete):
+    for module in (auditing, system, completion):
         monkeypatch.setattr(module, "MANY_CROSSING", 5)
     _, needs = needs_of(amounts(3))
     assert needs.primary.any()

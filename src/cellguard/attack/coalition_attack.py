@@ -1,0 +1,75 @@
+"""`attack_together`: can several respondents who tell each other what they contribute come too near to another one?
+
+What is proven against every single respondent is mostly proven against coalitions too, by the same moves: three moves
+of a cell that no two respondents notice all of are enough against all pairs. Only for coalitions that notice all of
+them are further moves looked for, near the cell first; the last ones are decided by programs within the coalition's
+bounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from cellguard.attack.coalition_proofs import CoalitionBook, Reached, pair_of
+from cellguard.attack.deciding import decide
+from cellguard.attack.insider_pairs import Pair
+from cellguard.attack.insiders import Inside
+from cellguard.attack.local_moves import CLOSE, FAR, WIDE, find_among
+from cellguard.proofs.exact import spread
+from cellguard.proofs.problem import Problem
+
+_OFTEN = 50  # cells between two words of progress
+
+
+def attack_together(inside: Inside, size: int, *, complete: bool = True) -> Inside:
+    """Decide for every unsafe cell whether all coalitions of up to ``size`` respondents stay far enough from others.
+
+    Nothing may be open against single respondents. Of the coalitions that come too near to a cell one is named. As
+    with single respondents nothing is refuted unless the problem is ``complete``, and Ctrl-C leaves cells undecided.
+    """
+    book = CoalitionBook.of(inside.book, size)
+    failing, undecided = list[Pair](), list[Pair]()
+    cells = book.targets()
+    try:
+        for number, cell in enumerate(cells):
+            if number % _OFTEN == 0:
+                book.run.tell(f"{len(cells) - number:,} cells to prove against coalitions")
+            book.run.check()
+            pair, refuted = _settle(book, cell)
+            if pair is not None:
+                (failing if refuted and complete else undecided).append(pair)
+    except KeyboardInterrupt:
+        gaps = [(cell, book.gap(cell, book.entries(cell))) for cell in cells]
+        undecided = [pair_of(gap, cell) for cell, gap in gaps if gap is not None]
+        failing = []
+    return replace(
+        inside, book=book, moves=[hint.move for hint in book.used()], failing=failing, undecided=undecided, size=size
+    )
+
+
+def _settle(book: CoalitionBook, cell: int) -> tuple[Pair | None, bool]:
+    """Prove a cell against all coalitions; else return one that is left, and whether it comes too near."""
+    everything, before = np.ones(book.neighbours.n, bool), None
+    finds = [partial(find_among, hidden=everything, step=step) for step in (CLOSE, WIDE, FAR)]
+    while all(book.settle_cell(cell, find) for find in finds):
+        gap = book.gap(cell, book.entries(cell))
+        if gap is None or gap == before:
+            return Pair(-1, cell, 0, 0) if gap is None else pair_of(gap, cell), False
+        judged = decide(_in_the_eyes_of(book, gap, cell), run=book.run)
+        if judged.failing[cell]:
+            return pair_of(gap, cell), True
+        for move in judged.moves:
+            book.credit(spread(judged.reduction, move))
+        before = gap
+    return None, False
+
+
+def _in_the_eyes_of(book: CoalitionBook, gap: Reached, cell: int) -> Problem:
+    """Return the problem of one coalition, with the needs of one cell."""
+    down, up = book.limits(gap.members)
+    needs = np.zeros((3, len(down)), np.int64)
+    needs[:, cell] = gap.asked
+    return replace(book.standing.problem, down=down, up=up, lower=needs[0], upper=needs[1], sliding=needs[2])

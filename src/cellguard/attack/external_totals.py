@@ -1,0 +1,95 @@
+"""What an attacker has from elsewhere: totals that are not in the release, or are hidden in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from cellguard.arrays import BoolArray, FloatArray, IntArray, Positions
+from cellguard.errors import InputError, did_you_mean
+from cellguard.table.codes import find_columns, read_codes
+from cellguard.table.columns import all_headed
+from cellguard.table.relations import effective_parents
+from cellguard.table.source import open_source
+from cellguard.table.table import Table
+from cellguard.table.tableset import TableSet
+
+_FIXED = ("table", "value")
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Sums of distinct cells that the attacker knows: one row each, and their values where they are given."""
+
+    sums: sp.csr_array
+    value: FloatArray
+
+
+def read_known(path: str | Path | object, tables: TableSet) -> Known:
+    """Read totals that an attacker has: dimension columns, and any of ``table``, ``value``.
+
+    The column of a dimension that is itself called ``table`` or ``value`` is called ``by:table`` or ``by:value``.
+    Each row is a cell of a table (the first with these dimensions, unless ``table`` names one). If the table has that
+    cell, its value is known; if not, the sum of the table's finest cells below it is.
+    """
+    source = open_source(path, name="known")
+    source = source.settled(["value"] if "value" in source.names else [])
+    about = [n for n in source.names if n not in _FIXED]
+    value = source.numbers("value", blank_is_nan=True) if "value" in source.names else np.full(len(source), np.nan)
+    if "table" in source.names:
+        wanted = source.text("table").to_pylist()
+    else:
+        wanted = [_with_dimensions(tables, about)] * len(source)
+    sums = []
+    for name in dict.fromkeys(wanted):
+        table = tables[str(name)]
+        number = [t.name for t in tables.tables].index(table.name)
+        by = find_columns(source, {d.name: d for d in table.dimensions}, fixed=_FIXED)
+        codes, keep = read_codes(source, by)
+        for row in [i for i, n in enumerate(wanted) if n == name and keep[i]]:
+            cells = _below(table, [int(c[row]) for c in codes])
+            if not len(cells):
+                raise InputError(f"{source.place.row(row)}: table {table.name!r} has no cells for this total")
+            sums.append((row, tables.cells_of[number][cells]))
+    sums.sort(key=lambda item: item[0])
+    rows = np.repeat(np.arange(len(sums)), [len(c) for _, c in sums])
+    columns = np.concatenate([c for _, c in sums])
+    matrix = sp.csr_array((np.ones(len(columns)), (rows, columns)), shape=(len(sums), len(tables)))
+    return Known(matrix, value[[row for row, _ in sums]])
+
+
+def _with_dimensions(tables: TableSet, names: list[str]) -> str:
+    for table in tables.tables:
+        if set(all_headed((d.name for d in table.dimensions), _FIXED)) == set(names):
+            return table.name
+    known = [", ".join(all_headed((d.name for d in t.dimensions), _FIXED)) for t in tables.tables]
+    raise InputError(
+        f"known: no table has exactly the dimensions {', '.join(names)}{did_you_mean(', '.join(names), known)}"
+    )
+
+
+def _below(table: Table, codes: list[int]) -> Positions:
+    """Return the cell with these codes, or if there is none the table's finest cells below it."""
+    exact = np.logical_and.reduce([c == code for c, code in zip(table.codes, codes, strict=True)])
+    if exact.any():
+        return np.flatnonzero(exact)
+    inside = np.ones(len(table), bool)
+    for dimension, column, code in zip(table.dimensions, table.codes, codes, strict=True):
+        above = effective_parents(dimension, column)[0]
+        finest = np.ones(len(above), bool)
+        finest[above[above >= 0]] = False
+        inside &= (finest & _descends(dimension.parents[0], code))[column]
+    return np.flatnonzero(inside)
+
+
+def _descends(parent: IntArray, code: int) -> BoolArray:
+    """Tell which codes are the given one or below it."""
+    inside = np.arange(len(parent)) == code
+    above = parent.copy()
+    while (above >= 0).any():
+        inside |= above == code
+        above = np.where(above >= 0, parent[np.maximum(above, 0)], above)
+    return inside

@@ -1,0 +1,88 @@
+"""Insiders and unsafe cells: how far a cell must move for somebody, and how far it does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from cellguard.arrays import LongArray, Positions
+from cellguard.attack.insider_knowledge import Asked
+from cellguard.proofs.exact import Move
+
+Entry = tuple[int, frozenset[int], int]  # how far a move takes a cell, who notices it, and its number
+
+
+class Hint(NamedTuple):
+    """A move, and the unsafe cells that it helps to prove: both are looked at like any others, and no more believed."""
+
+    move: Move
+    cells: Positions
+
+
+class Open(NamedTuple):
+    """Insiders against whom a cell may not be proven yet: what it needs, and what it has."""
+
+    who: LongArray
+    asked: Asked
+    down: LongArray
+    up: LongArray
+
+
+NOBODY_OPEN = Open(np.zeros(0, np.int64), Asked(*(np.zeros(0, np.int64),) * 3), *(np.zeros(0, np.int64),) * 2)
+
+
+class Reached(NamedTuple):
+    """One insider: how far a cell must move down, up and either way, and how far it does."""
+
+    who: int
+    asked: tuple[int, int, int]
+    down: int
+    up: int
+
+    @property
+    def short(self) -> bool:
+        """Whether that is not far enough."""
+        return self.down < self.asked[0] or self.up < self.asked[1] or self.down + self.up < self.asked[2]
+
+    def helped_by(self, entry: Entry) -> bool:
+        """Tell whether a move goes further, where that is not far enough, without being noticed."""
+        reach, notices, _ = entry
+        slides = self.down + self.up < self.asked[2]
+        up, down = self.up < self.asked[1] or slides, self.down < self.asked[0] or slides
+        return ((up and reach > self.up) or (down and -reach > self.down)) and self.who not in notices
+
+
+def listed(some: Sequence[Reached]) -> Open:
+    """Return the same, by columns."""
+    who, asked, down, up = (np.array(column, np.int64) for column in zip(*some, strict=True))
+    return Open(who, Asked(*asked.T), down, up)
+
+
+class Pair(NamedTuple):
+    """An insider, an unsafe cell, the way that it does not move far enough (1 up, -1 down, 0 either) and the amount.
+
+    ``others`` are respondents who tell the insider what they contribute.
+    """
+
+    insider: int
+    cell: int
+    sign: int
+    amount: int
+    others: tuple[int, ...] = ()
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """The insider and all who tell it more."""
+        return (self.insider, *self.others)
+
+
+def way_of(open_: Open) -> tuple[int, int]:
+    """Return which way to go next for some insiders, 1 up, -1 down or 0 either, and how far."""
+    up, down = open_.asked.up > open_.up, open_.asked.down > open_.down
+    if up.any():
+        return 1, int(open_.asked.up[up].max())
+    if down.any():
+        return -1, int(open_.asked.down[down].max())
+    return 0, int(open_.asked.sliding.max())

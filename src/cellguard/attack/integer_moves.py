@@ -1,0 +1,71 @@
+"""Counts move by whole numbers only; where a program's vertex is not whole, an integer program decides."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cellguard import solver
+from cellguard.arrays import FloatArray, LongArray
+from cellguard.errors import InternalError
+from cellguard.proofs.chunks import Component, Task
+from cellguard.proofs.exact import Move
+from cellguard.proofs.reduction import Reduction
+from cellguard.proofs.scale import NEAR
+from cellguard.run_context import Run
+from cellguard.solver.program import Program, Status
+
+_NODES = 5_000  # of a single integer program; what it has not settled by then is undecided
+_FAR = 1e6  # integer programs want finite bounds: so many grains, or four times what is asked for
+
+
+def whole_move(
+    reduction: Reduction, component: Component, task: Task, exact: Move | None, reach: float, *, run: Run
+) -> tuple[Move | None, float]:
+    """Return a whole move of the task's variable and how far it can go, as far as its needs reach.
+
+    ``exact`` and ``reach`` are those of the program without integrality: if that move is whole already, it stands.
+    """
+    v = task.variable
+    wanted = max(int(reduction.need_up[v]), int(reduction.need_down[v]), int(reduction.sliding[v]))
+    if exact is not None and exact.denominator == 1 and _reaches(exact, task, min(wanted, int(np.floor(reach + NEAR)))):
+        return exact, reach
+    n, end = furthest(reduction, component, task, wanted, nodes=_NODES, run=run)
+    return Move.of_some(component.variables, n), float(end)
+
+
+def furthest(
+    reduction: Reduction, component: Component, task: Task, limit: int, *, nodes: int | None = None, run: Run
+) -> tuple[LongArray, int]:
+    """Return the furthest whole move of one variable, up to a limit, and a bound on how far any goes.
+
+    Where the nodes of the search are limited, the move may end before the bound.
+    """
+    lower, upper = _bounds(reduction, component, max(_FAR, 4.0 * limit))
+    column = int(np.flatnonzero(component.variables == task.variable)[0])
+    if task.sign > 0:
+        upper[column] = min(upper[column], limit)
+    else:
+        lower[column] = max(lower[column], -limit)
+    cost = np.zeros(len(lower))
+    cost[column] = -task.sign
+    zero = np.zeros(component.matrix.shape[0])
+    matrix = component.matrix.astype(float)
+    program = Program(matrix, zero, zero, lower, upper, cost, np.ones(len(lower), bool))
+    session = solver.open(program, presolve=True, run=run)
+    if nodes is not None:
+        session.limit_nodes(nodes)
+    solution = session.solve()
+    if solution.status is not Status.optimal and nodes is None:
+        raise InternalError(f"an attacker's integer program ended as {solution.status.value}")
+    n = np.rint(solution.x).astype(np.int64) if len(solution.x) else np.zeros(len(lower), np.int64)
+    return n, min(limit, int(np.floor(-solution.bound + NEAR)))
+
+
+def _reaches(move: Move, task: Task, amount: int) -> bool:
+    moved = move.amount(task.variable)
+    return moved != 0 and task.sign * moved >= amount
+
+
+def _bounds(reduction: Reduction, component: Component, far: float) -> tuple[FloatArray, FloatArray]:
+    down, up = reduction.down[component.variables], reduction.up[component.variables]
+    return -np.minimum(down, far).astype(float), np.minimum(up, far).astype(float)

@@ -1,0 +1,53 @@
+"""Moves among hidden cells, for one unsafe cell at a time: close ones first, then from further and further away."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from cellguard.arrays import BoolArray, LongArray, Positions
+from cellguard.attack.insider_pairs import Pair
+from cellguard.attack.insider_proofs import Book
+from cellguard.proofs.exact import Move
+from cellguard.proofs.local import Goal, Rooms
+
+Step = tuple[int, int, int]
+CLOSE: Step = (6, 3, 300)  # rounds, cells per relation (0: all), and cells in all
+WIDE: Step = (8, 6, 1_000)
+FAR: Step = (40, 0, 6_000)
+_SHARE = 0.5  # of what may be looked at: the rest is for refuting what is stuck
+
+
+def settle_among(book: Book, hidden: BoolArray) -> list[Pair]:
+    """Prove what can be by moves of hidden cells: first by close ones, which may serve others too, then from afar.
+
+    Close ones are looked for against all insiders of a cell at once, others also against each by itself.
+    """
+    unproven, stuck = book.unproven(), list[Pair]()
+    cells = [cell for cell in book.targets() if unproven[cell]]
+    for step in (CLOSE, WIDE, FAR):
+        stuck = book.settle(partial(find_among, hidden=hidden, step=step), cells, each=step is not CLOSE, share=_SHARE)
+        # What is open against everybody needs a long move, which few programs find: that comes last.
+        everybody = {pair.cell for pair in stuck if pair.insider < 0}
+        cells = sorted(dict.fromkeys(pair.cell for pair in stuck), key=everybody.__contains__)
+    return stuck
+
+
+def find_among(book: Book, goal: Goal, insiders: LongArray, *, hidden: BoolArray, step: Step) -> Move | None:
+    """Return a short move, among the hidden cells near a goal, that none of some insiders notices."""
+    rooms = book.rooms(goal.cells[0], insiders)
+    if step is not CLOSE and hopeless_among(book, goal, rooms, hidden):
+        return None
+    return book.cheapest(near_among(book, goal, hidden, step), goal, rooms)
+
+
+def hopeless_among(book: Book, goal: Goal, rooms: Rooms, hidden: BoolArray) -> bool:
+    """Tell whether propagation shows that no move of hidden cells within these rooms reaches a goal."""
+    return book.hopeless(goal, np.where(hidden, rooms.down, 0), np.where(hidden, rooms.up, 0))
+
+
+def near_among(book: Book, goal: Goal, hidden: BoolArray, step: Step) -> Positions:
+    """Return the hidden cells near a goal."""
+    near = book.neighbours
+    return near.near(goal.cells, step, np.zeros(near.n, bool) if step[1] else hidden, ~hidden)

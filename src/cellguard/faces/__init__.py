@@ -1,0 +1,1 @@
+"""The faces: thin, they ask and show."""

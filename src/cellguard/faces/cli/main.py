@@ -1,0 +1,77 @@
+"""`cellguard`: the command and its errors. Heavy modules load inside a command, so that --help answers at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import click
+
+from cellguard.errors import CellguardError, NotProtected, Stopped
+from cellguard.faces.cli.checking import audit, diff, explain, show, verify
+from cellguard.faces.cli.comparing import compare, compare_rules, stability
+from cellguard.faces.cli.protecting import assess, map_, perturb, protect
+from cellguard.faces.cli.signals import INTERRUPTED, listen
+from cellguard.faces.cli.starting import demo, init, schema
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="cellguard")
+def cli() -> None:
+    """Find the cells of a table that would disclose a person or a company, and prove what is left safe.
+
+    \b
+    Start here:
+      cellguard demo                 see it work on a made-up survey and register
+      cellguard init data.csv        write a commented job for your own table or records
+      cellguard assess job.yaml      find the unsafe cells, with reasons
+      cellguard protect job.yaml --out out    hide as little as possible, and prove the rest safe
+      cellguard audit out/           attack a release as an outsider would
+      cellguard show out/ TABLE      look at a table on the terminal
+      cellguard verify out/          check its certificate without a solver
+
+    Exit status: 0 done; 1 not proven safe; 2 bad input or options.
+    """
+
+
+_PROTECTING = (assess, protect, perturb, map_, explain, show, diff, audit, verify)
+for _command in (*_PROTECTING, compare, compare_rules, stability, init, schema, demo):
+    cli.add_command(_command)
+
+
+def main(came: list[int] | None = None) -> None:
+    """Run the command line; errors become one plain message and an exit status. Signals are listened to in ``came``."""
+    came = listen() if came is None else came
+    try:
+        cli.main(standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        _fail(INTERRUPTED, 1)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (NotProtected, Stopped) as error:
+        _fail(f"{error}. Nothing was released", 1)
+    except CellguardError as error:
+        _fail(str(error), 2)
+    except Exception as error:
+        if came and came[0] == signal.SIGINT:  # what a library made of the signal
+            _fail(INTERRUPTED, 1)
+        if came:
+            sys.exit(128 + came[0])
+        if os.environ.get("CELLGUARD_DEBUG"):
+            raise
+        # A library's message may quote the data, so only the kind of the error and its place are told.
+        trace = error.__traceback__
+        while trace and trace.tb_next:
+            trace = trace.tb_next
+        place = f" ({Path(trace.tb_frame.f_code.co_filename).name} line {trace.tb_lineno})" if trace else ""
+        _fail(f"internal error: {type(error).__name__}{place}. Please report it; nothing was released", 1)
+
+
+def _fail(message: str, status: int) -> None:
+    click.echo(f"cellguard: {message}", err=True)
+    sys.exit(status)

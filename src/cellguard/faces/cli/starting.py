@@ -1,0 +1,99 @@
+"""`init`, `schema` and `demo`: the first steps."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from cellguard.faces.cli.options import AS_JSON, FORCE, PATH, QUIET
+from cellguard.faces.cli.progress import progress
+from cellguard.faces.cli.show import show_notes, show_screen, show_verification
+
+
+@click.command()
+@click.argument("data", type=PATH)
+@click.option("--out", default="job.yaml", show_default=True, type=PATH, help="The job file.")
+@FORCE
+@QUIET
+def init(data: Path, out: Path, force: bool, quiet: bool) -> None:
+    """Write a commented job file for the records or the ready-made table in DATA.
+
+    DATA is CSV, Parquet, Excel, SPSS, Stata, SAS, or the text or .rda file of τ-ARGUS. Of records, columns with few
+    different entries become dimensions, and columns that nest become the levels of one; numbers become values;
+    respondent, group and weight are told by name and content. A file with a code such as Total is a table: its
+    hierarchies are looked for beside it. Each guess is explained in the job: read it and correct it.
+    """
+    from cellguard.io.write import write_text
+    from cellguard.job.jobfile import Job
+    from cellguard.suggest.init import draft_job, needed_tolerance
+
+    draft = draft_job(data, out.parent)
+    for name, text in draft.files.items():
+        write_text(out.parent / name, text, force=force)
+    write_text(out, draft.text, force=force)
+    if draft.cells and (off := needed_tolerance(Job.load(out))):
+        write_text(out, draft.with_tolerance(off), force=True)
+    if not quiet:
+        click.echo(f"Wrote {out}. Read it, correct its guesses, then run: cellguard protect {out} --out out")
+
+
+@click.command()
+def schema() -> None:
+    """Print the JSON schema of the job file, for editors that complete and check YAML."""
+    from cellguard.job.jobfile import job_schema
+
+    click.echo(json.dumps(job_schema(), indent=2))
+
+
+@click.command()
+@click.option(
+    "--out",
+    default="cellguard-demo",
+    show_default=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The folder for the demo's records, jobs and results.",
+)
+@click.option(
+    "--rows",
+    default=20_000,
+    show_default=True,
+    type=click.IntRange(100, 100_000_000),
+    help="How many firms, and how many people.",
+)
+@FORCE
+@AS_JSON
+@QUIET
+def demo(out: Path, rows: int, force: bool, as_json: bool, quiet: bool) -> None:
+    """Protect a made-up business survey and a made-up population register, from records to verified release.
+
+    Writes the records, their hierarchies and two jobs: job.yaml (turnover by industry, region and size of firm, with
+    groups of firms and survey weights) and register.yaml (counts of people by region, age, sex and status).
+    """
+    from cellguard.faces.cli.demo import write_demo
+    from cellguard.io.folder import OutputFolder
+    from cellguard.job.jobfile import Job
+    from cellguard.pipeline import run, verify_folder
+    from cellguard.run_context import Run
+
+    summaries = {}
+    for job, folder in write_demo(out, rows=rows, force=force).items():
+        with progress(as_json or quiet) as tell:
+            outcome = run(Job.load(job), within=Run(tell))
+            notes = OutputFolder(folder).write(outcome, force=True)
+        found = verify_folder(folder / "internal" / "certificate.json")
+        summaries[job.stem] = outcome.summary | {"valid": found.valid}
+        if not (as_json or quiet):
+            click.echo(f"{job}:")
+            show_screen(outcome.method.screen(outcome, folder))
+            show_notes(notes, folder)
+            click.echo("The certificate, checked without a solver:")
+            show_verification(found)
+            click.echo()
+    if as_json:
+        click.echo(json.dumps(summaries["job"] | {"register": summaries["register"]}, indent=2))
+    elif not quiet:
+        click.echo(f"Change a job in {out} and run: cellguard protect {out / 'job.yaml'} --out DIR")
+    sys.exit(0 if all(summary["valid"] for summary in summaries.values()) else 1)

@@ -1,1 +1,0 @@
-"""The job file, and writers."""

@@ -1,0 +1,1 @@
+"""Output folders: written whole or not at all, and read back."""

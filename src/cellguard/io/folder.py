@@ -1,0 +1,312 @@
+"""`OutputFolder`: the one layout of results. What may be published, what stays inside, and how both are read back.
+
+``release`` has a CSV file per table and ``metadata.json``; ``internal`` has the same tables with all that is known of
+each cell, the resolved job, the summary, the hierarchies, and whatever the method adds. docs/certificate.md describes
+it; `cellguard.verifier` reads it with code of its own.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from cellguard.errors import CellguardError, InputError, MissingExtra, NotProtected
+from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.io import layout
+from cellguard.io.linked_folders import ReadFolder, join_folders, read_folder
+from cellguard.io.stored_run import Stored, rebuild
+from cellguard.io.write import csv_text, whole_folder, write_json
+from cellguard.io.writers.csv_injection import unguarded, written_codes
+from cellguard.io.writers.formats import write_formats
+from cellguard.job.names import check_names, check_stored_names
+from cellguard.job.registry import find_method, method_names
+from cellguard.job.yamlfile import read_yaml
+from cellguard.seam.outcome import Outcome
+from cellguard.table.pattern import Release
+
+CellKey = tuple[str, frozenset[tuple[str, str]]]
+
+
+@dataclass(frozen=True)
+class OutputFolder:
+    """The folder that a run writes, whole or not at all, and that others read.
+
+    Parameters
+    ----------
+    path
+        The folder itself, which holds ``release`` and ``internal``.
+
+    Raises
+    ------
+    InputError
+        By every reader, if the folder is none, or its files do not fit together.
+
+    >>> OutputFolder("nowhere").about()
+    Traceback (most recent call last):
+    cellguard.errors.InputError: 'nowhere' is no output folder: release/metadata.json cannot be read
+    """
+
+    path: str | Path
+
+    @property
+    def inside(self) -> Path:
+        """The confidential half."""
+        return Path(self.path) / "internal"
+
+    @property
+    def outside(self) -> Path:
+        """The half that may be published."""
+        return Path(self.path) / "release"
+
+    def write(self, outcome: Outcome[Any], *, force: bool = False) -> list[str]:
+        """Write what a run gives, all or nothing; return what a person should know of it.
+
+        Without a release, which the verdict must allow, there is nothing to write, unless the method keeps what it
+        found inside in any case; nothing but internal files is written then.
+        """
+        method = outcome.method
+        if outcome.release is None and not method.in_any_case:
+            unruled = outcome.verdict.kind == "no rule"
+            cure = "; give every table `rules`, or say that you accept it without" if unruled else ""
+            raise NotProtected(f"nothing is released: {outcome.verdict.text}{cure}")
+        check_names(outcome.protected.tables)
+        pages, notes = _pages(outcome)
+        with whole_folder(self.path, force=force) as made:
+            if outcome.release is not None:
+                more = {table.name: method.about(outcome, table.name) for table in outcome.release.tables}
+                write_release(made / "release", outcome.release, more, raw_codes=outcome.job.raw_codes)
+                write_formats(made / "release", outcome.release, outcome.job.formats)
+                method.write_release(outcome, made / "release")
+            _write_inside(made / "internal", outcome)
+            for name, page in pages.items():
+                (made / name).write_text(page, encoding="utf-8")
+            method.seal(outcome, made)
+        return notes
+
+    def about(self) -> dict[str, Any]:
+        """Return the release's metadata: the tables by name. The folder may also be a ``release`` by itself."""
+        paths = [self.outside / "metadata.json", Path(self.path) / "metadata.json"]
+        path = next((p for p in paths if p.is_file()), None)
+        document = None if path is None else _read_json(path)
+        if not isinstance(document, dict) or not isinstance(document.get("tables"), dict):
+            raise InputError(f"{str(self.path)!r} is no output folder: release/metadata.json cannot be read")
+        return document
+
+    def summary(self) -> dict[str, Any]:
+        """Return the summary that the run wrote; confidential, as all of the internal half."""
+        document = _read_json(self.inside / "summary.json")
+        if not isinstance(document, dict):
+            raise InputError(f"{str(self.path)!r} is no output folder: internal/summary.json cannot be read")
+        return document
+
+    @property
+    def method(self) -> str:
+        """The method, as its release or its internal half says; all that hide cells are `suppress` to a reader."""
+        for path, key in ((self.outside / "metadata.json", "method"), (self.inside / "summary.json", "step")):
+            document = _read_json(path) if path.is_file() else None
+            if isinstance(document, dict) and document.get(key) in method_names():
+                return str(document[key])
+        return "suppress"
+
+    @property
+    def in_any_case(self) -> bool:
+        """Whether the method keeps what it found inside even if nothing is released."""
+        return self.inside.is_dir() and bool(getattr(find_method(self.method), "in_any_case", False))
+
+    def certificate(self) -> dict[str, Any]:
+        """Return the certificate; only what hides cells has one."""
+        path = self.inside / "certificate.json"
+        document = _read_json(path) if path.is_file() else None
+        if isinstance(document, dict):
+            return document
+        self.refuse_uncertified()
+        raise InputError(f"{str(self.path)!r} is no output folder: internal/certificate.json cannot be read")
+
+    def refuse_uncertified(self) -> None:
+        """Refuse a folder of a method that gives no certificate."""
+        if self.method != "suppress":
+            done = find_method(self.method).participle
+            raise InputError(
+                f"the tables in {str(self.path)!r} were {done}, not suppressed: there is no pattern and no "
+                "certificate; internal/report.html says what was found, and `cellguard show` shows the tables"
+            )
+
+    def stored(self, others: Sequence[str | Path] = ()) -> Stored:
+        """Return tables, rules, requirements and pattern, worked out again from the stored facts.
+
+        With other folders, of all of them together: what the release of one shows is known in all.
+        """
+        certificate = self.certificate()
+        try:
+            if others:
+                return join_folders([self.read(), *(OutputFolder(other).read() for other in others)])
+            return rebuild(self.inside, certificate)
+        except CellguardError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+            raise InputError(
+                f"{str(self.path)!r} is damaged: its files do not fit together; see `cellguard verify`"
+            ) from None
+
+    def read(self) -> ReadFolder:
+        """Return the tables with their rules, and what the release shows of them."""
+        return read_folder(self.path, self.certificate())
+
+    def has_internal(self) -> bool:
+        """Whether the folder has its internal half; a release may be somewhere by itself."""
+        return (self.inside / "certificate.json").is_file()
+
+    def statuses(self) -> dict[str, dict[str, str]]:
+        """Return for each table the status of each cell, by its name."""
+        certificate = self.certificate()
+        try:
+            tables = {str(spec["name"]): list(spec["by"]) for spec in certificate["tables"]}
+        except (KeyError, TypeError):
+            raise InputError(
+                f"{str(self.path)!r} is no output folder: internal/certificate.json cannot be read"
+            ) from None
+        check_stored_names(self.path, [name for table, by in tables.items() for name in (table, *by)])
+        statuses = {}
+        for table, by in tables.items():
+            columns = layout.cells(by)[: len(by)]
+            rows = self.rows(table, internal=True)
+            statuses[table] = {"/".join(row[c] for c in columns): row["status"] for row in rows}
+        return statuses
+
+    def cell_statuses(self) -> dict[CellKey, str]:
+        """Return the status of each cell, by response and codes, so that releases of different times can be compared.
+
+        A cell that is published in one table and not shown in another is published.
+        """
+        statuses: dict[CellKey, str] = {}
+        for spec in self.certificate()["tables"]:
+            columns = layout.cells(spec["by"])[: len(spec["by"])]
+            rows = self.rows(spec["name"], internal=True)
+            trees = [_read_rows(self.inside / "hierarchies" / f"{name}.csv") for name in spec["by"]]
+            totals = [tree[0]["code"] for tree in trees]
+            keys = cell_keys(spec["response"], spec["by"], [[row[c] for row in rows] for c in columns], totals)
+            for key, row in zip(keys, rows, strict=True):
+                if statuses.get(key, "unpublished") == "unpublished":
+                    statuses[key] = row["status"]
+        return statuses
+
+    def rows(self, table: str, *, internal: bool, guarded: Collection[str] = ()) -> list[dict[str, str]]:
+        """Return the rows of a table, without the guard of codes in the guarded columns."""
+        rows = _read_rows((self.inside if internal else self.outside) / f"{table}.csv")
+        return [row | {name: unguarded(row[name]) for name in guarded} for row in rows] if guarded else rows
+
+    def depths(self, dimension: str, codes: Collection[str]) -> Mapping[str, int]:
+        """Return the depth of each given code, in the hierarchy's order; without a hierarchy all are alike."""
+        path = self.inside / "hierarchies" / f"{dimension}.csv"
+        if not path.is_file():  # a release may be looked at where its internal half is not
+            return dict.fromkeys(codes, 0)
+        depth: dict[str, int] = {}
+        for row in _read_rows(path):
+            if row["code"] not in depth:
+                depth[row["code"]] = depth[row["parent"]] + 1 if row["parent"] in depth else 0
+        return {code: level for code, level in depth.items() if code in codes}
+
+    def unreleased(self) -> dict[str, Any]:
+        """Return the tables of a set that was not released, as its job names them, and whether it was checked."""
+        job, _ = read_yaml(self.inside / "job.yaml")
+        try:
+            checked = json.loads((self.inside / "summary.json").read_text(encoding="utf-8")).get("checked", True)
+            return {t["name"]: {"by": list(t["by"]), "checked": checked} for t in job["tables"]}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            raise InputError(
+                f"{str(self.path)!r} is damaged: job.yaml and summary.json do not name its tables"
+            ) from None
+
+
+def cell_keys(
+    response: str, by: Sequence[str], columns: Sequence[Sequence[str]], totals: Sequence[str]
+) -> list[CellKey]:
+    """Return for each row of a table its response and the codes that are not totals, whatever their order."""
+    rows = zip(*columns, strict=True)
+    named = [[(name, code) for name, code, total in zip(by, row, totals, strict=True) if code != total] for row in rows]
+    return [(response, frozenset(codes)) for codes in named]
+
+
+def write_release(
+    folder: Path, published: Release, more: Mapping[str, Mapping[str, Any]], *, raw_codes: bool = False
+) -> None:
+    """Write the publishable half; it takes a `Release`, so there is no hidden value to let out.
+
+    ``more`` is what the metadata say of each table beyond what they say of every one.
+    """
+    folder.mkdir()
+    about = {}
+    for table in published.tables:
+        flags = np.where(table.suppressed, "c", "")
+        codes, guarded = written_codes(table, raw=raw_codes)
+        rows = zip(*codes, table.value, flags.tolist(), strict=True)
+        (folder / f"{table.name}.csv").write_text(csv_text(layout.released(table.by), rows), encoding="utf-8")
+        about[table.name] = {
+            "by": list(table.by),
+            "response": table.response,
+            "population": table.population,
+            "decimals": table.decimals,
+            "cells": len(table),
+            "suppressed": int(table.suppressed.sum()),
+            **more.get(table.name, {}),
+            **({"guarded": guarded} if guarded else {}),
+        }
+    said = next((table["method"] for table in more.values() if "method" in table), None)
+    write_json(folder / "metadata.json", ({"method": said} if said else {}) | {"tables": about})
+
+
+def _write_inside(folder: Path, outcome: Outcome[Any]) -> None:
+    folder.mkdir(mode=0o700)
+    outcome.method.write_internal(outcome, folder)
+    (folder / "hierarchies").mkdir()
+    for dimension in {d.name: d for table in outcome.protected.tables for d in table.dimensions}.values():
+        text = hierarchies_text(dimension)
+        (folder / "hierarchies" / f"{dimension.name}.csv").write_text(text, encoding="utf-8")
+    resolved = yaml.safe_dump(outcome.job.model_dump(), sort_keys=False, allow_unicode=True)
+    (folder / "job.yaml").write_text(resolved, encoding="utf-8")
+    write_json(folder / "summary.json", outcome.summary)
+
+
+def _pages(outcome: Outcome[Any]) -> tuple[Mapping[str, str], list[str]]:
+    """Return the reports by their path in the folder, if the job wants them and can have them, and notes."""
+    if "html" not in outcome.job.formats:
+        return {}, []
+    try:
+        pages = outcome.method.pages(outcome)
+        if outcome.release is None:
+            pages = {path: page for path, page in pages.items() if path.startswith("internal/")}
+        return pages, []
+    except MissingExtra as error:
+        return {}, [str(error)]
+
+
+def hierarchies_text(dimension: Dimension) -> str:
+    """Return what is stored of a dimension."""
+    rows = [
+        (number, code, h.parent_of(code) or "", dimension.labels.get(code, ""))
+        for number, h in enumerate(dimension.hierarchies)
+        for code in h.codes
+    ]
+    return csv_text(("hierarchy", "code", "parent", "label"), rows)
+
+
+def _read_json(path: Path) -> object:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _read_rows(path: Path) -> list[dict[str, str]]:
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+    except OSError as error:
+        raise InputError(f"cannot read {path.parent.name}/{path.name}: {error.strerror}") from None

@@ -1,0 +1,1 @@
+"""The formats of a release, one module each."""

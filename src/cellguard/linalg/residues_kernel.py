@@ -1,0 +1,75 @@
+"""Elimination modulo a prime on floats: x - p floor(x / p) keeps every entry a whole number from 0 to p - 1."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from cellguard.linalg.circuits_kernel import inverse
+
+
+@numba.njit(cache=True)
+def to_residues(x, p):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+    """Take every entry modulo p, in place."""
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            x[i, j] -= p * np.floor(x[i, j] / p)
+
+
+@numba.njit(cache=True)
+def panel(a, independent, prime):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+    """Factor the columns of a tall panel; False if a pivot is 0 but its column is not."""
+    p = float(prime)
+    rows, columns = a.shape
+    for k in range(columns):
+        if a[k, k] == 0.0:
+            for i in range(k + 1, rows):
+                if a[i, k] != 0.0:
+                    return False
+            continue
+        independent[k] = True
+        scale = float(inverse(int(a[k, k]), prime))
+        for i in range(k + 1, rows):
+            if a[i, k] != 0.0:
+                f = a[i, k] * scale
+                f -= p * np.floor(f / p)
+                a[i, k] = f
+                for j in range(k + 1, columns):
+                    x = a[i, j] - f * a[k, j]
+                    a[i, j] = x - p * np.floor(x / p)
+    return True
+
+
+@numba.njit(cache=True)
+def forward(lower, x, p):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+    """Solve L y = x in place; L has ones on its diagonal."""
+    n, columns = x.shape
+    for i in range(n):
+        for k in range(i):
+            f = lower[i, k]
+            if f != 0.0:
+                for j in range(columns):
+                    y = x[i, j] - f * x[k, j]
+                    x[i, j] = y - p * np.floor(y / p)
+
+
+@numba.njit(cache=True)
+def backward(upper, x, independent, prime):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+    """Solve U z = x in place, with z = 0 where a row depends on earlier ones."""
+    p = float(prime)
+    n, columns = x.shape
+    for i in range(n - 1, -1, -1):
+        if not independent[i]:
+            for j in range(columns):
+                x[i, j] = 0.0
+            continue
+        for k in range(i + 1, n):
+            f = upper[i, k]
+            if f != 0.0:
+                for j in range(columns):
+                    y = x[i, j] - f * x[k, j]
+                    x[i, j] = y - p * np.floor(y / p)
+        scale = float(inverse(int(upper[i, i]), prime))
+        for j in range(columns):
+            y = x[i, j] * scale
+            x[i, j] = y - p * np.floor(y / p)

@@ -1,0 +1,111 @@
+"""From a job to the points of its map, or to hexagons that somebody already counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from cellguard.arrays import FloatArray, LongArray
+from cellguard.errors import InputError, JobError
+from cellguard.geometry.hexgrid import Grid
+from cellguard.inputs.tables import input_digests, refuse_changed
+from cellguard.job.jobfile import Job
+from cellguard.methods.maps.places import Hexagons, Points
+from cellguard.methods.maps.spec import RedistributeSpec
+from cellguard.microdata.checked import check_records
+from cellguard.microdata.grouped import COUNT
+from cellguard.microdata.query import read_units
+from cellguard.microdata.roles import Missing, Roles
+from cellguard.microdata.sources import open_records
+from cellguard.reading.dialect import Dialect
+from cellguard.table.source import Source, open_source
+
+_BINS = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Located:
+    """The hexagons of a job, and the points behind them unless they are ready-made; notes, and the digests of files."""
+
+    hexagons: Hexagons
+    points: Points | None
+    notes: tuple[str, ...]
+    inputs: Mapping[str, str]
+    decimals: int
+
+
+def read_map(job: Job) -> Located:
+    """Read the points or the hexagons of a job."""
+    inputs = input_digests(job)
+    located = _read_points(job, inputs) if job.tables[0].cells is None else _read_hexagons(job, inputs)
+    refuse_changed(job, inputs)
+    return located
+
+
+def _read_points(job: Job, inputs: Mapping[str, str]) -> Located:
+    spec, table, records = RedistributeSpec.of(job), job.tables[0], job.microdata
+    if records is None:
+        raise JobError("a map needs points; name their file with `microdata: {source: ...}`")
+    opened = open_records(
+        job.data(records.source),
+        query=records.query,
+        dialect=Dialect(records.delimiter, records.decimal, records.encoding),
+        remote=records.remote,
+    )
+    value = None if table.value == COUNT else table.value
+    columns = tuple(dict.fromkeys([spec.x, spec.y, *([value] if value else [])]))
+    if len(columns) < (3 if value else 2):
+        raise JobError("`x`, `y` and the value must be different columns")
+    checked = check_records(opened, Roles((), columns, records.weight, missing=Missing(records.missing.value)))
+    units = read_units(checked)
+    x, y = units.values[spec.x], units.values[spec.y]
+    grid = _grid(spec, x, y)
+    amount = None if value is None else units.values[value]
+    if units.weight is not None:
+        copies = _whole(units.weight, opened.name)
+        x, y = np.repeat(x, copies), np.repeat(y, copies)
+        amount = None if amount is None else np.repeat(amount, copies)
+    points = Points(x, y, amount)
+    decimals = 0 if amount is None or (amount == np.floor(amount)).all() else 2
+    return Located(Hexagons.of_points(points, grid), points, checked.notes, inputs, decimals)
+
+
+def _grid(spec: RedistributeSpec, x: FloatArray, y: FloatArray) -> Grid:
+    if spec.size is not None:
+        return Grid.of_size(spec.size)
+    return Grid.fit_round(x, y, spec.bins or _BINS, spec.shape)
+
+
+def _read_hexagons(job: Job, inputs: Mapping[str, str]) -> Located:
+    spec, table = RedistributeSpec.of(job), job.tables[0]
+    cells = table.cells
+    if cells is None or cells.count is None or table.value != COUNT:
+        raise JobError(
+            f"table {table.name!r}: ready-made hexagons have counts only; say `value: count` and "
+            "`cells: {source: ..., count: COLUMN}`, or give the points for a map of values"
+        )
+    source = open_source(job.path(cells.source), Dialect(cells.delimiter, cells.decimal, cells.encoding))
+    source = source.settled([spec.q, spec.r, cells.count])
+    q, r, count = (_column(source, name) for name in (spec.q, spec.r, cells.count))
+    if (count < 0).any():
+        raise InputError(f"{source.place.name}: a count is below 0")
+    grid = Grid.of_size(spec.size or 1.0)
+    return Located(Hexagons.ready_made(q, r, count, grid), None, (), inputs, 0)
+
+
+def _column(source: Source, name: str) -> LongArray:
+    numbers = source.numbers(name)
+    broken = np.flatnonzero((numbers != np.floor(numbers)) | (np.abs(numbers) > 2**30))
+    if len(broken):
+        raise source.fault(int(broken[0]), name, "must be a whole number")
+    return numbers.astype(np.int64)
+
+
+def _whole(weight: FloatArray, name: str) -> LongArray:
+    if (weight != np.floor(weight)).any() or (weight < 0).any() or weight.sum() > 2**31:
+        raise InputError(
+            f"{name}: on a map the weight of a point is the number of records at its place, a whole number from 0"
+        )
+    return weight.astype(np.int64)

@@ -1,0 +1,97 @@
+"""The files of a map: GeoJSON, CSV and Parquet of what is shown, and confidential ones of what was moved."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cellguard.io.write import csv_text
+from cellguard.methods.maps.measures import Measures
+from cellguard.methods.maps.result import Mapped
+from cellguard.methods.maps.shown import ShownMap
+
+_MEASURES = ("u", "cells", "r1", "r2", "u1", "u3")
+
+
+def write_shown(folder: Path, shown: ShownMap, formats: frozenset[str]) -> None:
+    """Write the hexagons with their places; it takes a map as shown, so there is no true value to let out."""
+    x, y = shown.grid.centres(shown.q, shown.r)
+    columns = {
+        shown.by: shown.codes,
+        "q": shown.q.tolist(),
+        "r": shown.r.tolist(),
+        "x": [round(value, 9) for value in x.tolist()],
+        "y": [round(value, 9) for value in y.tolist()],
+        "value": shown.value,
+    }
+    rows = zip(*columns.values(), strict=True)
+    (folder / f"{shown.name}_hexagons.csv").write_text(csv_text(list(columns), rows), encoding="utf-8")
+    (folder / f"{shown.name}.geojson").write_text(geojson(shown), encoding="utf-8")
+    if "parquet" in formats:
+        numbers = {**columns, "value": [float(text) for text in shown.value]}
+        pq.write_table(pa.table(numbers), folder / f"{shown.name}_hexagons.parquet")
+
+
+def geojson(shown: ShownMap) -> str:
+    """Return the map as a GeoJSON feature collection, one polygon per hexagon.
+
+    Coordinates are those of the points; GeoJSON expects longitude and latitude, so give the points in these.
+    """
+    corners = np.round(shown.grid.corners(shown.q, shown.r), 9)
+    rings = np.concatenate([corners, corners[:, :1]], axis=1).tolist()
+    lines = [
+        json.dumps(
+            {
+                "type": "Feature",
+                "properties": {shown.by: code, "q": q, "r": r, "value": float(value) if "." in value else int(value)},
+                "geometry": {"type": "Polygon", "coordinates": [ring]},
+            },
+            separators=(",", ":"),
+        )
+        for code, q, r, value, ring in zip(
+            shown.codes, shown.q.tolist(), shown.r.tolist(), shown.value, rings, strict=True
+        )
+    ]
+    return '{"type":"FeatureCollection","features":[\n' + ",\n".join(lines) + "\n]}\n"
+
+
+def write_moved(inside: Path, done: Mapped) -> None:
+    """Write every hexagon before and after, the transfers, and the measures of risk and utility. Confidential."""
+    name, by = done.job.tables[0].name, done.job.tables[0].by[0]
+    hexagons = done.hexagons
+    codes = [f"h{q}:{r}" for q, r in zip(hexagons.q.tolist(), hexagons.r.tolist(), strict=True)]
+    columns = {
+        by: codes,
+        "value": _texts(done.before, done.decimals),
+        "shown": _texts(done.after, done.decimals),
+        "count": hexagons.count.tolist(),
+        "status": np.where(done.is_shown, "published", "unpublished").tolist(),
+        "change": change_words(done).tolist(),
+    }
+    (inside / f"{name}.csv").write_text(csv_text(list(columns), zip(*columns.values(), strict=True)), encoding="utf-8")
+    moved = done.transfers
+    ends = [[codes[i] for i in column.tolist()] for column in (moved.source, moved.target)]
+    rows = zip(*ends, moved.units.tolist(), moved.steps.tolist(), strict=True)
+    (inside / f"{name}_transfers.csv").write_text(csv_text(("from", "to", "units", "steps"), rows), encoding="utf-8")
+    for algorithm, other in done.others.items():
+        (inside / f"{name}_measures_{algorithm}.csv").write_text(measures_text(other.measures), encoding="utf-8")
+
+
+def change_words(done: Mapped) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
+    """Return what happened to each hexagon: raised, gave, kept or removed."""
+    change = np.where(done.after > done.before, "raised", np.where(done.after < done.before, "gave", "kept"))
+    return np.where(done.is_shown, change, "removed")
+
+
+def measures_text(measures: Measures) -> str:
+    """Return the measures by original count as CSV."""
+    rows = zip(*(getattr(measures, name).tolist() for name in _MEASURES), strict=True)
+    return csv_text(_MEASURES, rows)
+
+
+def _texts(values: np.ndarray[tuple[int], np.dtype[np.float64]], decimals: int) -> list[str]:
+    return [f"{value + 0.0:.{decimals}f}" for value in values.tolist()]

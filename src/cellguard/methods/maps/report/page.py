@@ -1,0 +1,221 @@
+"""The pages of a map: before and after for the disclosure officer, and what is shown for the public.
+
+Hexagons are drawn on a canvas, so tens of thousands of them are no burden. The public page is made of a `ShownMap`,
+which holds no true value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cellguard.arrays import FloatArray
+from cellguard.methods.maps.report.plots import mark, plots
+from cellguard.methods.maps.result import Mapped
+from cellguard.methods.maps.shown import ShownMap
+from cellguard.report.render import render
+from cellguard.report.run_facts import run_facts
+from cellguard.report.section import Section
+from cellguard.report.words import many, number, share, short
+from cellguard.seam.outcome import Outcome
+
+_CLASSES = 7
+_SCRIPT = "map.js"
+
+
+def internal_map(outcome: Outcome[Mapped]) -> str:
+    """Return the page with the map before and after. Confidential: it holds true values."""
+    done = outcome.protected
+    name = done.job.tables[0].name
+    before, after = done.before.tolist(), done.after.tolist()
+    if done.decimals == 0:
+        before, after = [round(x) for x in before], [round(x) for x in after]
+    data = {
+        "q": done.hexagons.q.tolist(),
+        "r": done.hexagons.r.tolist(),
+        "before": before,
+        "after": [value if seen else None for value, seen in zip(after, done.is_shown.tolist(), strict=True)],
+        "breaks": _breaks(np.concatenate([done.before, done.after[done.is_shown]])),
+    }
+    label = f"Map of {name} before and after, {many(len(before), 'hexagon')}"
+    sections = [
+        Section("map", "Before and after", {"compares": True, "label": label}),
+        _moved(outcome),
+        _undo(done),
+        *([_utility(done)] if done.others else []),
+        run_facts(outcome.summary, outcome.made, "How the run went."),
+    ]
+    return render(
+        "internal.html",
+        _SCRIPT,
+        data=data,
+        title=f"Redistribution of the map {name}",
+        verdict=_verdict(outcome),
+        sections=sections,
+        made=outcome.made,
+        holds="true values and where they were moved",
+        proven=False,
+    )
+
+
+def public_map(shown: ShownMap) -> str:
+    """Return the page of a map as published. It is made of what is shown only, and does not tell what was changed."""
+    values = [float(text) for text in shown.value]
+    if shown.decimals == 0:
+        values = [round(x) for x in values]
+    data = {"q": shown.q.tolist(), "r": shown.r.tolist(), "after": values, "breaks": _breaks(np.array(values, float))}
+    label = f"Map of {shown.name}, {many(len(values), 'hexagon')}"
+    section = Section("map", "The map", {"compares": False, "label": label})
+    title = f"Map {shown.name}: {shown.response}"
+    return render("map_public.html", _SCRIPT, data=data, title=title, sections=[section])
+
+
+def _breaks(values: FloatArray) -> list[float]:
+    """Return where the classes of the legend begin: at round quantiles of the values."""
+    if not len(values):
+        return [0]
+    ends = np.quantile(values, np.linspace(0, 1, _CLASSES + 1)[:-1], method="lower")
+    neat = [float(f"{end:.2g}") if i else float(end) for i, end in enumerate(ends.tolist())]
+    return sorted({int(x) if x == int(x) else x for x in neat})
+
+
+def _verdict(outcome: Outcome[Mapped]) -> dict[str, Any]:
+    head = outcome.verdict
+    about = next(iter(outcome.summary["tables"].values()))
+    moved = about.get("units_moved", about.get("contributors_moved", 0))
+    figures = [
+        (f"{about['shown']:,}", "hexagons shown", f"of {about['hexagons']:,} with records"),
+        (f"{about['sensitive']:,}", "had too few records", share(about["sensitive"], about["hexagons"])),
+        (f"{moved:,}", "records moved", f"mu {about['mu']:,}"),
+        (f"{about['lost_records']:,}", "records lost to the map", f"{about['lost_share']:.2%} of the total"),
+    ]
+    kind = head.kind if head.kind in {"safe", "unsafe"} else "undecided"
+    released = "" if outcome.release is not None else "Nothing was released. "
+    headline = f"{head.text[:1].upper()}{head.text[1:]}."
+    return {"kind": kind, "headline": headline, "sentence": released + head.caveat, "figures": figures}
+
+
+def _moved(outcome: Outcome[Mapped]) -> Section:
+    """Say what was moved, what it cost, and whether the total is kept."""
+    done = outcome.protected
+    about = next(iter(outcome.summary["tables"].values()))
+    lost = about["lost_records"]
+    kept = (
+        f"no: {many(lost, 'record')} ({about['lost_share']:.2%} of the total) left the map"
+        if lost
+        else "yes: no record was removed"
+    )
+    grid = done.hexagons.grid
+    facts = [
+        ("Hexagons", f"{short(grid.dx)} wide, neighbouring rows {short(grid.dy / 2)} apart"),
+        ("Rules", "; ".join(map(str, done.job.tables[0].rules))),
+        ("Outliers", f"{about['outliers']:,} ({_TREATED[done.spec.outliers]})"),
+        ("Is the total kept?", kept),
+    ]
+    if done.counts is not None:
+        facts += [
+            ("Algorithm", done.spec.algorithm),
+            ("Moved", f"{many(about['units_moved'], 'record')}, {about['mu']:,} steps in all (mu)"),
+            ("The least mu possible", _above(about["mu"], about["least_mu"])),
+        ]
+    else:
+        facts += [
+            ("Moved", f"{many(about['contributors_moved'], 'contributor')}, {about['mu']:,} steps in all (mu)"),
+            (
+                "Passed on",
+                f"{about['passed_share']:.2%} of the total, in {many(about['passes'], 'round')}",
+            ),
+            ("Hexagons changed", f"{about['changed']:,}"),
+        ]
+    return Section("moved", "What was moved", {"facts": facts, "warnings": outcome.summary["warnings"]})
+
+
+_TREATED = {"remove": "removed", "redistribute": "their records went to the closest hexagons", "keep": "kept"}
+
+
+def _above(mu: int, least: int | None) -> str:
+    if least is None:
+        return "not worked out, since the map is too wide"
+    saved = "nothing" if mu <= least else f"at most {share(mu - least, mu)}"
+    return f"{least:,}, so that {saved} could be saved"
+
+
+def _undo(done: Mapped) -> Section:
+    """Say what somebody who knows the algorithm can undo, and what he cannot."""
+    t = done.threshold
+    if done.values is None:
+        about = done.summary()["tables"][done.job.tables[0].name]
+        received = done.spec.outliers == "redistribute"
+        above = "" if received else f"A hexagon above {t} never had fewer than it shows. "
+        rows: Sequence[tuple[str, str]] = [
+            (
+                "Cannot be undone",
+                "Redistributing the shown map changes nothing, so the shown map may itself be the true one: no count "
+                f"below {t} of a shown hexagon follows from it, even if one knows the algorithm, its settings and the "
+                "total.",
+            ),
+            (
+                "Can be concluded",
+                above + "Every shown hexagon has at least one record of its own. Empty hexagons are empty, or were "
+                "outliers; if outliers were removed, who knows the true total knows how many records they had, and "
+                "where if only one place is possible.",
+            ),
+            (
+                "Is likely",
+                f"Of the {about['at_threshold']:,} hexagons that show exactly {t}, {about['raised']:,} had fewer.",
+            ),
+            (
+                "Must stay inside",
+                "How many records were moved, mu, and even that something was moved: with these, raised hexagons can "
+                "be told. Nothing of this is in the release.",
+            ),
+        ]
+    else:
+        rows = [
+            (
+                "Cannot be undone",
+                "The changed contributions satisfy all rules and would not be changed again, so they may be the true "
+                "ones for all that the shown totals tell (unless one knows, say, that all contributions are whole).",
+            ),
+            (
+                "Direct estimates",
+                f"Of {int(done.values.close.sum()):,} changed hexagons the total, or the total less the second largest "
+                f"contribution, is within {done.values.closeness:g} % of the true largest one.",
+            ),
+            ("Not looked at", "Somebody who knows several contributions of a hexagon, or of its neighbours."),
+        ]
+    return Section("undo", "What an attacker can undo", {"rows": rows})
+
+
+def _utility(done: Mapped) -> Section:
+    """Show risk and utility of all algorithms, and the figures of the one that was used."""
+    from markupsafe import Markup
+
+    least = done.others["optimal"].mu if "optimal" in done.others else 0
+    algorithms = [
+        {
+            "name": name,
+            "used": name == done.spec.algorithm,
+            "mu": f"{other.mu:,}",
+            "above": share(other.mu - least, least) if least else "–",
+            "units": f"{other.transfers.units_moved:,}",
+            "u2_sum": f"{other.measures.u2_sum:,}",
+            "u2_mean": number(other.measures.u2_mean, 3),
+        }
+        for name, other in done.others.items()
+    ]
+    pictures = [
+        {**plot, "marks": Markup(plot["marks"])}  # noqa: S704 - made of numbers only
+        for plot in plots({name: other.measures for name, other in done.others.items()})
+    ]
+    own = done.others[done.spec.algorithm].measures
+    columns = (own.u, own.cells, own.r1, own.r2, own.u1, own.u3)
+    rows = [
+        ["infinite" if np.isinf(x) else short(float(x)) for x in row]
+        for row in zip(*(c.tolist() for c in columns), strict=True)
+    ]
+    marks = [(name, Markup(mark(name, 6, 6))) for name in done.others]  # noqa: S704
+    data = {"algorithms": algorithms, "plots": pictures, "rows": rows, "marks": marks}
+    return Section("utility", "Risk and utility", data)

@@ -1,0 +1,211 @@
+"""A map, redistributed: what may be shown, what was moved, and what is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cellguard.arrays import BoolArray, FloatArray, LongArray
+from cellguard.geometry.hexgrid import Grid
+from cellguard.job.jobfile import Job
+from cellguard.methods.maps.magnitudes import Values
+from cellguard.methods.maps.mapping import Redistribution
+from cellguard.methods.maps.places import Hexagons
+from cellguard.methods.maps.shown import ShownMap
+from cellguard.methods.maps.spec import RedistributeSpec
+from cellguard.methods.maps.transfers import Transfers
+from cellguard.rules.simple import MinFrequency
+from cellguard.seam.method import Protected
+from cellguard.seam.verdict import NotChecked, Verdict
+from cellguard.table.pattern import Release
+from cellguard.table.table import Table
+
+_LIKELY = NotChecked("likelihood", "how likely a hexagon at the threshold had fewer records", "everybody")
+_KNOWING = NotChecked(
+    "knowledge", "attackers who know that records were moved, or the counts of other hexagons", "insiders"
+)
+_OTHERS = NotChecked("other releases", "other maps and tables of the same records", "everybody")
+_ASKED = NotChecked("size", "attackers who know the smaller size of hexagons that was asked for", "insiders")
+_SEVERAL = NotChecked("contributors", "attackers who know several contributions of a hexagon", "insiders")
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped(Protected):
+    """A map before and after. Confidential, all but ``shown`` and the release.
+
+    ``counts`` or ``values`` is there, as the map has counts or sums; ``others`` has what the other algorithms would
+    have done. ``asked`` is the grid that the job asked for, if it had to be coarsened.
+    """
+
+    job: Job
+    hexagons: Hexagons
+    asked: Grid
+    counts: Redistribution | None
+    values: Values | None
+    others: Mapping[str, Redistribution]
+    decimals: int
+    notes: tuple[str, ...]
+    digests: Mapping[str, str]
+
+    @property
+    def tables(self) -> Sequence[Table]:
+        """No tables: hexagons have neighbours, but no relations."""
+        return ()
+
+    @property
+    def inputs(self) -> Mapping[str, str]:
+        """The digests of the files as they were when they were read."""
+        return self.digests
+
+    @property
+    def spec(self) -> RedistributeSpec:
+        """What the job says of the map."""
+        return RedistributeSpec.of(self.job)
+
+    @property
+    def threshold(self) -> int:
+        """The least number of records of a shown hexagon; 1 if no rule asks for more."""
+        return self.spec_threshold or 1
+
+    @cached_property
+    def spec_threshold(self) -> int | None:
+        """The least number of records that the rules ask for, if they do."""
+        enough = [rule.enough for rule in self.job.tables[0].rules if isinstance(rule, MinFrequency)]
+        return max(enough, default=None)
+
+    @property
+    def before(self) -> FloatArray:
+        """The true value of each hexagon."""
+        return self.values.before.total if self.values else self.hexagons.count.astype(float)
+
+    @cached_property
+    def after(self) -> FloatArray:
+        """The value of each hexagon as it may be shown, 0 where it was removed."""
+        return self.values.after.total if self.values else self._redistribution.after.astype(float)
+
+    @property
+    def _redistribution(self) -> Redistribution:
+        if self.counts is None:
+            raise AssertionError("a map has counts or values")
+        return self.counts
+
+    @property
+    def transfers(self) -> Transfers:
+        """What was moved from where to where."""
+        return self.values.transfers if self.values else self._redistribution.transfers
+
+    @property
+    def is_shown(self) -> BoolArray:
+        """Which hexagons are on the released map."""
+        return (self.values.after.count if self.values else self._redistribution.after) > 0
+
+    @property
+    def sensitive(self) -> BoolArray:
+        """Which hexagons have too few records."""
+        count: LongArray = self.hexagons.count
+        return (count > 0) & (count < self.threshold)
+
+    @cached_property
+    def shown(self) -> ShownMap:
+        """The map as it may be published."""
+        table, here = self.job.tables[0], self.is_shown
+        return ShownMap(
+            table.name,
+            table.by[0],
+            self.hexagons.grid,
+            self.hexagons.q[here],
+            self.hexagons.r[here],
+            [f"{value + 0.0:.{self.decimals}f}" for value in self.after[here].tolist()],
+            table.response or table.value,
+            table.population,
+            self.decimals,
+        )
+
+    @cached_property
+    def release(self) -> Release | None:
+        """The map as a table; None if rules still find sensitive hexagons, or totals tell a contributor."""
+        return Release((self.shown.table(),)) if self.verdict.allows_release else None
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What is known of the map, and what was not checked."""
+        asked = (_ASKED,) if self.hexagons.grid != self.asked else ()
+        if self.values is None:
+            text = (
+                f"safe from recovery: every shown hexagon has {self.threshold} records or more, and no count below "
+                f"{self.threshold} can be worked out from the map, which may be the true one"
+            )
+            return Verdict("safe", text, (_LIKELY, _KNOWING, _OTHERS, *asked))
+        stuck, close = int(self.values.stuck.sum()), int(self.values.close.sum())
+        if stuck:
+            return Verdict("unsafe", f"UNSAFE: rules still find {stuck:,} sensitive: {self.values.why}", (_SEVERAL,))
+        if close:
+            near = f"{close:,} totals are within {self.values.closeness:g} % of a true largest value"
+            if self.spec.keep_away > 0:
+                return Verdict("unsafe", f"UNSAFE: {near}", (_SEVERAL,))
+            return Verdict("not proven", f"NOT PROVEN: {near}", (_SEVERAL,), accepted=True)  # `keep_away: 0` says so
+        text = (
+            "no rule finds a sensitive hexagon, and no changed total is within "
+            f"{self.values.closeness:g} % of a true largest value, also for the runner-up"
+        )
+        return Verdict("safe", f"safe from direct estimates: {text}", (_SEVERAL, _KNOWING, _OTHERS, *asked))
+
+    def summary(self) -> dict[str, Any]:
+        """Return counts, mu and what the verdict says; no value of a hexagon."""
+        return {
+            "step": "redistribute",
+            "verdict": self.verdict.kind,
+            "headline": self.verdict.text,
+            "caveat": self.verdict.caveat,
+            "released": self.release is not None,
+            "tables": {self.job.tables[0].name: self._about()},
+            "grid": {"dx": self.hexagons.grid.dx, "dy": self.hexagons.grid.dy},
+            "coarsened": self.hexagons.grid != self.asked,
+            "algorithms": {name: {"mu": other.mu} for name, other in self.others.items()},
+            "warnings": list(self.notes),
+        }
+
+    def _about(self) -> dict[str, Any]:
+        both = {
+            "hexagons": len(self.hexagons.count),
+            "shown": int(self.is_shown.sum()),
+            "sensitive": int(self.sensitive.sum()),
+            "threshold": self.spec_threshold,
+            "records": int(self.hexagons.count.sum()),
+        }
+        if self.values is not None:
+            done = self.values
+            return both | {
+                "outliers": int(done.treated.outliers.sum()),
+                "removed": int(done.removed.sum()),
+                "lost_records": int(self.hexagons.count.sum() - done.after.count.sum()),
+                "lost_share": _share(done.lost_value, float(done.before.total.sum())),
+                "contributors_moved": done.transfers.units_moved,
+                "mu": done.mu,
+                "passed_share": _share(done.passed, float(done.before.total.sum())),
+                "passes": done.passes,
+                "changed": int((np.abs(self.after - self.before) > 1e-9 * np.maximum(self.before, 1)).sum()),
+            }
+        map_ = self._redistribution
+        at_threshold = map_.after == self.threshold
+        raised = at_threshold & (self.hexagons.count < self.threshold)
+        return both | {
+            "outliers": int(map_.treated.outliers.sum()),
+            "lost_records": map_.lost,
+            "lost_share": _share(map_.lost, float(self.hexagons.count.sum())),
+            "units_moved": map_.transfers.units_moved,
+            "mu": map_.mu,
+            "least_mu": self.others["optimal"].mu if "optimal" in self.others else None,
+            "u2_sum": map_.measures.u2_sum,
+            "u2_mean": map_.measures.u2_mean,
+            "at_threshold": int(at_threshold.sum()),
+            "raised": int(raised.sum()),
+        }
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0

@@ -1,0 +1,47 @@
+"""`ShownMap`: a map as published. It holds nothing else, so writers of published files can take nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cellguard.arrays import LongArray
+from cellguard.geometry.hexgrid import Grid
+from cellguard.table.pattern import ReleasedTable
+
+
+@dataclass(frozen=True, eq=False)
+class ShownMap:
+    """The hexagons that are shown, in coordinate order, with their values as text.
+
+    >>> one = ShownMap("shops", "hexagon", Grid.of_size(1.0), np.array([0]), np.array([-2]), ["7"], "count", "all", 0)
+    >>> one.table().codes[0].tolist(), one.table().value
+    (['h0:-2'], ['7'])
+    """
+
+    name: str
+    by: str
+    grid: Grid
+    q: LongArray
+    r: LongArray
+    value: list[str]
+    response: str
+    population: str
+    decimals: int
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    @property
+    def codes(self) -> list[str]:
+        """What each hexagon is called: h, and its axial coordinates."""
+        return [f"h{q}:{r}" for q, r in zip(self.q.tolist(), self.r.tolist(), strict=True)]
+
+    def table(self) -> ReleasedTable:
+        """Return the map as a table with one row per hexagon, of which none is suppressed."""
+        codes = (np.array(self.codes, object),)
+        none = np.zeros(len(self), bool)
+        return ReleasedTable(
+            self.name, (self.by,), codes, self.value, none, self.response, self.population, self.decimals
+        )

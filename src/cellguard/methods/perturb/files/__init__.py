@@ -1,0 +1,1 @@
+"""What perturbation reads of a job, and writes into its output folder."""

@@ -1,0 +1,277 @@
+"""Source data perturbation as jobs know it: records, multipliers, checks, release, and later tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from cellguard.errors import InputError, JobError, file_name, listing
+from cellguard.job.jobfile import Job
+from cellguard.job.specs import AttackSpec, Spec
+from cellguard.methods.perturb.cells.calibration import CalibrationTable
+from cellguard.methods.perturb.cells.sensitivity import needs_of, supersensitive
+from cellguard.methods.perturb.checks.finding import Cell
+from cellguard.methods.perturb.checks.watch import Watch
+from cellguard.methods.perturb.draw.attributes import Attributes
+from cellguard.methods.perturb.draw.mu import MuOptions
+from cellguard.methods.perturb.draw.multipliers import Multipliers, Settings, load_multipliers, make_multipliers
+from cellguard.methods.perturb.draw.redraw import redraw
+from cellguard.methods.perturb.draw.replicate import Replication, replicate_as_drawn
+from cellguard.methods.perturb.draw.saved import Saved, read_saved
+from cellguard.methods.perturb.draw.strata import Whom
+from cellguard.methods.perturb.draw.zes import Zes
+from cellguard.methods.perturb.files.job_respondents import Calibration, read_calibration
+from cellguard.methods.perturb.files.noise_tables import write_noise
+from cellguard.methods.perturb.files.published_tables import PublishedFolder, check_same, read_published
+from cellguard.methods.perturb.fit.marg import Marg
+from cellguard.methods.perturb.fit.opt import Opt
+from cellguard.methods.perturb.result import Noisy
+from cellguard.methods.perturb.screen import assessed_words, checked_words
+from cellguard.methods.perturb.spec import PerturbSpec
+from cellguard.methods.perturb.workflow import check_tables
+from cellguard.randomness import fresh_seed
+from cellguard.rules.doubts import doubts
+from cellguard.rules.simple import MinFrequency
+from cellguard.run_context import Run, timed
+from cellguard.seam.method import Method
+from cellguard.seam.outcome import Outcome
+from cellguard.seam.screen import Screen
+
+_COUNT_DECIMALS, _DECIMALS = 3, 2
+_NOT_READ = ("cells", "apriori", "survey", "negative", "impossible", "zeros", "tolerance", "where")
+
+
+@dataclass(frozen=True, eq=False)
+class Perturb(Method[Calibration, Noisy]):
+    """One random multiplier per respondent, shared by all tables, and checks before release.
+
+    ``multipliers`` is the file of an earlier run: the tables are then made from its multipliers, consistent with all
+    earlier ones; ``checked`` False leaves the checks out, and every table then says so.
+    """
+
+    multipliers: str | Path | None = None
+    checked: bool = True
+    name: ClassVar[str] = "perturb"
+    participle: ClassVar[str] = "perturbed"
+    settings: ClassVar[type[Spec] | None] = PerturbSpec
+    in_any_case: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.multipliers is None and not self.checked:
+            raise InputError("new multipliers are always checked; only later tables from saved ones may go unchecked")
+
+    @classmethod
+    def fault(cls, job: Job) -> str | None:
+        """Say what the job says in vain, since perturbation does not look at it."""
+        for key, given in (("known", job.known), ("attack", job.attack != AttackSpec()), ("previous", job.previous)):
+            if given:
+                return f"`{key}` is not looked at when tables are perturbed; leave it out"
+        for table in job.tables:
+            for name in _NOT_READ:
+                if getattr(table, name) is not None:
+                    return f"table {table.name!r}: `{name}` does not go with perturbation; leave it out"
+            if isinstance(table.publish, str):
+                return f"table {table.name!r}: `publish: nothing` does not go with perturbation; leave the table out"
+        return None
+
+    def assess(self, run: Run, seconds: dict[str, float]) -> Calibration:
+        """Read the records, each respondent by itself, and make the tables."""
+        check_rules(self.job)
+        with timed("reading the records", run, seconds):
+            return read_calibration(self.job, drawing=self.multipliers is None, published=self._published)
+
+    @cached_property
+    def _published(self) -> Sequence[PublishedFolder]:
+        """What the job says is published already."""
+        return read_published(self.job, PerturbSpec.of(self.job).published)
+
+    def protect(self, assessed: Calibration, run: Run, seconds: dict[str, float]) -> Noisy:
+        """Draw or load multipliers, perturb the tables and check them. The records are never changed."""
+        spec = PerturbSpec.of(self.job)
+        with timed("making multipliers", run, seconds):
+            drawn, saved = _draw(self.job, spec, assessed, run) if self.multipliers is None else self._load(assessed)
+        check_same(self._published, assessed.published, drawn)
+        unseen = _missing(assessed, drawn, saved)
+        with timed("checking", run, seconds):
+            check = check_tables(
+                assessed.tables,
+                drawn,
+                watch=Watch(few=_few(self.job, spec), sparse=spec.sparse),
+                accept=[_cell(text) for text in spec.accept],
+                unproven=spec.unproven == "accept",
+                others=[table for folder in self._published for table in folder.methods],
+                unseen=unseen,
+                published=_further(assessed, drawn),
+                checked=self.checked,
+                run=run,
+            )
+        notes = [*assessed.notes, *(text for table in self.job.tables for text in doubts(table.name, table.rules))]
+        if unseen and self.checked:
+            notes.append(
+                f"combinations with earlier tables were not checked: add {listing(unseen)} to the job to check them too"
+            )
+        study = self._study(assessed, drawn, notes, run, seconds)
+        reused = self.multipliers is not None
+        return Noisy(self.job, check, saved, tuple(notes), study, assessed.files, reused=reused)
+
+    def _study(
+        self, data: Calibration, drawn: Multipliers, notes: list[str], run: Run, seconds: dict[str, float]
+    ) -> Replication | None:
+        """Repeat the perturbation, if the job wants that; a note says if it cannot be done."""
+        replications = PerturbSpec.of(self.job).replications
+        if not replications:
+            return None
+        if not drawn.plan.repeatable or drawn.years is not None:
+            notes.append("no replications: kept multipliers do not tell how all of them were drawn")
+            return None
+        with timed("replications", run, seconds):
+            run.tell(f"studying {replications:,} replications")
+            return replicate_as_drawn(data.tables, drawn, replications=replications, run=run)
+
+    def _load(self, data: Calibration) -> tuple[Multipliers, Saved]:
+        path = Path(str(self.multipliers))
+        saved = read_saved(path)
+        drawn = load_multipliers(saved, data.records, data.inputs, name=f"the multipliers in {file_name(path)}")
+        if drawn.definitions.parts != data.definitions.parts:
+            raise JobError("the job's `equations` are not those that the multipliers were made with; use the same ones")
+        return replace(drawn, notes=("the settings are those of the saved multipliers, whatever the job says",)), saved
+
+    def assessed_summary(self, assessed: Calibration) -> dict[str, Any]:
+        """Return how many cells of each table need noise."""
+        needs = {table.name: needs_of(table) for table in assessed.tables}
+        tables = {
+            name: {
+                "cells": len(n.table),
+                "sensitive": int(n.sensitive.sum()),
+                "supersensitive": int(supersensitive(n).sum()),
+                "rule": "; ".join(map(str, n.table.rules)),
+            }
+            for name, n in needs.items()
+        }
+        return {"step": "assess", "method": "perturb", "tables": tables, "warnings": list(assessed.notes)}
+
+    def assessed_screen(self, assessed: Calibration) -> Screen:
+        """Return how many cells need noise, and how many of them more than there can be."""
+        return assessed_words(self.assessed_summary(assessed))
+
+    def screen(self, outcome: Outcome[Noisy], folder: Path | None) -> Screen:
+        """Return the verdict, the tables, the first findings and what to do."""
+        return checked_words(outcome.summary, folder, released=outcome.release is not None)
+
+    def write_internal(self, outcome: Outcome[Noisy], inside: Path) -> None:
+        """Write true values, noise, needs and findings, and the multipliers if there is a release."""
+        write_noise(inside, outcome.protected)
+
+    def about(self, outcome: Outcome[Noisy], table: str) -> Mapping[str, Any]:
+        """Return that the table is perturbed, whether it is in the calibration set, and whether it was checked."""
+        return {"method": self.name, "calibration": outcome.protected.flags[table]}
+
+    def pages(self, outcome: Outcome[Noisy]) -> Mapping[str, str]:
+        """Return the officer's page and, if there is a release, the public one."""
+        from cellguard.methods.perturb.report import page
+        from cellguard.report import render
+
+        render.require_extra()
+        pages = {"internal/report.html": page.perturbed_page(outcome)}
+        if outcome.release is not None:
+            done = outcome.protected
+            dimensions = {d.name: d for table in done.tables for d in table.dimensions}
+            how = done.how_checked
+            title = "" if how == "checked" else f"{how[:1].upper()}{how[1:]} before release: {', '.join(done.flags)}"
+            pages["release/report.html"] = page.public_perturbed_page(
+                outcome.release, dimensions, adds_up=not done.rounded(), title=title
+            )
+        return pages
+
+
+def _draw(job: Job, spec: PerturbSpec, data: Calibration, run: Run) -> tuple[Multipliers, Saved]:
+    seed = fresh_seed() if spec.seed is None else spec.seed
+    who = spec.perturb_if
+    drawn = make_multipliers(
+        data.records,
+        data.tables,
+        _settings(job, spec),
+        seed=seed,
+        definitions=data.definitions,
+        strata=data.strata,
+        whom=None if who is None else Whom(who.weight_below, who.largest),
+        earlier=None if spec.earlier is None else read_saved(job.path(spec.earlier)),
+        run=run,
+    )
+    if spec.redraw:
+        drawn = redraw(drawn, data.tables, spec.redraw, accepted=[_cell(text) for text in spec.accept], run=run)
+    return drawn, drawn.save(data.tables, data.inputs)
+
+
+def _settings(job: Job, spec: PerturbSpec) -> Settings:
+    grid = [_COUNT_DECIMALS if t.value == "count" else _DECIMALS for t in job.tables if t.decimals is None]
+    said = spec.attributes
+    return Settings(
+        spec.method,
+        Zes(spec.mu, spec.sigma, spec.shape, spec.directions),
+        MuOptions(spec.sigma, spec.probability, spec.cap, spec.way, whole=spec.promise == "release"),
+        Attributes() if said is None else Attributes(said.variant, said.sd, said.limit),
+        max([*grid, *(t.decimals for t in job.tables if t.decimals is not None)]),
+        _marg(job, spec),
+        Opt(cap=spec.cap, **spec.opt.model_dump()),
+        spec.assign,
+    )
+
+
+def _marg(job: Job, spec: PerturbSpec) -> Marg:
+    """Return the parameters of MARG; cells that stay must be cells of the job's tables."""
+    for cell in map(_cell, spec.marg.keep):
+        if cell.table not in {t.name for t in job.tables}:
+            raise JobError(
+                f"`keep` names the table {cell.table!r}, but there are {listing([t.name for t in job.tables])}"
+            )
+    return Marg(**{**spec.marg.model_dump(), "keep": tuple(spec.marg.keep)})
+
+
+def _few(job: Job, spec: PerturbSpec) -> int:
+    """Return how many contributors a cell should have: as `few` says, or a rule of a table if that is more."""
+    return max([spec.few, *(rule.n for t in job.tables for rule in t.rules if isinstance(rule, MinFrequency))])
+
+
+def _cell(text: str) -> Cell:
+    table, colon, cell = text.partition(":")
+    if not (colon and table.strip() and cell.strip()):
+        raise JobError(f"`accept` and `keep`: {text!r} is not of the form 'table: cell', as 'turnover: North/B'")
+    return Cell(table.strip(), cell.strip())
+
+
+def _missing(data: Calibration, drawn: Multipliers, saved: Saved) -> list[str]:
+    """Return the tables of the calibration set that are not in this job, with all that they show.
+
+    Combinations with them are not checked.
+    """
+    here = {drawn.mark(table) for table in (*data.tables, *data.published)}
+    return [t["name"] for t in saved.parameters["tables"] if t.get("cells") not in here]
+
+
+def _further(data: Calibration, drawn: Multipliers) -> list[CalibrationTable]:
+    """Return the published tables that the job does not show again, each once."""
+    seen, further = {drawn.mark(table) for table in data.tables}, list[CalibrationTable]()
+    for table in data.published:
+        if (mark := drawn.mark(table)) not in seen:
+            seen.add(mark)
+            further.append(table)
+    return further
+
+
+def check_rules(job: Job) -> None:
+    """Refuse a job that does not say of each table how close is too close."""
+    bare = [t.name for t in job.tables if all(isinstance(rule, MinFrequency) for rule in t.rules)]
+    if bare:
+        raise JobError(
+            f"table {bare[0]!r}: no rule says how much noise a cell needs (min_frequency does not); add dominance, "
+            "p_percent or prior_posterior to its `rules`, as {dominance: {n: 3, k: 70}}"
+        )
+    for table in job.tables:
+        if any(isinstance(rule, MinFrequency) and rule.hide == "small" for rule in table.rules):
+            raise JobError(f"table {table.name!r}: `hide: small` is for suppressed tables of counts; leave it out")
+        if any(isinstance(rule, MinFrequency) and rule.nonzero for rule in table.rules):
+            raise JobError(f"table {table.name!r}: `nonzero` is for suppressed tables; leave it out")

@@ -1,0 +1,275 @@
+"""Perturbed tables, checked: their noise, what the checks found, and the multipliers that later tables come from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cellguard.job.jobfile import Job
+from cellguard.methods.perturb.checks.finding import Finding
+from cellguard.methods.perturb.draw.multipliers import Multipliers
+from cellguard.methods.perturb.draw.replicate import Replication
+from cellguard.methods.perturb.draw.saved import Saved
+from cellguard.methods.perturb.spec import PerturbSpec
+from cellguard.methods.perturb.workflow import Check, Perturbed
+from cellguard.report.cell_names import name_cell
+from cellguard.seam.method import Protected
+from cellguard.seam.verdict import NotChecked, Verdict
+from cellguard.table.pattern import Release, ReleasedTable
+from cellguard.table.table import Table
+
+CALIBRATED = "in the calibration set"
+LATER = "not in the calibration set"
+NOT_CHECKED = "NOT CHECKED"
+_VERDICTS = {
+    "safe": "safe",
+    "unsafe": "UNSAFE, nothing is released",
+    "not proven": "NOT PROVEN, not everything was looked at",
+    "safe by itself": "safe by itself, but NOT CHECKED together with earlier tables",
+    "not checked": "NOT CHECKED, the checks before release were left out",
+}
+EARLIER_ANSWERS = NotChecked(
+    "earlier_answers",
+    "other tables that were made from these multipliers before",
+    "Somebody who has further tables from the same multipliers and subtracts: no file tells which there are. List them "
+    "in the job, or name their output folders in `published`, and they are checked together.",
+)
+OTHER_YEARS = NotChecked(
+    "other_times",
+    "tables of other years with these multipliers",
+    "Somebody who compares the tables of several years, in which a respondent has the same multiplier.",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Noisy(Protected):
+    """A perturbed set with what it was made from; ``saved`` is what the multipliers' file holds.
+
+    ``study`` is a replication study, if the job wants one; ``reused`` says that the multipliers are those of an earlier
+    run, of which nobody knows what else was made from them.
+    """
+
+    job: Job
+    check: Check
+    saved: Saved
+    notes: tuple[str, ...] = ()
+    study: Replication | None = None
+    digests: Mapping[str, str] = field(default_factory=dict)
+    reused: bool = False
+
+    @property
+    def tables(self) -> Sequence[Table]:
+        """The true tables."""
+        return [here.table.table for here in self.check.tables]
+
+    @property
+    def release(self) -> Release | None:
+        """The tables as published: perturbed values only, nothing suppressed; None if the checks forbid it."""
+        return self.drawn if self.verdict.allows_release else None
+
+    @cached_property
+    def drawn(self) -> Release:
+        """The perturbed tables, whether or not they may be published. Confidential where they may not."""
+        return Release(tuple(_released(here, self.decimals[here.table.name]) for here in self.check.tables))
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What the checks say, and what they did not look at."""
+        open_ = tuple(NotChecked(f"limit {i}", limit, "") for i, limit in enumerate(self.check.limits))
+        answered = self.check.unproven or not self.check.checked
+        return Verdict(self.check.verdict, self._headline, (*open_, *self.elsewhere), accepted=answered)
+
+    @property
+    def elsewhere(self) -> tuple[NotChecked, ...]:
+        """The tables from the same multipliers that no check can know of."""
+        years = self.check.multipliers.years is not None
+        return (*((EARLIER_ANSWERS,) if self.reused else ()), *((OTHER_YEARS,) if years else ()))
+
+    @property
+    def _headline(self) -> str:
+        text = _VERDICTS[self.check.verdict]
+        if not self.reused or self.check.verdict in {"unsafe", "not checked"}:
+            return text
+        if self.check.verdict == "safe":
+            text = "safe together with the tables that the job names"
+        return f"{text}; {EARLIER_ANSWERS.name} NOT CHECKED"
+
+    @property
+    def inputs(self) -> Mapping[str, str]:
+        """The digests of the files as they were when they were read."""
+        return self.digests
+
+    @cached_property
+    def spec(self) -> PerturbSpec:
+        """What the job says of the perturbation."""
+        return PerturbSpec.of(self.job)
+
+    @property
+    def how_checked(self) -> str:
+        """In a few words how far the tables were checked."""
+        if not self.check.checked:
+            return NOT_CHECKED
+        apart = ", but not together with earlier tables" if self.check.unseen else ""
+        return ("checked in part" if self.check.limits else "checked") + apart
+
+    @cached_property
+    def flags(self) -> dict[str, str]:
+        """For each table whether it is in the calibration set, and whether it was checked."""
+        known = {t.get("cells") for t in self.saved.parameters["tables"]}
+        flags = {}
+        for here in self.check.tables:
+            inside = self.check.multipliers.mark(here.table) in known
+            place = CALIBRATED if inside else LATER
+            plain = inside and self.how_checked == "checked"
+            flags[here.table.name] = place if plain else f"{place}: {self.how_checked}"
+        return flags
+
+    @cached_property
+    def decimals(self) -> dict[str, int]:
+        """How many decimals each table publishes; whole counts if the job wants them rounded."""
+        grid = self.check.multipliers.settings.decimals
+        return {
+            spec.name: 0 if self.spec.round and spec.value == "count" else _or(spec.decimals, grid)
+            for spec in self.job.tables
+        }
+
+    def rounded(self) -> list[str]:
+        """Return the tables whose values are rounded one by one, so that they need not add up."""
+        grid = self.check.multipliers.settings.decimals
+        return [name for name, decimals in self.decimals.items() if decimals < grid]
+
+    @cached_property
+    def accepted(self) -> tuple[Finding, ...]:
+        """The findings that would forbid the release, had the job not accepted their cells."""
+        check = self.check
+        return tuple(f for f in check.findings if f.blocks and check.is_accepted(f) and not check.is_old(f))
+
+    @cached_property
+    def old(self) -> tuple[Finding, ...]:
+        """The findings that would forbid a release, but are about tables that are published already, and no others."""
+        return tuple(f for f in self.check.findings if f.blocks and self.check.is_old(f))
+
+    @cached_property
+    def marked(self) -> Mapping[str, Mapping[str, str]]:
+        """For each table the cells of findings that forbid the release, and of accepted ones: x or a, by name."""
+        marked: dict[str, dict[str, str]] = {here.table.name: {} for here in self.check.tables}
+        for letter, findings in (("a", self.accepted), ("x", self.check.open)):
+            for cell in (cell for f in findings for cell in f.cells if cell.table in marked):
+                marked[cell.table][cell.cell] = letter
+        return marked
+
+    def marks(self, number: int) -> npt.NDArray[np.str_]:
+        """Return the mark of each cell of a table, a letter of the legend."""
+        here = self.check.tables[number]
+        table = here.table.table
+        marks = np.where(here.needs.sensitive, "o", ".")
+        told = self.marked[here.table.name]
+        if not self.check.checked:
+            marks[here.unsafe] = "x"
+        elif told:
+            names = [table.cell_name(i) for i in range(len(table))]
+            marks = np.array([told.get(name, mark) for name, mark in zip(names, marks.tolist(), strict=True)])
+        return np.where(table.unpublished, "u", marks)
+
+    def name(self, number: int, cell: int) -> dict[str, str]:
+        """Return a cell's table, codes and labels."""
+        return name_cell(self.check.tables[number].table.table, cell)
+
+    def summary(self) -> dict[str, Any]:
+        """Return verdict, counts, noise and findings; no cell's value, no multiplier, no seed."""
+        check, settings = self.check, self.check.multipliers.settings
+        plan = check.multipliers.plan
+        return {
+            "step": "perturb",
+            "verdict": check.verdict,
+            "headline": self.verdict.text,
+            "caveat": replace(self.verdict, not_checked=self.elsewhere).caveat,
+            "not_checked": [attack.key for attack in self.verdict.not_checked],
+            "checked_with": [here.table.name for here in check.published] if check.checked else [],
+            "checked": check.checked,
+            "released": self.release is not None,
+            "tables": {name: self._count(i, flag) for i, (name, flag) in enumerate(self.flags.items())},
+            "method": settings.method,
+            "mu": plan.zes.mu,
+            "sigma": plan.zes.sigma,
+            **({"strata": {"by": plan.strata, "mu": dict(plan.classes)}} if plan.strata else {}),
+            **({} if check.multipliers.fit is None else {"fit": dict(check.multipliers.fit.facts)}),
+            **_how_drawn(check.multipliers),
+            "noise": check.statistics.plain(),
+            **({} if self.study is None else {"replications": _studied(self.study)}),
+            "findings": dict(sorted(Counter(f.kind for f in check.findings).items())),
+            "open": [{"kind": f.kind, "text": f.text, "cells": [str(c) for c in f.cells]} for f in check.open[:100]],
+            "places": check.places(),
+            "advice": check.advice,
+            "not_looked_at": list(check.limits),
+            "warnings": self.warnings(),
+        }
+
+    def warnings(self) -> list[str]:
+        """Return what a statistician should know of the release; that it was not checked comes first."""
+        unchecked = [
+            f"{NOT_CHECKED}: the checks before release were left out, as was asked, so nobody knows whether these "
+            "tables disclose a contributor"
+        ]
+        rounded = [
+            f"table {name!r}: the perturbed values are rounded one by one, so they need not add up"
+            for name in self.rounded()
+        ]
+        return [*([] if self.check.checked else unchecked), *self.notes, *rounded, *self.check.multipliers.notes]
+
+    def _count(self, number: int, flag: str) -> dict[str, Any]:
+        here = self.check.tables[number]
+        open_ = {cell for f in self.check.open for cell in f.cells if cell.table == here.table.name}
+        return {
+            "cells": len(here.table),
+            "sensitive": int(here.needs.sensitive.sum()),
+            "still_sensitive": int(here.unsafe.sum()),
+            "unsafe": len(open_) if self.check.checked else None,
+            "calibration": flag,
+        }
+
+
+def _how_drawn(made: Multipliers) -> dict[str, Any]:
+    """Return who drew again, who kept a multiplier, and what was promised for all cells together."""
+    about: dict[str, Any] = {} if made.redrawn is None else {"redrawn": asdict(made.redrawn)}
+    about |= {} if made.years is None else {"years": asdict(made.years)}
+    about |= {"perturbed": made.plan.whom} if made.plan.whom else {}
+    if made.choice is not None and made.choice.asked:
+        about["safe_together_at_least"] = made.choice.together
+    return about
+
+
+def _or(decimals: int | None, otherwise: int) -> int:
+    return otherwise if decimals is None else decimals
+
+
+def _studied(study: Replication) -> dict[str, Any]:
+    ratio, cv = (x[~np.isnan(x)] for x in (study.mean_ratio, study.cv))
+    ends = {"lowest": float(ratio.min()), "highest": float(ratio.max())} if len(ratio) else {}
+    return {
+        "number": study.replications,
+        "noise": study.statistics().plain(),
+        "mean_ratio": ends,
+        "cv": {"average": float(cv.mean()), "highest": float(cv.max())} if len(cv) else {},
+    }
+
+
+def _released(here: Perturbed, decimals: int) -> ReleasedTable:
+    table = here.table.table
+    rows = np.flatnonzero(~table.unpublished)
+    codes = tuple(np.array(d.codes, object)[c[rows]] for d, c in zip(table.dimensions, table.codes, strict=True))
+    names = tuple(d.name for d in table.dimensions)
+    text = [_fixed(value, decimals) for value in here.total[rows].tolist()]
+    hidden = np.zeros(len(rows), bool)
+    return ReleasedTable(table.name, names, codes, text, hidden, table.response, table.population, decimals)
+
+
+def _fixed(value: float, decimals: int) -> str:
+    text = f"{value:.{decimals}f}"
+    return text.removeprefix("-") if float(text) == 0 else text

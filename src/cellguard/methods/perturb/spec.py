@@ -1,0 +1,169 @@
+"""The part of a job that says how tables are perturbed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from cellguard.job.jobfile import Job
+from cellguard.job.specs import Spec
+
+
+class AttributesSpec(Spec):
+    """Own multipliers of each response, close to the respondent's, so that ratios are not disclosed."""
+
+    variant: Literal["delta", "factor"] = Field("factor", description="add to the multiplier, or multiply it")
+    sd: float = Field(0.005, gt=0, lt=0.5, description="the standard deviation of what is added or multiplied")
+    limit: float = Field(0.2, gt=0, description="derived multipliers that are farther off are reported")
+
+
+class StrataSpec(Spec):
+    """Classes of respondents with a mu each: those of a column or, without one, by what their cells need."""
+
+    column: str | None = Field(None, min_length=1, description="the column of classes; without it: by need")
+    mu: dict[str, Annotated[float, Field(gt=0, lt=1)]] = Field({}, description="zes: the mu of each class")
+
+
+class MargSpec(Spec):
+    """MARG: margins that hardly move, and noise inside them by raking."""
+
+    margin: float = Field(0.01, ge=0, lt=1, description="how far a margin moves, times the share of its n largest")
+    low: float = Field(0.85, gt=0, description="z = low + spread S, S being the share of a cell's n largest")
+    spread: float = Field(0.3, ge=0, lt=1, description="see low")
+    most: int = Field(1000, ge=0, description="cells with more contributors stay as they are, unless sensitive")
+    variant: Literal["document", "unbiased"] = Field("document", description="unbiased: z = 1 +- spread (S - mean S)")
+    order: Literal["margins", "top_down"] = Field("margins", description="top_down: level by level from the total")
+    keep: list[str] = Field([], description="cells that stay as they are, as `table: cell`")
+
+
+class OptSpec(Spec):
+    """OPT: multipliers by optimisation, not farther from 1 than `cap`."""
+
+    norm: Literal["l1", "l2", "linf"] = Field(
+        "l1", description="what is made small: sum, squares or largest difference"
+    )
+    excess: float = Field(0.25, ge=0, le=2, description="needs and caps carry a random excess, so that none is guessed")
+    pattern: Literal["random", "checkerboard", "blocks", "balanced"] = Field(
+        "balanced", description="which sensitive cells go up and which down"
+    )
+    margins: float | None = Field(None, ge=0, lt=1, description="the share by which margins may move; default: any")
+    inside: float = Field(0.05, ge=0, lt=1, description="with margins: the share by which safe interior cells may move")
+    keep_sum: bool = Field(False, description="keep the sum of the multipliers at their number")
+
+
+class WhomSpec(Spec):
+    """Who is perturbed, if not all are: units for which all that is said holds."""
+
+    weight_below: float | None = Field(None, gt=0, description="units with a record of a smaller weight")
+    largest: bool = Field(False, description="units among the n largest of a sensitive cell")
+
+    @model_validator(mode="after")
+    def _something(self) -> WhomSpec:
+        if self.weight_below is None and not self.largest:
+            raise ValueError("`perturb_if` says nothing; give weight_below, largest, or both")
+        return self
+
+
+_MU = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+_STRATA = {
+    "anyOf": [
+        {"type": "string", "description": "a column, or `need`"},
+        {
+            "type": "object",
+            "properties": {
+                "column": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+                "mu": {"type": "object", "additionalProperties": _MU},
+            },
+            "additionalProperties": False,
+        },
+        {"type": "null"},
+    ]
+}
+
+
+def _spelled_out(data: object) -> object:
+    """Return strata that are given by a word: a column, or `need`."""
+    return {"column": None if data == "need" else data} if isinstance(data, str) else data
+
+
+class PerturbSpec(Spec):
+    """How tables with `method: perturb` are perturbed: one multiplier a respondent, shared by all tables."""
+
+    method: Literal["zes", "zes_mu", "marg", "marg_zes", "opt", "least_loss"] = Field(
+        "zes", description="zes uses mu; zes_mu finds the smallest that protects; the others fit to the tables"
+    )
+    mu: float = Field(0.10, gt=0, lt=1, description="how far multipliers are from 1 on average")
+    sigma: float = Field(0.02, ge=0, lt=1, description="the standard deviation of that distance")
+    shape: Literal["normal", "beta", "uniform", "triangular", "unimodal"] = Field(
+        "normal", description="of the distance; unimodal: none, multipliers are N(1, mu), for comparison"
+    )
+    directions: Literal["random", "balanced"] = "random"
+    probability: float = Field(0.95, ge=0.5, lt=1, description="zes_mu: how sure an unsafe cell must become safe")
+    promise: Literal["cell", "release"] = Field("cell", description="zes_mu: whether each cell or all of them have it")
+    redraw: int = Field(0, ge=0, le=1000, description="rounds in which units of failing cells may draw again")
+    perturb_if: WhomSpec | None = Field(None, description="who is perturbed; default: all")
+    earlier: str | None = Field(None, description="multipliers' file of an earlier year, which its respondents keep")
+    cap: float = Field(0.20, gt=0, lt=1, description="zes_mu: the largest mu to use; opt: how far from 1 at most")
+    strata: Annotated[StrataSpec | None, BeforeValidator(_spelled_out), WithJsonSchema(_STRATA)] = Field(
+        None, description="a mu for each class: a column, `need`, or for zes {column: ..., mu: {class: mu}}"
+    )
+    least: float = Field(0.05, gt=0, lt=1, description="zes_mu with strata: the mu of a class that needs none")
+    way: Literal["exact", "formula"] = Field("exact", description="zes_mu: the whole noise, or the largest one's only")
+    seed: int | None = Field(None, ge=0, lt=2**63, description="default: one that nobody can guess")
+    marg: MargSpec = MargSpec()
+    opt: OptSpec = OptSpec()
+    assign: Literal["equal", "size", "strata", "spread"] | None = Field(
+        None, description="fitted methods: how the factor of a group goes to its members"
+    )
+    attributes: AttributesSpec | None = None
+    accept: list[str] = Field([], description="unsafe cells that may be released all the same, as `table: cell`")
+    unproven: Literal["refuse", "accept"] = Field(
+        "refuse", description="accept: release although not everything was looked at; every file then says so"
+    )
+    published: list[str] = Field(
+        [], description="output folders that readers have: perturbed tables are checked with these"
+    )
+    few: int = Field(3, ge=1, description="cells with fewer contributors are listed")
+    sparse: int = Field(100, ge=2, description="cells with at most so many contributors are looked at for coalitions")
+    round: bool = Field(False, description="publish whole counts; they then no longer add up")
+    replications: int = Field(0, ge=0, description="repeat the perturbation so often, to study its noise; 0: not")
+
+    @classmethod
+    def of(cls, job: Job) -> PerturbSpec:
+        """Return what a job says, or the defaults."""
+        said = job.settings.get("perturb")
+        return said if isinstance(said, PerturbSpec) else cls()
+
+    @model_validator(mode="after")
+    def _sensible(self) -> PerturbSpec:
+        if self.replications == 1:
+            raise ValueError("`replications`: a study needs at least 2 of them; 0 means none")
+        fitted = self.method not in {"zes", "zes_mu"}
+        if fitted and self.attributes is not None:
+            raise ValueError(f"{self.method} gives each response multipliers of its own; leave `attributes` out")
+        for name, said, methods in (
+            ("marg", self.marg != MargSpec(), ("marg", "marg_zes")),
+            ("opt", self.opt != OptSpec(), ("opt", "least_loss")),
+        ):
+            if said and self.method not in methods:
+                raise ValueError(f"`{name}` is for the methods {' and '.join(methods)}, not for {self.method}")
+        if fitted and self.redraw:
+            raise ValueError(f"`redraw` is for zes and zes_mu, not for {self.method}")
+        if self.assign and (not fitted or self.method == "marg_zes"):
+            raise ValueError(f"`assign` is for marg, opt and least_loss, not for {self.method}")
+        if self.assign == "strata" and self.strata is None:
+            raise ValueError("`assign: strata` needs `strata`, as {column: size, mu: {large: 0.15}}")
+        if self.method == "least_loss" and self.opt.norm == "linf":
+            raise ValueError("least_loss goes with `opt: {norm: l1}` or `opt: {norm: l2}`")
+        if self.strata is None:
+            return self
+        if self.method != "zes_mu" and not (self.strata.column and self.strata.mu):
+            raise ValueError(
+                "`strata` with zes need the mu of each class, as {column: size, mu: {large: 0.15}}; zes_mu finds them"
+            )
+        if self.method == "zes_mu" and self.strata.mu:
+            raise ValueError("zes_mu finds the mu of each class of `strata`; leave `mu` out, or say `method: zes`")
+        if self.method == "zes_mu" and self.least > self.cap:
+            raise ValueError("`least`, the smallest mu of a class, must not be above `cap`")
+        return self

@@ -1,0 +1,1 @@
+"""The engines: from a suppression problem to a cheap safe pattern."""

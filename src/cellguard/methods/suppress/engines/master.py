@@ -1,0 +1,84 @@
+"""The master problem: the cheapest x that satisfies all cuts found so far; its optimum bounds every safe pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cellguard import solver
+from cellguard.arrays import BoolArray, FloatArray
+from cellguard.errors import InternalError
+from cellguard.methods.suppress.engines.cuts import Cut, as_rows
+from cellguard.methods.suppress.engines.system import System
+from cellguard.run_context import Run
+from cellguard.solver.program import Program, Solution, Status
+
+
+class Master:
+    """Collects cuts and solves for x, fractional or whole. Costs are scaled to ordinary numbers."""
+
+    def __init__(self, system: System, cuts: Sequence[Cut], *, run: Run) -> None:
+        self.system = system
+        self.run = run
+        some = system.cost[system.cost > 0]
+        self.scale = float(np.median(some)) if len(some) else 1.0
+        self.cuts: list[Cut] = []
+        self.work = 0  # simplex iterations spent on whole masters
+        self.iterations = 0  # of the last fractional master
+        self._seen: set[tuple[bytes, bytes]] = set()
+        self._lower = system.hidden.astype(float)
+        self._upper = np.where(system.never & ~system.hidden, 0.0, 1.0)
+        self._session = solver.open(self._program(), run=run)
+        self.add(cuts)
+
+    def add(self, cuts: Sequence[Cut]) -> int:
+        """Add the cuts that are new; return how many."""
+        new = []
+        for cut in cuts:
+            key = cut.key()
+            if key not in self._seen:
+                self._seen.add(key)
+                new.append(cut)
+        if new:
+            self._session.add_rows(as_rows(new, self.system.n), np.ones(len(new)), np.full(len(new), np.inf))
+            self.cuts += new
+        return len(new)
+
+    def fractional(self) -> tuple[FloatArray, float]:
+        """Return the cheapest fractional x and its cost."""
+        solution = self._session.solve()
+        self.iterations = self._session.iterations
+        return self._x(solution), solution.objective * self.scale
+
+    def whole(
+        self, *, nodes: int, gap: float, start: BoolArray | None = None, among: BoolArray | None = None
+    ) -> tuple[BoolArray, float]:
+        """Return a cheap whole x and a bound on the cost of all of them, or of those that only hide cells ``among``."""
+        session = solver.open(self._program(whole=True, among=among), run=self.run)
+        session.limit_nodes(nodes, gap=gap)
+        if start is not None:
+            session.start_from(start.astype(float))
+        solution = session.solve()
+        self.work += session.iterations
+        return self._x(solution) > 0.5, solution.bound * self.scale
+
+    def _x(self, solution: Solution) -> FloatArray:
+        if not len(solution.x):
+            if solution.status is Status.infeasible:
+                raise Impossible
+            raise InternalError(f"the master problem ended as {solution.status.value}")
+        x = np.clip(solution.x, 0.0, 1.0)
+        x[x < 1e-7] = 0.0
+        return x
+
+    def _program(self, *, whole: bool = False, among: BoolArray | None = None) -> Program:
+        many = len(self.cuts)
+        upper = self._upper if among is None else np.where(among | self.system.hidden, self._upper, 0.0)
+        integer = np.ones(self.system.n, bool) if whole else None
+        rows, cost = as_rows(self.cuts, self.system.n), self.system.cost / self.scale
+        return Program(rows, np.ones(many), np.full(many, np.inf), self._lower, upper, cost, integer)
+
+
+class Impossible(Exception):
+    """No pattern satisfies the cuts: cells that must be published leave some unsafe cell without protection."""

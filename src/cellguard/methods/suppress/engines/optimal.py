@@ -1,0 +1,74 @@
+"""The optimal engine: whole masters until one's pattern is safe, which proves that no safe pattern is cheaper."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from cellguard.arrays import BoolArray
+from cellguard.errors import InputError
+from cellguard.methods.suppress.engines import algebra
+from cellguard.methods.suppress.engines.bounds import Closing
+from cellguard.methods.suppress.engines.effort import NORMAL, Effort
+from cellguard.methods.suppress.engines.engine_result import Solved, anytime
+from cellguard.methods.suppress.engines.master import Impossible
+from cellguard.methods.suppress.engines.policy import POLICY
+from cellguard.methods.suppress.engines.search import Search
+from cellguard.methods.suppress.engines.system import System
+from cellguard.methods.suppress.engines.witness import begin, improve, refuse_fixed
+from cellguard.run_context import Run
+
+
+def optimal(system: System, *, start: BoolArray | None = None, effort: Effort = NORMAL, run: Run) -> Solved:
+    """Return the cheapest safe pattern, proven to be so (bound = cost) unless its limits or the clock end it earlier.
+
+    The witness engine's search comes first, with normal effort whatever is asked, or elimination where the attacker
+    knows no bounds; then each master, solved by branch and bound, gives a bound and a pattern, and what that pattern
+    violates are the cuts of the next (branch and cut with cuts between the masters). Where the system leaves out a
+    crossing table, an optimum that is not safe with it gives further cuts, until one is. Sets with too many cells that
+    may be hidden are refused.
+    """
+    refuse_fixed(system)
+    free = int((~system.hidden & ~system.never).sum())
+    if free > POLICY.whole_free:
+        raise InputError(
+            f"the engine optimal is for sets with up to {POLICY.whole_free:,} cells that may be hidden, and this one "
+            f"has {free:,}; use the engine witness with effort best"
+        )
+    eliminated = algebra.solved(system, start, NORMAL, run=run)
+    if eliminated is not None and not eliminated.finished:
+        return eliminated
+    search = Search(system, NORMAL, run)
+    if eliminated is not None:
+        search.keep(eliminated.hidden)
+        search.bound = eliminated.bound
+        search.kinds |= eliminated.cuts
+    return anytime(search, lambda: _close(search, _first(search, start)))
+
+
+def _first(search: Search, start: BoolArray | None) -> Closing:
+    """Make the first safe pattern cheap, unless elimination has done so, and bound what any safe one costs."""
+    if search.best is not None:
+        closing = Closing(search)
+        closing.propagated()
+        return closing
+    closing = begin(search, start)
+    if search.cost(search.pattern()) > 0:
+        improve(search, closing)
+    return closing
+
+
+def _close(search: Search, closing: Closing) -> None:
+    """Drive the masters to the optimum, with the cuts of the world behind the system as soon as one is found."""
+    behind = search.system.behind
+    with suppress(Impossible):  # in the world behind: then the repair there says which cell cannot be protected
+        while True:
+            if search.gap > POLICY.proven:
+                closing.close(POLICY.optimal_rounds, True)
+            if behind is None or search.gap > POLICY.proven:
+                return
+            search.run.tell("looking at the crossing table")
+            cuts = behind.cuts(search.pattern(), run=search.run)
+            if not cuts:
+                return
+            search.bind(cuts)
+            closing.take_over()

@@ -1,0 +1,86 @@
+"""The attacker's programs of a pattern: how far may one cell move, and which multipliers prove it."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from cellguard import solver
+from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
+from cellguard.methods.suppress.engines.hidden_system import HiddenSystem
+from cellguard.methods.suppress.engines.substitution import Substitution
+from cellguard.run_context import Run
+from cellguard.solver.program import Program, Status
+
+_FAR = 1e6
+_POWERS = 20  # needs within a factor of 2 ** 20 share a session
+
+
+class Probers:
+    """One prober per component and scale, made when it is asked for; only some ``cells`` will be probed."""
+
+    def __init__(self, classes: HiddenSystem, cells: LongArray, run: Run) -> None:
+        self.classes = classes
+        self._run = run
+        self._probers: dict[tuple[int, int], Prober] = {}
+        self._probed = np.zeros(len(classes.roots), bool)
+        places = classes.place[cells]
+        self._probed[places[places >= 0]] = True
+
+    def of(self, cell: int, need: float) -> Prober:
+        """Return the prober of a cell that is not fixed."""
+        power = _POWERS * round(np.log2(need) / _POWERS)
+        key = int(self.classes.label[self.classes.place[cell]]), power
+        if key not in self._probers:
+            self._probers[key] = Prober(self.classes, key[0], self._probed, 2.0**power, self._run)
+        return self._probers[key]
+
+
+class Prober:
+    """The attacker's programs of one component at one scale, each warm from the last."""
+
+    def __init__(self, classes: HiddenSystem, label: int, probed: BoolArray, scale: float, run: Run) -> None:
+        self.classes = classes
+        self.scale = scale
+        self._members = np.flatnonzero(classes.label == label)
+        part = sp.csr_array(classes.matrix[:, self._members])
+        self.rows = np.flatnonzero(np.diff(part.indptr))
+        rooms = classes.down[self._members], classes.up[self._members]
+        self._less = Substitution(sp.csr_array(part[self.rows]), *rooms, probed[self._members])
+        self.columns = self._members[self._less.columns]
+        self.up = np.minimum(classes.up[self.columns] / scale, _FAR)
+        self.down = np.minimum(classes.down[self.columns] / scale, _FAR)
+        self.height = len(self._less.rows)
+        zero = np.zeros(self.height)
+        self.session = solver.open(
+            Program(self._less.matrix, zero, zero, -self.down, self.up, np.zeros(len(self.columns))),
+            primal=True,
+            run=run,
+        )
+        self.iterations = 0
+        self._at = {int(c): i for i, c in enumerate(self.columns)}
+
+    def probe(self, cell: int, upward: bool, need: float) -> tuple[FloatArray | None, float, Positions, FloatArray]:
+        """Return the moves of all cells, how far the cell goes up to its need, and multipliers on relations left."""
+        classes = self.classes
+        at, ratio = self._at[int(classes.place[cell])], float(classes.ratio[cell])
+        want = (need if upward else -need) / ratio / self.scale
+        sign = np.sign(want)
+        one = np.array([at])
+        lower, upper = -self.down[at], self.up[at]
+        self.session.set_bounds(
+            one,
+            np.array([max(lower, want) if sign < 0 else lower]),
+            np.array([min(upper, want) if sign > 0 else upper]),
+        )
+        self.session.set_cost(one, np.array([-sign]))
+        solution = self.session.solve()
+        self.iterations = self.session.iterations
+        self.session.set_bounds(one, np.array([lower]), np.array([upper]))
+        self.session.set_cost(one, np.zeros(1))
+        if solution.status is not Status.optimal:
+            return None, 0.0, self.rows[:0], np.zeros(0)
+        full = np.zeros(len(classes.roots))
+        full[self._members] = self._less.moves(solution.x) * self.scale
+        reach = abs(float(solution.x[at]) * self.scale * ratio)
+        return classes.expand(full), reach, self.rows, self._less.multipliers(solution.duals) * sign * ratio

@@ -1,0 +1,63 @@
+"""What to hide so that cells move far enough within other bounds than an outsider's: those of a group of insiders.
+
+Hiding is shared by all, so the search begins with what is hidden already: propagation finds the cheap cells that are
+missing, and exact cuts the rest, as for outsiders. What stays open when the work is used up is left to others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from cellguard.arrays import BoolArray, Positions
+from cellguard.methods.suppress.engines.effort import QUICK
+from cellguard.methods.suppress.engines.policy import POLICY
+from cellguard.methods.suppress.engines.search import Search
+from cellguard.methods.suppress.engines.system import System, largest, pin, smallest
+from cellguard.proofs.problem import Problem
+from cellguard.proofs.scale import as_floats
+from cellguard.run_context import Run
+
+_ALLOWED = 2.0e8  # work of the repair for one group, about 10 CPU s
+
+
+def hide_within(system: System, problem: Problem, merged: Positions, hidden: BoolArray, *, run: Run) -> BoolArray:
+    """Return which of a problem's cells to hide so that they get what they need within its bounds, as far as it works.
+
+    ``merged`` are the merged cells of the system that the problem's cells belong to.
+    """
+    search = Search(_narrowed(system, problem, merged, hidden), QUICK, run)
+    search.state.construct(search.guide, run)
+    search.state.clean()
+    open_ = search.oracle.unproven(search.state.hidden, run, patience=1)
+    if len(open_):
+        search.repair(open_, _ALLOWED, patience=POLICY.patient_rounds)
+    return np.asarray(hidden | search.state.hidden[merged], bool)
+
+
+def _narrowed(system: System, problem: Problem, merged: Positions, hidden: BoolArray) -> System:
+    """Return the system with the bounds and needs of a problem, and what is hidden already for nothing."""
+    n = system.n
+    down, up = (
+        np.minimum(old, smallest(as_floats(new), merged, n))
+        for old, new in ((system.down, problem.down), (system.up, problem.up))
+    )
+    asked_down, asked_up, sliding = (
+        largest(need.astype(float), merged, n) for need in (problem.lower, problem.upper, problem.sliding)
+    )
+    need_up, need_down, pinned = pin(asked_up, asked_down, sliding, down, up)
+    alone, whole = (asked_up == 0) & (asked_down == 0), np.maximum(need_up, need_down) >= sliding
+    return replace(
+        system,
+        down=down,
+        up=up,
+        need_down=need_down,
+        need_up=need_up,
+        sliding=sliding,
+        hidden=system.hidden | (np.bincount(merged, hidden, n) > 0),
+        pinned=pinned,
+        two_sided=pinned & alone & whole,
+        asked_down=asked_down,
+        asked_up=asked_up,
+    )

@@ -1,0 +1,435 @@
+"""The search for a cheap safe pattern: safe first, then better.
+
+1. Construct: hide cheap cells until propagation sees every target served, and publish what is needless.
+2. Prove: pooled programs; what they leave open is covered by joint flows. Now a safe pattern stands.
+3. Repair the constructed pattern by exact cuts instead, which hides less, and keep all cuts for good.
+4. Improve: exchange, insert and drop cells where propagation and all known cuts allow it; prove, repair, keep if
+   cheaper. The cuts of all steps, in one relaxed master, bound what any safe pattern costs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cellguard.arrays import BoolArray, FloatArray, LongArray
+from cellguard.errors import InternalError
+from cellguard.methods.suppress.engines.blockwise import flow_by_blocks
+from cellguard.methods.suppress.engines.coverage import Served
+from cellguard.methods.suppress.engines.cuts import Cut, Target
+from cellguard.methods.suppress.engines.effort import QUICK, SECOND, Effort
+from cellguard.methods.suppress.engines.flows import joint_flows
+from cellguard.methods.suppress.engines.oracle import Oracle
+from cellguard.methods.suppress.engines.policy import POLICY
+from cellguard.methods.suppress.engines.propagation import Propagation
+from cellguard.methods.suppress.engines.propagation_kernel import DOWN
+from cellguard.methods.suppress.engines.repair import Repairer
+from cellguard.methods.suppress.engines.state import State
+from cellguard.methods.suppress.engines.system import System
+from cellguard.run_context import Run
+
+
+class Unprotectable(Exception):
+    """No flow serves a target, whatever is hidden."""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(str(target.cell))
+        self.target = target
+
+
+class Search:
+    """The best safe pattern so far, the exact cuts so far, and the work spent."""
+
+    def __init__(self, system: System, effort: Effort, run: Run) -> None:
+        self.system = system
+        self.effort = effort
+        self.run = run
+        self.propagation = Propagation(system)
+        self.oracle = Oracle(self.propagation)
+        self.repairer = Repairer(system, run=run)
+        self.counted = bool(system.needs.tables.is_count[system.needs.primary].all())
+        self.state = State(self.propagation, system.hidden)
+        self.cuts: list[Cut] = []
+        self.best: BoolArray | None = None
+        self.bound = 0.0
+        self.spent = 0.0  # on masters
+        self.kinds: set[str] = set()  # of the cuts that the bound rests on
+        self._open: LongArray = np.zeros(0, np.int64)
+        self.guide: FloatArray = system.cost + 1e-9
+        self._rng = np.random.default_rng(1)
+        self._history: list[tuple[float, float]] = []
+
+    def pattern(self) -> BoolArray:
+        """Return the best safe pattern; there is one once `keep` was called."""
+        if self.best is None:
+            raise InternalError("no safe pattern yet")
+        return self.best
+
+    def cost(self, hidden: BoolArray) -> float:
+        """Return the cost of a pattern's secondaries."""
+        return float(self.system.cost[hidden & ~self.system.hidden].sum())
+
+    @property
+    def is_steep(self) -> bool:
+        """Whether patterns are looked for from above: beyond two dimensions, but for counts, which need whole moves.
+
+        Small sets are left to whole masters.
+        """
+        free = int((~self.system.hidden & ~self.system.never).sum())
+        return not self.system.is_flat and not self.counted and free > POLICY.optimal_free
+
+    @property
+    def work(self) -> float:
+        """The units of work spent so far."""
+        return self.spent + self.propagation.work + self.state.work + self.oracle.work
+
+    @property
+    def budget(self) -> float:
+        """The units of work that the effort allows."""
+        return self.effort.work(len(self.system.needs.tables))
+
+    @property
+    def gap(self) -> float:
+        """How far the best pattern may be above the optimum, as a share of its cost."""
+        cost = self.cost(self.pattern())
+        return max(cost - self.bound, 0.0) / max(cost, 1e-9)
+
+    def keep(self, hidden: BoolArray) -> bool:
+        """Keep a safe pattern if it is the cheapest so far."""
+        better = self.best is None or self.cost(hidden) < self.cost(self.best) * (1 - 1e-12)
+        if better:
+            self.best = hidden.copy()
+        return better
+
+    def bind(self, cuts: list[Cut]) -> None:
+        """Take over cuts that more than this system asks for; of the patterns so far only a repaired one is kept."""
+        self.cuts += cuts
+        self.state.watch(cuts)
+        self.state.move_to(self.pattern())
+        self.state.cover(self.state.unserved(), self.guide)
+        self.best = self.state.hidden
+
+    def begin(self, start: BoolArray | None) -> None:
+        """Make the first safe pattern, from a given one if there is one; leave the constructed one in the state."""
+        self._open = self._constructed(self.system.hidden if start is None else start)
+        if len(self._open):
+            self.keep(self.flow(self.state.hidden, self._open))
+            if self.effort is not QUICK:
+                self.rethread()
+        else:
+            self.keep(self.state.hidden)
+            if not self.system.is_flat:
+                self.trim()
+
+    def again(self) -> None:
+        """Make another pattern, of what the master likes by now, and keep it if it is cheaper.
+
+        Not where the first one is still to be repaired: that is left in the state.
+        """
+        if not len(self._open) and not len(self._constructed(self.system.hidden)):
+            self.keep(self.state.hidden)
+
+    def _constructed(self, start: BoolArray) -> LongArray:
+        """Construct a pattern from what is hidden, and repair it by cuts; return the targets left open."""
+        self.run.tell("constructing a pattern")
+        self.run.check()
+        self.state.move_to(start)
+        self.state.construct(self.guide, self.run)
+        open_ = self._thinned()
+        return self.repaired(open_)
+
+    def _thinned(self) -> LongArray:
+        """Publish what propagation finds needless: all in two dimensions, else the dearest part; return what opens.
+
+        In two dimensions cells are exchanged for cheaper ones too. The less is left of it, the less the repaired
+        pattern costs, and the longer its repair takes. If too much opens, nothing is published: with each dimension
+        propagation sees less of what determines cells.
+        """
+        whole, cost = self.state.hidden, self.system.cost
+        self.state.clean()
+        if self.system.is_flat:
+            self._exchange(round(POLICY.exchanged * (self.state.hidden & ~self.system.hidden).sum()))
+        else:
+            needless = np.flatnonzero(whole & ~self.state.hidden)
+            dearest = needless[np.argsort(-cost[needless], kind="stable")]
+            worth = np.cumsum(cost[dearest])
+            self.state.move_to(whole)
+            self.state.clean(dearest[worth <= POLICY.thinned * worth[-1]] if len(worth) else dearest)
+        open_ = self.oracle.unproven(self.state.hidden, self.run, patience=1, split=True)
+        if len(open_) <= POLICY.opened * len(self.propagation.goals.cell):
+            return open_
+        self.state.move_to(whole)
+        return self.oracle.unproven(self.state.hidden, self.run, among=open_, patience=1, split=True)
+
+    def trim(self) -> None:
+        """Publish what propagation and the cuts find needless, as long as a repair of what that breaks is quick.
+
+        In two dimensions that is little; in more a pattern without all needless cells is far from safe.
+        """
+        end = self.work + POLICY.trimming * self.size
+        most = 1 << 60 if self.system.is_flat else round(POLICY.batch * self.size)
+        while self.work < end and self.state.clean(most=most):
+            if not self.try_state(self._first_repair):
+                break
+
+    @property
+    def size(self) -> float:
+        """How many times 10,000 targets there are, at least 1."""
+        return max(1.0, len(self.propagation.goals.cell) / 10_000)
+
+    @property
+    def _first_repair(self) -> float:
+        """The units of work of one repair by cuts before flows end it: beyond two dimensions less for each target."""
+        return POLICY.first_repair * (self.size if self.system.is_flat else float(np.sqrt(self.size)))
+
+    @property
+    def bounding(self) -> float:
+        """The units of work that may go into cuts of propagation for the bound."""
+        return max(POLICY.bound_share * self.budget, POLICY.first_bound * self.size)
+
+    def resume(self) -> None:
+        """Go on with the constructed pattern where joint flows ended its repair by cuts, which often hides far less.
+
+        Not if it costs more than the best pattern by now.
+        """
+        limit = self.cost(self.pattern())
+        if len(self._open) and not self.oracle.vast and self.state.cost < limit:
+            allowed = max(POLICY.long_repair * self.budget, POLICY.second_repair * self._first_repair)
+            self._open = self.repaired(self._open, allowed, limit=limit)
+            if self.state.cost < limit:
+                hidden = self.state.hidden
+                self.keep(self.flow(hidden, self._open) if len(self._open) else hidden)
+            self.told("repaired")
+
+    def repaired(self, open_: LongArray, allowed: float | None = None, *, limit: float = np.inf) -> LongArray:
+        """Repair the constructed pattern by cuts; flows serve the last few of a flat set. Return what is left.
+
+        Single programs of a vast set take minutes, so there all is left to flows.
+        """
+        if self.oracle.vast or not len(open_):
+            return open_
+        allowed = self._first_repair if allowed is None else allowed
+        few = round(POLICY.flat_few * len(self.propagation.goals.cell)) if self.system.is_flat else 0
+        open_ = self.repair(open_, allowed, limit=limit, patience=POLICY.patient_rounds, few=few)
+        if not 0 < len(open_) <= few:
+            return open_
+        self.state.move_to(self._single_flows(self.state.hidden, open_))
+        return open_[:0]
+
+    def rethread(self) -> None:
+        """Serve all targets once more, by joint flows of the hidden cells, and publish what none of them moves.
+
+        Cuts say what must be hidden, one after another, and so do flows for what is open; that leaves cells which no
+        target needs any more, and which only flows for all of them together find.
+        """
+        if self.system.matrix.nnz > POLICY.threaded_terms * self.system.n or self.oracle.vast or self.counted:
+            return
+        goals, within, hidden = self.propagation.goals, self.pattern(), self.system.hidden
+        served, open_ = Served(self.propagation), np.arange(len(goals.cell))
+        while len(open_):
+            self.run.tell(f"{len(open_):,} needs to serve by fewer cells")
+            self.run.check()
+            hidden, flows = joint_flows(self.system, goals, hidden, open_, within, self._rng, run=self.run)
+            for flow in flows:
+                served.credit_both(flow)
+            left = open_[~served.mask()[open_]]
+            if len(left) > POLICY.threaded * len(open_):
+                break
+            open_ = left
+        self.keep(self._single_flows(hidden, open_, within))
+
+    def flow(self, hidden: BoolArray, open_: LongArray, within: BoolArray | None = None) -> BoolArray:
+        """Hide what flows for the open targets need: joint ones, then single ones for the last.
+
+        Joint flows of a vast set are of blocks; of counts, which need whole ones, of all. Where there are flows
+        ``within`` some cells, those are taken.
+        """
+        if self.oracle.vast and not self.counted:
+            return self._single_flows(
+                *flow_by_blocks(self.propagation, self.repairer.neighbours, hidden, open_, self._rng, self.run)
+            )
+        goals = self.propagation.goals
+        for number in range(POLICY.flow_rounds):
+            before = len(open_)
+            among = (
+                within if within is not None else self._around(hidden, goals.cell[open_], number + POLICY.flow_steps)
+            )
+            if self.oracle.vast and among.sum() > POLICY.whole_flows:
+                break
+            self.run.tell(f"{before:,} needs to repair")
+            self.run.check()
+            vast = self.oracle.vast
+            hidden, flows = joint_flows(self.system, goals, hidden, open_, among, self._rng, rough=vast, run=self.run)
+            served = Served(self.propagation)
+            for flow in flows:
+                served.credit_both(flow)
+            open_ = open_[~served.mask()[open_]]
+            if vast:
+                open_ = self.oracle.unproven(hidden, self.run, among=open_, split=True)
+            if not len(open_) or (len(open_) == before and (among is within or among.all())):
+                break
+            self.run.check()
+        return self._single_flows(hidden, open_, within)
+
+    def nearby(self, open_: LongArray) -> LongArray:
+        """Return those of some targets that no short move of hidden cells near them serves; of counts, no whole one."""
+        served, hidden = Served(self.propagation), self.state.hidden
+        for number, target in enumerate(open_.tolist()):
+            if number % POLICY.told_each == 0:
+                self.run.tell(f"{len(open_) - number:,} needs left to prove")
+                self.run.check()
+            if not served.has(target):
+                way = self.repairer.short(
+                    self._target(target), hidden, self.guide, hidden, POLICY.nearby, whole=self.counted
+                )
+                if way is not None and (way.is_whole or not self.counted):
+                    served.credit_both(way.moves, way.cells)
+        return open_[~served.mask()[open_]]
+
+    def _single_flows(self, hidden: BoolArray, open_: LongArray, within: BoolArray | None = None) -> BoolArray:
+        """Hide what a flow for each open target needs, one after another, unless one before it serves it too.
+
+        Where there are flows ``within`` some cells, one of those is taken.
+        """
+        hidden, served, free = hidden.copy(), Served(self.propagation), ~self.system.never
+        for number, target in enumerate(open_.tolist()):
+            if number % POLICY.told_each == 0:
+                self.run.tell(f"{len(open_) - number:,} needs to repair")
+            self.run.check()
+            if served.has(target):
+                continue
+            single = self._target(target)
+            way = None
+            if self.oracle.vast:
+                way = self.repairer.short(single, hidden, self.guide, free, POLICY.narrow, whole=self.counted)
+            if within is not None:
+                way = self.repairer.flow(single, hidden, self.guide, allowed=within)
+            way = way or self.repairer.flow(single, hidden, self.guide)
+            if way is None:
+                raise Unprotectable(single)
+            hidden[way.cells] = True
+            served.credit_both(way.moves, way.cells)
+        return hidden
+
+    def _target(self, number: int) -> Target:
+        """Return a target by its number."""
+        goals = self.propagation.goals
+        amount = -goals.need[number] if goals.kind[number] == DOWN else goals.need[number]
+        return Target(int(goals.cell[number]), float(amount))
+
+    def _around(self, hidden: BoolArray, cells: LongArray, rounds: int) -> BoolArray:
+        """Mark all cells of a small set; of a large one those near some cells."""
+        if self.system.n <= POLICY.whole_flows:
+            return np.ones(self.system.n, bool)
+        near = np.zeros(self.system.n, bool)
+        for cell in np.unique(cells).tolist():
+            near[self.repairer.near(cell, rounds, hidden)] = True
+        return near
+
+    def repair(
+        self,
+        open_: LongArray,
+        allowed: float,
+        *,
+        limit: float = np.inf,
+        patience: int = POLICY.repair_rounds,
+        few: int = 0,
+    ) -> LongArray:
+        """Cover violated exact cuts until every target but a few is served; return those left.
+
+        Gives up once the work is used up, the state costs more than the limit, or so many rounds did not halve what is
+        open.
+        """
+        end, history = self.work + allowed, [2 * len(open_)] * patience
+        for _ in range(POLICY.repair_rounds):
+            look = self.oracle.look(self.state.hidden, open_, self.run, allowed=max(end - self.work, 0.0))
+            open_ = look.open
+            if len(open_) <= few or not look.cuts:
+                break
+            self.watch(look.cuts)
+            self.run.tell(f"{len(open_):,} needs to repair")
+            self.run.check()
+            history.append(len(open_))
+            if self.work > end or self.state.cost >= limit or 2 * len(open_) > history[-1 - patience]:
+                break
+            if len(open_) > max(POLICY.pooled_again, 4 * self.oracle.pool_worth):
+                open_ = self.oracle.unproven(self.state.hidden, self.run, among=open_, patience=1)
+        return open_
+
+    def watch(self, cuts: list[Cut]) -> None:
+        """Keep cuts for good, and hide in the state what they and propagation ask for."""
+        self.cuts += cuts
+        self.state.watch(cuts)
+        self.state.cover(self.state.unserved(), self.guide)
+
+    def mend(self, hidden: BoolArray, allowed: float) -> None:
+        """Make a pattern safe by cuts and, once the work allowed is used up, by flows; keep it if it is cheaper."""
+        self.state.move_to(hidden)
+        open_ = self.proven(allowed)
+        self.keep(self.flow(self.state.hidden, open_) if len(open_) else self.state.hidden)
+
+    def try_state(self, allowed: float) -> bool:
+        """Prove the state's pattern, repairing it where needed; keep it if that worked and it is cheaper."""
+        open_ = self.proven(allowed, limit=self.cost(self.pattern()))
+        return not len(open_) and self.keep(self.state.hidden)
+
+    def proven(self, allowed: float, *, limit: float = np.inf, patience: int = POLICY.repair_rounds) -> LongArray:
+        """Prove the state's pattern, repairing it where needed; return the targets that are left open."""
+        open_ = self.oracle.unproven(self.state.hidden, self.run, patience=1)
+        return self.repair(open_, allowed, limit=limit, patience=patience) if len(open_) else open_
+
+    def told(self, step: str) -> None:
+        """Say how far the search is, by counts and shares: a cost is a sum of suppressed values."""
+        best = self.pattern()
+        secondary = int((best & ~self.system.hidden).sum())
+        rate = self._rate(self.cost(best))
+        self.run.tell(f"{step}: {secondary:,} secondaries, at most {self.gap:.1%} above the optimum{rate}")
+        self.run.check()
+
+    def _rate(self, cost: float) -> str:
+        """Return in words what the work so far saved, if there was enough of it to speak of a rate."""
+        self._history.append((self.work, cost))
+        start, first = self._history[0]
+        seconds = (self.work - start) / SECOND
+        if seconds < 1 or not first:
+            return ""
+        return f", {(first - cost) / first / seconds:.2%} saved per second of work"
+
+    def is_stale(self, share: float, least: float) -> bool:
+        """Tell whether the last share of all work saved less than that part of the cost."""
+        if self.work < POLICY.settled * self.budget:
+            return False
+        past = [cost for work, cost in self._history if work <= self.work * (1 - share)]
+        return bool(past) and past[-1] - self.cost(self.pattern()) < least * past[-1]
+
+    def polish(self) -> None:
+        """Drop, exchange and insert cells in batches as long as that pays; every kept pattern is safe."""
+        budget, batch, system = self.budget, POLICY.batch, self.system
+        dropping, failures = True, 0
+        while self.gap > self.effort.gap and self.work < budget and failures < POLICY.patience:
+            self.run.check()
+            self.state.move_to(self.pattern())
+            changed = bool(dropping and self.state.clean(most=batch))
+            if not changed:
+                dropping = False
+                changed = self._exchange(POLICY.spread * batch) > 0
+            share = POLICY.trial * max(1.0, system.n / 10_000)
+            better = changed and self.try_state(min(share, budget - self.work))
+            failures = 0 if better else failures + 1
+            dropping = dropping or better
+            batch = int(min(batch * 1.5, system.n)) if better else max(batch // 2, POLICY.least_batch)
+            self.told("polishing")
+            if self.is_stale(self.effort.stale, POLICY.little):
+                break
+
+    def _exchange(self, many: int) -> float:
+        """Try to exchange some secondaries, the dear ones likelier, and to insert cells that the master likes."""
+        system, hidden = self.system, self.state.hidden
+        secondary = np.flatnonzero(hidden & ~system.hidden)
+        liked = np.flatnonzero((self.guide < 0.98 * system.cost) & ~hidden & ~system.never)
+        if not len(secondary):
+            return 0.0
+        weight = np.maximum(system.cost[secondary], 1e-9) ** 0.7
+        some = self._rng.choice(secondary, min(many, len(secondary)), replace=False, p=weight / weight.sum())
+        others = self._rng.choice(liked, min(many // 3, len(liked)), replace=False)
+        cells = self._rng.permutation(np.concatenate([some, others]))
+        return self.state.improve(cells, self.guide, sizes=POLICY.sizes, noise=POLICY.noise)

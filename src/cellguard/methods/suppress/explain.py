@@ -1,0 +1,86 @@
+"""Which cells protect which: from a short move for every unsafe cell, through hidden cells only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from cellguard.arrays import BoolArray
+from cellguard.methods.suppress.engines.cuts import Target, targets_of
+from cellguard.methods.suppress.engines.repair import Repairer
+from cellguard.methods.suppress.engines.system import System, build_system, manageable
+from cellguard.protection import Requirements
+from cellguard.run_context import UNWATCHED, Run
+from cellguard.table.pattern import Pattern
+
+
+@dataclass(frozen=True, eq=False)
+class Explanations:
+    """For unsafe cells the cells through which they are protected; for these the unsafe cells that they protect."""
+
+    through: dict[int, list[int]]
+    protects: dict[int, list[int]]
+
+
+def explain_pattern(
+    needs: Requirements,
+    pattern: Pattern,
+    only: int | None = None,
+    *,
+    known: sp.csr_array | None = None,
+    run: Run = UNWATCHED,
+) -> Explanations:
+    """Explain the unsafe cells of a pattern, or ``only`` one of them, as distinct cells.
+
+    A short move through hidden cells is found for each need that no earlier move serves.
+    """
+    system = build_system(manageable(needs), np.ones(len(needs.tables)), known)
+    unknown = np.ones(len(system.merged.merged), bool)
+    unknown[: len(needs.tables)] = pattern.unknown
+    hidden = (np.bincount(system.merged.merged, unknown, system.n) > 0) & ~system.never
+    wanted = targets_of(system)
+    if only is not None:
+        wanted = [target for target in wanted if target.cell == system.merged.merged[only]]
+    through: dict[int, set[int]] = {}
+    for number, (target, cells) in enumerate(_short_moves(system, hidden, wanted, run)):
+        through.setdefault(target.cell, set()).update(c for c in cells if c != target.cell)
+        if number % 1_000 == 0:
+            run.tell(f"{len(wanted) - number:,} needs to explain")
+            run.check()
+    return _on_all_cells(system, through)
+
+
+def _short_moves(
+    system: System, hidden: BoolArray, wanted: list[Target], run: Run
+) -> Iterator[tuple[Target, list[int]]]:
+    """Go through targets with the cells of a move that serves each; nothing moves if no move does."""
+    repairer, served = Repairer(system, run=run), dict[Target, list[int]]()
+    for target in wanted:
+        if target not in served:
+            flow = repairer.flow(target, hidden, system.cost, allowed=hidden, local=True)
+            flow = flow or repairer.flow(target, hidden, system.cost, allowed=hidden)
+            cells = [] if flow is None else [int(c) for c in flow.cells]
+            for other in {target} if flow is None else {target, *repairer.serves(flow)}:
+                served.setdefault(other, cells)
+        yield target, served[target]
+
+
+def _on_all_cells(system: System, through: dict[int, set[int]]) -> Explanations:
+    """Return explanations of merged cells as explanations of all the cells that they stand for: the way back."""
+    members: dict[int, list[int]] = {}
+    for cell, merged in enumerate(system.merged.merged[: len(system.needs.tables)].tolist()):
+        members.setdefault(merged, []).append(cell)
+    found: dict[int, list[int]] = {}
+    protects: dict[int, list[int]] = {}
+    for merged, others in through.items():
+        cells = sorted(cell for other in others for cell in members.get(other, ()))
+        for unsafe in members.get(merged, ()):
+            if system.needs.primary[unsafe]:
+                found[unsafe] = cells
+    for unsafe in sorted(found):
+        for cell in found[unsafe]:
+            protects.setdefault(cell, []).append(unsafe)
+    return Explanations(found, protects)

@@ -1,0 +1,73 @@
+"""The public half of a folder written once more, from nothing but its released rows and its public codes.
+
+`verify` compares the files with these, byte for byte: what is anywhere else in them than the writers put it is not.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from cellguard.io.folder import write_release
+from cellguard.io.stored_run import read_dimension
+from cellguard.io.writers.csv_injection import unguarded
+from cellguard.io.writers.formats import WORKBOOK, write_formats
+from cellguard.job.yamlfile import read_yaml
+from cellguard.table.pattern import Release, ReleasedTable
+
+PAGE = "report.html"
+
+
+def rewrite_release(outside: Path, inside: Path) -> dict[str, bytes]:
+    """Return the public files of a folder as they are written from its released rows, by their names.
+
+    ``outside`` and ``inside`` are its two halves. Files in further formats are written if the folder has any such file.
+    """
+    document = json.loads((inside / "certificate.json").read_text(encoding="utf-8"))
+    about = json.loads((outside / "metadata.json").read_text(encoding="utf-8"))["tables"]
+    specs = [spec for spec in document["tables"] if spec["release"] == "here"]
+    release = Release(tuple(_released(outside, spec, about[spec["name"]].get("guarded", ())) for spec in specs))
+    words, _ = read_yaml(inside / "job.yaml")
+    there = {path.name for path in outside.iterdir()}
+    formats = {"xlsx"} if WORKBOOK in there else set()
+    formats |= {"parquet"} if any(name.endswith(".parquet") for name in there) else set()
+    with TemporaryDirectory() as scratch:
+        made = Path(scratch) / "release"
+        write_release(made, release, {}, raw_codes=bool((words.get("output") or {}).get("raw_codes")))
+        write_formats(made, release, frozenset(formats))
+        if PAGE in there:
+            (made / PAGE).write_text(_page(release, inside), encoding="utf-8")
+        return {path.name: path.read_bytes() for path in made.iterdir()}
+
+
+def _released(outside: Path, spec: Mapping[str, Any], guarded: list[str]) -> ReleasedTable:
+    """Return a released table as its CSV file shows it; codes without their guard."""
+    with (outside / f"{spec['name']}.csv").open(newline="", encoding="utf-8") as file:
+        _, *rows = csv.reader(file)
+    *columns, value, flag = (list(column) for column in zip(*rows, strict=True)) if rows else _nothing(spec)
+    codes = tuple(
+        np.array([unguarded(code) for code in column] if name in guarded else column, object)
+        for name, column in zip(spec["by"], columns, strict=True)
+    )
+    suppressed = np.array([mark == "c" for mark in flag], bool)
+    about = spec["response"], spec["population"], spec["decimals"]
+    return ReleasedTable(spec["name"], tuple(spec["by"]), codes, value, suppressed, *about)
+
+
+def _nothing(spec: Mapping[str, Any]) -> list[list[str]]:
+    return [[] for _ in range(len(spec["by"]) + 2)]
+
+
+def _page(release: Release, inside: Path) -> str:
+    from cellguard.methods.suppress.report import page
+    from cellguard.report import render
+
+    render.require_extra()
+    names = dict.fromkeys(name for table in release.tables for name in table.by)
+    return page.public_page(release, {name: read_dimension(inside, name) for name in names})

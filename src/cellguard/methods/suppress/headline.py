@@ -1,0 +1,303 @@
+"""The headline of a result: what is proven, what is not, and what nobody looked at. Every face takes it from here.
+
+Nothing is called safe without saying against whom, and nothing at all where no rule was applied. Confidential: the
+number of single-respondent cells does not belong into a release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from cellguard.attack.audit import Audit
+from cellguard.attack.insider_pairs import Pair
+from cellguard.errors import listing
+from cellguard.methods.suppress.assessment import no_rule
+from cellguard.rules.assess import Findings
+from cellguard.seam.verdict import NotChecked, Verdict
+from cellguard.table.populations import uncrossed, unjudged
+from cellguard.table.sums import JudgedSums
+from cellguard.table.tableset import TableSet
+from cellguard.world.world import World
+
+Kind = Literal["safe", "unsafe", "undecided", "no rule"]
+_BEYOND = "what respondents know beyond listed cells"
+_OTHER_TIMES = NotChecked(
+    "other_times",
+    "similar values of other times",
+    "Somebody who takes the value that a hidden cell had at another time for an estimate of it.",
+)
+
+_CHOICES = {
+    "engine": NotChecked(
+        "choice_of_cells",
+        "what the choice of cells tells",
+        "Somebody who runs the program on tables that fit what is published, and keeps those that give the same "
+        "suppressed cells; `protect: {random: true}` makes many more of them fit.",
+    ),
+    "random": NotChecked(
+        "choice_of_cells",
+        "what the choice of cells tells in spite of random costs",
+        "Somebody who knows that what is suppressed is enough to protect the true values, and that dear cells are "
+        "suppressed less often; costs were random, and the seed is secret.",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Singles:
+    """How many hidden cells with exactly one respondent share a sum with another hidden cell.
+
+    Whoever is alone in such a cell knows its value, so that the sum tells more about the others. ``unknown`` are tables
+    that do not tell how many respondents their hidden cells have, so that there may be more.
+    """
+
+    cells: int
+    unknown: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.unknown:
+            which = f"{'tables' if len(self.unknown) > 1 else 'table'} {listing(self.unknown)}"
+            more = f"at least {self.cells:,}, but " if self.cells else ""
+            return (
+                f"{more}it is not known how many single-respondent cells are hidden in the same sums as others, since "
+                f"{which} {'do' if len(self.unknown) > 1 else 'does'} not tell the number of respondents"
+            )
+        cells = "1 single-respondent cell is" if self.cells == 1 else f"{self.cells:,} single-respondent cells are"
+        return f"{cells} hidden in the same sums as others"
+
+
+@dataclass(frozen=True, slots=True)
+class Headline(Verdict):
+    """The verdict of an audit, with how many single-respondent cells insiders could start from."""
+
+    singles: Singles
+
+    def plain(self) -> dict[str, Any]:
+        """Return what a summary holds of it."""
+        return {
+            "headline": self.text,
+            "caveat": self.caveat,
+            "not_checked": [attack.key for attack in self.not_checked],
+            "single_respondent_cells": None if self.singles.unknown else self.singles.cells,
+        }
+
+
+def headline(
+    findings: Findings,
+    audit: Audit,
+    sums: JudgedSums | None = None,
+    *,
+    other_times: bool = False,
+    choice: str = "given",
+) -> Headline:
+    """Return the headline of an audit; ``sums`` says which sums of suppressed cells were judged.
+
+    None means that nobody looked at them; ``other_times`` that there are releases of other times, with values of their
+    own. ``choice`` says who chose secondaries: ``engine`` by costs that anybody knows, or ``random`` ones.
+
+    >>> from cellguard.attack.audit import audit
+    >>> from cellguard.protection import require
+    >>> from cellguard.rules.assess import assess
+    >>> from cellguard.rules.simple import MinFrequency
+    >>> from cellguard.table.pattern import Pattern
+    >>> from cellguard.table.read import cells
+    >>> table = cells({"r": ["Total", "N", "S", "W"], "x": [10, 2, 5, 3], "n": [9, 1, 4, 4]},
+    ...               by=["r"], value="x", count="n")
+    >>> findings = assess(table, [MinFrequency(3)])
+    >>> needs = require(findings)
+    >>> pattern = Pattern(needs.tables, needs.primary, np.array([False, False, False, True]))
+    >>> headline(findings, audit(needs, pattern)).text
+    'Safe against outsiders only; insiders not checked: 1 single-respondent cell is hidden in the same sums as others'
+    """
+    singles = single_respondent_cells(audit)
+    tables = audit.needs.tables
+    ties = (*_open_ties(audit.needs.world), *_open_differences(tables), *_open_latent(tables), *_open_sums(sums))
+    kind, text = _verdict(findings, audit, ties, singles)
+    inside = _open_insiders(audit, singles)
+    earlier = any(table.release == "earlier" for table in audit.needs.tables.tables)
+    others = [*_open_attacks(sums, earlier=earlier), *([_OTHER_TIMES] if other_times else [])]
+    chosen = [_CHOICES[choice]] if choice in _CHOICES else []
+    return Headline(kind, text, (*ties, *inside, *others, *chosen), singles)
+
+
+def _verdict(findings: Findings, audit: Audit, ties: Sequence[NotChecked], singles: Singles) -> tuple[Kind, str]:
+    unruled = no_rule(findings.without_rules, len(findings.by_table))
+    more = f". {unruled}" if unruled else ""
+    if audit.verdict == "unsafe":
+        near = f"an outsider comes too near to {_cells(audit.failing)}"
+        if not audit.failing.any() and audit.inside is not None:
+            near = f"{_insiders(audit.inside.failing)} can come too near to others"
+        return "unsafe", f"UNSAFE: {near}; do not publish{more}"
+    if audit.verdict == "undecided" and audit.inside is not None and audit.inside.undecided:
+        open_ = np.zeros(len(audit.problem.cells), bool)
+        open_[[pair.cell for pair in audit.inside.undecided]] = True
+        why = f"what respondents can work out of {_cells(open_)} could not be decided"
+        together = audit.inside.size > 1
+        cure = "`coalition: 1` looks at single respondents" if together else "`insiders: false` looks at outsiders only"
+        return "undecided", f"NOT PROVEN: {why} ({cure}); do not publish{more}"
+    if audit.verdict == "undecided":
+        why = f"{_cells(audit.undecided)} could not be decided"
+        if audit.needs.world.open:
+            cure = "accept this with `attack: {crossing: not_checked}`, or publish less in one job"
+            why = f"{'; '.join(audit.needs.world.open)} ({cure})"
+        return "undecided", f"NOT PROVEN: {why}; do not publish{more}"
+    if unruled:
+        return "no rule", f"{unruled}, so nothing is known to be safe"
+    open_ties = f", {' and '.join(tie.name for tie in ties)} not checked" if ties else ""
+    if audit.inside is not None:
+        whom = "every single respondent" if audit.inside.linked else "the respondents of single cells"
+        if audit.inside.size > 1:
+            whom = f"up to {audit.inside.size} respondents together"
+        beyond = f", {_BEYOND} not checked" if audit.needs.world.between else ""
+        return "safe", f"Safe against outsiders and {whom}{beyond}{open_ties}"
+    only = f"outsiders only{open_ties}"
+    return "safe", f"Safe against {only}; insiders not checked: {singles}"
+
+
+def _open_ties(world: World) -> tuple[NotChecked, ...]:
+    """Return what could tie cells together, but is not part of the proof: see docs/threat-model.md."""
+    open_ties = []
+    if world.ties.accepted:
+        who = f"Somebody who uses that one table lies behind several: {'; '.join(world.ties.accepted)}."
+        open_ties.append(NotChecked("crossing", "crossing tables", who))
+    kinds = {(p, c) for (_, p), c in zip(world.tables.topics, world.topic_counts, strict=True)}
+    several = any(len(house.rooms) > 1 for house in world.ties.houses)
+    # Of one table that groups its codes twice, readers work out values that no row shows, and who is there.
+    several |= not np.array(world.topic_counts)[world.ties.topic].all()
+    if several and any((p, not c) in kinds for p, c in kinds):
+        who = "Somebody who uses that the counts and the values of several tables come from the same respondents."
+        open_ties.append(NotChecked("counts_and_values", "counts and values of several tables together", who))
+    return tuple(open_ties)
+
+
+def _open_insiders(audit: Audit, singles: Singles) -> tuple[NotChecked, ...]:
+    """Return what was not looked at of what respondents can work out."""
+    if audit.inside is None:
+        who = f"A respondent who subtracts its own contribution, alone or with others: {singles}."
+        return (NotChecked("insiders", "insiders", who),)
+    most = audit.inside.size
+    more = "respondents together" if most == 1 else f"more than {most} respondents together"
+    who = "Several respondents who tell each other." if most == 1 else f"More than {most} who tell each other."
+    open_attacks = [NotChecked("coalitions", more, who)]
+    if not audit.inside.linked:
+        who = (
+            "Ready-made tables do not tell who is in several cells: only those were looked at who are alone in a cell, "
+            "or one of two where the larger contribution is given, each with that cell alone."
+        )
+        open_attacks.append(NotChecked("owners", "one respondent in several cells", who))
+    if audit.needs.world.between:
+        who = "Respondents who also use where in combinations that no table lists they are."
+        open_attacks.append(NotChecked("insiders_between", _BEYOND, who))
+    return tuple(open_attacks)
+
+
+def _open_differences(tables: TableSet) -> tuple[NotChecked, ...]:
+    """Return the differences of overlapping populations that no table of the set has, so that no rule judged them."""
+    open_ = [f"{d.larger} without {d.smaller}" for d in unjudged(tables.tables)]
+    if not open_:
+        return ()
+    cure = "give it as a table with `publish: nothing`"
+    who = f"Somebody who subtracts a table from one about more respondents: {listing(open_, 5)} ({cure})."
+    return (NotChecked("differences", "differences of populations", who),)
+
+
+def _open_latent(tables: TableSet) -> tuple[NotChecked, ...]:
+    """Return the crossing tables that no table of the set has, so that no rule judged their cells."""
+    open_ = [f"{listing(topic.tables, 5)} (by {', '.join(topic.by)})" for topic in uncrossed(tables.tables)]
+    if not open_:
+        return ()
+    cure = "give the crossing table with `publish: nothing`, or publish fewer tables in one job"
+    who = f"Somebody who works out cells that no table lists, behind several tables: {listing(open_, 3)} ({cure})."
+    return (NotChecked("latent", "cells that no table lists (latent cells)", who),)
+
+
+def _open_sums(sums: JudgedSums | None) -> tuple[NotChecked, ...]:
+    """Return the sums of suppressed cells that were too many to judge."""
+    if sums is None or not sums.beyond:
+        return ()
+    who = f"Somebody who works out sums of suppressed cells that were not judged: {'; '.join(sums.beyond)}."
+    return (NotChecked("sums", "some sums of suppressed cells", who),)
+
+
+def _open_attacks(sums: JudgedSums | None, *, earlier: bool) -> tuple[NotChecked, ...]:
+    """Return the attacks that no audit looks at yet; a new entry shows in every face.
+
+    ``sums`` are those of suppressed cells that were looked at, None if none were.
+    """
+    if sums is not None:
+        unions = NotChecked(
+            "unions",
+            "sums of three or more suppressed cells that only several relations together tell",
+            "Somebody who works out such a sum. Looked at were all sums that single relations tell, with subtotals "
+            "replaced by parts, what such sums have beyond others, all pairs, and the sums of unsafe cells in which "
+            "one holding has the largest stake.",
+        )
+    else:
+        unions = NotChecked(
+            "unions",
+            "sums of suppressed cells (unions)",
+            "Somebody who works out a sum of suppressed cells, which may be one respondent or holding alone.",
+        )
+    return (
+        unions,
+        NotChecked(
+            "earlier_releases",
+            "other earlier releases" if earlier else "earlier releases",
+            "Somebody who compares with tables that were published before"
+            + (", other than those that are looked at." if earlier else "."),
+        ),
+        NotChecked(
+            "other_tables",
+            "tables outside this set",
+            "Other tables about the same respondents; put them into the same job.",
+        ),
+    )
+
+
+def foreign(disclosed: int, untied: Sequence[str] = ()) -> str:
+    """Return the headline about tables made elsewhere, of which only what is disclosed exactly can be told.
+
+    ``untied`` is what could not be looked at.
+
+    >>> foreign(0, ["the tables a, b, c cross in too many combinations"])
+    'NOT PROVEN: the tables a, b, c cross in too many combinations; do not publish'
+    """
+    if disclosed:
+        cells = "1 suppressed cell" if disclosed == 1 else f"{disclosed:,} suppressed cells"
+        return f"UNSAFE: an outsider can work out {cells} exactly; do not publish"
+    if untied:
+        return f"NOT PROVEN: {'; '.join(untied)}; do not publish"
+    return "No suppressed cell is disclosed exactly. (How near one may come is in --intervals.)"
+
+
+def single_respondent_cells(audit: Audit) -> Singles:
+    """Count the hidden cells with exactly one respondent that share a relation with another hidden cell."""
+    world = audit.needs.world
+    tables = world.tables
+    hidden = audit.pattern.hidden & ~world.ties.empty
+    single, told = np.zeros(len(tables), bool), np.zeros(len(tables), bool)
+    for table, cells in zip(tables.tables, tables.cells_of, strict=True):
+        if table.facts.count is not None:
+            told[cells] = True
+            single[cells[table.facts.count == 1]] = True
+    relations = abs(world.relations[:, : len(tables)])
+    beside = relations.T @ (relations @ hidden.astype(float) > 1).astype(float) > 0
+    silent = hidden & ~told
+    names = [t.name for t, cells in zip(tables.tables, tables.cells_of, strict=True) if silent[cells].any()]
+    return Singles(int((single & hidden & beside).sum()), tuple(names))
+
+
+def _insiders(pairs: Sequence[Pair]) -> str:
+    many = len({pair.members for pair in pairs})
+    if any(pair.others for pair in pairs):
+        return "1 coalition of respondents" if many == 1 else f"{many:,} coalitions of respondents"
+    return "1 respondent" if many == 1 else f"{many:,} respondents"
+
+
+def _cells(which: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
+    many = int(which.sum())
+    return "1 unsafe cell" if many == 1 else f"{many:,} unsafe cells"

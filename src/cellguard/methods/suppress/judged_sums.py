@@ -1,0 +1,103 @@
+"""Sums of suppressed cells are judged like cells: those that a pattern tells, and those of each holding.
+
+A sum that the rules call unsafe joins the set as a cell that is not published, with protection levels of its own; the
+engine then protects it, and audit, insiders and certificate treat it, as any other cell. Which sums a pattern tells is
+known only when it is chosen, so that choosing and judging take turns until nothing new is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from cellguard.methods.suppress.assessment import Assessment
+from cellguard.protection import Requirements, require
+from cellguard.rules.assess import Findings, TableFindings, assess_table
+from cellguard.rules.rule import Rule
+from cellguard.run_context import UNWATCHED, Run
+from cellguard.table.pattern import Pattern
+from cellguard.table.sums import JudgedSums, RecordSums, Sum, SumTable, parts_matrix
+from cellguard.table.tableset import with_sums
+from cellguard.world.told_sums import holding_sums, told_sums
+
+
+class SumSearch:
+    """The sums of a set that were judged so far, and the assessment with the unsafe ones as cells."""
+
+    def __init__(self, assessed: Assessment, known: sp.csr_array | None, run: Run) -> None:
+        self._base, self._known, self._run = assessed, known, run
+        self.assessment = assessed
+        self._unsafe: dict[Sum, bool] = {}
+        self._told: tuple[Sum, ...] = ()
+        self._beyond: tuple[str, ...] = ()
+        records = assessed.sums
+        if records is not None and assessed.needs.primary.any():
+            tables = assessed.tables
+            stakes = records.stakes(tables, np.flatnonzero(assessed.needs.primary))
+            self._judge(records, holding_sums(tables.relations, stakes, tables.value))
+
+    def grow(self, pattern: Pattern) -> Requirements | None:
+        """Judge the sums that a pattern tells; return the requirements with the unsafe ones, None if it has them."""
+        records, world = self._base.sums, self._base.needs.world
+        if records is None:
+            return None
+        n = len(self._base.tables)
+        unknown = world.extend(pattern.unknown[:n] & ~world.ties.empty, True)
+        told = told_sums(world.relations_with(self._known), unknown, self._base.tables.relations.shape[0])
+        self._told = tuple(one for one in told.sums if one[-1] < n)
+        self._beyond = told.beyond
+        self._judge(records, self._told)
+        unsafe = any(self._unsafe.get(one) for one in self._told)
+        return self.assessment.needs if unsafe and pattern.tables is not self.assessment.tables else None
+
+    def _judge(self, records: RecordSums, sums: Sequence[Sum]) -> None:
+        """Judge sums by the rules of their tables; unsafe ones become cells of the assessment."""
+        fresh = [one for one in dict.fromkeys(sums) if one not in self._unsafe]
+        if not fresh:
+            return
+        self._run.tell(f"judging {len(fresh):,} sums of cells")
+        tables = records.tables(self._base.tables, fresh)
+        for made in tables:
+            unsafe = _findings(made).primary.tolist()
+            for one, bad in zip(made.sums, unsafe, strict=True):
+                self._unsafe[one] = self._unsafe.get(one, False) or bad
+        if any(self._unsafe.get(one) for one in fresh):
+            unsafe = [one for one, bad in self._unsafe.items() if bad]
+            self.assessment = with_unsafe_sums(self._base, unsafe, run=self._run)
+
+    def judged(self) -> JudgedSums | None:
+        """Return what became of the sums; None where nobody could look at them."""
+        if self._base.sums is None:
+            return None
+        safe = [one for one in self._told if self._unsafe.get(one) is False]
+        apart = sum(one not in self._unsafe for one in self._told)
+        more = [f"{apart:,} sums with cells that are not made from records"] if apart else []
+        return JudgedSums(
+            len(self._unsafe), tuple(self._base.sums.tables(self._base.tables, safe)), (*self._beyond, *more)
+        )
+
+
+def with_unsafe_sums(base: Assessment, sums: Sequence[Sum], *, run: Run = UNWATCHED) -> Assessment:
+    """Return an assessment whose set has some sums of its cells as cells of their own."""
+    if base.sums is None or not sums:
+        return base
+    tables = base.sums.tables(base.tables, sums)
+    parts = parts_matrix([one for made in tables for one in made.sums], len(base.tables))
+    linked = with_sums(base.tables, [made.table for made in tables], parts)
+    findings = Findings(linked, (*base.findings.by_table, *map(_findings, tables)))
+    return replace(base, findings=findings, needs=require(findings, base.needs.knowledge, run=run.endless()))
+
+
+def _findings(made: SumTable) -> TableFindings:
+    return assess_table(made.table, tuple(cast("Sequence[Rule]", made.rules)))
+
+
+def on_grown(pattern: Pattern, needs: Requirements) -> Pattern:
+    """Return a pattern of a set as one of the same set with sums of its cells, which are unpublished anyway."""
+    more = len(needs.tables) - len(pattern.secondary)
+    secondary = np.concatenate([pattern.secondary, np.zeros(more, bool)])
+    return Pattern(needs.tables, needs.primary, secondary & ~needs.primary)

@@ -1,0 +1,215 @@
+"""Cell suppression as jobs know it: the unsafe cells are hidden, and as few others as are needed to protect them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from cellguard.arrays import BoolArray, FloatArray
+from cellguard.attack.external_totals import Known
+from cellguard.errors import InputError, NotProtected
+from cellguard.inputs.earlier_releases import output_folder
+from cellguard.io.folder import CellKey, OutputFolder, cell_keys
+from cellguard.job.jobfile import Job
+from cellguard.job.specs import ProtectSpec
+from cellguard.methods.suppress.assessment import Assessment
+from cellguard.methods.suppress.costs import parse_cost, random_factors, set_costs
+from cellguard.methods.suppress.engines.catalogue import usual_engine
+from cellguard.methods.suppress.engines.effort import BEST, EFFORTS, NORMAL, Effort, effort_named
+from cellguard.methods.suppress.files.seed_file import read_seed
+from cellguard.methods.suppress.hide_together import Followers, refuse_shown, suppress_together
+from cellguard.methods.suppress.judged_sums import SumSearch
+from cellguard.methods.suppress.pattern_method import PatternMethod, insiders_of
+from cellguard.methods.suppress.spec import SuppressOptions
+from cellguard.methods.suppress.suppress import Suppression, suppress
+from cellguard.methods.suppress.time_estimate import Load
+from cellguard.randomness import checked_seed, fresh_seed
+from cellguard.run_context import UNWATCHED, Run
+from cellguard.table.apriori import State
+from cellguard.table.pattern import Pattern
+from cellguard.table.table import Table
+from cellguard.table.tableset import TableSet
+
+
+@dataclass(frozen=True, eq=False)
+class Suppress(PatternMethod):
+    """Hide as little as possible. ``warm`` is the output folder of an earlier run, whose pattern is the start.
+
+    ``effort`` goes before what the tables say. With a deadline and no word of effort the search runs until then, and
+    the best safe pattern so far is taken; the result may then differ from run to run. ``seed_from`` is the output
+    folder of an earlier run with random costs, which are taken again; ``seed`` is for studies that release nothing.
+    """
+
+    warm: str | Path | None = None
+    effort: str | None = None
+    seed_from: str | Path | None = None
+    seed: int | None = None
+    name: ClassVar[str] = "suppress"
+    participle: ClassVar[str] = "suppressed"
+    options: ClassVar[type[ProtectSpec]] = SuppressOptions
+
+    def assess(self, run: Run, seconds: dict[str, float]) -> Assessment:
+        """Build the job's tables and apply the rules; what cannot be read is told before the work."""
+        self._seed()
+        return super().assess(run, seconds)
+
+    def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Pattern | Suppression:
+        """Return the cheapest pattern that the engine finds."""
+        return self.choose_by_turns(SumSearch(assessment, None if known is None else known.sums, run), known, run)
+
+    def choose_by_turns(self, sums: SumSearch, known: Known | None, run: Run) -> Pattern | Suppression:
+        """Return the cheapest pattern that the engine finds and that tells no unsafe sum."""
+        assessment = sums.assessment
+        if assessment.needs.unprotectable.any():
+            raise NotProtected(assessment.warnings()[-1])
+        wanted = {spec.name: parse_cost(_options(spec.protect).cost) for spec in assessment.job.tables}
+        costs = set_costs(assessment.tables, assessment.needs.primary, wanted)
+        costs = stable_costs(self.job, assessment.tables, costs)
+        start = None if self.warm is None else _hidden_before(self.warm, assessment.tables)
+        totals = None if known is None else known.sums
+        engine, effort = self._engine(), self._effort(run)
+        insiders = insiders_of(assessment)
+
+        def search(costs: FloatArray, begin: BoolArray | None) -> Suppression:
+            return suppress(
+                assessment.needs,
+                costs,
+                engine=engine,
+                start=start if begin is None else begin,
+                known=totals,
+                insiders=insiders,
+                coalition=self.job.attack.coalition,
+                grow=sums.grow,
+                effort=effort,
+                run=run,
+            )
+
+        seed = self._seed()
+        asked = costs if seed is None else costs * self._factors(assessment.tables, seed)
+        followers = Followers.in_job(assessment.tables, self.job)
+        if not len(followers.cells):
+            chosen = search(asked, None)
+        else:
+            chosen = suppress_together(assessment.needs, asked, followers, search, totals)
+        return chosen if seed is None else _as_asked(chosen, costs, seed)
+
+    def _seed(self) -> int | None:
+        """Return the seed of random costs: that of an earlier run if it is asked for, else a new one; None without."""
+        if not any(_options(spec.protect).random for spec in self.job.tables):
+            if self.seed_from is not None:
+                raise InputError("--seed-from goes with random costs; say `protect: {random: true}` of a table")
+            return None
+        if self.seed_from is not None:
+            return read_seed(OutputFolder(self.seed_from))
+        return fresh_seed() if self.seed is None else checked_seed(self.seed)
+
+    def _factors(self, tables: TableSet, seed: int) -> FloatArray:
+        """Return what the cost of each distinct cell is multiplied by: 1 if no table that shows it has random costs."""
+        random = {spec.name for spec in self.job.tables if _options(spec.protect).random}
+        touched = np.zeros(len(tables), bool)
+        for table, cells in zip(tables.tables, tables.cells_of, strict=True):
+            touched[cells] |= table.name in random
+        return np.where(touched, random_factors(len(tables), seed), 1.0)
+
+    def expected_seconds(self, assessed: Assessment) -> float:
+        """Return a guess from the size of the set, the engine and the effort; insiders take about as long again."""
+        engine = self._engine() or usual_engine(assessed.needs)
+        seconds = Load.of(assessed.needs).seconds(engine, self._effort(UNWATCHED))
+        return 2 * seconds if self.job.insiders else seconds
+
+    def _engine(self) -> str | None:
+        """Return the engine asked for, if any: the tables of a set are searched together, so they must agree."""
+        named = {spec.name: _options(spec.protect).engine for spec in self.job.tables}
+        asked = sorted({engine for engine in named.values() if engine is not None})
+        if len(asked) > 1:
+            who = ", ".join(f"{table}: {engine}" for table, engine in named.items() if engine is not None)
+            raise InputError(f"tables of a job are one linked set and share the engine; they ask for {who}")
+        return asked[0] if asked else None
+
+    def _effort(self, run: Run) -> Effort:
+        """Return the effort asked for: of the tables of a set, which are searched together, the greatest."""
+        if self.effort is not None:
+            return effort_named(self.effort)
+        said = [_options(spec.protect) for spec in self.job.tables]
+        names = [options.effort for options in said if "effort" in options.model_fields_set]
+        default = NORMAL if run.deadline is None else BEST
+        return max((EFFORTS[name] for name in names), key=lambda effort: effort.seconds, default=default)
+
+
+@dataclass(frozen=True, eq=False)
+class Given(Suppress):
+    """The pattern that a job describes itself: its unsafe cells, those said to be ``secondary``, and their followers.
+
+    A cell that must be published stays so, and if it was to follow one that is hidden, the job contradicts itself.
+    """
+
+    def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Pattern:
+        """Return what the job says."""
+        linked = assessment.tables
+        hidden, stays = assessment.needs.primary.copy(), assessment.needs.world.ties.empty.copy()
+        for table, cells in zip(linked.tables, linked.cells_of, strict=True):
+            hidden[cells] |= table.apriori.has(State.secondary)
+            stays[cells] |= table.apriori.has(State.must_publish)
+        followers = Followers.in_job(linked, self.job).all_joined(hidden) & ~hidden
+        refuse_shown(followers & stays & ~assessment.needs.world.ties.empty, linked)
+        return Pattern(linked, assessment.needs.primary, (hidden | followers & ~stays) & ~assessment.needs.primary)
+
+    def choose_by_turns(self, sums: SumSearch, known: Known | None, run: Run) -> Pattern:
+        """Return what the job says, whatever it tells."""
+        return self.choose(sums.assessment, known, run)
+
+
+def _as_asked(chosen: Suppression, costs: FloatArray, seed: int) -> Suppression:
+    """Return a pattern with what it costs without randomness; a bound on random costs bounds nothing else."""
+    paid = float(costs[chosen.pattern.secondary[: len(costs)]].sum())
+    return replace(chosen, cost=paid, costs=costs, bound=0.0, cuts=frozenset(), seed=seed)
+
+
+def stable_costs(job: Job, tables: TableSet, costs: FloatArray) -> FloatArray:
+    """Return costs by which patterns stay as they were: hiding again what was hidden is cheap, and the rest is dear.
+
+    Cells are the same if response and codes are, whatever their table is called and of whatever time it is.
+    """
+    names = None
+    for spec in job.previous:
+        before = OutputFolder(output_folder(job.path(spec.folder))).cell_statuses()
+        names = names or _cell_keys(tables)
+        status = np.array([before.get(name, "") for name in names])
+        costs = np.where(np.isin(status, ["primary", "secondary"]), costs / spec.change_cost, costs)
+        costs = np.where(status == "published", costs * spec.change_cost, costs)
+    return costs
+
+
+def _cell_keys(tables: TableSet) -> list[CellKey]:
+    """Return what is the same in all releases of each distinct cell."""
+    number, row = tables.first
+    keys = [cell_keys(t.response, [d.name for d in t.dimensions], _texts(t), _totals(t)) for t in tables.tables]
+    return [keys[n][r] for n, r in zip(number.tolist(), row.tolist(), strict=True)]
+
+
+def _texts(table: Table) -> list[list[str]]:
+    return [np.array(d.codes, object)[c].tolist() for d, c in zip(table.dimensions, table.codes, strict=True)]
+
+
+def _totals(table: Table) -> list[str]:
+    return [d.total for d in table.dimensions]
+
+
+def _options(said: ProtectSpec) -> SuppressOptions:
+    if not isinstance(said, SuppressOptions):
+        raise InputError("the job's tables are not suppressed")
+    return said
+
+
+def _hidden_before(folder: str | Path, tables: TableSet) -> BoolArray:
+    """Return which distinct cells an earlier run hid; cells that it did not have are not hidden."""
+    old = OutputFolder(folder).statuses()
+    hidden = np.zeros(len(tables), bool)
+    for table, cells in zip(tables.tables, tables.cells_of, strict=True):
+        statuses = old.get(table.name, {})
+        names = [table.cell_name(i) for i in range(len(table))]
+        hidden[cells] |= np.array([statuses.get(name) in {"primary", "secondary"} for name in names], bool)
+    return hidden

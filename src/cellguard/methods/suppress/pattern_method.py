@@ -1,0 +1,233 @@
+"""All methods that hide cells: a pattern is chosen, the attack judges it, and a certificate proves it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from cellguard.attack.audit import audit
+from cellguard.attack.external_totals import Known, read_known
+from cellguard.errors import Disagreement, InputError, listing
+from cellguard.inputs.tables import Built, build_tables, refuse_changed
+from cellguard.io.folder import OutputFolder
+from cellguard.job.jobfile import Job
+from cellguard.methods.suppress.assessment import Assessment
+from cellguard.methods.suppress.files.cell_tables import write_cells
+from cellguard.methods.suppress.files.certificate import write_certificate
+from cellguard.methods.suppress.files.seed_file import write_seed
+from cellguard.methods.suppress.judged_sums import SumSearch, on_grown
+from cellguard.methods.suppress.report.signing import Baseline
+from cellguard.methods.suppress.result import Choice, Proven
+from cellguard.methods.suppress.screen import assessed_words, audit_words
+from cellguard.methods.suppress.suppress import Suppression, padded
+from cellguard.protection import require
+from cellguard.rules.assess import assess
+from cellguard.rules.rule import Rule
+from cellguard.run_context import Run, timed
+from cellguard.seam.method import Method
+from cellguard.seam.outcome import Outcome
+from cellguard.seam.screen import Screen
+from cellguard.table.contributions import Contributions, contributions_of
+from cellguard.table.fact import Holdings
+from cellguard.table.pattern import Pattern
+from cellguard.table.tableset import TableSet, link
+from cellguard.world.knowledge import Knowledge
+
+
+@dataclass(frozen=True, eq=False)
+class PatternMethod(Method[Assessment, Proven]):
+    """A method whose answer is a pattern: it says what to hide, and leaves the proof to the attack.
+
+    ``accept_no_rules`` releases tables to which no rule is applied, ``intervals`` has the audit work out every exact
+    interval, ``compare`` is the folder of an earlier run that the officer's page compares with.
+    """
+
+    accept_no_rules: bool = False
+    intervals: bool = False
+    compare: str | Path | None = None
+    ends_early: ClassVar[bool] = True
+    attacked: ClassVar[bool] = True
+
+    @abstractmethod
+    def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Pattern | Suppression:
+        """Say which cells to suppress."""
+
+    def choose_by_turns(self, sums: SumSearch, known: Known | None, run: Run) -> Pattern | Suppression:
+        """Say which cells to suppress, if need be by turns with ``sums``, which judges the sums that these tell."""
+        return self.choose(sums.assessment, known, run)
+
+    def expected_seconds(self, assessed: Assessment) -> float:
+        """Return a guess of how long protection takes; a second, where no search is needed."""
+        return 1.0
+
+    def assess(self, run: Run, seconds: dict[str, float]) -> Assessment:
+        """Build the job's tables, link them, apply the rules and say what protection must achieve."""
+        self._baseline()  # what cannot be read is told before the work
+        return assess_tables(self.job, run, seconds)
+
+    def _baseline(self) -> Baseline | None:
+        """Return the run to compare with."""
+        if self.compare is None:
+            return None
+        folder = OutputFolder(self.compare)
+        return Baseline(str(self.compare), folder.summary(), folder.statuses())
+
+    def protect(self, assessed: Assessment, run: Run, seconds: dict[str, float]) -> Proven:
+        """Choose a pattern, and attack it."""
+        known = read_known_totals(assessed)
+        with timed("choosing the cells to hide", run, seconds):
+            sums = SumSearch(assessed, None if known is None else known.sums, run)
+            chosen = self.choose_by_turns(sums, known, run)
+        return prove(self, sums, chosen, known, run, seconds)
+
+    def assessed_summary(self, assessed: Assessment) -> dict[str, Any]:
+        """Return what the rules find."""
+        return assessed.summary()
+
+    def assessed_screen(self, assessed: Assessment) -> Screen:
+        """Return what the rules find, and how long protection may take."""
+        expected = (
+            f"Protecting them may take some {self.expected_seconds(assessed):,.0f} s; --time-limit ends it earlier."
+        )
+        cured = self.accept_no_rules or not assessed.findings.without_rules
+        return [*assessed_words(assessed.summary(), cured=cured), expected]
+
+    def screen(self, outcome: Outcome[Proven], folder: Path | None) -> Screen:
+        """Return the verdict, the tables, what gives cells away, and what was written."""
+        written = []
+        if folder is not None:
+            allowed = "no rule was applied" if outcome.protected.findings.without_rules else "may be published"
+            written = [f"{folder}/release ({allowed})"] if outcome.release is not None else []
+            written = [", ".join([*written, f"{folder}/internal (confidential)"])]
+        return audit_words(outcome.summary, written, cured=outcome.release is not None)
+
+    def write_internal(self, outcome: Outcome[Proven], inside: Path) -> None:
+        """Write every cell with status and reasons, the facts of the rules, and the seed of random costs."""
+        write_cells(inside, outcome.protected)
+        chosen = outcome.protected.suppression
+        if chosen is not None and chosen.seed is not None:
+            write_seed(inside, chosen.seed)
+
+    def about(self, outcome: Outcome[Proven], table: str) -> Mapping[str, Any]:
+        """Return nothing: a table that says nothing of a method has suppressed cells, however they were chosen."""
+        return {}
+
+    def seal(self, outcome: Outcome[Proven], folder: Path) -> None:
+        """Write the certificate, which names the digest of every other file."""
+        write_certificate(folder, outcome)
+
+    def pages(self, outcome: Outcome[Proven]) -> Mapping[str, str]:
+        """Return the officer's page and the public one."""
+        from cellguard.methods.suppress.report import page
+        from cellguard.report import render
+
+        render.require_extra()
+        dimensions = {d.name: d for t in outcome.protected.tables for d in t.dimensions}
+        pages = {"internal/report.html": page.internal_page(outcome, self._baseline())}
+        if outcome.release is not None:
+            pages["release/report.html"] = page.public_page(outcome.release, dimensions)
+        return pages
+
+
+def prove(
+    method: PatternMethod,
+    search: SumSearch,
+    chosen: Pattern | Suppression,
+    known: Known | None,
+    run: Run,
+    seconds: dict[str, float],
+) -> Proven:
+    """Attack a pattern as an outsider would, and as each respondent would if the job says so."""
+    suppression = chosen if isinstance(chosen, Suppression) else None
+    pattern = chosen.pattern if isinstance(chosen, Suppression) else chosen
+    search.grow(pattern)  # of the last pattern all that it tells must be judged
+    assessed = search.assessment
+    pattern = on_grown(pattern, assessed.needs)
+    if suppression is not None:
+        suppression = replace(suppression, pattern=pattern, costs=padded(suppression.costs, assessed.needs))
+    sums = None if known is None else known.sums
+    with timed("auditing", run, seconds):
+        judged = audit(
+            assessed.needs,
+            pattern,
+            known=sums,
+            intervals=method.intervals,
+            insiders=insiders_of(assessed),
+            coalition=assessed.job.attack.coalition,
+            hints=() if suppression is None else suppression.hints,
+            run=run.endless(),
+        )
+    return Proven(
+        assessed.findings,
+        judged,
+        known,
+        assessed.job,
+        suppression,
+        method.accept_no_rules,
+        tuple(assessed.warnings()),
+        assessed.counts,
+        assessed.inputs,
+        search.judged(),
+        Choice.of(suppression),
+    )
+
+
+def assess_tables(job: Job, run: Run, seconds: dict[str, float]) -> Assessment:
+    """Build a job's tables, link them, apply the rules and say what protection must achieve."""
+    with timed("reading the tables", run, seconds):
+        built = build_tables(job)
+    job = built.job
+    with timed("linking the tables", run, seconds):
+        linked = _link(built)
+    with timed("applying the rules", run, seconds):
+        rules: dict[str, Sequence[Rule]] = {spec.name: spec.rules for spec in job.tables}
+        findings = assess(linked, rules | {earlier.table.name: earlier.rules for earlier in built.earlier})
+    with timed("setting protection levels", run, seconds):
+        attack = job.attack
+        knowledge = Knowledge(attack.lower, attack.upper, attack.percent, attack.crossing == "checked")
+        needs = require(findings, knowledge, run=run.endless())
+    return Assessment(job, findings, needs, seconds, built.notes, built.counts, built.inputs, built.sums)
+
+
+def insiders_of(assessment: Assessment) -> Contributions | None:
+    """Return who contributes to the cells, if respondents are to be looked at as attackers."""
+    if not assessment.job.insiders:
+        return None
+    if all(table.facts.count is None for table in assessment.tables.tables):
+        raise InputError(
+            "attack: insiders: no table tells how many respondents its cells have; name the column with `count`, or "
+            "say insiders: false"
+        )
+    known, together = contributions_of(assessment.tables), assessment.job.attack.coalition
+    if together > 1 and not known.linked:
+        silent = [table.name for table in assessment.tables.tables if Holdings() not in table.facts]
+        raise InputError(
+            f"attack: coalition: {together}: {listing(silent)} "
+            f"{'do' if len(silent) > 1 else 'does'} not tell who is in which cells together, which only tables do that "
+            "are made from this job's records; say coalition: 1"
+        )
+    return known
+
+
+def _link(built: Built) -> TableSet:
+    """Link the tables of a job, and those of earlier releases of the same time."""
+    try:
+        return link([*built.tables, *(earlier.table for earlier in built.earlier)], built.job.equations)
+    except Disagreement as error:
+        if not built.earlier:
+            raise
+        cure = "If an earlier release is of another time or of other data, say `period: other` of it in `previous`"
+        raise Disagreement(f"{error}. {cure}") from None
+
+
+def read_known_totals(assessment: Assessment) -> Known | None:
+    """Read the totals that the attacker has, if the job names any."""
+    job = assessment.job
+    if not job.known:
+        return None
+    known = read_known(job.path(job.known), assessment.tables)
+    refuse_changed(job, {job.known: assessment.inputs.get(job.known, "")})
+    return known

@@ -1,0 +1,124 @@
+"""What the officer can rely on: the verdict, the attacks that were checked and not, and how the run went."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from cellguard.methods.suppress.result import Proven
+from cellguard.report.run_facts import attacks, run_facts
+from cellguard.report.section import Section
+from cellguard.report.words import many, number, share
+from cellguard.seam.outcome import Outcome
+
+
+def verdict(outcome: Outcome[Proven]) -> dict[str, Any]:
+    """Return the verdict in one line, one sentence and a few figures."""
+    audit, tables = outcome.protected.audit, outcome.protected.audit.needs.tables
+    primary, secondary = int(audit.needs.primary.sum()), int(audit.pattern.secondary.sum())
+    head = outcome.protected.verdict
+    shown = ~audit.pattern.unpublished
+    hidden = audit.pattern.hidden & shown
+    figures = [
+        (f"{int(shown.sum()):,}", "cells", many(len(tables.tables), "table")),
+        (f"{primary:,}", "unsafe", share(primary, len(tables)) + " of the cells"),
+        (f"{secondary:,}", "hidden to protect them", share(secondary, len(tables)) + " of the cells"),
+        (f"{int((shown & ~hidden).sum()):,}", "published", share(int((shown & ~hidden).sum()), int(shown.sum()))),
+    ]
+    whom = "no outsider" if audit.inside is None else "neither outsiders nor a single respondent"
+    if audit.inside is not None and audit.inside.size > 1:
+        whom = f"neither outsiders nor up to {audit.inside.size} respondents together"
+    sentence = f"{_all_protected(primary, whom)} {head.caveat}" if head.kind == "safe" else head.caveat
+    if outcome.summary.get("trusted"):
+        sentence += f" Taken on trust, since `verify` cannot recompute it: {', '.join(outcome.summary['trusted'])}."
+    kind = "undecided" if head.kind == "no rule" else head.kind
+    return {"kind": kind, "headline": f"{head.text}.", "sentence": sentence, "figures": figures}
+
+
+def _all_protected(primary: int, whom: str) -> str:
+    if not primary:
+        return "No cell is unsafe under the rules, so nothing had to be hidden."
+    which = "The one unsafe cell is" if primary == 1 else f"All {primary:,} unsafe cells are"
+    return f"{which} hidden, and {whom} can come nearer to their values than the rules allow."
+
+
+def checked(outcome: Outcome[Proven]) -> Section:
+    """Say in plain words which attacks were checked and which were not."""
+    tables = outcome.protected.audit.needs.tables
+    knows = outcome.protected.audit.needs.knowledge
+    bounds = []
+    if knows.percent is not None:
+        bounds.append(f"every value beforehand to within {knows.percent:g} %")
+    if np.isfinite(knows.lower):
+        bounds.append("that no value is negative" if knows.lower == 0 else "a lower bound of every value")
+    if np.isfinite(knows.upper):
+        bounds.append("an upper bound of every value")
+    proven = {"safe": "proven", "unsafe": "fails", "undecided": "not proven", "no rule": "no rule"}[
+        outcome.protected.verdict.kind
+    ]
+    told = "; and " + ", ".join(bounds) if bounds else ""
+    several = f"all {len(tables.tables)} tables" if len(tables.tables) > 1 else "the whole table"
+    rows = [("Outsiders", proven, f"Somebody who sees {several} and knows how the cells add up{told}.")]
+    if outcome.protected.audit.inside is not None:
+        linked, most = outcome.protected.audit.inside.linked, outcome.protected.audit.inside.size
+        who = "Every single respondent" if linked else "The respondents of single cells"
+        rows.append(("Insiders", proven, f"{who}, who knows its own contribution to each cell and subtracts it."))
+        if most > 1:
+            rows.append(("Coalitions", proven, f"Up to {most} respondents, who subtract what all of them contribute."))
+    if bool(tables.is_count.any()):
+        rows.append(("Whole numbers", proven, "Somebody who also uses that counts are whole numbers."))
+    known = outcome.protected.known
+    if known is None:
+        words = "none given", "Figures that an attacker has from other sources (`known` in the job)."
+    else:
+        words = proven, f"{many(int(known.sums.shape[0]), 'total')} that an attacker has."
+    rows.append(("Totals from elsewhere", *words))
+    rows += [
+        (attack.name[:1].upper() + attack.name[1:], "not checked", attack.who)
+        for attack in outcome.protected.verdict.not_checked
+    ]
+    kinds = {"proven": "yes", "fails": "no", "not proven": "no", "no rule": "no"}
+    return attacks([(*r, kinds.get(r[1], "open")) for r in rows])
+
+
+def inside(outcome: Outcome[Proven]) -> Section | None:
+    """Return the view from the firms: which insider may come how near to whom, the nearest first."""
+    proven = outcome.protected
+    if proven.audit.inside is None:
+        return None
+    rows = [
+        {
+            **proven.cell(near.cell),
+            "insider": near.who,
+            "percent": f"{near.percent:,.1f} %" if np.isfinite(near.percent) else "any amount",
+            "failing": near.failing,
+        }
+        for near in proven.nearest
+    ]
+    return Section("inside", "Firm-level view", {"rows": rows, "linked": proven.audit.inside.linked})
+
+
+def run(outcome: Outcome[Proven]) -> Section:
+    """Return the run's facts: optimum, seconds a step, versions, seed and digests of the inputs."""
+    return run_facts(outcome.summary, outcome.made, _optimum(outcome.summary))
+
+
+def _optimum(summary: Mapping[str, Any]) -> str:
+    """Say how good the pattern is: what its secondaries cost, and how much could be saved at most."""
+    cost, bound, gap = summary.get("cost"), summary.get("lower_bound"), summary.get("gap")
+    if cost is None or bound is None or gap is None:
+        return "The pattern was given, not chosen, so nothing is said about how little could be hidden."
+    text = f"Hiding the secondary cells costs {number(cost)}. "
+    if cost == 0:
+        text = "No secondary cell was needed. "
+    elif gap == 0:
+        text += "No safe pattern costs less: this is proven to be the optimum. "
+    elif bound <= 0:
+        text += "No useful lower bound was worked out, so it is not known how far this is from the optimum. "
+    else:
+        text += f"No safe pattern costs less than {number(bound)}, so at most {100 * gap:.1f} % could be saved. "
+    if not summary.get("deterministic", True):
+        text += "The search was ended early; another run may find another pattern. "
+    return text.strip()

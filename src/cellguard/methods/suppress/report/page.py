@@ -1,0 +1,112 @@
+"""The two pages: one for the disclosure officer, confidential; one for the public, made of nothing but the release.
+
+Both are single files without any address in them: style, script and data are inside, and a content security policy
+forbids the rest. They need the extra `report` (jinja2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.methods.suppress.report.assurance import checked, inside, run, verdict
+from cellguard.methods.suppress.report.counts import counts
+from cellguard.methods.suppress.report.sections import edge, largest, levels, protected, protects, reasons
+from cellguard.methods.suppress.report.signing import Baseline, compared, signing
+from cellguard.methods.suppress.report.unsafe import hidden_cells
+from cellguard.methods.suppress.report.what_if import what_if
+from cellguard.methods.suppress.result import Proven
+from cellguard.report.grid import Grid, Positions, internal_grid
+from cellguard.report.render import render
+from cellguard.report.section import Section
+from cellguard.report.tables_page import heading, listed, public_tables, status_words
+from cellguard.report.words import number, told_count
+from cellguard.seam.outcome import Outcome
+from cellguard.table.pattern import Release
+from cellguard.table.table import Table
+
+
+def internal_page(outcome: Outcome[Proven], earlier: Baseline | None = None) -> str:
+    """Return the page from which a disclosure officer decides. Confidential: it holds hidden values.
+
+    With an ``earlier`` run it says what changed since.
+    """
+    grids = [_internal_grid(outcome, at) for at in range(len(outcome.protected.findings.by_table))]
+    legend = [entry for entry in _LEGEND if entry[0] != "u" or any("u" in grid["status"] for grid in grids)]
+    tables = Section("tables", "The tables", {"grids": [heading(g) for g in grids], "legend": legend})
+    since = [compared(outcome, earlier)] if earlier else []
+    return render(
+        "internal.html",
+        title="Disclosure control of " + listed([here.table.name for here in outcome.protected.findings.by_table]),
+        verdict=verdict(outcome),
+        sections=[protected(outcome), tables, *since, *filter(None, (make(outcome) for make in _AFTER_TABLES))],
+        data={"kinds": status_words(_LEGEND), "tables": grids},
+        made=outcome.made,
+        holds="hidden values",
+        proven=True,
+    )
+
+
+def public_page(release: Release, dimensions: Mapping[str, Dimension], *, title: str = "") -> str:
+    """Return a page of the tables as published. It is made from the release and from public codes and labels only.
+
+    It tells no hidden value, no sum of them, and not why a cell is suppressed.
+    """
+    return public_tables("public.html", release, dimensions, title=title, marks=True)
+
+
+_AFTER_TABLES = (hidden_cells, levels, largest, counts, edge, reasons, inside, what_if, checked, run, signing)
+_LEGEND = (
+    (".", "published", ""),
+    ("p", "primary: hidden because a rule calls it unsafe", "●"),
+    ("s", "secondary: hidden to protect others", "○"),
+    ("u", "not in the release", "–"),
+)
+
+
+def _internal_grid(outcome: Outcome[Proven], at: int) -> Grid:
+    audit, cells = outcome.protected.audit, outcome.protected.audit.needs.tables.cells_of[at]
+    values = [audit.values[c] for c in cells.tolist()]
+    grid, kept = internal_grid(outcome.protected.findings.by_table[at].table, audit.pattern.status(at), values)
+    grid["notes"] = _notes(outcome, at, kept)
+    return grid
+
+
+def _notes(outcome: Outcome[Proven], at: int, kept: Positions) -> dict[str, Any]:
+    """Return for the hidden cells of a grid what a click on them tells: reasons, needs and intervals."""
+    audit, here = outcome.protected.audit, outcome.protected.findings.by_table[at]
+    cells = audit.needs.tables.cells_of[at][kept]
+    where = np.flatnonzero(audit.pattern.hidden[cells])
+    cells, rows = cells[where], kept[where]
+    rules = here.reasons()
+    texts: dict[str, int] = {}
+    reason = [
+        texts.setdefault(_why(outcome, int(c), rules[row]), len(texts))
+        for c, row in zip(cells.tolist(), rows.tolist(), strict=True)
+    ]
+    notes: dict[str, Any] = {"at": where.tolist(), "reason": reason, "texts": list(texts)}
+    digits = here.table.decimals + 1
+    for name in ("lower", "upper", "sliding"):
+        need = getattr(audit.needs, name)[cells]
+        notes[name] = [float(x) for x in np.round(need, digits).tolist()]
+    if outcome.protected.intervals is not None:
+        ends = outcome.protected.intervals.lower[cells].tolist(), outcome.protected.intervals.upper[cells].tolist()
+        notes["interval"] = [_seen(here.table, low, high) for low, high in zip(*ends, strict=True)]
+    return notes
+
+
+def _seen(table: Table, low: float, high: float) -> str:
+    """Say what an outsider sees of a hidden cell."""
+    if table.is_count:
+        return told_count(low, high)
+    return f"{number(low, table.decimals)} to {number(high, table.decimals)}"
+
+
+def _why(outcome: Outcome[Proven], cell: int, rules: str) -> str:
+    """Say why a distinct cell is hidden, and through which cells it is protected."""
+    if not outcome.protected.audit.pattern.primary[cell]:
+        return protects(outcome, cell, 8)
+    return rules or "unsafe in a linked table"

@@ -1,0 +1,83 @@
+"""Every hidden cell with what an officer asks of it: how unsafe, how many respondents, the largest, what room."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cellguard.methods.suppress.report.sections import need_words, protects
+from cellguard.methods.suppress.result import Proven
+from cellguard.report.cell_names import name_cell
+from cellguard.report.section import Section
+from cellguard.report.words import number, told_count
+from cellguard.rules.assess import TableFindings
+from cellguard.rules.rule import Rule
+from cellguard.seam.outcome import Outcome
+
+MOST = 1_500  # rows of the list; the rest is in the internal tables
+
+
+def hidden_cells(outcome: Outcome[Proven]) -> Section:
+    """List the hidden cells, unsafe ones first: figures of the rules, respondents, shares, need and interval."""
+    rows: list[dict[str, Any]] = []
+    hidden = 0
+    for at, here in enumerate(outcome.protected.findings.by_table):
+        status = outcome.protected.audit.pattern.status(at)
+        for word in ("primary", "secondary"):
+            cells = np.flatnonzero(status == word)
+            hidden += len(cells)
+            rows += [_row(outcome, at, here, int(cell), word) for cell in cells[: max(MOST - len(rows), 0)]]
+    data = {"rows": rows, "more": hidden - len(rows), "exact": outcome.protected.intervals is not None}
+    return Section("hidden", "Every hidden cell", data)
+
+
+def _row(outcome: Outcome[Proven], at: int, here: TableFindings, cell: int, status: str) -> dict[str, Any]:
+    table, needs = here.table, outcome.protected.audit.needs
+    distinct = int(needs.tables.cells_of[at][cell])
+    count = table.facts.count
+    primary = status == "primary"
+    return name_cell(table, cell) | {
+        "status": status,
+        "level": "/".join(str(d.level[c[cell]]) for d, c in zip(table.dimensions, table.codes, strict=True)),
+        "value": number(table.value[cell], table.decimals),
+        "count": "" if count is None or table.is_count else f"{count[cell]:,.0f}",
+        "shares": _shares(here, cell),
+        "reason": "; ".join(here.why(cell)) or "unsafe in a linked table" if primary else "protects others",
+        "why": _figures(here, cell) or "unsafe in a linked table" if primary else protects(outcome, distinct, 3),
+        "need": need_words(needs, distinct, table.decimals) if primary else "",
+        "interval": _interval(outcome, distinct, table.decimals, is_count=table.is_count),
+    }
+
+
+def _figures(here: TableFindings, cell: int) -> str:
+    """Say what the figure of each rule is that makes a cell unsafe."""
+    told = []
+    for rule, unsafe in zip(here.rules, here.unsafe, strict=True):
+        if unsafe[cell]:
+            told.append(f"{rule}: {figure}" if (figure := figure_of(rule, here, cell)) else str(rule))
+    return "; ".join(told) or "; ".join(here.why(cell))
+
+
+def figure_of(rule: Rule, here: TableFindings, cell: int) -> str:
+    """Write the figure that people know a rule by; nothing if it has none for this cell."""
+    figure = float(rule.measure(here.table.facts)[cell])
+    if not np.isfinite(figure):
+        return ""
+    return f"{figure:,.0f}" if rule.counted else f"{round(figure, 1) + 0.0:,.1f} %"
+
+
+def _shares(here: TableFindings, cell: int) -> str:
+    """Return the shares of the largest contributions, without saying whose they are."""
+    tops, whole = here.table.facts.tops, here.table.facts.basis[cell]
+    if tops is None or not whole > 0:
+        return ""
+    return ", ".join(f"{100 * top / whole:,.0f} %" for top in tops[cell][:3].tolist() if top > 0)
+
+
+def _interval(outcome: Outcome[Proven], cell: int, decimals: int, *, is_count: bool) -> str:
+    intervals = outcome.protected.intervals
+    if intervals is None:
+        return ""
+    low, high = intervals.lower[cell], intervals.upper[cell]
+    return told_count(low, high) if is_count else f"{number(low, decimals)} to {number(high, decimals)}"

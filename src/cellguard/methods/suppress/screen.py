@@ -1,0 +1,104 @@
+"""What a terminal shows of assessed and audited tables, from their summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cellguard.seam.screen import Board, Screen, counted
+
+CURE = "Give every table `rules`, or accept this with --accept-no-rules."
+_SHOWN = 20
+
+
+def assessed_words(summary: Mapping[str, Any], *, cured: bool = True) -> Screen:
+    """Return what was found: one line per table, then the set, warnings and what was not checked."""
+    rows = []
+    for name, table in summary["tables"].items():
+        share = f"{100 * table['primary'] / table['cells']:.1f} %" if table["cells"] else "-"
+        rules = "; ".join(f"{rule}: {cells:,}" for rule, cells in table["by_rule"].items()) or "no rules"
+        rows.append([name, f"{table['cells']:,}", f"{table['primary']:,}", share, rules])
+    both = summary["set"]
+    return [
+        Board(["table", "cells", "unsafe", "share", "unsafe by rule"], rows, (1, 2, 3)),
+        f"\nAs one set: {counted(both['cells'], 'distinct cell')}, {counted(both['relations'], 'relation')}, "
+        f"{counted(both['primary'], 'unsafe cell')}.",
+        *(f"Warning: {warning}" for warning in summary["warnings"]),
+        f"{summary['headline']}: these tables must not be published as they are. Insiders not checked.",
+        *([] if cured else [CURE]),
+    ]
+
+
+def audit_words(summary: Mapping[str, Any], written: Sequence[str], *, cured: bool = True) -> Screen:
+    """Return the verdict first, then the cells that are given away and how, what was written, what was not checked."""
+    cure = CURE if summary["verdict"] == "no rule" and not cured else ""
+    gap = summary.get("gap") if summary.get("lower_bound") or not summary.get("cost") else None
+    return [
+        f"{summary['headline'].rstrip('.')}.",
+        *_tables(summary),
+        *_failures(summary),
+        *_too_near(summary),
+        *(
+            []
+            if gap is None
+            else [f"At most {gap:.1%} of what the secondary cells cost could be saved (0.0% is the optimum)."]
+        ),
+        *(f"Warning: {warning}" for warning in summary.get("warnings", ())),
+        *(
+            f"Taken on trust: the rule {rule}, which `cellguard verify` cannot recompute."
+            for rule in summary.get("trusted", ())
+        ),
+        *(f"Written: {line}" for line in written),
+        *(line for line in (cure, summary.get("caveat", "")) if line),
+    ]
+
+
+def _tables(summary: Mapping[str, Any]) -> Screen:
+    both = summary["set"]
+    if "tables" not in summary:
+        return [
+            f"{counted(both['cells'], 'distinct cell')}, {both['suppressed']:,} suppressed, "
+            f"{both['disclosed']:,} disclosed."
+        ]
+    header = ["table", "cells", "published", "primary", "secondary", "not protected"]
+    keys = ("cells", "published", "primary", "secondary", "failing")
+    rows = [[name, *(f"{table[k]:,}" for k in keys)] for name, table in summary["tables"].items()]
+    return [
+        Board(header, rows, range(1, 6)),
+        f"As one set: {counted(both['cells'], 'distinct cell')}, {counted(both['relations'], 'relation')}, "
+        f"{counted(both['witnesses'], 'witness')}.",
+    ]
+
+
+def _failures(summary: Mapping[str, Any]) -> list[str]:
+    failing = summary["failing"]
+    lines = []
+    for failure in failing[:_SHOWN]:
+        lines += [f"\n{failure['cell']}: {_interval(failure)}", *(f"  {line}" for line in failure["how"])]
+    if len(failing) > _SHOWN:
+        listed = max(summary["set"].get("failing", 0), len(failing))
+        lines.append(f"\n... and more; --json lists up to 100 of {listed:,}.")
+    return lines
+
+
+def _too_near(summary: Mapping[str, Any]) -> list[str]:
+    """Say which insiders come too near to others, by their numbers."""
+    pairs = summary.get("too_near", [])
+    lines = []
+    for pair in pairs[:_SHOWN]:
+        who = "A respondent from elsewhere" if pair["insider"] is None else f"Insider {pair['insider']}"
+        if pair["others"]:
+            who = f"Insiders {', '.join(map(str, (pair['insider'], *pair['others'])))} together"
+        what = "may come" if pair["undecided"] else "come" if pair["others"] else "comes"
+        lines.append(f"{who} {what} too near to another respondent of {pair['cell']}.")
+    return [*lines, *([f"... and more; --json lists up to {len(pairs)}."] if len(pairs) > _SHOWN else [])]
+
+
+def _interval(failure: Mapping[str, Any]) -> str:
+    if failure.get("undecided"):
+        return "not decided"
+    low, high = failure["lower"], failure["upper"]
+    if low is not None and low == high:
+        return f"known exactly, {low:,.10g}"
+    ends = ("no lower end" if low is None else f"{low:,.10g}"), ("no upper end" if high is None else f"{high:,.10g}")
+    return f"between {ends[0]} and {ends[1]}"

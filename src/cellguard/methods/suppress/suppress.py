@@ -1,0 +1,177 @@
+"""`suppress`: from requirements to a pattern that hides as little as possible; and what to do if none can be safe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from cellguard.arrays import BoolArray, FloatArray
+from cellguard.attack.insider_pairs import Hint
+from cellguard.errors import NotProtected, Stopped
+from cellguard.methods.suppress.advice import advice
+from cellguard.methods.suppress.costs import Cost, costs_by
+from cellguard.methods.suppress.engines.catalogue import ENGINES, Engine, engine_named, usual_engine
+from cellguard.methods.suppress.engines.crossing_cuts import first_system
+from cellguard.methods.suppress.engines.effort import NORMAL, Effort, effort_named
+from cellguard.methods.suppress.engines.engine_result import Solved
+from cellguard.methods.suppress.engines.insider_repair import mend_inside
+from cellguard.methods.suppress.engines.master import Impossible
+from cellguard.methods.suppress.engines.system import System
+from cellguard.methods.suppress.engines.witness import Unprotectable, mend
+from cellguard.protection import Requirements
+from cellguard.run_context import UNWATCHED, Run
+from cellguard.table.contributions import Contributions, contributions_of
+from cellguard.table.pattern import Pattern
+
+Grow = Callable[[Pattern], Requirements | None]
+_OUTSIDERS_ONLY = "`attack: {insiders: false}` looks at outsiders only"
+
+
+@dataclass(frozen=True, eq=False)
+class Suppression:
+    """The pattern, what its secondaries cost, and a bound on what any safe pattern costs.
+
+    ``costs`` is what hiding each distinct cell would cost. ``cuts`` are the kinds of cuts that the bound rests on,
+    ``engine`` is which one chose the pattern. ``hints`` are moves that an audit may look at first. ``seed`` is that of
+    random costs, secret; cost and ``costs`` are then those without randomness, and there is no bound.
+
+    >>> import cellguard as cg
+    >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
+    >>> cg.suppress(cg.require(cg.assess(t, cg.MinFrequency(3))))
+    <Suppression: <Pattern: 1 primary and 1 secondary of 3 distinct cells>, gap 0.0%>
+    """
+
+    pattern: Pattern
+    cost: float
+    bound: float
+    costs: FloatArray
+    finished: bool = True
+    cuts: frozenset[str] = field(default_factory=frozenset)
+    engine: str = "witness"
+    hints: Sequence[Hint] = ()
+    seed: int | None = None
+
+    def __repr__(self) -> str:
+        gap = f"gap {self.gap:.1%}" if self.seed is None else "random costs"
+        return f"<Suppression: {self.pattern!r}, {gap}>"
+
+    @property
+    def gap(self) -> float:
+        """How far the cost may be above the optimum, as a share of it; 0 if it is proven to be the optimum."""
+        gap = 0.0 if self.cost == 0 else (self.cost - self.bound) / self.cost
+        return gap if gap > 1e-6 else 0.0
+
+
+def suppress(
+    needs: Requirements,
+    cost: str | Cost | npt.ArrayLike = "value",
+    *,
+    engine: str | Engine | None = None,
+    start: BoolArray | None = None,
+    known: sp.csr_array | None = None,
+    insiders: Contributions | None = None,
+    coalition: int = 1,
+    grow: Grow | None = None,
+    effort: Effort | str = NORMAL,
+    run: Run = UNWATCHED,
+) -> Suppression:
+    """Hide cells until every unsafe one is protected, at the least cost.
+
+    ``cost`` is what hiding a cell costs: by name (``value``: its size, ``count``: its respondents, ``constant``,
+    ``log``, ``distance``), as a function of a table and its unsafe cells, or as one number per distinct cell.
+    ``start`` marks distinct cells to begin with, say the secondaries of an earlier run. ``known`` are sums of cells
+    that an attacker has from elsewhere. With ``insiders``, the respondents behind the cells, cells are suppressed until
+    none of them, or up to ``coalition`` together, can estimate another too closely. ``grow`` returns the requirements
+    with the unsafe sums that a pattern tells, None if it tells none. ``effort`` (quick, normal, best) says how long to
+    look for a cheaper pattern, ``engine`` is one by name (``witness``, ``gauss``, ``optimal``) or a function like them.
+    Raises `NotProtected`, with advice, if no pattern can protect all unsafe cells, and `InputError` for a bad cost.
+
+    >>> import cellguard as cg
+    >>> t = cg.cells({"r": ["Total", "N", "S", "W"], "x": [100, 20, 50, 30], "n": [19, 1, 9, 9]},
+    ...              by=["r"], value="x", count="n")
+    >>> needs = cg.require(cg.assess(t, [cg.MinFrequency(3)]))
+    >>> suppress(needs).pattern.secondary.tolist(), suppress(needs, "constant").cost
+    ([False, False, False, True], 1.0)
+    """
+    name = engine if isinstance(engine, str) else usual_engine(needs)
+    choose = engine_named(name) if engine is None or isinstance(engine, str) else engine
+    costs = costs_by(needs.tables, needs.primary, cost)
+    looked = effort_named(effort) if isinstance(effort, str) else effort
+    work, hints = _Work(first_system(needs, costs, known), costs, known, run), list[Hint]()
+    solved = Solved(work.system.hidden, 0.0, 0.0)
+    try:
+        if needs.primary.any():  # else there is nothing to compile or to search
+            begin = None if start is None else work.system.merge(start)
+            solved = choose(work.system, start=begin, effort=looked, run=run)
+        work.begin(solved.hidden)
+        while work.grown(grow) or insiders is not None:
+            if insiders is None or not work.system.needs.primary.any():
+                break
+            who = insiders if work.system.needs is needs else contributions_of(work.system.needs.tables)
+            with _saying_what_is_there(run, stopped=solved.by_hand):
+                mended = mend_inside(work.system, work.pattern, work.costs, who, known, coalition=coalition, run=run)
+            work.pattern, hints = mended.pattern, mended.hints
+            if not work.grown(grow):
+                break
+    except Stopped as stop:
+        raise Stopped(f"{stop}, and no safe pattern was found yet") from None
+    except (Unprotectable, Impossible):
+        again = partial(choose, start=None, effort=looked, run=run)
+        raise NotProtected(advice(work.system, work.costs, known, again, run=run)) from None
+    paid = float(work.costs[work.pattern.secondary].sum())
+    said = name if choose is ENGINES.get(name) else getattr(choose, "__name__", "own")
+    return Suppression(work.pattern, paid, solved.bound, work.costs, solved.finished, solved.cuts, said, hints)
+
+
+class _Work:
+    """A pattern while sums join its set: the system of the set as it is now, its costs and the pattern."""
+
+    def __init__(self, system: System, costs: FloatArray, known: sp.csr_array | None, run: Run) -> None:
+        self.system, self.costs, self._known, self._run = system, costs, known, run.endless()
+        self.pattern = system.pattern(system.hidden)
+
+    def begin(self, hidden: BoolArray) -> None:
+        """Take over the pattern of a search."""
+        self.pattern = self.system.pattern(hidden)
+        if self.system.behind is not None and self.system.needs.primary.any():
+            # The smaller world's bound holds in the whole one; its pattern may need a few cells more, even out of time.
+            self.system = self.system.behind.system_for(self.pattern, run=self._run)
+            self._mend()
+
+    def grown(self, grow: Grow | None) -> bool:
+        """Suppress more until the pattern tells no unsafe sum that is not protected as a cell; tell whether it did."""
+        before = self.system
+        while grow is not None and (needs := grow(self.pattern)) is not None:
+            self.costs = padded(self.costs, needs)
+            self.system = first_system(needs, self.costs, self._known)
+            if self.system.behind is not None:
+                wider = self.system.pattern(self.system.merge(self.pattern.hidden))
+                self.system = self.system.behind.system_for(wider, run=self._run)
+            self._mend()
+        return self.system is not before
+
+    def _mend(self) -> None:
+        hidden = self.system.merge(self.pattern.hidden)
+        self.pattern = self.system.pattern(mend(self.system, hidden, run=self._run))
+
+
+def padded(costs: FloatArray, needs: Requirements) -> FloatArray:
+    """Return costs for a set with sums of its cells, which nobody shows, and so cost nothing."""
+    return np.concatenate([costs, np.zeros(len(needs.tables) - len(costs))])
+
+
+@contextmanager
+def _saying_what_is_there(run: Run, *, stopped: bool) -> Iterator[None]:
+    """Say what is looked at, and, if that is stopped by hand, what would have been enough for the pattern."""
+    again = "the search is stopped; Ctrl-C again ends all, with nothing to release: " if stopped else ""
+    run.tell(f"{again}looking at what respondents know")
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Stopped(f"stopped while looking at what respondents know ({_OUTSIDERS_ONLY})") from None

@@ -1,0 +1,76 @@
+"""How long will it take? A guess from the size of a set, fitted to the tables of `benchmarks/README.md`.
+
+Seconds are CPU seconds of one core, for the choice of the cells and its proof together. Relations per cell stand for
+the dimensions: with each more of them a cell is tied to others in one more way, and programs get longer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cellguard.methods.suppress.engines.effort import BEST, QUICK, Effort
+from cellguard.methods.suppress.engines.policy import POLICY
+from cellguard.protection import Requirements
+
+_FLAT = 2.6  # relations per cell of the two-dimensional tables that the figures for a cell come from
+_MANY = 35_000  # unsafe cells from which on programs get longer with their number
+_DEEP = 5e-3  # seconds for an unsafe cell beyond two dimensions, with quick effort
+_SMALL = 1_500  # cells up to which masters settle a set before its work is used up
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the time depends on: cells, unsafe ones, relations per cell, crossing cells, and what attackers know.
+
+    ``bounded`` is whether they know bounds, ``sure`` whether they know of every empty combination that it is empty.
+    """
+
+    cells: int
+    unsafe: int
+    relations: float
+    crossing: int = 0
+    bounded: bool = True
+    sure: bool = True
+
+    @classmethod
+    def of(cls, needs: Requirements) -> Load:
+        """Return what a set asks for."""
+        tables, world = needs.tables, needs.world
+        bounds = np.isfinite(world.lower) | np.isfinite(world.upper)
+        return cls(
+            len(tables),
+            int(needs.primary.sum()),
+            tables.relations.nnz / max(len(tables), 1),
+            int(world.ties.crossing.sum()),
+            bool((bounds & (world.lower < world.upper)).any()),
+            all(table.zeros == "known" for table in tables.tables),
+        )
+
+    def seconds(self, engine: str, effort: Effort) -> float:
+        """Return about how long this engine takes with this effort.
+
+        >>> round(Load(4_623, 2_295, 2.6).seconds("witness", QUICK))
+        3
+        """
+        if not self.unsafe:
+            return 1.0
+        behind = 2e-4 * self.crossing
+        if engine == "gauss" and effort is not BEST:
+            one_way = 1.75 if self.sure else 1.0  # where zeros are known, many cells can only go up
+            safe = self.cells - self.unsafe
+            return max(5.8e-6 * one_way * safe**1.1 * (self.relations / 2) ** 6 + behind, 1.0)
+        if not self.bounded and self.cells <= POLICY.algebra_cells:
+            return max((1e-3 if effort is QUICK else 7e-3) * self.cells, 1.0)
+        steep = self.relations / _FLAT
+        if effort is QUICK:
+            if self.relations > POLICY.flat_terms:
+                return max(_DEEP * self.unsafe + behind, 1.0)
+            large = max(1.0, (self.unsafe / _MANY) ** 0.5)
+            return max(1.1e-3 * self.unsafe * large * steep**4 + behind, 1.0)
+        if self.cells < _SMALL:
+            seconds = 8.5e-4 * self.cells * (self.relations / 2) ** 5.5 + behind
+        else:
+            seconds = 2e-3 * self.cells * steep**3 + behind
+        return max(seconds if effort is not BEST else 60 * seconds, 1.0)

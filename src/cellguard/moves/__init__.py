@@ -1,1 +1,0 @@
-"""Moves: what the attacker and the engines compute with. Nothing here knows a verdict, a pattern or a cost."""

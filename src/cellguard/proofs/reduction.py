@@ -1,0 +1,99 @@
+"""A smaller problem: cells that must move together, or against each other, become one variable; the way back is kept.
+
+If cell c moves by s_c times variable v, then -down_c <= s_c d_v <= up_c. So the room of v is the smallest over its
+cells, and its needs are the largest; where s_c = -1, up and down change places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
+from cellguard.proofs.merging import Merged, merge_moves
+from cellguard.proofs.problem import Problem
+from cellguard.proofs.scale import UNLIMITED, as_floats
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """Moves of fewer variables: cell c moves by ``sign[c]`` times variable ``variable[c]``; sign 0 cannot move.
+
+    ``need_up`` and ``need_down`` are what some cell behind a variable needs; ``sliding`` the width.
+    """
+
+    matrix: sp.csr_array
+    variable: Positions
+    sign: LongArray
+    down: LongArray
+    up: LongArray
+    need_up: LongArray
+    need_down: LongArray
+    sliding: LongArray
+    whole: BoolArray
+
+    @property
+    def n(self) -> int:
+        """The number of variables."""
+        return len(self.down)
+
+    @property
+    def limits(self) -> tuple[FloatArray, FloatArray]:
+        """The least and the most that each variable may move by itself, infinite where it has no bound."""
+        return -as_floats(self.down), as_floats(self.up)
+
+    def cell_ends(self, least: FloatArray, most: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the least and the most of each cell's move from those of the variables: the way back."""
+        low, high = least[self.variable], most[self.variable]
+        fixed = self.sign == 0
+        return (
+            np.where(fixed, 0.0, np.where(self.sign > 0, low, -high)),
+            np.where(fixed, 0.0, np.where(self.sign > 0, high, -low)),
+        )
+
+
+def reduce_problem(problem: Problem) -> Reduction:
+    """Substitute until every relation has three cells or more, or two of unequal size."""
+    merged = merge_moves(problem.matrix.astype(np.float64))
+    alive = np.zeros(merged.n, bool)
+    alive[merged.merged[merged.sign != 0]] = True
+    unlimited, none = np.full(merged.n, UNLIMITED), np.zeros(merged.n, np.int64)
+    up = _extreme(merged, unlimited, np.minimum, problem.up, problem.down)
+    down = _extreme(merged, unlimited, np.minimum, problem.down, problem.up)
+    whole = np.zeros(merged.n, bool)
+    whole[merged.merged[problem.whole]] = True
+    matrix = merged.relations.astype(np.int64)
+    bare = Reduction(
+        matrix,
+        merged.merged,
+        merged.sign,
+        np.where(alive, down, 0),
+        np.where(alive, up, 0),
+        none,
+        none,
+        none,
+        whole,
+    )
+    return with_needs(bare, problem)
+
+
+def with_needs(reduction: Reduction, problem: Problem) -> Reduction:
+    """Return the reduction with the needs of a problem's cells: of all behind a variable the largest."""
+    merged = Merged(reduction.matrix, reduction.variable, reduction.sign)
+    zero = np.zeros(reduction.n, np.int64)
+    return replace(
+        reduction,
+        need_up=_extreme(merged, zero, np.maximum, problem.upper, problem.lower),
+        need_down=_extreme(merged, zero, np.maximum, problem.lower, problem.upper),
+        sliding=_extreme(merged, zero, np.maximum, problem.sliding, problem.sliding),
+    )
+
+
+def _extreme(merged: Merged, start: LongArray, ufunc: np.ufunc, ahead: LongArray, astern: LongArray) -> LongArray:
+    """Return the extreme over the cells behind each variable: of one array if they move with it, else of the other."""
+    extreme = start.copy()
+    for way, amounts in ((merged.sign > 0, ahead), (merged.sign < 0, astern)):
+        ufunc.at(extreme, merged.merged[way], amounts[way])
+    return extreme

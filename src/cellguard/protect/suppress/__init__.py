@@ -1,1 +1,0 @@
-"""Cell suppression: which cells to hide besides the unsafe ones."""

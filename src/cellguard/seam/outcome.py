@@ -1,0 +1,81 @@
+"""`Outcome`: the one result of a run, whatever the method. Every face shows it, and the output folder keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from cellguard.job.jobfile import Job
+from cellguard.table.pattern import Release
+
+if TYPE_CHECKING:
+    from cellguard.seam.method import Method, Protected
+    from cellguard.seam.verdict import Verdict
+
+P = TypeVar("P", bound="Protected", covariant=True)
+_LIBRARIES = ("cellguard", "highspy", "numba", "numpy", "scipy")
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome(Generic[P]):
+    """What a run gives: what the method made of the tables, how long each step took, and when it was. Confidential.
+
+    Parameters
+    ----------
+    method
+        The method with the job that it was run for.
+    protected
+        What the method gives: release, verdict, and whatever it knows beyond.
+    seconds
+        How long each step took.
+    made
+        When the run ended.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import cellguard as cg
+    >>> table = {"name": "t", "by": ["region"], "value": "x", "rules": [{"min_frequency": 3}],
+    ...          "cells": {"source": "t.csv", "count": "n"}}
+    >>> with tempfile.TemporaryDirectory() as here:
+    ...     _ = Path(here, "t.csv").write_text("region,x,n\\nTotal,100,19\\nN,20,1\\nS,50,9\\nW,30,9\\n")
+    ...     outcome = cg.run(cg.Job.parse({"version": 1, "tables": [table]}, folder=here))
+    >>> outcome.verdict.kind, outcome.summary["set"]["secondary"]
+    ('safe', 1)
+    """
+
+    method: Method[Any, Any]
+    protected: P
+    seconds: Mapping[str, float]
+    made: str
+
+    def __repr__(self) -> str:
+        return f"<Outcome: {self.verdict.text}>"
+
+    @property
+    def job(self) -> Job:
+        """The job that was run, with all tables that the method looked at."""
+        return self.protected.job or self.method.job
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is known of the release, and what was not checked."""
+        return self.protected.verdict
+
+    @property
+    def release(self) -> Release | None:
+        """The tables as published; None unless the verdict allows a release, whatever the method made."""
+        return self.protected.release if self.verdict.allows_release else None
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Counts, findings and run facts as plain data; no hidden or true value of a cell."""
+        return {
+            "cellguard": version("cellguard"),
+            **self.protected.summary(),
+            "inputs": dict(self.protected.inputs),
+            "versions": {name: version(name) for name in _LIBRARIES},
+            "seconds": {step: round(seconds, 3) for step, seconds in self.seconds.items()},
+        }

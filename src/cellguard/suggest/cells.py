@@ -1,0 +1,249 @@
+"""`cellguard init` for a ready-made table: a commented job, guessed from its columns and from the sums of its cells."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from cellguard.errors import InputError
+from cellguard.job.names import plain_name
+from cellguard.microdata.rda import Metadata
+from cellguard.reading.dialect import Dialect
+from cellguard.suggest.columns import COUNT_NAME, TOTALS, Column
+from cellguard.suggest.hierarchies import Figures, Levels, find_levels, levels_of_metadata, written_levels
+from cellguard.suggest.records import attack_words, column_key, dimension_names
+from cellguard.suggest.sums import parents_by_sums
+from cellguard.suggest.yaml_words import in_comment, text_of
+from cellguard.table.facts import FloatArray
+from cellguard.table.source import Source, open_source
+
+_MOST_COMPARED = 2_000_000_000  # figures, when every code is held against every other one
+_TOP = re.compile(r"(?i)^(max\w*|top\w*|largest\w*|x[1-9])$")
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The text of a job, and the files that it needs beside it, by their names."""
+
+    text: str
+    files: Mapping[str, str] = field(default_factory=dict)
+    cells: bool = False
+
+    def with_tolerance(self, off: int) -> str:
+        """Return the text of a job that allows sums of ready-made cells to be off by so much."""
+        said = f"    tolerance: {off}          # some sums are off by up to {off}: values rounded one by one?\n"
+        return self.text.replace("    # a list of rules means", said + "    # a list of rules means", 1)
+
+
+@dataclass(frozen=True)
+class _Guess:
+    """What the columns of a file seem to be; ``broken`` are columns of numbers with a fault, and the fault."""
+
+    source: Source
+    dimensions: dict[str, str]
+    numbers: dict[str, FloatArray]
+    value: str
+    count: str | None
+    top: list[str]
+    others: list[str]
+    broken: dict[str, str]
+
+
+def draft_cells_job(
+    data: Path,
+    folder: Path,
+    columns: Sequence[Column],
+    *,
+    metadata: Metadata | None = None,
+    inner: Sequence[str] = (),
+) -> Draft:
+    """Return a job for a table of cells; ``inner`` are the dimensions of one that has no totals."""
+    commas = any(c.commas > c.numbers for c in columns)
+    names = tuple(v.name for v in metadata.variables) if metadata else ()
+    delimiter = metadata.delimiter if metadata else None
+    source = open_source(data, Dialect(delimiter, "," if commas else None, columns=names))
+    guess = _guess(source, columns, metadata, inner)
+    called = dimension_names(list(guess.dimensions))
+    lines = [
+        "# A cellguard job: a table of ready-made cells. Run: cellguard protect JOB --out OUT",
+        "# What follows a # explains a guess; correct what is wrong. `cellguard schema` describes every key.",
+        "version: 1",
+        "",
+        "dimensions:",
+    ]
+    files: dict[str, str] = {}
+    for column, total in guess.dimensions.items():
+        levels = None if inner else _levels(guess, column, data, folder, metadata)
+        files |= levels.files if levels else {}
+        lines += _dimension(column, called[column], total, levels, inner=bool(inner))
+    path = os.path.relpath(data.resolve(), folder.resolve())
+    lines += ["", "tables:", f"  - name: {plain_name(data.stem, 'table')}"]
+    lines += [f"    by: [{', '.join(map(text_of, called.values()))}]"]
+    lines += [f"    value: {text_of(guess.value)}                # {_value_words(guess)}"]
+    known = [f"source: {text_of(path)}"]
+    known += [f"count: {text_of(guess.count)}"] if guess.count else []
+    known += [f"top: [{', '.join(map(text_of, guess.top))}]"] if guess.top else []
+    known += ["totals: compute"] if inner else []
+    known += ["decimal: ','"] if commas else []
+    known += [f"columns: [{', '.join(map(text_of, names))}]"] if names else []
+    lines += ["    # no row holds a total: they are added"] if inner else []
+    lines += [f"    cells: {{{', '.join(known)}}}"]
+    if not guess.count:
+        lines += ["    # add `count: COLUMN` (number of respondents) to `cells` for the rule min_frequency"]
+    lines += ["    # a list of rules means: unsafe if any of them says so", "    rules:", *_rules(guess)]
+    lines += ["    # apriori: apriori.csv          # single cells: must_publish, must_suppress, waived, ..."]
+    more = [f"# Columns not used: {in_comment(guess.others)}"] if guess.others else []
+    more += [
+        f"# Not used, since it cannot be read as numbers: {in_comment([fault])}" for fault in guess.broken.values()
+    ]
+    lines += ["", *more] if more else []
+    negative = guess.value in guess.numbers and bool((guess.numbers[guess.value] < 0).any())
+    return Draft("\n".join([*lines, "", *attack_words(guess.value if negative else None), ""]), files, cells=True)
+
+
+def _dimension(column: str, name: str, total: str, levels: Levels | None, *, inner: bool) -> list[str]:
+    key = column_key(column, name)
+    if inner:
+        return [f"  {text_of(name)}: {{{key}}}          # codes side by side; a total is added"]
+    said = ", ".join(filter(None, [key, f"total: {text_of(total)}"]))
+    if levels is None:
+        return [
+            f"  # MISSING: the codes of {in_comment([name])} do not add up side by side, so they have several levels,",
+            "  # and neither a file beside the data nor the values say which. Name: `levels: FILE.csv` (a column per",
+            "  # level), `parents: FILE.csv` (columns code and parent), `hrc: FILE.hrc`, or say `digits: [1, 1, 2]`",
+            f"  {text_of(name)}: {{{said}}}",
+        ]
+    if not levels.key:
+        return [f"  {text_of(name)}: {{{said}}}          # codes side by side under the total: they add up"]
+    return [f"  {text_of(name)}: {{{said}, {levels.key}}}          # {in_comment([levels.why])}"]
+
+
+def _value_words(guess: _Guess) -> str:
+    return "no other column holds numbers" if guess.value == "count" else "what the cells sum"
+
+
+def _rules(guess: _Guess) -> list[str]:
+    rules = ["      - {min_frequency: 3}"] if guess.count else []
+    if guess.value != "count" and len(guess.top) >= 2:
+        rules.append("      - {p_percent: 10}")
+    elif guess.value != "count" and guess.top:
+        rules.append("      - {dominance: {n: 1, k: 85}}")
+    if not rules:
+        rules.append("      []   # no rule fits these columns: name `count`, `top`, or a yes/no column for `given`;")
+        rules.append("      # while no rule is applied, nothing is called safe")
+    return rules
+
+
+def _guess(source: Source, columns: Sequence[Column], metadata: Metadata | None, inner: Sequence[str]) -> _Guess:
+    said = {v.name: v for v in metadata.variables} if metadata else {}
+    looks = {column.name: column for column in columns}
+    numbers, dimensions, broken = dict[str, FloatArray](), dict[str, str](), dict[str, str]()
+    others: list[str] = []
+    for name in source.names:
+        total = _total(source, name)
+        if name in inner or (said[name].is_code if said else total is not None):
+            dimensions[name] = (said[name].total if said else total) or total or "Total"
+        elif said and said[name].role == "other":
+            others.append(name)
+        else:
+            try:
+                numbers[name] = source.settled([name]).numbers(name)
+            except InputError as error:
+                if looks[name].is_mostly_number:
+                    broken[name] = str(error)
+                else:
+                    others.append(name)
+    if not dimensions:
+        raise InputError(f"{source.place.name}: no column of codes holds a total; a table of cells needs its totals")
+    count = next((n for n in numbers if (said[n].role == "count" if said else COUNT_NAME.match(n))), None)
+    top = [n for n in numbers if (said[n].role == "top" if said else _TOP.match(n))]
+    values = [n for n in numbers if n != count and n not in top]
+    # What looks like codes, a year say, is the value only if nothing else can be.
+    values.sort(key=lambda name: looks[name].zeros > 0 or looks[name].is_code)
+    if not values and broken:
+        raise InputError(f"{next(iter(broken.values()))}. No other column holds values")
+    if not values and count is None:
+        raise InputError(f"{source.place.name}: no column holds numbers; a table needs cell totals")
+    value = values[0] if values else "count"
+    top.sort(key=lambda name: -float(numbers[name].sum()))
+    return _Guess(source, dimensions, numbers, value, count, top, others + values[1:], broken)
+
+
+def _total(source: Source, name: str) -> str | None:
+    """Return the code of the total that a column holds, None if it holds none."""
+    try:
+        codes = set(source.codes(name)[0])
+    except InputError:
+        return None
+    return next((total for total in TOTALS if total in codes), None)
+
+
+def _levels(guess: _Guess, column: str, data: Path, folder: Path, metadata: Metadata | None) -> Levels | None:
+    """Return the levels of a dimension; without a key if its codes stand side by side, None if nobody can tell."""
+    variable = metadata.variable(column) if metadata else None
+    if metadata and variable and variable.hrc:
+        return levels_of_metadata(metadata, variable, set(guess.source.codes(column)[0]), data, folder)
+    figures = _figures(guess, column)
+    total = guess.dimensions[column]
+    if all(_near(figure.get(total, 0.0), sum(v for c, v in figure.items() if c != total)) for figure in figures):
+        return Levels("", "")
+    return find_levels(figures, total, data, folder) or _levels_by_sums(guess, column)
+
+
+def _levels_by_sums(guess: _Guess, column: str) -> Levels | None:
+    """Return the levels that follow from which codes are the sums of others, in all combinations of the rest."""
+    source, total = guess.source, guess.dimensions[column]
+    codes = source.text(column).to_pylist()
+    others = [source.text(name).to_pylist() for name in guess.dimensions if name != column]
+    rows = {code: i for i, code in enumerate(dict.fromkeys(codes))}
+    columns = {cell: i for i, cell in enumerate(dict.fromkeys(zip(*others, strict=True)))} if others else {(): 0}
+    if total not in rows or len(rows) ** 2 * len(columns) > _MOST_COMPARED:
+        return None
+    at = [columns[cell] for cell in zip(*others, strict=True)] if others else [0] * len(codes)
+    place = [rows[code] for code in codes], at
+    # Respondents too, where they add up as well: they tell codes apart that have no value at all.
+    for told in (_both(guess), [_valued(guess)]):
+        figures = np.hstack([_spread(numbers, place, (len(rows), len(columns))) for numbers in told])
+        listed = [code for code in rows if code != total]
+        above = parents_by_sums(listed, figures[[rows[code] for code in listed]], figures[rows[total]], total)
+        if above is not None:
+            break
+    if above is None:
+        return None
+    words = "which codes are the sums of which others, guessed from the values alone; check it"
+    return written_levels(column, [(total, ""), *above.items()], words)
+
+
+def _both(guess: _Guess) -> list[FloatArray]:
+    return [_valued(guess)] + ([guess.numbers[guess.count]] if guess.count and guess.value != "count" else [])
+
+
+def _spread(numbers: FloatArray, place: tuple[list[int], list[int]], shape: tuple[int, int]) -> FloatArray:
+    figures = np.zeros(shape)
+    figures[place] = numbers
+    return figures
+
+
+def _valued(guess: _Guess) -> FloatArray:
+    """Return what sums are looked for in. The value alone: a respondent in several cells counts once in their total."""
+    return guess.numbers[guess.value if guess.value in guess.numbers else str(guess.count)]
+
+
+def _figures(guess: _Guess, column: str) -> Figures:
+    """Return the figures of each code where all other dimensions are at their total."""
+    source = guess.source
+    here = np.ones(len(source), bool)
+    for name, total in guess.dimensions.items():
+        if name != column:
+            here &= np.array(source.text(name).to_pylist()) == total
+    codes = np.array(source.text(column).to_pylist())[here].tolist()
+    return (dict(zip(codes, _valued(guess)[here].tolist(), strict=True)),)
+
+
+def _near(whole: float, parts: float) -> bool:
+    return abs(whole - parts) <= 1e-6 * max(abs(whole), 1)

@@ -1,0 +1,85 @@
+"""`cellguard init`: a commented job for a file. What lies beside it counts too: τ-ARGUS metadata, hierarchies."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from cellguard.errors import InputError
+from cellguard.inputs.tables import build_tables
+from cellguard.job.jobfile import Job
+from cellguard.microdata.rda import describes_cells, read_rda, read_rda_of_cells
+from cellguard.microdata.sources import Layout, Opened, open_records
+from cellguard.reading.encodings import check_readable
+from cellguard.suggest.cells import Draft, draft_cells_job
+from cellguard.suggest.columns import COUNT_NAME, Column, look_at
+from cellguard.suggest.records import draft_records_job
+from cellguard.table.additivity import allowance
+
+_ROUNDING = 1e-5
+_TEXTS = (".asc", ".txt", ".csv", ".dat", ".tab")
+
+
+def draft_job(data: Path, folder: Path) -> Draft:
+    """Return a job for the table or the records in a file; paths in it are relative to the job's folder."""
+    check_readable(data)
+    data, rda = _with_metadata(data)
+    if rda and describes_cells(rda):
+        described = read_rda_of_cells(rda)
+        names = tuple(variable.name for variable in described.variables)
+        opened = open_records(data, layout=Layout(names, delimiter=described.delimiter))
+        return draft_cells_job(data, folder, look_at(opened), metadata=described)
+    metadata = read_rda(rda) if rda else None
+    opened = open_records(data, layout=metadata.layout if metadata else None)
+    columns = look_at(opened)
+    if metadata is None and any(column.has_total for column in columns):
+        return draft_cells_job(data, folder, columns)
+    inner = [] if metadata else _inner_dimensions(opened, columns)
+    if inner:
+        return draft_cells_job(data, folder, columns, inner=inner)
+    return Draft(draft_records_job(data, folder, opened, columns, rda=rda, metadata=metadata))
+
+
+def _with_metadata(data: Path) -> tuple[Path, Path | None]:
+    """Return the file with the data, and the metadata of the same name beside it, if there are any."""
+    beside = {path.name.lower(): path for path in sorted(data.parent.iterdir()) if path.is_file()}
+    stem = data.stem.lower()
+    if data.suffix.lower() != ".rda":
+        rda = beside.get(f"{stem}.rda") if data.suffix.lower() in _TEXTS else None
+        if rda is None and data.suffix.lower() == ".asc":
+            raise InputError(
+                f"{data.name}: fixed-width text needs its metadata, which say where each column stands; put "
+                f"{data.stem}.rda beside it, or save the records as CSV with a header line"
+            )
+        return data, rda
+    texts = [beside[f"{stem}{ending}"] for ending in _TEXTS if f"{stem}{ending}" in beside]
+    if not texts:
+        wanted = ", ".join(f"{data.stem}{ending}" for ending in _TEXTS)
+        raise InputError(f"{data.name}: its data are not beside it; put one of {wanted} there")
+    return texts[0], data
+
+
+def _inner_dimensions(opened: Opened, columns: list[Column]) -> list[str]:
+    """Return the dimensions of inner cells without totals: with a column of counts, each combination comes once."""
+    counts = [c for c in columns if COUNT_NAME.match(c.name) and c.is_number and not c.negative]
+    coded = [c for c in columns if c.filled == c.rows and (not c.is_number or c.is_code) and c not in counts]
+    if not counts or not coded or (len(coded) > 1 and any(c.is_unique for c in coded)):
+        return []
+    texts = ", ".join(f"CAST({opened.column(c.name)} AS VARCHAR)" for c in coded)
+    rows, different = opened.rows(f"SELECT count(*), count(DISTINCT ({texts},)) FROM {opened.scan}")[0]  # noqa: S608
+    return [c.name for c in coded] if rows == different else []
+
+
+def needed_tolerance(job: Job) -> int:
+    """Return how far the sums of a job's ready-made cells are off, if that may be rounding: a whole number, 0 if not.
+
+    Values rounded one by one miss their sums by a few units, which is next to nothing of a table's total.
+    """
+    try:
+        tables = build_tables(job).tables
+    except InputError:
+        return 0
+    gaps = [abs(table.relations @ table.value) - abs(table.relations) @ allowance(table) for table in tables]
+    gap = max((float(gap.max(initial=0.0)) for gap in gaps), default=0.0)
+    whole = max(float(abs(table.value).max(initial=0.0)) for table in tables)
+    return math.ceil(gap) if 0 < gap <= _ROUNDING * whole else 0

@@ -1,0 +1,104 @@
+"""Which files an output folder holds, and whether each is the one that the certificate names."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from cellguard.verifier.spec import REPORTS, WORKBOOK, Spec
+from cellguard.verifier.stages import Refused
+from cellguard.verifier.stored import Folder
+
+OWN = "internal/certificate.json"
+SEED = "internal/seed.json"  # of random costs, where there are any
+
+
+def check_digests(folder: Folder, document: Mapping[str, Any]) -> int:
+    """Compare the certificate's own digest and that of every file; return how many files there are."""
+    if document.get("digest") != digest(document):
+        raise Refused("certificate.json does not have the digest that it names")
+    files = document.get("files")
+    if not isinstance(files, dict):
+        raise Refused("certificate.json has no list of files")
+    _only_halves(folder)
+    _only_named_folders(folder, files)
+    there = {name: path for name, path in _walk(folder) if name != OWN}
+    for name in sorted(set(files) - set(there)):
+        raise Refused(f"{name} is missing")
+    for name in sorted(set(there) - set(files)):
+        raise Refused(f"{name} is extra: the certificate does not name it")
+    for name in sorted(there):
+        if files[name] != _sha256(there[name]):
+            raise Refused(f"{name} is not the file that the certificate names")
+    return len(there)
+
+
+def check_names(spec: Spec, document: Mapping[str, Any]) -> None:
+    """Refuse a list of files that lacks one of the format, or has one that the format does not know."""
+    needed = {"release/metadata.json", "internal/job.yaml", "internal/summary.json", "internal/certificate.parquet"}
+    needed |= {"internal/world.parquet", *(f"internal/parts/{name}.csv" for name in spec.dimensions)}
+    for table in spec.tables:
+        needed |= {table.internal, table.facts}
+    needed |= {table.release for table in spec.released}
+    needed |= {f"internal/hierarchies/{name}.csv" for name in spec.dimensions}
+    if spec.told is not None:
+        needed |= {"internal/sums.parquet", *(f"internal/facts/{told.name}.parquet" for told in spec.told)}
+    needed |= set() if spec.inside is None else {"internal/insiders.parquet"}
+    named = set(document["files"])
+    typed = {table.parquet for table in spec.released}
+    if named & typed and not typed <= named:
+        raise Refused("the release has Parquet files of some tables only")
+    may = typed | REPORTS | {WORKBOOK, SEED}
+    for name in sorted(needed - named):
+        raise Refused(f"certificate.json does not name {name}")
+    for name in sorted(named - needed - may):
+        # A job may have dimensions that no table uses.
+        if not (name.startswith("internal/hierarchies/") and name.endswith(".csv")):
+            raise Refused(f"{name} is extra: an output folder has no such file")
+
+
+def digest(document: Mapping[str, Any]) -> str:
+    """Return the digest of a certificate: of its JSON without the digest, with sorted keys and no blanks."""
+    rest = {key: value for key, value in document.items() if key != "digest"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def _only_halves(folder: Folder) -> None:
+    """Refuse a third thing beside release and internal, where both are in one folder under their own names."""
+    home = folder.internal.parent
+    if folder.release.parent == home and {folder.release.name, folder.internal.name} == {"release", "internal"}:
+        for entry in sorted(home.iterdir()):
+            if entry.name not in ("release", "internal"):
+                raise Refused(f"{entry.name} is extra: the folder holds more than release and internal")
+
+
+def _only_named_folders(folder: Folder, files: Mapping[str, Any]) -> None:
+    """Refuse a folder that holds no file that the certificate names: an empty one has a name, too."""
+    for half, top in (("release", folder.release), ("internal", folder.internal)):
+        for place in sorted(path for path in top.rglob("*") if path.is_dir() and not path.is_symlink()):
+            name = f"{half}/{place.relative_to(top).as_posix()}"
+            if not any(file.startswith(f"{name}/") for file in files):
+                raise Refused(f"{name} is extra: an output folder has no such folder")
+
+
+def _walk(folder: Folder) -> Iterator[tuple[str, Path]]:
+    for half, top in (("release", folder.release), ("internal", folder.internal)):
+        if not top.is_dir():
+            raise Refused(f"the folder {half} is missing")
+        for place, folders, names in os.walk(top):
+            here = Path(place)
+            links = [name for name in folders if (here / name).is_symlink()]
+            for name in [*names, *links]:
+                yield f"{half}/{(here / name).relative_to(top).as_posix()}", here / name
+
+
+def _sha256(path: Path) -> str | None:
+    if path.is_symlink() or not path.is_file():
+        return None
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,51 @@
+"""The public files once more: whether each is, byte for byte, what is written from the released rows.
+
+A hidden value can stand in the title of a workbook, in a comment between its parts, in the script of a page. Nobody
+lists all such places; so a file must be the very one that its writer makes of the rows that the CSV files show, which
+hold no hidden value. Writers are no part of the verifier: it is given a function that has them. What that reads are
+CSV files and hierarchies that the checks have read, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from cellguard.errors import CellguardError
+from cellguard.verifier.stages import Refused, attempt
+from cellguard.verifier.stored import Folder, read_bytes
+
+# From the release and the internal folder to the content of each public file, by its name in the release.
+Rewrite: TypeAlias = Callable[[Path, Path], Mapping[str, bytes]]
+_HALF = "release/"
+_given: list[Rewrite] = []
+
+
+def use(rewrite: Rewrite) -> None:
+    """Take the writers that `cellguard.verifier` is to use from now on: a package cannot import what lies above it."""
+    _given[:] = [rewrite]
+
+
+def given() -> Rewrite | None:
+    """Return the writers that were given, if any were."""
+    return _given[0] if _given else None
+
+
+def check_rewritten(folder: Folder, files: Iterable[str], rewrite: Rewrite) -> None:
+    """Refuse a public file that is not the one that its writer makes of the released rows."""
+    try:
+        made = rewrite(folder.release, folder.internal)
+    except CellguardError as error:
+        raise Refused(f"the public files cannot be written again to compare them: {error}") from None
+    for name in sorted(file for file in files if file.startswith(_HALF)):
+        if attempt(name, lambda name=name: made.get(name.removeprefix(_HALF))) != read_bytes(folder, name):  # type: ignore[misc]
+            raise Refused(
+                f"{name} is not, byte for byte, what is written from the released rows. If other versions wrote it "
+                "than are installed here (internal/summary.json names them), use these, or protect again"
+            )
+
+
+def not_rewritten(files: Iterable[str]) -> list[str]:
+    """Return the public files that only a comparison byte for byte can vouch for."""
+    return sorted(file for file in files if file.startswith(_HALF) and not file.endswith((".csv", "metadata.json")))

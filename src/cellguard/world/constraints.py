@@ -1,0 +1,118 @@
+"""What ties the cells of all tables of a population together, though no table may list the cells in between.
+
+For each response the tables are arranged in clusters (see `hypergraph`). The atoms of a cluster are cells that a table
+lists, or else *cells between*: unpublished variables. Every finest cell of a table is the sum of its atoms, and
+clusters that hang together agree on what they share. Tables of other responses say where there is nobody at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cellguard.arrays import BoolArray, Positions
+from cellguard.table.relations import Relations
+from cellguard.table.tableset import TableSet
+from cellguard.world.atoms import Sight, TooLarge
+from cellguard.world.builder import Builder, House
+from cellguard.world.clusters import build_house
+from cellguard.world.responses import tie_equations
+from cellguard.world.table_views import view
+
+T = TypeVar("T", bound=np.generic)
+MOST = 2_000_000  # atoms of a cluster that are looked at
+
+
+@dataclass(frozen=True, eq=False)
+class Ties:
+    """The cells between and what ties them to the listed ones.
+
+    Cells are numbered on from the listed ones. ``topic`` is the number of each between-cell's response and population;
+    ``crossing`` marks between-cells that belong to no single table. ``empty`` marks listed cells of which readers know
+    that they are 0, ``occupied`` those that they know to be not empty. ``open`` says in words what could not be tied,
+    and so is not part of any proof; ``accepted`` the same of what the user does not want to be looked at.
+    """
+
+    tables: TableSet
+    relations: Relations
+    topic: Positions
+    crossing: BoolArray
+    empty: BoolArray
+    occupied: BoolArray
+    houses: tuple[House, ...]
+    open: tuple[str, ...] = ()
+    accepted: tuple[str, ...] = ()
+
+    def extend(self, listed: npt.NDArray[T], between: npt.NDArray[T] | bool | float) -> npt.NDArray[T]:
+        """Return one array over all cells from one over the listed ones and a filling for those between."""
+        return np.concatenate([listed, np.broadcast_to(np.asarray(between, listed.dtype), len(self.topic))])
+
+    def by_topic(self, listed: npt.NDArray[T]) -> npt.NDArray[T]:
+        """Return a property of the listed cells for all cells: between, that of another cell of the same response."""
+        some = np.zeros(len(self.tables.topics), np.intp)
+        for table, cells in zip(self.tables.tables, self.tables.cells_of, strict=True):
+            some[self.tables.topics.index((table.response, table.population))] = cells[0]
+        return self.extend(listed, listed[some][self.topic])
+
+    def cell_name(self, cell: int) -> str:
+        """Return a cell as 'turnover: North/B'; of a cell between, in words which part of the world it is."""
+        if cell < len(self.tables):
+            return self.tables.cell_name(cell)
+        response = self.tables.topics[int(self.topic[cell - len(self.tables)])][0]
+        for room in (room for house in self.houses for room in house.rooms):
+            atom = np.flatnonzero(room.cell == cell)
+            if len(atom):
+                words = [f"{name} part {int(column[atom[0]])}" for name, column in room.atoms.items()]
+                return f"an unpublished cell of {response} ({', '.join(words)})"
+        return f"an unpublished cell of {response}"
+
+
+def tie_tables(tables: TableSet, *, crossing: bool = True, most: int = MOST, values_known: bool = True) -> Ties:
+    """Find what lies between the listed cells.
+
+    Without ``crossing`` nothing is asked of tables that only cross. ``values_known`` is whether hidden values are the
+    true ones; otherwise they stand as 0.
+    """
+    sights = [
+        Sight(
+            t,
+            {d.name: view(d, c) for d, c in zip(t.dimensions, t.codes, strict=True)},
+            np.ones(len(t), bool),
+            values_known,
+        )
+        for t in tables.tables
+    ]
+    builder = Builder(tables, sights, crossing, most)
+    houses, open_ = [], []
+    for number, topic in enumerate(tables.topics):
+        try:
+            houses.append(build_house(builder, number, topic))
+        except TooLarge:
+            names = [tables.tables[i].name for i in builder.own(topic)]
+            open_.append(f"the tables {', '.join(names)} cross in more than {most:,} combinations, too many to look at")
+    try:
+        open_ += tie_equations(builder, {house.topic: house for house in houses})
+    except TooLarge:
+        open_.append("an equation ties tables whose groupings do not nest")
+    open_ += [] if crossing else _crossings(tables, houses)
+    return Ties(
+        tables,
+        builder.relations(),
+        np.array(builder.topic, np.intp),
+        np.array(builder.crosses, bool),
+        builder.empty,
+        np.concatenate([builder.occupied, np.array(builder.occupied_between, bool)]),
+        tuple(houses),
+        tuple(open_) if crossing else (),
+        () if crossing else tuple(open_),
+    )
+
+
+def _crossings(tables: TableSet, houses: Sequence[House]) -> list[str]:
+    """Name the tables that form cycles."""
+    rooms = [room for house in houses for room in house.rooms if room.crossing]
+    return [f"the tables {', '.join(tables.tables[i].name for i in room.tables)} cross each other" for room in rooms]
