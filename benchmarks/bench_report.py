@@ -11,7 +11,7 @@ import cellguard as cg
 from cellguard.attack.audit import audit
 from cellguard.methods.suppress.explain import Explanations
 from cellguard.methods.suppress.report.page import internal_page, public_page
-from cellguard.methods.suppress.result import Proven
+from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.seam.outcome import Outcome
 from cellguard.table.pattern import Pattern, release
 
@@ -31,7 +31,7 @@ def report(name: str) -> Callable[[], Iterator[str]]:
         primaries, helpers = np.flatnonzero(needs.primary), np.flatnonzero(secondary)
         protects = {int(c): rng.choice(primaries, 3).tolist() for c in helpers}
         start = time.process_time()
-        proven = Proven(findings, found)
+        proven = SuppressionResult(findings, found)
         proven.__dict__["explained"] = Explanations({}, protects)
         page = internal_page(Outcome(None, proven, {}, ""))
         inside = time.process_time() - start

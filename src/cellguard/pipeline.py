@@ -21,15 +21,15 @@ from cellguard.job.jobfile import Job
 from cellguard.job.registry import find_method
 from cellguard.methods.suppress.assessment import Assessment, rule_doubts
 from cellguard.methods.suppress.explained_cell import explain_one, find_cell
-from cellguard.methods.suppress.files.input_recheck import Again, compare
+from cellguard.methods.suppress.files.input_recheck import RebuiltInputs, compare
 from cellguard.methods.suppress.files.rewriting import rewrite_release
 from cellguard.methods.suppress.hide_together import hidden_with
 from cellguard.methods.suppress.judged_sums import with_unsafe_sums
-from cellguard.methods.suppress.method import Given
+from cellguard.methods.suppress.method import FixedPattern
 from cellguard.methods.suppress.pattern_method import assess_tables, read_known_totals
-from cellguard.methods.suppress.result import Choice, Proven
+from cellguard.methods.suppress.result import Choice, SuppressionResult
 from cellguard.run_context import Run, timed
-from cellguard.seam.method import Method, Protected
+from cellguard.seam.method import Method, Result
 from cellguard.seam.outcome import Outcome
 from cellguard.verifier.rewriting import use
 from cellguard.verifier.verify import CHECKS, Check, Verification, verify
@@ -73,13 +73,13 @@ def run(job: Job, *, folder: str | Path | None = None, within: Run = Run(), **as
     return _run(cast("type[Method[Any, Any]]", find_method(job.method)).of(job, asked), folder, within)
 
 
-def audit_job(job: Job, *, within: Run = Run(), **asked: Any) -> Outcome[Proven]:  # noqa: ANN401, B008
+def audit_job(job: Job, *, within: Run = Run(), **asked: Any) -> Outcome[SuppressionResult]:  # noqa: ANN401, B008
     """Audit the pattern that a job describes: its unsafe cells, and the cells said to be ``secondary``.
 
     Parameters and errors are those of `run`.
     """
     refuse_other(job, "suppress")
-    return _run(Given.of(job, asked), None, within)
+    return _run(FixedPattern.of(job, asked), None, within)
 
 
 def _run(method: Method[Any, Any], folder: str | Path | None, within: Run) -> Outcome[Any]:
@@ -97,7 +97,7 @@ def _cells(assessed: Any) -> int:  # noqa: ANN401
     return sum(len(table) for table in getattr(tables, "tables", tables))
 
 
-def _outcome(method: Method[Any, Any], protected: Protected, seconds: dict[str, float]) -> Outcome[Any]:
+def _outcome(method: Method[Any, Any], protected: Result, seconds: dict[str, float]) -> Outcome[Any]:
     return Outcome(method, protected, seconds, datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))
 
 
@@ -151,7 +151,7 @@ def audit_folder(
     others: Sequence[str | Path] = (),
     intervals: bool = False,
     within: Run = Run(),  # noqa: B008
-) -> Outcome[Proven]:
+) -> Outcome[SuppressionResult]:
     """Audit an output folder anew, from its stored facts and hierarchies.
 
     Parameters
@@ -180,8 +180,8 @@ def audit_folder(
             run=within.endless(),
         )
     notes, choice = tuple(rule_doubts(stored.findings)), _choice_of(OutputFolder(folder))
-    proven = Proven(stored.findings, judged, stored.known, notes=notes, choice=choice)
-    return _outcome(Given(Job.load(OutputFolder(folder).inside / "job.yaml")), proven, seconds)
+    proven = SuppressionResult(stored.findings, judged, stored.known, notes=notes, choice=choice)
+    return _outcome(FixedPattern(Job.load(OutputFolder(folder).inside / "job.yaml")), proven, seconds)
 
 
 def _choice_of(folder: OutputFolder) -> Choice:
@@ -227,7 +227,7 @@ def verify_inputs(inside: str | Path, job: Job, *, within: Run = Run()) -> tuple
     assessment = assess_job(job, within=within)
     known = read_known_totals(assessment)
     assessment = with_unsafe_sums(assessment, sums_of_folder(Path(inside), assessment.tables))
-    again = Again(assessment.job, assessment.inputs, assessment.findings, None if known is None else known.sums)
+    again = RebuiltInputs(assessment.job, assessment.inputs, assessment.findings, None if known is None else known.sums)
     differences = compare(Path(inside), again)
     return tuple(
         Check(number, f"{name} again", wrong is None, wrong or "as stored")

@@ -16,7 +16,7 @@ from cellguard.io.folder import OutputFolder
 from cellguard.job.jobfile import Job
 from cellguard.job.registry import forget, method_names
 from cellguard.methods.suppress.pattern_method import PatternMethod
-from cellguard.methods.suppress.result import Proven
+from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.pipeline import run
 from cellguard.seam.verdict import ANSWERABLE, NotChecked, Verdict
 from cellguard.table.pattern import Pattern, release
@@ -100,7 +100,7 @@ def test_the_verdict_decides_and_not_the_release(name, tmp_path):
         bad = with_verdict(outcome, Verdict(kind, f"{kind}: nobody proved it", ()))
         assert bad.protected.release is not None and bad.release is None, kind
         out = tmp_path / "out"
-        if outcome.method.in_any_case:
+        if outcome.method.keeps_internal:
             OutputFolder(out).write(bad, force=True)
             assert not (out / "release").exists() and (out / "internal").is_dir()
         else:
@@ -132,7 +132,7 @@ def careless(request):
     """The method `careless`: it makes a release, with a verdict that says that it proved nothing."""
 
     @dataclass(frozen=True, eq=False)
-    class Given(Proven):
+    class Given(SuppressionResult):
         verdict = Verdict("not proven", "NOT PROVEN", (NotChecked("all", "everything", "everybody"),))
 
         @property
@@ -147,7 +147,7 @@ def careless(request):
     class Careless(PatternMethod):
         name: ClassVar[str] = "careless"
         participle: ClassVar[str] = "left as they are"
-        in_any_case: ClassVar[bool] = request.param
+        keeps_internal: ClassVar[bool] = request.param
 
         def choose(self, assessment, known, run):
             primary = assessment.needs.primary
@@ -179,7 +179,7 @@ def test_a_careless_method_releases_nothing(careless, tmp_path):
     assert done.exit_code == 1, done.output
     assert "NOT PROVEN" in done.output and "may be published" not in done.output, done.output
     assert not (out / "release").exists()
-    assert out.exists() == careless.in_any_case
+    assert out.exists() == careless.keeps_internal
     if out.exists():
         assert {p.name for p in out.rglob("*.html")} == {"report.html"}
     again = CliRunner().invoke(cli, ["protect", str(tmp_path / "job.yaml"), "--out", str(out), "--force", "--json"])

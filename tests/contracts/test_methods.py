@@ -155,7 +155,7 @@ def test_the_schema_follows(totals):
 def test_a_name_is_taken_once(totals):
     with pytest.raises(InputError, match="there is a method 'totals' already"):
 
-        class Again(Method):
+        class RebuiltInputs(Method):
             name = "totals"
 
 

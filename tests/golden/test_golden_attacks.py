@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cellguard.attack.derivation import explain
-from cellguard.attack.external_totals import read_known
+from cellguard.attack.external_totals import read_external_totals
 from cellguard.attack.third_party import infer, read_protected
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
@@ -141,6 +141,6 @@ def thesis():
 def test_two_equal_cells_are_safe_until_a_total_is_known_from_elsewhere():
     before = infer(thesis())
     assert ends(before) == {"20-30/100": (0, np.inf), "20-30/Total": (0, np.inf)}
-    known = read_known({"age": ["Total"], "level": ["100"], "value": [37]}, before.tables)
+    known = read_external_totals({"age": ["Total"], "level": ["100"], "value": [37]}, before.tables)
     after = infer(before.tables, known=known)
     assert ends(after) == {"20-30/100": (1, 1), "20-30/Total": (1, 1)}

@@ -6,7 +6,7 @@ import re
 
 import cellguard as cg
 from cellguard.methods.suppress.assessment import Assessment
-from cellguard.methods.suppress.result import Proven
+from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.table.source import open_source
 
 DATA = {
@@ -40,7 +40,7 @@ def values():
         found.pattern,
         audit,
         assessment,
-        Proven(findings, audit, suppression=found),
+        SuppressionResult(findings, audit, suppression=found),
         open_source(DATA),
     ]
 

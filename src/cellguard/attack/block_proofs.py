@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from cellguard.arrays import LongArray, Positions
 from cellguard.attack.pooling import next_targets
-from cellguard.attack.witness_ledger import Ledger
+from cellguard.attack.witness_ledger import WitnessLedger
 from cellguard.proofs.blocks import Blocks
 from cellguard.proofs.exact import Move, exact_among
 from cellguard.proofs.local import reduction_of
@@ -27,7 +27,7 @@ _WORTH, _LAST = 5.0, 25  # cells that a block must prove, on average of so many 
 _LITTLE = 0.2  # ... a wide one, which takes a second where a program of the whole set takes minutes
 
 
-def prove_in_blocks(ledger: Ledger, *, run: Run) -> None:
+def prove_in_blocks(ledger: WitnessLedger, *, run: Run) -> None:
     """Close what moves of blocks can close: of all open cells in a block together, and then of single ones."""
     blocks, rng = _Blocks(ledger, run), np.random.default_rng(SEED)
     for rows in _POOLED:
@@ -39,7 +39,7 @@ def prove_in_blocks(ledger: Ledger, *, run: Run) -> None:
         _alone(ledger, blocks, rows, rng)
 
 
-def _together(ledger: Ledger, blocks: _Blocks, rows: int, worth: float, rng: np.random.Generator) -> None:
+def _together(ledger: WitnessLedger, blocks: _Blocks, rows: int, worth: float, rng: np.random.Generator) -> None:
     """Move all open cells in a block, around one open cell after another, as long as each block proves enough."""
     reduction = ledger.reduction
     tried, closed = np.zeros(reduction.n, bool), [worth] * _LAST
@@ -53,7 +53,7 @@ def _together(ledger: Ledger, blocks: _Blocks, rows: int, worth: float, rng: np.
         closed.append(blocks.close(middle, rows, targets, signs * amounts))
 
 
-def _alone(ledger: Ledger, blocks: _Blocks, rows: int, rng: np.random.Generator) -> None:
+def _alone(ledger: WitnessLedger, blocks: _Blocks, rows: int, rng: np.random.Generator) -> None:
     """Move each open cell by itself, in a block around it."""
     reduction = ledger.reduction
     tried = np.zeros(2 * reduction.n, bool)
@@ -71,7 +71,7 @@ def _alone(ledger: Ledger, blocks: _Blocks, rows: int, rng: np.random.Generator)
 class _Blocks:
     """The blocks of a ledger's problem, and what their moves prove."""
 
-    def __init__(self, ledger: Ledger, run: Run) -> None:
+    def __init__(self, ledger: WitnessLedger, run: Run) -> None:
         self._ledger, self._run = ledger, run
         self._blocks = Blocks(sp.csr_array(ledger.reduction.matrix))
         self._done = 0

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
-from cellguard.attack.insider_proofs import Book
+from cellguard.attack.insider_proofs import InsiderProofSearch
 from cellguard.linalg.circuits import Circuits, circuits
 from cellguard.proofs.scale import UNLIMITED
 from cellguard.proofs.stack import Stack
@@ -35,12 +35,12 @@ _LONGEST = 2**56  # grains that a circuit may move a cell
 class _Left:
     """Who is left of the insiders that notice all moves of a cell, one way or the other; nobody yet if it has none."""
 
-    book: Book
+    book: InsiderProofSearch
     need: tuple[LongArray, LongArray]
     who: dict[tuple[int, int], frozenset[int]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, book: Book) -> _Left:
+    def of(cls, book: InsiderProofSearch) -> _Left:
         """Return who is left of all that is in a book, and what cells need against these."""
         unproven = book.unproven()
         left = cls(book, book.standing.most_asked(unproven, outsider=book.outsider))
@@ -94,7 +94,7 @@ class _Left:
         return np.array(sorted(some), np.intp)
 
 
-def enter_widest(book: Book, hidden: BoolArray, rounds: int = _ROUNDS) -> None:
+def enter_widest(book: InsiderProofSearch, hidden: BoolArray, rounds: int = _ROUNDS) -> None:
     """Enter the widest circuits of hidden cells in a book, as long as they prove more."""
     standing, cells = book.standing, np.flatnonzero(hidden)
     left = _Left.of(book)
@@ -119,7 +119,7 @@ def enter_widest(book: Book, hidden: BoolArray, rounds: int = _ROUNDS) -> None:
         book.run.check()
 
 
-def _widths(book: Book) -> FloatArray:
+def _widths(book: InsiderProofSearch) -> FloatArray:
     """Return how far each cell can move both ways, at most, in the eyes of those who are not alone in it."""
     standing = book.standing
     up, down = standing.problem.up, np.where(standing.owner >= 0, standing.floor, np.maximum(standing.calm, 1))

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from cellguard.attack.coalition_proofs import CoalitionBook, Reached, pair_of
+from cellguard.attack.coalition_proofs import CoalitionProofSearch, Reached, pair_of
 from cellguard.attack.deciding import decide
 from cellguard.attack.insider_pairs import Pair
 from cellguard.attack.insiders import Inside
@@ -30,7 +30,7 @@ def attack_together(inside: Inside, size: int, *, complete: bool = True) -> Insi
     Nothing may be open against single respondents. Of the coalitions that come too near to a cell one is named. As
     with single respondents nothing is refuted unless the problem is ``complete``, and Ctrl-C leaves cells undecided.
     """
-    book = CoalitionBook.of(inside.book, size)
+    book = CoalitionProofSearch.of(inside.book, size)
     failing, undecided = list[Pair](), list[Pair]()
     cells = book.targets()
     try:
@@ -50,7 +50,7 @@ def attack_together(inside: Inside, size: int, *, complete: bool = True) -> Insi
     )
 
 
-def _settle(book: CoalitionBook, cell: int) -> tuple[Pair | None, bool]:
+def _settle(book: CoalitionProofSearch, cell: int) -> tuple[Pair | None, bool]:
     """Prove a cell against all coalitions; else return one that is left, and whether it comes too near."""
     everything, before = np.ones(book.neighbours.n, bool), None
     finds = [partial(find_among, hidden=everything, step=step) for step in (CLOSE, WIDE, FAR)]
@@ -67,7 +67,7 @@ def _settle(book: CoalitionBook, cell: int) -> tuple[Pair | None, bool]:
     return None, False
 
 
-def _in_the_eyes_of(book: CoalitionBook, gap: Reached, cell: int) -> Problem:
+def _in_the_eyes_of(book: CoalitionProofSearch, gap: Reached, cell: int) -> Problem:
     """Return the problem of one coalition, with the needs of one cell."""
     down, up = book.limits(gap.members)
     needs = np.zeros((3, len(down)), np.int64)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cellguard.arrays import LongArray
-from cellguard.attack.insider_knowledge import Standing
+from cellguard.attack.insider_knowledge import InsiderKnowledge
 from cellguard.proofs.exact import Move
 from cellguard.proofs.scale import UNLIMITED
 
@@ -71,7 +71,7 @@ class Trace:
 class Coalitions:
     """What coalitions of up to ``size`` respondents know of the unknown cells of a problem."""
 
-    standing: Standing
+    standing: InsiderKnowledge
     size: int
 
     @cached_property

@@ -17,9 +17,9 @@ import numpy as np
 
 from cellguard.arrays import BoolArray, LongArray
 from cellguard.attack.coalition_knowledge import Coalitions, Members, Trace
-from cellguard.attack.insider_pairs import Entry, Open, Pair, listed, way_of
+from cellguard.attack.insider_pairs import Entry, OpenLevels, Pair, listed, way_of
 from cellguard.attack.insider_pairs import Reached as Single
-from cellguard.attack.insider_proofs import Book, Find
+from cellguard.attack.insider_proofs import Find, InsiderProofSearch
 from cellguard.proofs.exact import Move
 from cellguard.proofs.local import Rooms
 
@@ -37,7 +37,7 @@ class Reached(NamedTuple):
         """Whether that is not far enough."""
         return Single(0, self.asked, self.down, self.up).short
 
-    def open(self) -> Open:
+    def open(self) -> OpenLevels:
         """Return the same, as if each member by itself needed what all do."""
         return listed([Single(who, self.asked, self.down, self.up) for who in sorted(self.members) or [-1]])
 
@@ -70,14 +70,14 @@ class _Ways:
 
 
 @dataclass(eq=False)
-class CoalitionBook(Book):
+class CoalitionProofSearch(InsiderProofSearch):
     """A book in which cells are proven against all coalitions of up to ``size`` respondents, single ones included."""
 
     size: int = 2
     traces: dict[int, Trace] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, book: Book, size: int) -> CoalitionBook:
+    def of(cls, book: InsiderProofSearch, size: int) -> CoalitionProofSearch:
         """Return a book with all that is in one about single respondents."""
         served = {cell: list(entries) for cell, entries in book.served.items()}
         return cls(

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from cellguard.arrays import LongArray, Positions
 from cellguard.attack.integer_moves import furthest
 from cellguard.attack.pooling import next_targets
-from cellguard.attack.witness_ledger import Ledger
+from cellguard.attack.witness_ledger import WitnessLedger
 from cellguard.linalg.circuits import circuits
 from cellguard.proofs.blocks import Blocks
 from cellguard.proofs.chunks import Component, Task
@@ -37,7 +37,7 @@ _NODES = 100  # of these programs
 _FAR = 1e6  # grains that a short move has at most
 
 
-def pool_counts(ledger: Ledger, *, run: Run) -> None:
+def pool_counts(ledger: WitnessLedger, *, run: Run) -> None:
     """Close open needs of counts by whole moves that serve some of them at once: programs, small and local ones."""
     for relations in _RELATIONS:
         _by_blocks(ledger, relations, run)
@@ -46,7 +46,7 @@ def pool_counts(ledger: Ledger, *, run: Run) -> None:
         _by_neighbours(ledger, size, run)
 
 
-def circle_counts(ledger: Ledger, *, run: Run) -> None:
+def circle_counts(ledger: WitnessLedger, *, run: Run) -> None:
     """Close needs of one more by circuits, which are whole and take no program.
 
     Variables that can go both ways come before those that go one way: mostly only the targets themselves are then in
@@ -83,14 +83,14 @@ def _circuits(matrix: sp.csr_array, targets: int, down: LongArray, up: LongArray
         yield sp.csr_array(moves[[number]])
 
 
-def _small(ledger: Ledger) -> Positions:
+def _small(ledger: WitnessLedger) -> Positions:
     """Return the counts that need nothing but to move by one, whichever way."""
     reduction = ledger.reduction
     more = ledger.open_up() | ledger.open_down()
     return np.flatnonzero(ledger.open_sliding() & ~more & (reduction.sliding == 1) & reduction.whole)
 
 
-def _by_blocks(ledger: Ledger, relations: int, run: Run) -> None:
+def _by_blocks(ledger: WitnessLedger, relations: int, run: Run) -> None:
     """Close needs by integer programs of so many relations around one open count, in which many of those there move.
 
     As long as circuits are long, and so hardly ever within the bounds, one such program closes what takes dozens of
@@ -120,7 +120,7 @@ def _by_blocks(ledger: Ledger, relations: int, run: Run) -> None:
         run.check()
 
 
-def _by_short_moves(ledger: Ledger, run: Run) -> None:
+def _by_short_moves(ledger: WitnessLedger, run: Run) -> None:
     """Close needs by short moves of a few at a time, in other directions and with other weights each time."""
     reduction, rng = ledger.reduction, np.random.default_rng(SEED)
     whole = np.flatnonzero(reduction.whole)
@@ -142,7 +142,7 @@ def _by_short_moves(ledger: Ledger, run: Run) -> None:
         run.check()
 
 
-def _untried(ledger: Ledger, tries: LongArray, rng: np.random.Generator) -> tuple[Positions, LongArray]:
+def _untried(ledger: WitnessLedger, tries: LongArray, rng: np.random.Generator) -> tuple[Positions, LongArray]:
     """Return open counts that may be tried again, and signed amounts."""
     reduction = ledger.reduction
     targets, signs, amounts = next_targets(ledger, reduction.down, reduction.up, rng)
@@ -150,7 +150,7 @@ def _untried(ledger: Ledger, tries: LongArray, rng: np.random.Generator) -> tupl
     return targets[worth], (signs * amounts)[worth]
 
 
-def _by_neighbours(ledger: Ledger, size: int, run: Run) -> None:
+def _by_neighbours(ledger: WitnessLedger, size: int, run: Run) -> None:
     """Close needs of single counts by integer programs in which only variables near to them move."""
     reduction = ledger.reduction
     targets, signs, amounts = next_targets(ledger, reduction.down, reduction.up, np.random.default_rng(SEED))
@@ -165,7 +165,7 @@ def _by_neighbours(ledger: Ledger, size: int, run: Run) -> None:
                 ledger.credit(Move.of_some(near.variables, n))
 
 
-def _around(ledger: Ledger, variable: int, size: int) -> Component:
+def _around(ledger: WitnessLedger, variable: int, size: int) -> Component:
     """Return the variables around one, ring by ring and no more than so many, and their relations.
 
     All others stand still, so that whatever moves in it is a move of all.

@@ -15,7 +15,7 @@ from cellguard.attack.counting import circle_counts, pool_counts
 from cellguard.attack.integer_moves import whole_move
 from cellguard.attack.pooling import pool
 from cellguard.attack.unbounded_witnesses import move_freely
-from cellguard.attack.witness_ledger import Ledger
+from cellguard.attack.witness_ledger import WitnessLedger
 from cellguard.proofs.chunks import Chunk, Task, cut_tasks, in_parallel
 from cellguard.proofs.exact import Move, exact_move, gathered, tight_move
 from cellguard.proofs.pool import is_vast
@@ -64,7 +64,7 @@ def decide(problem: Problem, *, before: Sequence[Move] = (), run: Run) -> Verdic
     ``before`` are moves of the problem's cells from elsewhere that may prove some; each is checked like any other.
     """
     _, reduction, least, most = propagated(problem)
-    ledger = Ledger(reduction)
+    ledger = WitnessLedger(reduction)
     for move in before:
         ledger.credit(gathered(reduction, move))
     run.tell(f"{int(ledger.open().sum()):,} cells to prove")
@@ -112,7 +112,7 @@ def _narrowed(reduction: Reduction, least: FloatArray, most: FloatArray) -> Redu
     return replace(reduction, down=down, up=up)
 
 
-def _probe(ledger: Ledger, least: FloatArray, most: FloatArray, run: Run) -> None:
+def _probe(ledger: WitnessLedger, least: FloatArray, most: FloatArray, run: Run) -> None:
     """Settle what is still open by programs for single variables; narrow ``least`` and ``most`` where they refute."""
     chunks = cut_tasks(ledger.reduction, _tasks(ledger))
     for done, results in enumerate(in_parallel(chunks, partial(_work, ledger, run), run.threads), 1):
@@ -129,7 +129,7 @@ def _probe(ledger: Ledger, least: FloatArray, most: FloatArray, run: Run) -> Non
         run.check()
 
 
-def _prove_inside(ledger: Ledger, run: Run) -> None:
+def _prove_inside(ledger: WitnessLedger, run: Run) -> None:
     """Prove single variables of a vast set by points in the middle of all moves that serve them.
 
     Interior points take seconds there, and the simplex algorithm, which finds how far a variable goes, minutes.
@@ -145,7 +145,7 @@ def _prove_inside(ledger: Ledger, run: Run) -> None:
             run.check()
 
 
-def _tasks(ledger: Ledger) -> list[Task]:
+def _tasks(ledger: WitnessLedger) -> list[Task]:
     reduction = ledger.reduction
     up, down, slides = ledger.open_up(), ledger.open_down(), ledger.open_sliding()
     tasks = []
@@ -156,7 +156,7 @@ def _tasks(ledger: Ledger) -> list[Task]:
     return tasks
 
 
-def _work(ledger: Ledger, run: Run, chunk: Chunk) -> list[tuple[Task, float, Move | None]]:
+def _work(ledger: WitnessLedger, run: Run, chunk: Chunk) -> list[tuple[Task, float, Move | None]]:
     """Do one chunk: for each task how far it goes at most, and the exact move that goes there."""
     reduction = ledger.reduction
     prober = chunk.prober(reduction.limits, run=run, enough=True)

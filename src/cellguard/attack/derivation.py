@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
-from cellguard.world.constraints import Ties
+from cellguard.world.constraints import Constraints
 
 _LONGEST = 8  # steps, or cells, that a reader still follows
 
@@ -45,7 +45,7 @@ def derive(relations: sp.csr_array, unknown: BoolArray) -> Derivations:
 
 
 def explain(
-    ties: Ties,
+    ties: Constraints,
     relations: sp.csr_array,
     unknown: BoolArray,
     lower: FloatArray,
@@ -63,7 +63,7 @@ def explain(
 
 
 def _why(
-    ties: Ties,
+    ties: Constraints,
     relations: sp.csr_array,
     columns: sp.csc_array,
     derived: Derivations,
@@ -87,7 +87,7 @@ def _why(
     return [f"only {shown} are hidden in one relation, and that leaves {name(ties, cell, cell)} too little room"]
 
 
-def _chain(ties: Ties, relations: sp.csr_array, derived: Derivations, cell: int) -> list[str]:
+def _chain(ties: Constraints, relations: sp.csr_array, derived: Derivations, cell: int) -> list[str]:
     lines: list[str] = []
     wanted = [cell]
     seen = set(wanted)
@@ -117,7 +117,7 @@ def _terms(relations: sp.csr_array, relation: int) -> tuple[npt.NDArray[np.integ
     return relations.indices[part], relations.data[part]
 
 
-def name(ties: Ties, cell: int, home: int | None = None) -> str:
+def name(ties: Constraints, cell: int, home: int | None = None) -> str:
     """Return a cell's codes; with its table's name in front unless that table also shows the cell ``home``."""
     tables = ties.tables
     if cell >= len(tables):

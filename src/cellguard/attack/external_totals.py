@@ -21,14 +21,14 @@ _FIXED = ("table", "value")
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class ExternalTotals:
     """Sums of distinct cells that the attacker knows: one row each, and their values where they are given."""
 
     sums: sp.csr_array
     value: FloatArray
 
 
-def read_known(path: str | Path | object, tables: TableSet) -> Known:
+def read_external_totals(path: str | Path | object, tables: TableSet) -> ExternalTotals:
     """Read totals that an attacker has: dimension columns, and any of ``table``, ``value``.
 
     The column of a dimension that is itself called ``table`` or ``value`` is called ``by:table`` or ``by:value``.
@@ -58,7 +58,7 @@ def read_known(path: str | Path | object, tables: TableSet) -> Known:
     rows = np.repeat(np.arange(len(sums)), [len(c) for _, c in sums])
     columns = np.concatenate([c for _, c in sums])
     matrix = sp.csr_array((np.ones(len(columns)), (rows, columns)), shape=(len(sums), len(tables)))
-    return Known(matrix, value[[row for row, _ in sums]])
+    return ExternalTotals(matrix, value[[row for row, _ in sums]])
 
 
 def _with_dimensions(tables: TableSet, names: list[str]) -> str:

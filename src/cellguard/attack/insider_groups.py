@@ -17,9 +17,9 @@ import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, LongArray, Positions
 from cellguard.attack.deciding import propagated
-from cellguard.attack.insider_proofs import Book
+from cellguard.attack.insider_proofs import InsiderProofSearch
 from cellguard.attack.pooling import pool_briefly
-from cellguard.attack.witness_ledger import Ledger
+from cellguard.attack.witness_ledger import WitnessLedger
 from cellguard.proofs.exact import Move, spread
 from cellguard.proofs.problem import Problem
 from cellguard.solver.program import SEED
@@ -33,17 +33,17 @@ _FEW = 10  # open cells that are left to single programs
 _PER_CELL = ("cells", "down", "up", "lower", "upper", "sliding", "whole")
 
 
-def pays(book: Book) -> bool:
+def pays(book: InsiderProofSearch) -> bool:
     """Tell whether many cells have no short move at all, so that pooled programs are worth their time."""
     return sum(not book.entries(cell) for cell in np.flatnonzero(book.unproven()).tolist()) >= _MANY
 
 
-def is_done(book: Book) -> bool:
+def is_done(book: InsiderProofSearch) -> bool:
     """Tell whether so few cells are open that single programs are quicker."""
     return int(book.unproven().sum()) < _FEW
 
 
-def nearly(book: Book, cells: BoolArray, most: int) -> BoolArray:
+def nearly(book: InsiderProofSearch, cells: BoolArray, most: int) -> BoolArray:
     """Tell which of some cells are open against ``most`` insiders at most."""
     near = np.zeros(len(cells), bool)
     for cell in np.flatnonzero(cells).tolist():
@@ -52,13 +52,13 @@ def nearly(book: Book, cells: BoolArray, most: int) -> BoolArray:
     return near
 
 
-def dominating(book: Book, cells: BoolArray) -> LongArray:
+def dominating(book: InsiderProofSearch, cells: BoolArray) -> LongArray:
     """Return all who are alone in some cells, or among their two largest contributors."""
     some = (who for cell in np.flatnonzero(cells).tolist() for who in book.dominating(cell))
     return np.array(sorted(set(some)), np.int64)
 
 
-def groups(book: Book, cells: BoolArray, dominant: LongArray, turn: int) -> list[LongArray]:
+def groups(book: InsiderProofSearch, cells: BoolArray, dominant: LongArray, turn: int) -> list[LongArray]:
     """Return those against whom some cells are open in a few groups.
 
     Whoever dominates a cell holds it still for its own group. So those who are ``dominant`` are parted so that few of
@@ -72,7 +72,9 @@ def groups(book: Book, cells: BoolArray, dominant: LongArray, turn: int) -> list
     return parts + _kept_apart(book, cells, np.intersect1d(left, dominant), rng)
 
 
-def _kept_apart(book: Book, cells: BoolArray, some: LongArray, rng: np.random.Generator) -> list[LongArray]:
+def _kept_apart(
+    book: InsiderProofSearch, cells: BoolArray, some: LongArray, rng: np.random.Generator
+) -> list[LongArray]:
     """Return insiders in groups, each with few of those against whom the cells that it dominates are open."""
     place = {who: number for number, who in enumerate(some.tolist())}
     near: list[list[int]] = [[] for _ in place]
@@ -96,7 +98,7 @@ def _kept_apart(book: Book, cells: BoolArray, some: LongArray, rng: np.random.Ge
     return [some[group == digit] for digit in range(_GROUPS) if (group == digit).any()]
 
 
-def problem_of(book: Book, group: LongArray, cells: BoolArray) -> Problem:
+def problem_of(book: InsiderProofSearch, group: LongArray, cells: BoolArray) -> Problem:
     """Return the problem of a group: the narrowest bounds of its members, and what some cells need against them.
 
     What cells need that they can never have within these bounds, whatever is hidden, is left out.
@@ -110,14 +112,14 @@ def problem_of(book: Book, group: LongArray, cells: BoolArray) -> Problem:
     return propagated(problem).hopeful
 
 
-def enter_pooled(book: Book, problem: Problem, hidden: BoolArray) -> None:
+def enter_pooled(book: InsiderProofSearch, problem: Problem, hidden: BoolArray) -> None:
     """Enter moves of hidden cells that pool what cells need in the problem of a group."""
     cells = np.flatnonzero(hidden)
     _, reduction, least, most = propagated(_among(problem, cells))
     low, high = reduction.cell_ends(least, most)
     cells = cells[(low < 0) | (high > 0)]  # without those that the group holds still far fewer variables are left
     _, reduction, _, _ = propagated(_among(problem, cells))
-    ledger = Ledger(reduction)
+    ledger = WitnessLedger(reduction)
     pool_briefly(ledger, run=book.run)
     moves = [spread(reduction, move) for move in ledger.moves]
     here = [Move(cells[move.variables], move.n, move.denominator) for move in moves]
@@ -125,7 +127,12 @@ def enter_pooled(book: Book, problem: Problem, hidden: BoolArray) -> None:
 
 
 def _helped(
-    book: Book, problem: Problem, given: set[tuple[int, bool]], move: Move, notices: frozenset[int], cells: Positions
+    book: InsiderProofSearch,
+    problem: Problem,
+    given: set[tuple[int, bool]],
+    move: Move,
+    notices: frozenset[int],
+    cells: Positions,
 ) -> Positions:
     """Return the open cells that a move proves against more, or that it gives what a group needs and none did before.
 

@@ -35,7 +35,7 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class InsiderKnowledge:
     """Contributions to the unknown cells of a problem, in whole grains (rounded up: who knows more attacks better).
 
     ``start``, ``who`` and ``amount`` list them by cell, the largest first; ``by_start``, ``by_cell`` and ``by_amount``
@@ -167,7 +167,7 @@ class Standing:
         return own, np.where((insiders == largest) & (insiders >= 0), second, first)
 
 
-def stand(problem: Problem, grains: Grains, needs: Requirements, known: Contributions) -> Standing:
+def stand(problem: Problem, grains: Grains, needs: Requirements, known: Contributions) -> InsiderKnowledge:
     """Return what respondents know of the unknown cells of a problem."""
     cells, n = problem.cells, len(needs.tables)
     listed = np.flatnonzero(cells < n)
@@ -186,7 +186,7 @@ def stand(problem: Problem, grains: Grains, needs: Requirements, known: Contribu
     order = np.lexsort((behind, who))
     accuracy = np.zeros(len(cells))
     accuracy[listed] = needs.accuracy[at]
-    return Standing(
+    return InsiderKnowledge(
         problem,
         grains.value[cells],
         start,
@@ -204,7 +204,7 @@ def stand(problem: Problem, grains: Grains, needs: Requirements, known: Contribu
     )
 
 
-def _ranked(standing: Standing, rank: int, size: LongArray) -> LongArray:
+def _ranked(standing: InsiderKnowledge, rank: int, size: LongArray) -> LongArray:
     """Return the largest (0) or second largest (1) listed contribution to each cell, or what others have at most."""
     amounts = standing.rest.copy()
     some = np.flatnonzero(size > rank)

@@ -21,7 +21,7 @@ class Hint(NamedTuple):
     cells: Positions
 
 
-class Open(NamedTuple):
+class OpenLevels(NamedTuple):
     """Insiders against whom a cell may not be proven yet: what it needs, and what it has."""
 
     who: LongArray
@@ -30,7 +30,7 @@ class Open(NamedTuple):
     up: LongArray
 
 
-NOBODY_OPEN = Open(np.zeros(0, np.int64), Asked(*(np.zeros(0, np.int64),) * 3), *(np.zeros(0, np.int64),) * 2)
+NONE_OPEN = OpenLevels(np.zeros(0, np.int64), Asked(*(np.zeros(0, np.int64),) * 3), *(np.zeros(0, np.int64),) * 2)
 
 
 class Reached(NamedTuple):
@@ -54,10 +54,10 @@ class Reached(NamedTuple):
         return ((up and reach > self.up) or (down and -reach > self.down)) and self.who not in notices
 
 
-def listed(some: Sequence[Reached]) -> Open:
+def listed(some: Sequence[Reached]) -> OpenLevels:
     """Return the same, by columns."""
     who, asked, down, up = (np.array(column, np.int64) for column in zip(*some, strict=True))
-    return Open(who, Asked(*asked.T), down, up)
+    return OpenLevels(who, Asked(*asked.T), down, up)
 
 
 class Pair(NamedTuple):
@@ -78,7 +78,7 @@ class Pair(NamedTuple):
         return (self.insider, *self.others)
 
 
-def way_of(open_: Open) -> tuple[int, int]:
+def way_of(open_: OpenLevels) -> tuple[int, int]:
     """Return which way to go next for some insiders, 1 up, -1 down or 0 either, and how far."""
     up, down = open_.asked.up > open_.up, open_.asked.down > open_.down
     if up.any():

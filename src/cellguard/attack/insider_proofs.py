@@ -14,13 +14,13 @@ import numpy as np
 
 from cellguard.arrays import LongArray, Positions
 from cellguard.attack.insider_knowledge import Asked
-from cellguard.attack.insider_pairs import Open, Pair, way_of
-from cellguard.attack.insider_witnesses import Proofs
+from cellguard.attack.insider_pairs import OpenLevels, Pair, way_of
+from cellguard.attack.insider_witnesses import InsiderWitnesses
 from cellguard.proofs.exact import Move
 from cellguard.proofs.local import Goal, Rooms
 from cellguard.proofs.stack import Stack
 
-Find = Callable[["Book", Goal, LongArray], Move | None]
+Find = Callable[["InsiderProofSearch", Goal, LongArray], Move | None]
 _CHEAP, _DEAR = 1e-3, 1.0
 _OFTEN = 500  # targets between two words of progress
 _LOOKS, _LEAST = 2_000, 12_000_000  # cells that may be looked at, per unsafe cell and at least: 5 to 8 CPU s a million
@@ -28,7 +28,7 @@ _ONCE_OVER = 16  # cells that propagation goes over in the time in which a progr
 
 
 @dataclass(eq=False)
-class Book(Proofs):
+class InsiderProofSearch(InsiderWitnesses):
     """Proofs, and how to look for more of them within what may be looked at."""
 
     def is_spent(self, share: float = 1.0) -> bool:
@@ -68,19 +68,21 @@ class Book(Proofs):
             keep = np.array([who not in stuck for who in open_.who.tolist()], bool)
             if not keep.any():
                 break
-            open_ = Open(open_.who[keep], Asked(*(a[keep] for a in open_.asked)), open_.down[keep], open_.up[keep])
+            open_ = OpenLevels(
+                open_.who[keep], Asked(*(a[keep] for a in open_.asked)), open_.down[keep], open_.up[keep]
+            )
             if not self._serve(cell, open_, find):
                 stuck.update((pair.insider, pair) for pair in self._each(cell, open_, find if each else None))
         if not stuck:
             self.closed.add(cell)
         return list(stuck.values())
 
-    def _each(self, cell: int, open_: Open, find: Find | None) -> list[Pair]:
+    def _each(self, cell: int, open_: OpenLevels, find: Find | None) -> list[Pair]:
         """Serve insiders one by one, until one is served; return those who are not, without ``find`` all of them."""
         stuck = []
         for place in range(len(open_.who)):
             one = slice(place, place + 1)
-            single = Open(open_.who[one], Asked(*(a[one] for a in open_.asked)), open_.down[one], open_.up[one])
+            single = OpenLevels(open_.who[one], Asked(*(a[one] for a in open_.asked)), open_.down[one], open_.up[one])
             several = len(open_.who) > 1 and not self.is_spent()
             if find is not None and several and self._serve(cell, single, find):
                 break
@@ -88,7 +90,7 @@ class Book(Proofs):
             stuck.append(Pair(int(open_.who[place]), cell, sign, amount))
         return stuck
 
-    def _serve(self, cell: int, open_: Open, find: Find) -> bool:
+    def _serve(self, cell: int, open_: OpenLevels, find: Find) -> bool:
         """Find a move that brings all of some insiders a step nearer to what they need; tell whether there is one."""
         sign, amount = way_of(open_)
         for way in (1, -1) if sign == 0 else (sign,):

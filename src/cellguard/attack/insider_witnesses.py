@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, LongArray, Positions
-from cellguard.attack.insider_knowledge import ANYBODY, OUTSIDER, Standing
-from cellguard.attack.insider_pairs import NOBODY_OPEN, Entry, Hint, Open, Pair, Reached, listed
+from cellguard.attack.insider_knowledge import ANYBODY, OUTSIDER, InsiderKnowledge
+from cellguard.attack.insider_pairs import NONE_OPEN, Entry, Hint, OpenLevels, Pair, Reached, listed
 from cellguard.proofs.exact import Move
 from cellguard.proofs.local import Neighbours
 from cellguard.proofs.stack import Stack
@@ -26,7 +26,7 @@ _NONE = 0.1  # share of cells without any move from which on everybody is left
 
 
 @dataclass(eq=False)
-class Proofs:
+class InsiderWitnesses:
     """Moves and whom they prove against whom. Cells are positions among the unknown ones of a problem.
 
     With ``outsider`` cells are proven against outsiders too, and not only against respondents. Moves are no longer
@@ -35,7 +35,7 @@ class Proofs:
     and what is open then stays so.
     """
 
-    standing: Standing
+    standing: InsiderKnowledge
     neighbours: Neighbours
     run: Run
     outsider: bool = False
@@ -63,13 +63,13 @@ class Proofs:
         cells = np.flatnonzero(self.target)
         return [int(c) for c in cells[np.argsort(-most[cells], kind="stable")]]
 
-    def open(self, cell: int) -> Open:
+    def open(self, cell: int) -> OpenLevels:
         """Return the insiders against whom a cell is not proven."""
         return self._open(cell, self.entries(cell))
 
-    def _open(self, cell: int, entries: Sequence[Entry]) -> Open:
+    def _open(self, cell: int, entries: Sequence[Entry]) -> OpenLevels:
         short = self._short(cell, entries)
-        return listed(short) if short else NOBODY_OPEN
+        return listed(short) if short else NONE_OPEN
 
     def _suspects(self, cell: int, entries: Sequence[Entry]) -> set[int]:
         """Return all against whom these moves may not prove a cell, but for those who need more than others.
@@ -201,7 +201,7 @@ class Proofs:
         some = self.targets() if cells is None else cells
         return [Pair(who, cell, 0, 0) for cell in some for who in self.open(cell).who.tolist()]
 
-    def reached(self, cell: int) -> Open:
+    def reached(self, cell: int) -> OpenLevels:
         """Return all insiders who may matter to a cell: what it needs against each, and what it has."""
         entries = self.entries(cell)
         contributors = self._asked(cell).keys() - {OUTSIDER}

@@ -1,9 +1,9 @@
 """`attack_inside`: can a respondent who subtracts what it knows of itself come too near to another one?
 
-Short moves prove most unsafe cells against every insider at once (`Book`). What they leave open is decided pair by
-pair: relations near the cell refute most of it, with all their cells in the room that the insider leaves them; the rest
-goes to the same programs as an outsider's attack, within the insider's bounds. Where that takes too long, it ends, and
-what is open then is undecided.
+Short moves prove most unsafe cells against every insider at once (`InsiderProofSearch`). What they leave open is
+decided pair by pair: relations near the cell refute most of it, with all their cells in the room that the insider
+leaves them; the rest goes to the same programs as an outsider's attack, within the insider's bounds. Where that takes
+too long, it ends, and what is open then is undecided.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from cellguard.arrays import BoolArray
 from cellguard.attack.bottleneck_circuits import enter_widest
 from cellguard.attack.deciding import decide
 from cellguard.attack.insider_groups import TURNS, dominating, enter_pooled, groups, is_done, pays, problem_of
-from cellguard.attack.insider_knowledge import Standing, stand
+from cellguard.attack.insider_knowledge import InsiderKnowledge, stand
 from cellguard.attack.insider_pairs import Hint, Pair
-from cellguard.attack.insider_proofs import Book
+from cellguard.attack.insider_proofs import InsiderProofSearch
 from cellguard.attack.local_moves import settle_among
 from cellguard.proofs.exact import Move, spread
 from cellguard.proofs.local import Goal, Neighbours
@@ -44,7 +44,7 @@ class Inside:
     insider who is in several cells is known to be one. ``size`` is how many respondents were put together at most.
     """
 
-    book: Book
+    book: InsiderProofSearch
     moves: list[Move]
     failing: list[Pair]
     undecided: list[Pair]
@@ -52,7 +52,7 @@ class Inside:
     size: int = 1
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> InsiderKnowledge:
         """What each insider knows by itself."""
         return self.book.standing
 
@@ -73,7 +73,7 @@ def attack_inside(
     leaves undecided what is not proven.
     """
     standing = stand(problem, grains, needs, known)
-    book = Book(standing, Neighbours(problem.matrix, problem.whole), run)
+    book = InsiderProofSearch(standing, Neighbours(problem.matrix, problem.whole), run)
     try:
         everything = np.ones(len(problem.cells), bool)
         _take(book, hints)
@@ -88,7 +88,7 @@ def attack_inside(
     return Inside(book, [hint.move for hint in book.used()], failing, undecided, known.linked)
 
 
-def _pool(book: Book, everything: BoolArray) -> None:
+def _pool(book: InsiderProofSearch, everything: BoolArray) -> None:
     """Enter pooled moves against groups of insiders, where many cells have no short ones."""
     dominant = dominating(book, book.unproven())
     for turn in range(TURNS if pays(book) else 0):
@@ -97,7 +97,7 @@ def _pool(book: Book, everything: BoolArray) -> None:
             enter_pooled(book, problem_of(book, group, cells), everything)
 
 
-def _take(book: Book, hints: Sequence[Hint]) -> None:
+def _take(book: InsiderProofSearch, hints: Sequence[Hint]) -> None:
     """Enter moves of cells of the world that somebody suggests, as far as all their cells are unknown."""
     cells, here = book.standing.problem.cells, list[Hint]()
     for move, helped in hints:
@@ -107,7 +107,7 @@ def _take(book: Book, hints: Sequence[Hint]) -> None:
     book.enter_hints(here)
 
 
-def _decide(book: Book, stuck: list[Pair]) -> tuple[list[Pair], list[Pair]]:
+def _decide(book: InsiderProofSearch, stuck: list[Pair]) -> tuple[list[Pair], list[Pair]]:
     """Decide pairs that short moves left open; what is proven after all is entered in the book."""
     failing, undecided = list[Pair](), list[Pair]()
     by_insider: dict[int, list[Pair]] = {}
@@ -138,7 +138,7 @@ def _decide(book: Book, stuck: list[Pair]) -> tuple[list[Pair], list[Pair]]:
     return failing, undecided
 
 
-def _in_the_eyes_of(standing: Standing, insider: int, cells: list[int]) -> Problem:
+def _in_the_eyes_of(standing: InsiderKnowledge, insider: int, cells: list[int]) -> Problem:
     """Return the problem of one insider, with the needs of some cells."""
     problem = standing.problem
     down, up = standing.limits(np.array([insider]))
@@ -149,7 +149,7 @@ def _in_the_eyes_of(standing: Standing, insider: int, cells: list[int]) -> Probl
     return replace(problem, down=down, up=up, lower=needs[0], upper=needs[1], sliding=needs[2])
 
 
-def _refuted(book: Book, pair: Pair) -> bool:
+def _refuted(book: InsiderProofSearch, pair: Pair) -> bool:
     """Tell whether the relations near a cell alone keep it from moving as far as it must against an insider."""
     insiders = np.array([pair.insider])
     down, up, sliding = (int(need[0]) for need in book.standing.asked(pair.cell, insiders))

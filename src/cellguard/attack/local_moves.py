@@ -8,7 +8,7 @@ import numpy as np
 
 from cellguard.arrays import BoolArray, LongArray, Positions
 from cellguard.attack.insider_pairs import Pair
-from cellguard.attack.insider_proofs import Book
+from cellguard.attack.insider_proofs import InsiderProofSearch
 from cellguard.proofs.exact import Move
 from cellguard.proofs.local import Goal, Rooms
 
@@ -19,7 +19,7 @@ FAR: Step = (40, 0, 6_000)
 _SHARE = 0.5  # of what may be looked at: the rest is for refuting what is stuck
 
 
-def settle_among(book: Book, hidden: BoolArray) -> list[Pair]:
+def settle_among(book: InsiderProofSearch, hidden: BoolArray) -> list[Pair]:
     """Prove what can be by moves of hidden cells: first by close ones, which may serve others too, then from afar.
 
     Close ones are looked for against all insiders of a cell at once, others also against each by itself.
@@ -34,7 +34,9 @@ def settle_among(book: Book, hidden: BoolArray) -> list[Pair]:
     return stuck
 
 
-def find_among(book: Book, goal: Goal, insiders: LongArray, *, hidden: BoolArray, step: Step) -> Move | None:
+def find_among(
+    book: InsiderProofSearch, goal: Goal, insiders: LongArray, *, hidden: BoolArray, step: Step
+) -> Move | None:
     """Return a short move, among the hidden cells near a goal, that none of some insiders notices."""
     rooms = book.rooms(goal.cells[0], insiders)
     if step is not CLOSE and hopeless_among(book, goal, rooms, hidden):
@@ -42,12 +44,12 @@ def find_among(book: Book, goal: Goal, insiders: LongArray, *, hidden: BoolArray
     return book.cheapest(near_among(book, goal, hidden, step), goal, rooms)
 
 
-def hopeless_among(book: Book, goal: Goal, rooms: Rooms, hidden: BoolArray) -> bool:
+def hopeless_among(book: InsiderProofSearch, goal: Goal, rooms: Rooms, hidden: BoolArray) -> bool:
     """Tell whether propagation shows that no move of hidden cells within these rooms reaches a goal."""
     return book.hopeless(goal, np.where(hidden, rooms.down, 0), np.where(hidden, rooms.up, 0))
 
 
-def near_among(book: Book, goal: Goal, hidden: BoolArray, step: Step) -> Positions:
+def near_among(book: InsiderProofSearch, goal: Goal, hidden: BoolArray, step: Step) -> Positions:
     """Return the hidden cells near a goal."""
     near = book.neighbours
     return near.near(goal.cells, step, np.zeros(near.n, bool) if step[1] else hidden, ~hidden)

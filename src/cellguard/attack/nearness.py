@@ -12,8 +12,8 @@ import numpy as np
 
 from cellguard import solver
 from cellguard.arrays import BoolArray, FloatArray, LongArray
-from cellguard.attack.coalition_proofs import CoalitionBook
-from cellguard.attack.insider_proofs import Book
+from cellguard.attack.coalition_proofs import CoalitionProofSearch
+from cellguard.attack.insider_proofs import InsiderProofSearch
 from cellguard.attack.insiders import Inside
 from cellguard.proofs.scale import as_floats
 from cellguard.solver.program import Program, Status
@@ -88,20 +88,20 @@ def nearest_to(inside: Inside, cell: int, most: int = 5) -> list[Near]:
     return sorted((n for n in near if np.isfinite(n.percent)), key=lambda n: n.percent)[:most]
 
 
-def _has_amounts(book: Book, cell: int) -> bool:
+def _has_amounts(book: InsiderProofSearch, cell: int) -> bool:
     standing = book.standing
     return bool(standing.told[cell]) and not bool(standing.problem.whole[cell]) and not standing.signed[cell]
 
 
-def _percent(book: Book, cell: int, who: LongArray, up: LongArray) -> FloatArray:
+def _percent(book: InsiderProofSearch, cell: int, who: LongArray, up: LongArray) -> FloatArray:
     own, other = book.standing.parties(cell, who)
     most = book.standing.value[cell] + up - own
     return 100 * np.divide(most - other, other, out=np.full(len(who), np.inf), where=other > 0)
 
 
-def _together(book: Book, cell: int) -> list[Near]:
+def _together(book: InsiderProofSearch, cell: int) -> list[Near]:
     """Return the coalitions that may matter to a cell, the nearest first as far as the proof tells."""
-    if not isinstance(book, CoalitionBook):
+    if not isinstance(book, CoalitionProofSearch):
         return []
     near = []
     for reached in book.looked_at(cell, lambda: book.entries(cell)):
@@ -112,14 +112,16 @@ def _together(book: Book, cell: int) -> list[Near]:
     return sorted((n for n in near if np.isfinite(n.percent)), key=lambda n: n.percent)
 
 
-def _exact(book: Book, members: tuple[int, ...], cell: int) -> float:
+def _exact(book: InsiderProofSearch, members: tuple[int, ...], cell: int) -> float:
     """Return by how many percent insiders overestimate at the least, from the true end of their interval."""
     near, standing = book.neighbours, book.standing
     everything: BoolArray = np.ones(near.n, bool)
     cells = near.near((cell,), _ALL, everything, ~everything)
     matrix = near.relations_of(cells)
     some = [who for who in members if who >= 0]
-    down, up = book.limits(some) if isinstance(book, CoalitionBook) else standing.limits(np.array(some, np.int64))
+    down, up = (
+        book.limits(some) if isinstance(book, CoalitionProofSearch) else standing.limits(np.array(some, np.int64))
+    )
     scale = float(max(standing.value[cell], 1))
     low, high = (np.minimum(as_floats(limit[cells]) / scale, _FAR) for limit in (down, up))
     cost = np.where(cells == cell, -1.0, 0.0)
@@ -128,11 +130,11 @@ def _exact(book: Book, members: tuple[int, ...], cell: int) -> float:
     if solution.status is not Status.optimal:
         return float("inf")
     reach = np.array([round(-solution.objective * scale)], np.int64)
-    if isinstance(book, CoalitionBook) and len(members) > 1:
+    if isinstance(book, CoalitionProofSearch) and len(members) > 1:
         return _percent_together(book, cell, members, int(reach[0]))
     return float(_percent(book, cell, np.array(members), reach)[0])
 
 
-def _percent_together(book: CoalitionBook, cell: int, members: tuple[int, ...], up: int) -> float:
+def _percent_together(book: CoalitionProofSearch, cell: int, members: tuple[int, ...], up: int) -> float:
     own, other = book.coalitions.parties(cell, members)
     return 100 * (int(book.standing.value[cell]) + up - own - other) / other if other else float("inf")

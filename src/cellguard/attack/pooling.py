@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cellguard.arrays import LongArray, Positions
-from cellguard.attack.witness_ledger import Ledger
+from cellguard.attack.witness_ledger import WitnessLedger
 from cellguard.proofs.exact import Move, exact_among, exact_move
 from cellguard.proofs.pool import pooled_moves
 from cellguard.proofs.scale import NEARLY, UNLIMITED, as_floats, decades
@@ -18,7 +18,7 @@ _HAIR = 1e-6  # a thousand times what a solver's numbers are off
 _WORTH = 0.02  # a round that closes a smaller share of the open needs was idle
 
 
-def pool(ledger: Ledger, *, patience: int = _PATIENCE, run: Run) -> None:
+def pool(ledger: WitnessLedger, *, patience: int = _PATIENCE, run: Run) -> None:
     """Close as many open needs as shared moves can, first reversible ones, then one way at a time.
 
     ``patience`` is how many rounds that close little end it.
@@ -41,7 +41,7 @@ def pool(ledger: Ledger, *, patience: int = _PATIENCE, run: Run) -> None:
             idle = 0 if closed > _WORTH * len(targets) else idle + 1
 
 
-def pool_briefly(ledger: Ledger, *, run: Run) -> None:
+def pool_briefly(ledger: WitnessLedger, *, run: Run) -> None:
     """Do the same in few programs: what a program hardly serves is not tried again the same way.
 
     Programs have a hair less room, and go a hair further: then no target loses by exactness what it needs.
@@ -66,7 +66,7 @@ def pool_briefly(ledger: Ledger, *, run: Run) -> None:
 
 
 def _roomy_move(
-    ledger: Ledger, targets: Positions, amounts: LongArray, down: LongArray, up: LongArray, run: Run
+    ledger: WitnessLedger, targets: Positions, amounts: LongArray, down: LongArray, up: LongArray, run: Run
 ) -> Move | None:
     """Return an exact move that takes as many targets as possible a hair further than their amounts."""
     reduction = ledger.reduction
@@ -83,7 +83,7 @@ def _hairs(amount: LongArray) -> LongArray:
 
 
 def next_targets(
-    ledger: Ledger, down: LongArray, up: LongArray, rng: np.random.Generator
+    ledger: WitnessLedger, down: LongArray, up: LongArray, rng: np.random.Generator
 ) -> tuple[Positions, LongArray, LongArray]:
     """Return the open variables that the bounds allow to get what they need, a direction and an amount per variable."""
     reduction = ledger.reduction
@@ -102,7 +102,7 @@ def next_targets(
 
 
 def _pooled_move(
-    ledger: Ledger, targets: Positions, amounts: LongArray, down: LongArray, up: LongArray, run: Run
+    ledger: WitnessLedger, targets: Positions, amounts: LongArray, down: LongArray, up: LongArray, run: Run
 ) -> Move | None:
     """Return an exact move that serves as many targets as possible within the bounds."""
     reduction = ledger.reduction

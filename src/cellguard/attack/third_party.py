@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from cellguard import solver
 from cellguard.arrays import BoolArray, FloatArray, LongArray
-from cellguard.attack.external_totals import Known
+from cellguard.attack.external_totals import ExternalTotals
 from cellguard.attack.intervals import exact_moves
 from cellguard.errors import InputError, NotAdditive
 from cellguard.hierarchy.hierarchy import Dimension
@@ -26,7 +26,7 @@ from cellguard.table.read import About, CellColumns, read_cells
 from cellguard.table.source import Source
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
-from cellguard.world.constraints import Ties, tie_tables
+from cellguard.world.constraints import Constraints, tie_tables
 from cellguard.world.knowledge import Knowledge, least_between
 from cellguard.world.world import with_sums
 
@@ -37,7 +37,7 @@ _LONGEST = 2.0**60  # grains that a cell may move at most, so that it is a whole
 class Intervals:
     """What an attacker can work out of tables without their hidden values: an interval per distinct cell."""
 
-    ties: Ties
+    ties: Constraints
     unknown: BoolArray
     lower: FloatArray
     upper: FloatArray
@@ -109,7 +109,7 @@ def infer(
     tables: TableSet,
     knowledge: Knowledge | None = None,
     *,
-    known: Known | None = None,
+    known: ExternalTotals | None = None,
     run: Run = UNWATCHED,
 ) -> Intervals:
     """Work out the exact interval of every hidden cell from the published ones alone.
@@ -144,7 +144,7 @@ def infer(
     return Intervals(ties, unknown, low, high)
 
 
-def _bounds(ties: Ties, knowledge: Knowledge) -> tuple[FloatArray, FloatArray]:
+def _bounds(ties: Constraints, knowledge: Knowledge) -> tuple[FloatArray, FloatArray]:
     """Return the attacker's bounds of all cells: empty ones are 0, and counts that are not empty at least 1."""
     tables = ties.tables
     n, between = len(tables), len(ties.topic)
@@ -164,7 +164,7 @@ def _check_published(
     bad = np.flatnonzero(complete & (np.abs(target) > allowed * (1 + 1e-9) + 1e-9))
     if len(bad):
         terms = relations.indices[relations.indptr[bad[0]] : relations.indptr[bad[0] + 1]]
-        shown = ", ".join(tables.told_name(int(c)) for c in terms[:6] if c < len(tables))
+        shown = ", ".join(tables.message_name(int(c)) for c in terms[:6] if c < len(tables))
         raise NotAdditive(f"{len(bad)} relations between published cells do not hold, the first among {shown}")
 
 

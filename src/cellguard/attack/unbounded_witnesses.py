@@ -13,7 +13,7 @@ from math import lcm
 import numpy as np
 
 from cellguard.arrays import BoolArray, LongArray
-from cellguard.attack.witness_ledger import Ledger
+from cellguard.attack.witness_ledger import WitnessLedger
 from cellguard.proofs.exact import Move
 from cellguard.proofs.scale import UNLIMITED
 from cellguard.run_context import Run
@@ -22,7 +22,7 @@ _MOST = 300  # free columns up to which each is tried
 _LONGEST = 2**56  # grains that a witness may have
 
 
-def move_freely(ledger: Ledger, *, run: Run) -> None:
+def move_freely(ledger: WitnessLedger, *, run: Run) -> None:
     """Prove what single free columns prove, if no variable that can move has a bound; all else is left to programs."""
     reduction = ledger.reduction
     fixed = (reduction.down == 0) & (reduction.up == 0)
@@ -45,7 +45,7 @@ def move_freely(ledger: Ledger, *, run: Run) -> None:
         ledger.credit(_long_enough(ledger, move))
 
 
-def _kept(ledger: Ledger, moves: list[LongArray], fixed: BoolArray) -> list[LongArray]:
+def _kept(ledger: WitnessLedger, moves: list[LongArray], fixed: BoolArray) -> list[LongArray]:
     """Return combinations of moves that keep every relation, and do not move what is fixed."""
     if not moves:
         return []
@@ -89,7 +89,7 @@ def _null_space(rows: list[list[int]], n: int) -> list[list[int]]:
     return basis
 
 
-def _long_enough(ledger: Ledger, move: LongArray) -> Move:
+def _long_enough(ledger: WitnessLedger, move: LongArray) -> Move:
     """Return the move so many times that all variables with needs that it moves get what they need, if that can be."""
     reduction = ledger.reduction
     need = np.maximum(np.maximum(reduction.need_up, reduction.need_down), reduction.sliding)

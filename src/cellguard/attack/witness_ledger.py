@@ -12,7 +12,7 @@ from cellguard.proofs.exact import Move, fits, room_of
 from cellguard.proofs.reduction import Reduction
 
 
-class Ledger:
+class WitnessLedger:
     """Collects exact moves; each is kept only if it brings some variable nearer to what it needs."""
 
     def __init__(self, reduction: Reduction) -> None:

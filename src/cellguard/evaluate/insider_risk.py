@@ -15,7 +15,7 @@ import numpy as np
 from cellguard import solver
 from cellguard.arrays import FloatArray, Positions
 from cellguard.attack.audit import Audit
-from cellguard.attack.insider_knowledge import ANYBODY, Standing
+from cellguard.attack.insider_knowledge import ANYBODY, InsiderKnowledge
 from cellguard.attack.insider_pairs import Hint
 from cellguard.attack.insiders import attack_inside
 from cellguard.proofs.scale import as_floats
@@ -64,7 +64,7 @@ def risk_behind_pattern(
     return np.where(np.isnan(risk), risk, worst)
 
 
-def _shortfall(standing: Standing, insider: int, cell: int, run: Run) -> tuple[float, list[int]]:
+def _shortfall(standing: InsiderKnowledge, insider: int, cell: int, run: Run) -> tuple[float, list[int]]:
     """Return which share of a cell's need against an insider is missing, below, above or in all; and who notices."""
     who = np.array([insider])
     needs = np.concatenate(standing.asked(cell, who)).astype(float)
@@ -87,7 +87,7 @@ def _shortfall(standing: Standing, insider: int, cell: int, run: Run) -> tuple[f
     return max(share, _LEAST), sorted(noticing - {int(standing.owner[cell])})
 
 
-def _noticing(standing: Standing, move: FloatArray, scale: float) -> set[int]:
+def _noticing(standing: InsiderKnowledge, move: FloatArray, scale: float) -> set[int]:
     """Return the insiders for whom a move is none: alone in a cell that moves, or with more than is left of it."""
     owners = standing.owner[np.abs(move) > _STILL * scale]
     noticing = set(owners[owners >= 0].tolist())

@@ -24,7 +24,7 @@ from cellguard.geometry.hexgrid import Grid
 from cellguard.job.jobfile import Job
 from cellguard.methods.maps.contributors import Contributors
 from cellguard.methods.maps.files.job_points import read_map
-from cellguard.methods.maps.result import Mapped
+from cellguard.methods.maps.result import MapResult
 from cellguard.pipeline import run
 from cellguard.rules.rule import Rule
 from cellguard.run_context import Run
@@ -79,7 +79,7 @@ class Truth:
 
 def _place(policy: Policy, job: Job, truth: Truth, needs: FloatArray) -> Point:
     start, name = process_time(), str(policy)
-    outcome: Outcome[Mapped] | None = None
+    outcome: Outcome[MapResult] | None = None
     try:
         if policy.method == "suppress":
             figures = truth.facts.total
@@ -108,11 +108,11 @@ def _place(policy: Policy, job: Job, truth: Truth, needs: FloatArray) -> Point:
     )
 
 
-def _moved(job: Job, truth: Truth) -> Outcome[Mapped]:
+def _moved(job: Job, truth: Truth) -> Outcome[MapResult]:
     """Return a redistributed map with its verdict."""
     outcome = run(job)
     mapped = outcome.protected
-    if not isinstance(mapped, Mapped):
+    if not isinstance(mapped, MapResult):
         raise InputError(f"what is {outcome.method.participle} is no map")
     if mapped.hexagons.grid != truth.grid:
         raise InputError("the map needs larger hexagons than the job asks for, so it cannot be held against its own")

@@ -22,10 +22,10 @@ from cellguard.evaluate.questions import verdict_question
 from cellguard.evaluate.risk_utility import Point, RiskUtility, ends
 from cellguard.evaluate.utility import Utility, measure_utility
 from cellguard.job.jobfile import Job
-from cellguard.methods.perturb.result import Noisy
+from cellguard.methods.perturb.result import PerturbationResult
 from cellguard.methods.suppress.assessment import Assessment
 from cellguard.methods.suppress.pattern_method import read_known_totals
-from cellguard.methods.suppress.result import Proven
+from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.pipeline import assess_job, run
 from cellguard.protection import Requirements
 from cellguard.run_context import Run
@@ -115,7 +115,7 @@ class Reference:
     def nearness(self, outcome: Outcome[Any], release: Release) -> Nearness:
         """Attack what a policy gives. Cells that a method suppresses are so, however the others are rounded."""
         made = outcome.protected
-        if not isinstance(made, Proven):
+        if not isinstance(made, SuppressionResult):
             return measure_nearness(self.needs, release, Run(), self.attackers)
         hints = () if made.suppression is None else made.suppression.hints
         attackers = replace(self.attackers, hints=hints)
@@ -133,7 +133,7 @@ def _place(reference: Reference, name: str, job: Job | str) -> Point:
     seconds = process_time() - start
     fault = "" if outcome.release is not None else outcome.verdict.text
     # What is not released all the same has a risk and a utility, which tell why.
-    release = outcome.protected.drawn if isinstance(outcome.protected, Noisy) else outcome.release
+    release = outcome.protected.drawn if isinstance(outcome.protected, PerturbationResult) else outcome.release
     if release is None:
         return Point.failed(name, seconds, fault, verdict=outcome.verdict.kind)
     nearness = reference.nearness(outcome, release)

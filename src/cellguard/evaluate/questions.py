@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cellguard.methods.perturb.result import Noisy
-from cellguard.methods.suppress.result import Proven
+from cellguard.methods.perturb.result import PerturbationResult
+from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.seam.outcome import Outcome
 
 MEASURE = (
@@ -18,11 +18,11 @@ MAP_VERDICT = "whether the policy's own rules still find a sensitive hexagon on 
 def verdict_question(outcome: Outcome[Any]) -> str:
     """Return what the verdict of a method asks, in words that go on from "the verdict asks"."""
     made = outcome.protected
-    if isinstance(made, Proven):
+    if isinstance(made, SuppressionResult):
         inside = made.audit.inside
         whom = "an outsider" if inside is None else "an outsider or a respondent"
         return f"whether {whom} can come too near to a cell that the policy's own rules call unsafe"
-    if isinstance(made, Noisy):
+    if isinstance(made, PerturbationResult):
         return (
             "whether other contributors can estimate the largest one of a cell too closely in spite of the noise, and "
             "of all sums and differences of cells, by those of the policy's own rules that say how much noise is "

@@ -10,12 +10,12 @@ from cellguard.reading.vocabulary import is_number
 _SHOWN = 3
 
 
-def twins(codes: Iterable[str]) -> list[tuple[str, str]]:
+def lookalikes(codes: Iterable[str]) -> list[tuple[str, str]]:
     """Return the codes that look like an earlier one, each with that.
 
-    >>> twins(["S", "N", " S ", "n"])
+    >>> lookalikes(["S", "N", " S ", "n"])
     [('S', ' S '), ('N', 'n')]
-    >>> twins(["08", "8", "80"])
+    >>> lookalikes(["08", "8", "80"])
     [('08', '8')]
     """
     first: dict[str, str] = {}
@@ -35,7 +35,7 @@ def twin_note(column: str, codes: Collection[str], rows: int) -> list[str]:
     >>> twin_note("region", ["S", "S "], rows=9)
     ["column 'region': 'S' and 'S ' are different codes; if they mean the same, correct the data"]
     """
-    pairs = twins(codes)
+    pairs = lookalikes(codes)
     if not pairs:
         return []
     if may_be_values(codes, rows) or any(map(is_number, (code for pair in pairs for code in pair))):

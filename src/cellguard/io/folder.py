@@ -72,7 +72,7 @@ class OutputFolder:
         found inside in any case; nothing but internal files is written then.
         """
         method = outcome.method
-        if outcome.release is None and not method.in_any_case:
+        if outcome.release is None and not method.keeps_internal:
             unruled = outcome.verdict.kind == "no rule"
             cure = "; give every table `rules`, or say that you accept it without" if unruled else ""
             raise NotProtected(f"nothing is released: {outcome.verdict.text}{cure}")
@@ -116,7 +116,7 @@ class OutputFolder:
         return "suppress"
 
     @property
-    def in_any_case(self) -> bool:
+    def keeps_internal(self) -> bool:
         """Whether the method keeps what it found inside even if nothing is released."""
         return self.inside.is_dir() and bool(getattr(find_method(self.method), "in_any_case", False))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cellguard.attack.insider_knowledge import Standing
+from cellguard.attack.insider_knowledge import InsiderKnowledge
 from cellguard.proofs.problem import listed_grains
 from cellguard.table.contributions import NOBODY, Contributions
 from cellguard.table.tableset import TableSet
@@ -16,7 +16,7 @@ from cellguard.table.tableset import TableSet
 NAME = "insiders.parquet"
 
 
-def write_insiders(path: Path, standing: Standing, tables: TableSet) -> None:
+def write_insiders(path: Path, standing: InsiderKnowledge, tables: TableSet) -> None:
     """Write the contributions to all unknown cells: one row each, and one per cell for those who are not listed."""
     cells = standing.problem.cells
     told = np.flatnonzero((cells < len(tables)) & standing.told)

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import Positions
-from cellguard.attack.external_totals import Known
+from cellguard.attack.external_totals import ExternalTotals
 from cellguard.errors import InputError
 from cellguard.hierarchy.build import from_parents
 from cellguard.hierarchy.hierarchy import Dimension
@@ -45,7 +45,7 @@ class Stored:
     findings: Findings
     needs: Requirements
     pattern: Pattern
-    known: Known | None
+    known: ExternalTotals | None
     insiders: Contributions | None = None
     coalition: int = 1
 
@@ -130,14 +130,14 @@ def _shown(path: Path, rows: int) -> BoolArray:
     return np.array([bool(text) for text in value], bool)
 
 
-def _known(sums: list[Any], tables: TableSet) -> Known | None:
+def _known(sums: list[Any], tables: TableSet) -> ExternalTotals | None:
     """Return the sums of distinct cells that the certificate says an attacker has from elsewhere, one row each."""
     if not sums:
         return None
     cells = [int(tables.cells_of[table][row]) for terms in sums for table, row in terms]
     number = np.repeat(np.arange(len(sums)), [len(terms) for terms in sums])
     matrix = sp.csr_array((np.ones(len(cells)), (number, cells)), shape=(len(sums), len(tables)))
-    return Known(matrix, np.full(len(sums), np.nan))
+    return ExternalTotals(matrix, np.full(len(sums), np.nan))
 
 
 def read_dimension(inside: Path, name: str) -> Dimension:

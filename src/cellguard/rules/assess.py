@@ -258,7 +258,7 @@ def _refuse_negative(table: Table, rule: Rule) -> None:
         cell = int(np.flatnonzero(negative)[0])
         where = f"{table.place.name}, column {table.response!r}" if table.origin == "records" else table.where(cell)
         raise InputError(
-            f"{where}: the cell {table.told_name(cell)} has a negative value or contribution, but the rule "
+            f"{where}: the cell {table.message_name(cell)} has a negative value or contribution, but the rule "
             f"{rule} only makes sense for values that are not negative; {_CURES[table.origin == 'records']}"
         )
 
@@ -277,8 +277,8 @@ def _refuse_contradiction(findings: Findings) -> None:
         if both.any():
             cell = int(np.flatnonzero(both)[0])
             raise InputError(
-                f"{table.where(cell)}: the cell {table.told_name(cell)} must be published, but `publish` does not show "
-                "its level"
+                f"{table.where(cell)}: the cell {table.message_name(cell)} must be published, but `publish` does not "
+                "show its level"
             )
         both = findings.primary[cells] & table.apriori.has(State.must_publish)
         if both.any() and table.release == "earlier":
@@ -287,8 +287,8 @@ def _refuse_contradiction(findings: Findings) -> None:
             cell = int(np.flatnonzero(both)[0])
             reasons = "; ".join(here.why(cell)) or "in another table of the set"
             raise InputError(
-                f"{table.where(cell)}: the cell {table.told_name(cell)} must be published, but is unsafe ({reasons}); "
-                f"{int(both.sum())} cells are so. If the contributors allow publication, say `waived`"
+                f"{table.where(cell)}: the cell {table.message_name(cell)} must be published, but is unsafe "
+                f"({reasons}); {int(both.sum())} cells are so. If the contributors allow publication, say `waived`"
             )
 
 
@@ -297,8 +297,8 @@ def _refuse_public(findings: Findings, table: Table, cells: Positions) -> None:
     for here, own in zip(findings.by_table, findings.tables.cells_of, strict=True):
         for row in np.flatnonzero(here.primary & np.isin(own, cells))[:1].tolist():
             raise InputError(
-                f"{here.table.told_name(row)} of table {here.table.name!r} is unsafe ({'; '.join(here.why(row))}), but "
-                f"public already: {table.name!r}, of an earlier release, shows it ({len(cells)} cells are so). It "
+                f"{here.table.message_name(row)} of table {here.table.name!r} is unsafe ({'; '.join(here.why(row))}), "
+                f"but public already: {table.name!r}, of an earlier release, shows it ({len(cells)} cells are so). It "
                 "cannot be taken back: if that is accepted, or its contributors allow it, say `waived` of it in an "
                 "a-priori file; else use the rules of that release"
             )

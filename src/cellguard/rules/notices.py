@@ -45,7 +45,7 @@ def _only_margins(table: Table, unsafe: BoolArray) -> BoolArray:
 
 def _told(table: Table, words: str, cells: BoolArray) -> str:
     numbers = np.flatnonzero(cells)
-    names = listing([table.told_name(int(cell)) for cell in numbers[:_NAMED]], _NAMED)
+    names = listing([table.message_name(int(cell)) for cell in numbers[:_NAMED]], _NAMED)
     more = " and more" if len(numbers) > _NAMED else ""
     many = "1 cell" if len(numbers) == 1 else f"{len(numbers):,} cells"
     return f"table {table.name!r}: {words.format(many)} ({names}{more})"

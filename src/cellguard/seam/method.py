@@ -1,7 +1,7 @@
 """The seam of all methods: from an assessed job to what may be published, with a verdict that says what was checked.
 
 A method is a class with a `name`; it registers itself, and jobs, command line, output folder and pages then know it.
-What it gives is `Protected`; how that is written and shown is said by the method too, since nobody else knows what is
+What it gives is `Result`; how that is written and shown is said by the method too, since nobody else knows what is
 in it. `cellguard.methods` has the built-in ones, and `PatternMethod` for all that hide cells.
 """
 
@@ -25,7 +25,7 @@ from cellguard.table.pattern import Release
 from cellguard.table.table import Table
 
 
-class Protected(ABC):
+class Result(ABC):
     """What a method gives. Confidential, all but the release; frozen.
 
     ``release`` is what the method would publish, None if there is nothing; whether it may be published is said by the
@@ -61,7 +61,7 @@ class Protected(ABC):
 
 
 A = TypeVar("A")
-P = TypeVar("P", bound=Protected)
+P = TypeVar("P", bound=Result)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class Method(ABC, Generic[A, P]):
     """A way to protect the tables of a job; fields beyond the job are what a caller may ask of a single run.
 
     ``participle`` says what is done to a table. ``options`` is what a table may say in `protect`, ``settings`` what the
-    job may say under the method's name. ``in_any_case`` says that internal files are written even if nothing may be
+    job may say under the method's name. ``keeps_internal`` says that internal files are written even if nothing may be
     released, ``ends_early`` that a run may be stopped with a result, ``attacked`` that what is hidden is attacked.
     What is not ``tabular`` has no cells that add up.
     """
@@ -79,7 +79,7 @@ class Method(ABC, Generic[A, P]):
     participle: ClassVar[str]
     options: ClassVar[type[ProtectSpec]] = ProtectSpec
     settings: ClassVar[type[Spec] | None] = None
-    in_any_case: ClassVar[bool] = False
+    keeps_internal: ClassVar[bool] = False
     ends_early: ClassVar[bool] = False
     tabular: ClassVar[bool] = True
     attacked: ClassVar[bool] = False

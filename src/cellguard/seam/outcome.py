@@ -12,10 +12,10 @@ from cellguard.job.jobfile import Job
 from cellguard.table.pattern import Release
 
 if TYPE_CHECKING:
-    from cellguard.seam.method import Method, Protected
+    from cellguard.seam.method import Method
     from cellguard.seam.verdict import Verdict
 
-P = TypeVar("P", bound="Protected", covariant=True)
+P = TypeVar("P", bound="Result", covariant=True)
 _LIBRARIES = ("cellguard", "highspy", "numba", "numpy", "scipy")
 
 

@@ -75,8 +75,8 @@ def _refuse_totals(table: Table) -> None:
         if len(totals):
             cell = int(totals[0])
             raise InputError(
-                f"{table.where(cell)}: the cell {table.told_name(cell)} is a total, and `totals: compute` is for inner "
-                "cells only; delete the rows of totals, or leave `totals` out if all are there"
+                f"{table.where(cell)}: the cell {table.message_name(cell)} is a total, and `totals: compute` is for "
+                "inner cells only; delete the rows of totals, or leave `totals` out if all are there"
             )
 
 

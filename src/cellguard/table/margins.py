@@ -53,6 +53,6 @@ def _refuse(table: Table, column: FloatArray, slack: FloatArray, what: str) -> N
     total, part = int(whole[bad[0]]), int(parts[bad[0]])
     more = f" ({len(bad)} pairs of cells have this fault)" if len(bad) > 1 else ""
     raise InputError(
-        f"{table.where(total)}: the {what} of {table.told_name(total)} is below that of its part "
-        f"{table.told_name(part)} ({table.where(part)}), which cannot be{more}; correct one of them, or the hierarchy"
+        f"{table.where(total)}: the {what} of {table.message_name(total)} is below that of its part "
+        f"{table.message_name(part)} ({table.where(part)}), which cannot be{more}; correct one of them, or the hierarchy"
     )

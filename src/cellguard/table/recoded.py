@@ -45,7 +45,7 @@ def _merge_statements(table: Table, group: npt.NDArray[np.intp], rows: npt.NDArr
     if bounded.any():
         cell = int(np.flatnonzero(bounded)[0])
         raise InputError(
-            f"{table.where(cell)}: bounds are given for a cell that a recoding merges into {table.told_name(cell)}; "
+            f"{table.where(cell)}: bounds are given for a cell that a recoding merges into {table.message_name(cell)}; "
             "give them for the merged cell in the a-priori file"
         )
     agreed = np.bincount(group, said.state == said.state[rows][group], n) == parts

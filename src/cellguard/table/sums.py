@@ -266,5 +266,5 @@ def _judges_cells(rule: Asks) -> bool:
 
 
 def _label(linked: TableSet, one: Sum) -> str:
-    shown = " + ".join(linked.told_name(cell) for cell in one[:_SHOWN])
+    shown = " + ".join(linked.message_name(cell) for cell in one[:_SHOWN])
     return shown if len(one) <= _SHOWN else f"{shown} + {len(one) - _SHOWN} more"

@@ -123,7 +123,7 @@ class Table:
         """
         return "/".join(d.codes[c[cell]] for d, c in zip(self.dimensions, self.codes, strict=True))
 
-    def told_name(self, cell: int) -> str:
+    def message_name(self, cell: int) -> str:
         """Return the codes of a cell as messages show them: without those that may be values."""
         return "/".join(d.tell(d.codes[c[cell]]) for d, c in zip(self.dimensions, self.codes, strict=True))
 
@@ -157,9 +157,9 @@ class Table:
         matrix, blocks = self._structure
         terms = slice(matrix.indptr[relation], matrix.indptr[relation + 1])
         cells, signs = matrix.indices[terms], matrix.data[terms]
-        parts = [self.told_name(cell) for cell in cells[signs < 0]] or ["nothing (all its parts are empty)"]
+        parts = [self.message_name(cell) for cell in cells[signs < 0]] or ["nothing (all its parts are empty)"]
         if (signs > 0).any():
-            whole = self.told_name(cells[signs > 0][0])
+            whole = self.message_name(cells[signs > 0][0])
         else:
             whole = self._missing_parent(cells[0], next(b for b in blocks if b.start <= relation < b.stop))
         shown = " + ".join(parts[:6]) + (f" + {len(parts) - 6} more" if len(parts) > 6 else "")

@@ -111,10 +111,10 @@ class TableSet:
         table, position = (int(a[cell]) for a in self.first)
         return f"{self.tables[table].name}: {self.tables[table].cell_name(position)}"
 
-    def told_name(self, cell: int) -> str:
+    def message_name(self, cell: int) -> str:
         """Return a distinct cell as messages show it: without codes that may be values."""
         table, position = (int(a[cell]) for a in self.first)
-        return f"{self.tables[table].name}: {self.tables[table].told_name(position)}"
+        return f"{self.tables[table].name}: {self.tables[table].message_name(position)}"
 
 
 def link(tables: Iterable[Table] | Table, equations: Iterable[str | Equation] = ()) -> TableSet:
@@ -202,9 +202,9 @@ def _check_agreement(tables: Sequence[Table], cells_of: Sequence[Positions], n: 
             other, there = tables[owner[cells[here]]], int(position[cells[here]])
             raise Disagreement(
                 f"tables {other.name!r} and {table.name!r} give different values for the same cell: "
-                f"{other.told_name(there)} ({other.where(there)}) and {table.told_name(here)} ({table.where(here)}); "
-                f"{int(differ.sum())} shared cells differ. Correct one of them, or say with `response` or `population` "
-                "that the tables are about different things"
+                f"{other.message_name(there)} ({other.where(there)}) and {table.message_name(here)} "
+                f"({table.where(here)}); {int(differ.sum())} shared cells differ. Correct one of them, or say with "
+                "`response` or `population` that the tables are about different things"
             )
         new = owner[cells] < 0
         value[cells[new]], allowed[cells[new]] = table.value[new], own[new]
@@ -215,7 +215,7 @@ def _check_equation(equation: Equation, block: Relations, linked: TableSet) -> N
     allowed = linked.gather([allowance(t) + (t.tolerance or 0.0) for t in linked.tables])
     failing = np.flatnonzero(np.abs(block @ linked.value) > abs(block) @ allowed)
     if len(failing):
-        shown = [linked.told_name(int(block.indices[block.indptr[row]])) for row in failing[:5]]
+        shown = [linked.message_name(int(block.indices[block.indptr[row]])) for row in failing[:5]]
         raise NotAdditive(
             f"the equation {equation} does not hold in {len(failing)} of {block.shape[0]} cells, the first at "
             f"{'; '.join(shown)}. Check these cells in the tables of all its responses"

@@ -76,7 +76,7 @@ def read_view(folder: Path, table: str | None, *, internal: bool) -> View:
 
 def _tables(output: OutputFolder, internal: bool) -> dict[str, Any]:
     """Return for each table by what it is, whether it was checked, and which codes are guarded."""
-    if not (output.outside / "metadata.json").is_file() and output.in_any_case:
+    if not (output.outside / "metadata.json").is_file() and output.keeps_internal:
         if not internal:
             raise InputError(
                 f"the tables in {str(output.path)!r} were not released; --internal shows them (confidential)"

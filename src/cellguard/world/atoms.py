@@ -30,7 +30,7 @@ class TooLarge(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
+class TableView:
     """A table with its views: where it shows a combination of parts. ``there`` marks the rows that are not empty."""
 
     table: Table
@@ -110,7 +110,7 @@ def first_leaf(labels: Labels) -> Positions:
     return np.unique(labels, return_index=True)[1]
 
 
-def table_atoms(sight: Sight, labels: Mapping[str, Labels], most: int) -> Columns:
+def table_atoms(sight: TableView, labels: Mapping[str, Labels], most: int) -> Columns:
     """Return the combinations of parts that a table may have something in.
 
     ``labels`` are for the dimensions that the table divides, at least as finely as it does. Whatever lies within its
@@ -130,7 +130,7 @@ def table_atoms(sight: Sight, labels: Mapping[str, Labels], most: int) -> Column
     return keep(joined, allowed(sight, labels, joined))
 
 
-def allowed(sight: Sight, labels: Mapping[str, Labels], columns: Columns) -> BoolArray:
+def allowed(sight: TableView, labels: Mapping[str, Labels], columns: Columns) -> BoolArray:
     """Tell which atoms a table does not say to be empty."""
     return np.logical_and.reduce([row != EMPTY for row in sight.locate(labels, columns)])
 

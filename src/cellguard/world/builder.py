@@ -12,12 +12,12 @@ from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
 from cellguard.table.numbering import Topic
 from cellguard.table.relations import Relations, distinct_rows
 from cellguard.table.tableset import TableSet
-from cellguard.world.atoms import Columns, Sight
+from cellguard.world.atoms import Columns, TableView
 from cellguard.world.table_views import Labels
 
 
 @dataclass(frozen=True, eq=False)
-class Room:
+class ResponseCluster:
     """A cluster of one response: the tables in it, its partition of each dimension, and its atoms with their cells.
 
     ``cell`` is the cell of the whole numbering that each atom is: a listed one, or one between. ``crossing`` tells that
@@ -37,11 +37,11 @@ class Room:
 
 
 @dataclass(frozen=True, eq=False)
-class House:
+class ResponseClusters:
     """All clusters of one response and population, those that hang on others first."""
 
     topic: Topic
-    rooms: tuple[Room, ...]
+    rooms: tuple[ResponseCluster, ...]
 
 
 @dataclass(eq=False)
@@ -52,7 +52,7 @@ class Builder:
     """
 
     tables: TableSet
-    sights: Sequence[Sight]
+    sights: Sequence[TableView]
     crossing: bool
     most: int
     empty: BoolArray = field(init=False)

@@ -11,7 +11,7 @@ from cellguard.table.keys import combine
 from cellguard.table.numbering import Topic
 from cellguard.world.atoms import (
     Columns,
-    Sight,
+    TableView,
     allowed,
     first_leaf,
     keep,
@@ -19,13 +19,13 @@ from cellguard.world.atoms import (
     natural_join,
     table_atoms,
 )
-from cellguard.world.builder import Builder, House, Room
+from cellguard.world.builder import Builder, ResponseCluster, ResponseClusters
 from cellguard.world.emptiness import as_others_see, informative, mark_occupied
 from cellguard.world.hypergraph import Attributes, Cluster, Detail, align, join_tree
 from cellguard.world.table_views import Labels
 
 
-def build_house(builder: Builder, number: int, topic: Topic) -> House:
+def build_house(builder: Builder, number: int, topic: Topic) -> ResponseClusters:
     """Arrange the tables of a response in clusters, and tie their cells."""
     tables, own = builder.tables.tables, builder.own(topic)
     others = [i for i, t in enumerate(tables) if t.population == topic[1] and t.response != topic[0]]
@@ -33,20 +33,20 @@ def build_house(builder: Builder, number: int, topic: Topic) -> House:
     if len(own) == 1 and not others and not builder.tables.equations and _is_plain(builder.sights[own[0]]):
         views = builder.sights[own[0]].views
         labels = {name: v.labels for name, v in views.items() if v.labels.any() or v.rest.any()}
-        rooms = [Room((own[0],), labels, {}, np.zeros(0, np.intp), None, False)]
+        rooms = [ResponseCluster((own[0],), labels, {}, np.zeros(0, np.intp), None, False)]
     else:
         rooms = _build_rooms(builder, number, own, others)
     if is_count:
         mark_occupied(builder, number, topic, rooms, own, others)
-    return House(topic, tuple(rooms))
+    return ResponseClusters(topic, tuple(rooms))
 
 
-def _build_rooms(builder: Builder, number: int, own: Sequence[int], others: Sequence[int]) -> list[Room]:
+def _build_rooms(builder: Builder, number: int, own: Sequence[int], others: Sequence[int]) -> list[ResponseCluster]:
     strict = {i: as_others_see(builder.sights[i]) for i in others}
     edges = [*own, *informative(builder, own, others, strict)]
     detail = _details(builder, edges)
     clusters = join_tree([_attributes(detail, i) for i in edges])
-    rooms: list[Room] = []
+    rooms: list[ResponseCluster] = []
     for cluster in clusters:
         members = tuple(edges[e] for e in cluster.edges)
         rooms.append(_room(builder, number, members, own, strict, detail, cluster))
@@ -57,7 +57,7 @@ def _build_rooms(builder: Builder, number: int, own: Sequence[int], others: Sequ
     return rooms
 
 
-def _is_plain(sight: Sight) -> bool:
+def _is_plain(sight: TableView) -> bool:
     """Whether a table by itself says all there is: one grouping per dimension, and no leaf outside its codes."""
     return all(len(v.near) == 1 and not v.outside.any() for v in sight.views.values())
 
@@ -81,16 +81,16 @@ def _room(
     number: int,
     members: tuple[int, ...],
     own: Sequence[int],
-    strict: Mapping[int, Sight],
+    strict: Mapping[int, TableView],
     detail: Mapping[str, Detail],
     cluster: Cluster,
-) -> Room:
+) -> ResponseCluster:
     """Return a cluster with its atoms."""
     levels = {name: max(shown.level.get(i, 0) for i in members) for name, shown in detail.items()}
     labels = {name: detail[name].parts[level] for name, level in levels.items() if level}
     several = len(members) > 1
     if several and not builder.crossing:
-        return Room(members, labels, {}, np.zeros(0, np.intp), cluster.parent, True, asked=False)
+        return ResponseCluster(members, labels, {}, np.zeros(0, np.intp), cluster.parent, True, asked=False)
     atoms: Columns | None = None
     for i in _in_order(members, detail):
         sight = builder.sights[i] if i in own else strict[i]
@@ -109,7 +109,7 @@ def _room(
         cell = np.where(row >= 0, builder.tables.cells_of[members[0]][np.maximum(row, 0)], -1)
     new = cell < 0
     cell[new] = builder.between(int(new.sum()), number, crossing=several)
-    return Room(members, labels, atoms, cell, cluster.parent, several)
+    return ResponseCluster(members, labels, atoms, cell, cluster.parent, several)
 
 
 def _in_order(members: Sequence[int], detail: Mapping[str, Detail]) -> list[int]:
@@ -125,7 +125,7 @@ def _in_order(members: Sequence[int], detail: Mapping[str, Detail]) -> list[int]
     return ordered
 
 
-def tie_room(builder: Builder, room: Room, own: Sequence[int]) -> None:
+def tie_room(builder: Builder, room: ResponseCluster, own: Sequence[int]) -> None:
     """Tie the finest cells of a cluster's tables to its atoms."""
     if not room.asked:
         return
@@ -150,7 +150,7 @@ def tie_room(builder: Builder, room: Room, own: Sequence[int]) -> None:
                 builder.tie(cells[wanted], group[row[atoms]], room.cell[atoms])
 
 
-def _finest_rows(sight: Sight, choice: int) -> BoolArray:
+def _finest_rows(sight: TableView, choice: int) -> BoolArray:
     """Tell which rows no code of the table divides further, in one choice of groupings (counted as in `locate`)."""
     finest = np.ones(len(sight.table), bool)
     for shown, column in reversed(list(zip(sight.views.values(), sight.table.codes, strict=True))):
@@ -159,7 +159,9 @@ def _finest_rows(sight: Sight, choice: int) -> BoolArray:
     return finest
 
 
-def tie_neighbours(builder: Builder, room: Room, other: Room, own: Sequence[int], detail: Mapping[str, Detail]) -> None:
+def tie_neighbours(
+    builder: Builder, room: ResponseCluster, other: ResponseCluster, own: Sequence[int], detail: Mapping[str, Detail]
+) -> None:
     """Make two clusters agree on what they share: their sums over each combination of common parts are equal."""
     if not (room.asked and other.asked):
         return
@@ -199,7 +201,7 @@ def _tie_some(builder: Builder, mask: BoolArray, whole: Positions, group: Positi
         builder.tie(whole[mask], rank[group[atoms]], cell[atoms])
 
 
-def shared(common: Mapping[str, Labels], rooms: Sequence[Room]) -> tuple[list[Positions], Columns]:
+def shared(common: Mapping[str, Labels], rooms: Sequence[ResponseCluster]) -> tuple[list[Positions], Columns]:
     """Return for each cluster the shared combination of each atom, and the combinations."""
     both: dict[str, LongArray] = {}
     for name, labels in common.items():
@@ -212,7 +214,7 @@ def shared(common: Mapping[str, Labels], rooms: Sequence[Room]) -> tuple[list[Po
 
 
 def listed(
-    builder: Builder, room: Room, own: Sequence[int], common: Mapping[str, Labels], columns: Columns
+    builder: Builder, room: ResponseCluster, own: Sequence[int], common: Mapping[str, Labels], columns: Columns
 ) -> Positions:
     """Return the cell that one of a cluster's own tables lists for each shared combination, -1 if none does."""
     cell = np.full(length(columns), -1, np.intp)

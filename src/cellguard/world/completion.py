@@ -14,14 +14,14 @@ from cellguard.run_context import Run
 from cellguard.solver.program import SEED, Program, Status
 from cellguard.table.additivity import allowance
 from cellguard.table.components import components
-from cellguard.world.constraints import Ties
+from cellguard.world.constraints import Constraints
 
 MANY_CROSSING = 8_000  # atoms of a crossing table from which only some of them move
 _CORNERS = 4  # whose mean is taken, so that cells that could move in one of them can
 _LARGEST = (10, 30, 90, None)  # cells per relation among which corners are looked for, more if there are none
 
 
-def complete(ties: Ties, lower: FloatArray, is_count: BoolArray, *, run: Run) -> FloatArray:
+def complete(ties: Constraints, lower: FloatArray, is_count: BoolArray, *, run: Run) -> FloatArray:
     """Return a value for each cell between, at least its ``lower``, such that all relations hold; counts are whole.
 
     If there is none, no set of records can have these tables, and the input is wrong.
@@ -109,18 +109,18 @@ def _largest(matrix: sp.csr_array, inside: FloatArray, per_row: int) -> Position
     return np.unique(matrix.indices[order][rank < per_row])
 
 
-def refuse_contradiction(ties: Ties) -> None:
+def refuse_contradiction(ties: Constraints) -> None:
     """Refuse tables of which one says that there is nothing where another has a value."""
     bad = np.flatnonzero(ties.empty & (ties.tables.value != 0))
     if len(bad):
         raise InputError(
-            f"{ties.tables.told_name(int(bad[0]))} is not 0, but other tables of the same respondents have no row "
+            f"{ties.tables.message_name(int(bad[0]))} is not 0, but other tables of the same respondents have no row "
             f"there, or a count of 0 ({len(bad)} cells contradict other tables in this way); check that every row of "
             "each table is given, or name the populations differently"
         )
 
 
-def _refuse(ties: Ties, cells: Positions) -> None:
+def _refuse(ties: Constraints, cells: Positions) -> None:
     tables = ties.tables
     response, population = tables.topics[ties.topic[cells[0]]]
     names = [t.name for t in tables.tables if (t.response, t.population) == (response, population)]

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from cellguard.arrays import BoolArray, Positions
 from cellguard.table.relations import Relations
 from cellguard.table.tableset import TableSet
-from cellguard.world.atoms import Sight, TooLarge
-from cellguard.world.builder import Builder, House
+from cellguard.world.atoms import TableView, TooLarge
+from cellguard.world.builder import Builder, ResponseClusters
 from cellguard.world.clusters import build_house
 from cellguard.world.responses import tie_equations
 from cellguard.world.table_views import view
@@ -28,7 +28,7 @@ MOST = 2_000_000  # atoms of a cluster that are looked at
 
 
 @dataclass(frozen=True, eq=False)
-class Ties:
+class Constraints:
     """The cells between and what ties them to the listed ones.
 
     Cells are numbered on from the listed ones. ``topic`` is the number of each between-cell's response and population;
@@ -43,7 +43,7 @@ class Ties:
     crossing: BoolArray
     empty: BoolArray
     occupied: BoolArray
-    houses: tuple[House, ...]
+    houses: tuple[ResponseClusters, ...]
     open: tuple[str, ...] = ()
     accepted: tuple[str, ...] = ()
 
@@ -71,14 +71,14 @@ class Ties:
         return f"an unpublished cell of {response}"
 
 
-def tie_tables(tables: TableSet, *, crossing: bool = True, most: int = MOST, values_known: bool = True) -> Ties:
+def tie_tables(tables: TableSet, *, crossing: bool = True, most: int = MOST, values_known: bool = True) -> Constraints:
     """Find what lies between the listed cells.
 
     Without ``crossing`` nothing is asked of tables that only cross. ``values_known`` is whether hidden values are the
     true ones; otherwise they stand as 0.
     """
     sights = [
-        Sight(
+        TableView(
             t,
             {d.name: view(d, c) for d, c in zip(t.dimensions, t.codes, strict=True)},
             np.ones(len(t), bool),
@@ -99,7 +99,7 @@ def tie_tables(tables: TableSet, *, crossing: bool = True, most: int = MOST, val
     except TooLarge:
         open_.append("an equation ties tables whose groupings do not nest")
     open_ += [] if crossing else _crossings(tables, houses)
-    return Ties(
+    return Constraints(
         tables,
         builder.relations(),
         np.array(builder.topic, np.intp),
@@ -112,7 +112,7 @@ def tie_tables(tables: TableSet, *, crossing: bool = True, most: int = MOST, val
     )
 
 
-def _crossings(tables: TableSet, houses: Sequence[House]) -> list[str]:
+def _crossings(tables: TableSet, houses: Sequence[ResponseClusters]) -> list[str]:
     """Name the tables that form cycles."""
     rooms = [room for house in houses for room in house.rooms if room.crossing]
     return [f"the tables {', '.join(tables.tables[i].name for i in room.tables)} cross each other" for room in rooms]

@@ -11,16 +11,16 @@ from cellguard.arrays import BoolArray, Positions
 from cellguard.table.apriori import State
 from cellguard.table.numbering import Topic
 from cellguard.table.table import Table
-from cellguard.world.atoms import Sight
-from cellguard.world.builder import Builder, Room
+from cellguard.world.atoms import TableView
+from cellguard.world.builder import Builder, ResponseCluster
 
 
-def as_others_see(sight: Sight) -> Sight:
+def as_others_see(sight: TableView) -> TableView:
     """Return a table as other responses see it: where it counts 0, there is nobody, as where it has no row."""
     return replace(sight, there=somebody(sight)) if sight.table.is_count else sight
 
 
-def somebody(sight: Sight) -> BoolArray:
+def somebody(sight: TableView) -> BoolArray:
     """Tell which rows of a table hold a respondent; a hidden count may stand as 0 where it is not known."""
     table = sight.table
     if table.is_count:
@@ -29,7 +29,9 @@ def somebody(sight: Sight) -> BoolArray:
     return np.ones(len(table), bool) if table.facts.count is None else np.asarray(table.facts.count > 0, bool)
 
 
-def informative(builder: Builder, own: Sequence[int], others: Sequence[int], strict: Mapping[int, Sight]) -> list[int]:
+def informative(
+    builder: Builder, own: Sequence[int], others: Sequence[int], strict: Mapping[int, TableView]
+) -> list[int]:
     """Return the tables of other responses that say where there is nobody (for counts: or somebody).
 
     Those that the response's own tables can take up are not among them. A response with one table that holds all others
@@ -62,7 +64,7 @@ def _covers(builder: Builder, large: int, small: int) -> bool:
     return builder.sights[small].refined_by(labels)
 
 
-def _has_gaps(sight: Sight) -> bool:
+def _has_gaps(sight: TableView) -> bool:
     """Whether a table says of some combination of its codes that there is nobody."""
     room = 1.0
     for shown, column in zip(sight.views.values(), sight.table.codes, strict=True):
@@ -76,7 +78,7 @@ def mark_occupied(
     builder: Builder,
     number: int,
     topic: Topic,
-    rooms: Sequence[Room],
+    rooms: Sequence[ResponseCluster],
     own: Sequence[int],
     others: Sequence[int],
 ) -> None:
@@ -125,7 +127,9 @@ def _single_codes(table: Table) -> BoolArray:
     return np.asarray(sum(own, np.zeros(len(table), int)) <= 1, bool)
 
 
-def _occupy_between(builder: Builder, number: int, other: int, rows: Positions, rooms: Sequence[Room]) -> None:
+def _occupy_between(
+    builder: Builder, number: int, other: int, rows: Positions, rooms: Sequence[ResponseCluster]
+) -> None:
     """Say of another response's finest rows, which this one does not list, that there is somebody."""
     sight = builder.sights[other]
     wanted = np.zeros(len(sight.table), bool)

@@ -65,9 +65,9 @@ def listed_bounds(tables: TableSet, knowledge: Knowledge) -> tuple[FloatArray, F
         if outside.any():
             cell = int(np.flatnonzero(outside)[0])
             raise InputError(
-                f"{table.where(cell)}: the value of {table.told_name(cell)} lies outside the bounds that the attacker "
-                f"is said to know ({int(outside.sum())} cells do); correct `lower` and `upper`; for negative values "
-                "say `attack: {lower: unbounded}`"
+                f"{table.where(cell)}: the value of {table.message_name(cell)} lies outside the bounds that the "
+                f"attacker is said to know ({int(outside.sum())} cells do); correct `lower` and `upper`; for negative "
+                "values say `attack: {lower: unbounded}`"
             )
         lower[cells] = np.maximum(lower[cells], own_lower)
         upper[cells] = np.minimum(upper[cells], own_upper)

@@ -8,12 +8,12 @@ import numpy as np
 
 from cellguard.table.numbering import Topic
 from cellguard.world.atoms import TooLarge, length
-from cellguard.world.builder import Builder, House
+from cellguard.world.builder import Builder, ResponseClusters
 from cellguard.world.clusters import listed, shared
 from cellguard.world.table_views import Labels, coarsest
 
 
-def tie_equations(builder: Builder, houses: Mapping[Topic, House]) -> list[str]:
+def tie_equations(builder: Builder, houses: Mapping[Topic, ResponseClusters]) -> list[str]:
     """Tie the atoms of responses that an equation ties; name those equations that may tie more than is looked at.
 
     Parts of a whole are like the codes of one more dimension. They leave the hypergraph as it is if all parts have the
@@ -59,7 +59,9 @@ def _shared_shapes(
     return first if inside and all(part == first for part in parts) else None
 
 
-def _tie_sums(builder: Builder, houses: Sequence[House], signs: Sequence[int], shape: frozenset[str]) -> None:
+def _tie_sums(
+    builder: Builder, houses: Sequence[ResponseClusters], signs: Sequence[int], shape: frozenset[str]
+) -> None:
     """Tie responses over each combination of the parts of some dimensions."""
     rooms = [max((r for r in h.rooms if shape <= set(r.labels)), key=lambda r: -len(r.labels)) for h in houses]
     common: dict[str, Labels] = {}
@@ -86,7 +88,7 @@ def _tie_sums(builder: Builder, houses: Sequence[House], signs: Sequence[int], s
     builder.height += combinations
 
 
-def _shape(house: House) -> frozenset[frozenset[str]]:
+def _shape(house: ResponseClusters) -> frozenset[frozenset[str]]:
     """Return the dimensions of the largest clusters of a response."""
     sets = {frozenset(room.labels) for room in house.rooms}
     return frozenset(one for one in sets if not any(one < other for other in sets))

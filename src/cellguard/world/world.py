@@ -15,7 +15,7 @@ from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.relations import Relations
 from cellguard.table.tableset import TableSet
 from cellguard.world.completion import complete, refuse_contradiction
-from cellguard.world.constraints import Ties, tie_tables
+from cellguard.world.constraints import Constraints, tie_tables
 from cellguard.world.knowledge import Knowledge, least_between, listed_bounds
 
 T = TypeVar("T", bound=np.generic)
@@ -30,7 +30,7 @@ class World:
     use: fewer make smaller programs, and whatever they prove is proven; only what they refute is not refuted.
     """
 
-    ties: Ties
+    ties: Constraints
     value: FloatArray
     lower: FloatArray
     upper: FloatArray

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from cellguard.attack.audit import audit
-from cellguard.attack.external_totals import read_known
+from cellguard.attack.external_totals import read_external_totals
 from cellguard.attack.intervals import exact_moves
 from cellguard.attack.witnesses import witnesses
 from cellguard.errors import Stopped
@@ -224,10 +224,10 @@ def test_a_total_known_from_elsewhere():
     table = cells({"r": list("abcd"), "x": [10, 20, 30, 40]}, [Dimension("r", _pairs())], value="x")
     linked = link(table)
     assert attack(table, ["a"], ["b"]).verdict == "safe"
-    known = read_known({"r": ["P"]}, linked)
+    known = read_external_totals({"r": ["P"]}, linked)
     assert attack(table, ["a"], ["b"], known=known.sums).verdict == "safe"
     assert ends(attack(table, ["a"], ["b"], known=known.sums), "a") == (0, 30)
-    both = read_known({"r": ["P", "b"]}, linked)
+    both = read_external_totals({"r": ["P", "b"]}, linked)
     assert attack(table, ["a"], ["b"], known=both.sums).verdict == "unsafe"
 
 

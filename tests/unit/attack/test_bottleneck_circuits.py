@@ -6,7 +6,7 @@ import pytest
 import cellguard as cg
 from cellguard.attack.bottleneck_circuits import enter_widest
 from cellguard.attack.insider_knowledge import stand
-from cellguard.attack.insider_proofs import Book
+from cellguard.attack.insider_proofs import InsiderProofSearch
 from cellguard.attack.local_moves import settle_among
 from cellguard.hierarchy.build import flat
 from cellguard.proofs.local import Neighbours
@@ -31,7 +31,7 @@ def filled(seed):
     grains = grains_of(needs.world)
     problem = pose(needs, needs.primary | (rng.random(len(needs.tables)) < 0.5), grains)
     standing = stand(problem, grains, needs, contributions_of(needs.tables))
-    book = Book(standing, Neighbours(problem.matrix, problem.whole), UNWATCHED)
+    book = InsiderProofSearch(standing, Neighbours(problem.matrix, problem.whole), UNWATCHED)
     enter_widest(book, np.ones(len(problem.cells), bool))
     return book
 

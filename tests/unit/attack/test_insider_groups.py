@@ -8,7 +8,7 @@ import pytest
 from cellguard.attack import insider_groups as grouped
 from cellguard.attack import insiders as attack
 from cellguard.attack.audit import audit
-from cellguard.attack.insider_proofs import Book
+from cellguard.attack.insider_proofs import InsiderProofSearch
 from cellguard.methods.suppress.engines import insider_repair
 from cellguard.proofs.stack import Stack
 from cellguard.table.contributions import contributions_of
@@ -46,7 +46,7 @@ def books(seeds, monkeypatch):
 
 
 def test_nobody_of_a_group_notices_its_moves_and_they_prove_most(only_groups, monkeypatch):
-    group, made, credit, problem_of = [], [], Book.credit_all, grouped.problem_of
+    group, made, credit, problem_of = [], [], InsiderProofSearch.credit_all, grouped.problem_of
 
     def asked(book, members, cells):
         group[:] = members.tolist()
@@ -59,7 +59,7 @@ def test_nobody_of_a_group_notices_its_moves_and_they_prove_most(only_groups, mo
         return credit(book, moves, helped)
 
     monkeypatch.setattr(attack, "problem_of", asked)
-    monkeypatch.setattr(Book, "credit_all", credited)
+    monkeypatch.setattr(InsiderProofSearch, "credit_all", credited)
     some = books(range(10), monkeypatch)
     unsafe = sum(int(book.target.sum()) for book in some)
     assert sum(map(bool, made)) > 5
@@ -117,7 +117,7 @@ def test_the_moves_that_are_kept_prove_what_all_of_them_do(only_groups, monkeypa
             assert not book._short(cell, [entry for entry in book.entries(cell) if entry[2] in kept])
 
 
-def assert_most(book: Book, cell, group, open_):
+def assert_most(book: InsiderProofSearch, cell, group, open_):
     """Compare with the list of all against whom the cell is open; ANYBODY stands for whoever contributes nothing."""
     inside = [who in group or (who == -1 and bool(group)) for who in open_.who.tolist()]
     asked = book.asked_against(cell, group)

@@ -11,7 +11,7 @@ import cellguard as cg
 from cellguard.attack.audit import audit
 from cellguard.errors import Stopped
 from cellguard.hierarchy.build import flat, from_parents
-from cellguard.methods.suppress.engines.engine_result import Solved
+from cellguard.methods.suppress.engines.engine_result import EngineResult
 from cellguard.methods.suppress.headline import headline
 from cellguard.methods.suppress.suppress import suppress
 from cellguard.run_context import Run
@@ -160,7 +160,7 @@ def test_ctrl_c_in_the_search_ends_only_the_search():
     known, told = contributions_of(needs.tables), []
 
     def stopped(system, **_):
-        return Solved(system.merge(needs.primary), 0.0, 0.0, False, frozenset(), by_hand=True)
+        return EngineResult(system.merge(needs.primary), 0.0, 0.0, False, frozenset(), by_hand=True)
 
     found = suppress(needs, engine=stopped, insiders=known, run=Run(told.append))
     assert not found.finished and audit(needs, found.pattern, insiders=known).verdict == "safe"

@@ -77,12 +77,12 @@ def test_what_nobody_proved_has_no_risk_of_zero_and_is_not_recommended():
 def test_a_policy_that_is_accepted_unproven_is_not_recommended(write, monkeypatch):
     from cellguard.methods.perturb import result
 
-    class Limited(result.Noisy):
+    class Limited(result.PerturbationResult):
         @property
         def verdict(self):
             return result.Verdict("not proven", "NOT PROVEN, not everything was looked at", (), accepted=True)
 
-    monkeypatch.setattr("cellguard.methods.perturb.method.Noisy", Limited)
+    monkeypatch.setattr("cellguard.methods.perturb.method.PerturbationResult", Limited)
     job = write(by=("b",), rules=({"p_percent": 5},), protect={"method": "perturb"}, perturb={"unproven": "accept"})
     compared = compare_policies(job, parse_policies("perturb", []))
     (point, *_) = compared.points

@@ -6,11 +6,11 @@ import pytest
 
 from cellguard.errors import HierarchyError
 from cellguard.hierarchy.build import by_digits
-from cellguard.hierarchy.lookalike_codes import twin_note, twins
+from cellguard.hierarchy.lookalike_codes import lookalikes, twin_note
 
 
 def test_blanks_at_the_ends_and_capital_letters_make_twins():
-    assert twins(["S", "s", " S ", "N", "N S", "NS"]) == [("S", "s"), ("S", " S ")]
+    assert lookalikes(["S", "s", " S ", "N", "N S", "NS"]) == [("S", "s"), ("S", " S ")]
 
 
 def test_only_some_are_shown():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cellguard.attack.external_totals import read_known
+from cellguard.attack.external_totals import read_external_totals
 from cellguard.attack.third_party import read_protected
 from cellguard.errors import InputError
 from cellguard.hierarchy.build import flat
@@ -49,7 +49,7 @@ def of_statements(path):
 
 
 def of_known(path):
-    known = read_known(path, link([TABLE]))
+    known = read_external_totals(path, link([TABLE]))
     return known.value.tolist(), known.sums.toarray().tolist()
 
 
@@ -136,7 +136,7 @@ NUMBERS = {
     "records": lambda path: records(path, ["region"], ["x"]),
     "cells": lambda path: cells(path, by=["region"], value="x"),
     "a-priori": lambda path: read_apriori(TABLE, path),
-    "known": lambda path: read_known(path, link([TABLE])),
+    "known": lambda path: read_external_totals(path, link([TABLE])),
     "protected": lambda path: read_protected(open_source(path), {"region": DIMENSION}, "x", about=About("t")),
 }
 
@@ -165,7 +165,7 @@ READERS = {
     "levels": read_levels,
     "labels": read_labels,
     "a-priori": lambda path: read_apriori(TABLE, path),
-    "known": lambda path: read_known(path, link([TABLE])),
+    "known": lambda path: read_external_totals(path, link([TABLE])),
 }
 
 

@@ -11,7 +11,7 @@ from cellguard.attack import audit as auditing
 from cellguard.attack.audit import audit
 from cellguard.errors import InputError
 from cellguard.methods.suppress.engines import system
-from cellguard.methods.suppress.engines.engine_result import Solved
+from cellguard.methods.suppress.engines.engine_result import EngineResult
 from cellguard.methods.suppress.headline import headline
 from cellguard.methods.suppress.suppress import suppress
 from cellguard.run_context import Run
@@ -168,7 +168,7 @@ def test_a_thin_pattern_is_mended_even_if_the_search_used_up_the_time(monkeypatc
 
     def primaries_alone(small, *, start, effort, run):
         assert run is slow
-        return Solved(small.hidden, 0.0, 0.0, finished=False)
+        return EngineResult(small.hidden, 0.0, 0.0, finished=False)
 
     chosen = suppress(needs, engine=primaries_alone, run=slow)
     assert audit(needs, chosen.pattern).verdict == "safe" and chosen.pattern.secondary.any()

@@ -203,7 +203,7 @@ def _run(
         with progress(as_json or quiet) as tell:
             within = Run.within(time_limit, tell=tell, threads=threads)
             outcome = run(job, folder=folder, within=within, **asked)
-            written = outcome.release is not None or method.in_any_case
+            written = outcome.release is not None or method.keeps_internal
             tell("writing")
             notes = OutputFolder(folder).write(outcome, force=force) if written else []
         if as_json:

@@ -11,7 +11,7 @@ import numpy as np
 
 from cellguard.attack.audit import audit
 from cellguard.attack.derivation import explain
-from cellguard.attack.external_totals import read_known
+from cellguard.attack.external_totals import read_external_totals
 from cellguard.attack.third_party import Intervals, hidden_cells, infer, read_protected, refuse_unpublished
 from cellguard.errors import InputError, InternalError, did_you_mean
 from cellguard.hierarchy.build import TOTAL, by_digits
@@ -20,7 +20,7 @@ from cellguard.hierarchy.confidential_codes import may_be_values, suggested_colu
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.hierarchy.hrc import read_hrc
 from cellguard.methods.suppress.headline import foreign
-from cellguard.methods.suppress.result import Proven
+from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.protection import require
 from cellguard.rules.assess import assess
 from cellguard.rules.simple import Given
@@ -83,7 +83,7 @@ def audit_foreign(given: Foreign, *, threads: int, tell: Callable[[str], None]) 
         raise InputError("no cell of these tables is suppressed; name the column that marks such cells with --flag")
     if given.true:
         return _audit_truth(given, tables, threads, tell)
-    known = read_known(given.known, linked) if given.known else None
+    known = read_external_totals(given.known, linked) if given.known else None
     found = infer(linked, Knowledge(given.lower, given.upper), known=known, run=Run(tell, threads=threads))
     return summarise(found)
 
@@ -114,11 +114,11 @@ def _audit_truth(given: Foreign, tables: list[Table], threads: int, tell: Callab
     findings = assess(link(tables), [Given(_MARK, given.percent)])
     needs = require(findings, Knowledge(given.lower, given.upper))
     hidden = hidden_cells(needs.tables)
-    known = read_known(given.known, needs.tables) if given.known else None
+    known = read_external_totals(given.known, needs.tables) if given.known else None
     sums = None if known is None else known.sums
     pattern = Pattern(needs.tables, needs.primary, hidden & ~needs.primary)
     judged = audit(needs, pattern, known=sums, intervals=True, run=Run(tell, threads=threads))
-    done = Proven(findings, judged, known)
+    done = SuppressionResult(findings, judged, known)
     found, cells = judged, np.flatnonzero(hidden).tolist()
     ends = [(needs.tables.cell_name(c), _finite(found.lower[c]), _finite(found.upper[c])) for c in cells]
     return done.summary() | {"intervals": [{"cell": c, "lower": low, "upper": high} for c, low, high in ends]}

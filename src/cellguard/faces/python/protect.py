@@ -12,7 +12,7 @@ from cellguard.faces.python.result import COUNT, SUM, MeanFrame, ProtectedFrame
 from cellguard.hierarchy.hierarchy import Hierarchy
 from cellguard.job.jobfile import Job
 from cellguard.job.rulespec import dump_rule, refuse_shares
-from cellguard.methods.suppress.result import Proven
+from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.pipeline import run
 from cellguard.reading.csvfile import read_list
 from cellguard.rules.linear import Dominance, PPercent
@@ -87,7 +87,7 @@ def _run(
     hierarchies: Mapping[str, object],
     roles: Mapping[str, str | None],
     within: Run,
-) -> Outcome[Proven]:
+) -> Outcome[SuppressionResult]:
     """Run the job of a call."""
     held: dict[str, object] = {} if is_path(data) else {_FRAME: to_arrow(data)}
     spec = {
@@ -103,7 +103,7 @@ def _tables(tables: Mapping[str, object], rules: object, how: Mapping[str, objec
     return [{"name": name, "by": _columns(by), "rules": _rules(rules, name), **how} for name, by in tables.items()]
 
 
-def _shown(outcome: Outcome[Proven], kind: str) -> ProtectedFrame:
+def _shown(outcome: Outcome[SuppressionResult], kind: str) -> ProtectedFrame:
     return ProtectedFrame(outcome.method, outcome.protected, outcome.seconds, outcome.made, kind)
 
 

@@ -16,7 +16,7 @@ from cellguard.io.folder import OutputFolder
 from cellguard.methods.suppress.explained_cell import explain_one
 from cellguard.methods.suppress.report.figures import heat_map, loss_by_level
 from cellguard.methods.suppress.report.page import internal_page
-from cellguard.methods.suppress.result import Proven
+from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.report.render import require_extra
 from cellguard.seam.outcome import Outcome
 from cellguard.table.pattern import Release, ReleasedTable
@@ -28,7 +28,7 @@ MEAN, SUM, COUNT = "mean", "sum", "count"  # the tables of means: what is shown,
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ProtectedFrame(Outcome[Proven]):
+class ProtectedFrame(Outcome[SuppressionResult]):
     """An `Outcome` that shows itself. ``kind`` is the library whose frames it gives: that of the data.
 
     What `table`, `tables`, `crosstab` and a notebook show is what may be published; `why`, `report`, `audit` and the

@@ -23,7 +23,7 @@ from cellguard.methods.maps.magnitudes import Values, redistribute_values, witho
 from cellguard.methods.maps.mapping import Plan, Redistribution, can_be_filled, redistribute
 from cellguard.methods.maps.outlying import find_outliers
 from cellguard.methods.maps.places import Hexagons, large_enough
-from cellguard.methods.maps.result import Mapped
+from cellguard.methods.maps.result import MapResult
 from cellguard.methods.maps.screen import assessed_words, map_words
 from cellguard.methods.maps.spec import RedistributeSpec
 from cellguard.randomness import fresh_seed
@@ -46,13 +46,13 @@ _MOST_DRAWN = 5_000  # hexagons in an SVG file
 
 
 @dataclass(frozen=True, eq=False)
-class Redistribute(Method[Located, Mapped]):
+class Redistribute(Method[Located, MapResult]):
     """Fill up hexagons with too few records from hexagons nearby, and pass on what dominates a hexagon."""
 
     name: ClassVar[str] = "redistribute"
     participle: ClassVar[str] = "redistributed"
     settings: ClassVar[type[Spec] | None] = RedistributeSpec
-    in_any_case: ClassVar[bool] = True
+    keeps_internal: ClassVar[bool] = True
     tabular: ClassVar[bool] = False
 
     @classmethod
@@ -80,7 +80,7 @@ class Redistribute(Method[Located, Mapped]):
         with timed("reading the points", run, seconds):
             return read_map(self.job)
 
-    def protect(self, assessed: Located, run: Run, seconds: dict[str, float]) -> Mapped:
+    def protect(self, assessed: Located, run: Run, seconds: dict[str, float]) -> MapResult:
         """Choose hexagons that are large enough, and redistribute."""
         plan, table = self._plan(), self.job.tables[0]
         with timed("choosing hexagons", run, seconds):
@@ -99,7 +99,7 @@ class Redistribute(Method[Located, Mapped]):
                 values = self._values(assessed, hexagons, plan)
         decimals = assessed.decimals if table.decimals is None else table.decimals
         notes = (*assessed.notes, *_notes(assessed.hexagons, hexagons, counts, plan))
-        return Mapped(
+        return MapResult(
             self.job, hexagons, assessed.hexagons.grid, counts, values, others, decimals, notes, assessed.inputs
         )
 
@@ -152,11 +152,11 @@ class Redistribute(Method[Located, Mapped]):
         """Return how many hexagons have too few records."""
         return assessed_words(self.assessed_summary(assessed))
 
-    def screen(self, outcome: Outcome[Mapped], folder: Path | None) -> Screen:
+    def screen(self, outcome: Outcome[MapResult], folder: Path | None) -> Screen:
         """Return the verdict, the map in figures, and what to know of it."""
         return map_words(outcome.summary, folder)
 
-    def write_internal(self, outcome: Outcome[Mapped], inside: Path) -> None:
+    def write_internal(self, outcome: Outcome[MapResult], inside: Path) -> None:
         """Write hexagons before and after, transfers, measures, and pictures if pages are wanted."""
         done = outcome.protected
         write_moved(inside, done)
@@ -173,7 +173,7 @@ class Redistribute(Method[Located, Mapped]):
             figure = risk_utility_figure({key: other.measures for key, other in done.others.items()})
             _draw(inside / f"{name}_risk_utility", figure, 0)
 
-    def write_release(self, outcome: Outcome[Mapped], outside: Path) -> None:
+    def write_release(self, outcome: Outcome[MapResult], outside: Path) -> None:
         """Write the shown hexagons with their places, and pictures if pages are wanted."""
         shown = outcome.protected.shown
         write_shown(outside, shown, outcome.job.formats)
@@ -183,7 +183,7 @@ class Redistribute(Method[Located, Mapped]):
             figure = map_figure(shown.q, shown.r, np.array(shown.value, float), title=shown.name)
             _draw(outside / shown.name, figure, len(shown))
 
-    def pages(self, outcome: Outcome[Mapped]) -> Mapping[str, str]:
+    def pages(self, outcome: Outcome[MapResult]) -> Mapping[str, str]:
         """Return the officer's page with the map before and after and, if there is a release, the public one."""
         from cellguard.methods.maps.report import page
         from cellguard.report import render
@@ -204,7 +204,7 @@ def _said_in_vain(part: BaseModel | None, known: Collection[str]) -> str | None:
     return next(said, None)
 
 
-def _pictured(outcome: Outcome[Mapped]) -> bool:
+def _pictured(outcome: Outcome[MapResult]) -> bool:
     """Tell whether pictures are wanted and can be drawn."""
     return "html" in outcome.job.formats and find_spec("matplotlib") is not None
 

@@ -19,7 +19,7 @@ from cellguard.methods.maps.shown import ShownMap
 from cellguard.methods.maps.spec import RedistributeSpec
 from cellguard.methods.maps.transfers import Transfers
 from cellguard.rules.simple import MinFrequency
-from cellguard.seam.method import Protected
+from cellguard.seam.method import Result
 from cellguard.seam.verdict import NotChecked, Verdict
 from cellguard.table.pattern import Release
 from cellguard.table.table import Table
@@ -34,7 +34,7 @@ _SEVERAL = NotChecked("contributors", "attackers who know several contributions 
 
 
 @dataclass(frozen=True, eq=False)
-class Mapped(Protected):
+class MapResult(Result):
     """A map before and after. Confidential, all but ``shown`` and the release.
 
     ``counts`` or ``values`` is there, as the map has counts or sums; ``others`` has what the other algorithms would

@@ -28,7 +28,7 @@ from cellguard.methods.perturb.files.noise_tables import write_noise
 from cellguard.methods.perturb.files.published_tables import PublishedFolder, check_same, read_published
 from cellguard.methods.perturb.fit.marg import Marg
 from cellguard.methods.perturb.fit.opt import Opt
-from cellguard.methods.perturb.result import Noisy
+from cellguard.methods.perturb.result import PerturbationResult
 from cellguard.methods.perturb.screen import assessed_words, checked_words
 from cellguard.methods.perturb.spec import PerturbSpec
 from cellguard.methods.perturb.workflow import check_tables
@@ -45,7 +45,7 @@ _NOT_READ = ("cells", "apriori", "survey", "negative", "impossible", "zeros", "t
 
 
 @dataclass(frozen=True, eq=False)
-class Perturb(Method[Calibration, Noisy]):
+class Perturb(Method[Calibration, PerturbationResult]):
     """One random multiplier per respondent, shared by all tables, and checks before release.
 
     ``multipliers`` is the file of an earlier run: the tables are then made from its multipliers, consistent with all
@@ -57,7 +57,7 @@ class Perturb(Method[Calibration, Noisy]):
     name: ClassVar[str] = "perturb"
     participle: ClassVar[str] = "perturbed"
     settings: ClassVar[type[Spec] | None] = PerturbSpec
-    in_any_case: ClassVar[bool] = True
+    keeps_internal: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.multipliers is None and not self.checked:
@@ -88,7 +88,7 @@ class Perturb(Method[Calibration, Noisy]):
         """What the job says is published already."""
         return read_published(self.job, PerturbSpec.of(self.job).published)
 
-    def protect(self, assessed: Calibration, run: Run, seconds: dict[str, float]) -> Noisy:
+    def protect(self, assessed: Calibration, run: Run, seconds: dict[str, float]) -> PerturbationResult:
         """Draw or load multipliers, perturb the tables and check them. The records are never changed."""
         spec = PerturbSpec.of(self.job)
         with timed("making multipliers", run, seconds):
@@ -115,7 +115,7 @@ class Perturb(Method[Calibration, Noisy]):
             )
         study = self._study(assessed, drawn, notes, run, seconds)
         reused = self.multipliers is not None
-        return Noisy(self.job, check, saved, tuple(notes), study, assessed.files, reused=reused)
+        return PerturbationResult(self.job, check, saved, tuple(notes), study, assessed.files, reused=reused)
 
     def _study(
         self, data: Calibration, drawn: Multipliers, notes: list[str], run: Run, seconds: dict[str, float]
@@ -157,19 +157,19 @@ class Perturb(Method[Calibration, Noisy]):
         """Return how many cells need noise, and how many of them more than there can be."""
         return assessed_words(self.assessed_summary(assessed))
 
-    def screen(self, outcome: Outcome[Noisy], folder: Path | None) -> Screen:
+    def screen(self, outcome: Outcome[PerturbationResult], folder: Path | None) -> Screen:
         """Return the verdict, the tables, the first findings and what to do."""
         return checked_words(outcome.summary, folder, released=outcome.release is not None)
 
-    def write_internal(self, outcome: Outcome[Noisy], inside: Path) -> None:
+    def write_internal(self, outcome: Outcome[PerturbationResult], inside: Path) -> None:
         """Write true values, noise, needs and findings, and the multipliers if there is a release."""
         write_noise(inside, outcome.protected)
 
-    def about(self, outcome: Outcome[Noisy], table: str) -> Mapping[str, Any]:
+    def about(self, outcome: Outcome[PerturbationResult], table: str) -> Mapping[str, Any]:
         """Return that the table is perturbed, whether it is in the calibration set, and whether it was checked."""
         return {"method": self.name, "calibration": outcome.protected.flags[table]}
 
-    def pages(self, outcome: Outcome[Noisy]) -> Mapping[str, str]:
+    def pages(self, outcome: Outcome[PerturbationResult]) -> Mapping[str, str]:
         """Return the officer's page and, if there is a release, the public one."""
         from cellguard.methods.perturb.report import page
         from cellguard.report import render

@@ -19,7 +19,7 @@ from cellguard.methods.perturb.draw.saved import Saved
 from cellguard.methods.perturb.spec import PerturbSpec
 from cellguard.methods.perturb.workflow import Check, Perturbed
 from cellguard.report.cell_names import name_cell
-from cellguard.seam.method import Protected
+from cellguard.seam.method import Result
 from cellguard.seam.verdict import NotChecked, Verdict
 from cellguard.table.pattern import Release, ReleasedTable
 from cellguard.table.table import Table
@@ -48,7 +48,7 @@ OTHER_YEARS = NotChecked(
 
 
 @dataclass(frozen=True, eq=False)
-class Noisy(Protected):
+class PerturbationResult(Result):
     """A perturbed set with what it was made from; ``saved`` is what the multipliers' file holds.
 
     ``study`` is a replication study, if the job wants one; ``reused`` says that the multipliers are those of an earlier

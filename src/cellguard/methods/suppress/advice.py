@@ -16,7 +16,7 @@ from cellguard.methods.suppress.engines.master import Impossible
 from cellguard.methods.suppress.engines.policy import POLICY
 from cellguard.methods.suppress.engines.repair import Repairer
 from cellguard.methods.suppress.engines.system import System, build_system
-from cellguard.methods.suppress.engines.witness import Solved, Unprotectable
+from cellguard.methods.suppress.engines.witness import EngineResult, Unprotectable
 from cellguard.run_context import Run
 from cellguard.solver.program import Program
 from cellguard.table.apriori import State
@@ -24,7 +24,7 @@ from cellguard.table.tableset import TableSet
 
 
 def advice(
-    system: System, cost: FloatArray, known: sp.csr_array | None, engine: Callable[[System], Solved], *, run: Run
+    system: System, cost: FloatArray, known: sp.csr_array | None, engine: Callable[[System], EngineResult], *, run: Run
 ) -> str:
     """Say which unsafe cell cannot be protected, what conflicts with it, and the cheapest cells to give up."""
     publish = _must_publish(system)
@@ -139,7 +139,7 @@ def _names(system: System, merged: list[int], *, every: bool = False) -> str:
     for cell in merged:
         members = np.flatnonzero(system.merged.merged[: len(tables)] == cell)
         said = members[wanted[members]].tolist() or members[:1].tolist()
-        found += [tables.told_name(int(c)) for c in (said if every else said[:1])]
+        found += [tables.message_name(int(c)) for c in (said if every else said[:1])]
     return ", ".join(found)
 
 
@@ -152,7 +152,7 @@ def _unsafe_name(system: System, merged: int) -> str:
     """Return the name of a merged cell by a member that is unsafe, not by one that only equals it."""
     members = np.flatnonzero(system.merged.merged[: len(system.needs.tables)] == merged)
     unsafe = members[system.needs.primary[members]]
-    return system.needs.tables.told_name(int((unsafe if len(unsafe) else members)[0]))
+    return system.needs.tables.message_name(int((unsafe if len(unsafe) else members)[0]))
 
 
 def _said(tables: TableSet) -> BoolArray:

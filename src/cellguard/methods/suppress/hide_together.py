@@ -134,6 +134,6 @@ def refuse_shown(stays: BoolArray, tables: TableSet) -> None:
     """Refuse cells that stay published although they follow hidden ones."""
     if stays.any():
         raise NotProtected(
-            f"{tables.told_name(int(np.argmax(stays)))} must be published, but follows a cell that is hidden; leave it "
-            "out of `must_publish`, or its table out of `hide_with`"
+            f"{tables.message_name(int(np.argmax(stays)))} must be published, but follows a cell that is hidden; leave "
+            "it out of `must_publish`, or its table out of `hide_with`"
         )

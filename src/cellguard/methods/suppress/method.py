@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from cellguard.arrays import BoolArray, FloatArray
-from cellguard.attack.external_totals import Known
+from cellguard.attack.external_totals import ExternalTotals
 from cellguard.errors import InputError, NotProtected
 from cellguard.inputs.earlier_releases import output_folder
 from cellguard.io.folder import CellKey, OutputFolder, cell_keys
@@ -25,7 +25,7 @@ from cellguard.methods.suppress.judged_sums import SumSearch
 from cellguard.methods.suppress.pattern_method import PatternMethod, insiders_of
 from cellguard.methods.suppress.spec import SuppressOptions
 from cellguard.methods.suppress.suppress import Suppression, suppress
-from cellguard.methods.suppress.time_estimate import Load
+from cellguard.methods.suppress.time_estimate import TimeEstimate
 from cellguard.randomness import checked_seed, fresh_seed
 from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.apriori import State
@@ -56,11 +56,11 @@ class Suppress(PatternMethod):
         self._seed()
         return super().assess(run, seconds)
 
-    def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Pattern | Suppression:
+    def choose(self, assessment: Assessment, known: ExternalTotals | None, run: Run) -> Pattern | Suppression:
         """Return the cheapest pattern that the engine finds."""
         return self.choose_by_turns(SumSearch(assessment, None if known is None else known.sums, run), known, run)
 
-    def choose_by_turns(self, sums: SumSearch, known: Known | None, run: Run) -> Pattern | Suppression:
+    def choose_by_turns(self, sums: SumSearch, known: ExternalTotals | None, run: Run) -> Pattern | Suppression:
         """Return the cheapest pattern that the engine finds and that tells no unsafe sum."""
         assessment = sums.assessment
         if assessment.needs.unprotectable.any():
@@ -117,7 +117,7 @@ class Suppress(PatternMethod):
     def expected_seconds(self, assessed: Assessment) -> float:
         """Return a guess from the size of the set, the engine and the effort; insiders take about as long again."""
         engine = self._engine() or usual_engine(assessed.needs)
-        seconds = Load.of(assessed.needs).seconds(engine, self._effort(UNWATCHED))
+        seconds = TimeEstimate.of(assessed.needs).seconds(engine, self._effort(UNWATCHED))
         return 2 * seconds if self.job.insiders else seconds
 
     def _engine(self) -> str | None:
@@ -140,13 +140,13 @@ class Suppress(PatternMethod):
 
 
 @dataclass(frozen=True, eq=False)
-class Given(Suppress):
+class FixedPattern(Suppress):
     """The pattern that a job describes itself: its unsafe cells, those said to be ``secondary``, and their followers.
 
     A cell that must be published stays so, and if it was to follow one that is hidden, the job contradicts itself.
     """
 
-    def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Pattern:
+    def choose(self, assessment: Assessment, known: ExternalTotals | None, run: Run) -> Pattern:
         """Return what the job says."""
         linked = assessment.tables
         hidden, stays = assessment.needs.primary.copy(), assessment.needs.world.ties.empty.copy()
@@ -157,7 +157,7 @@ class Given(Suppress):
         refuse_shown(followers & stays & ~assessment.needs.world.ties.empty, linked)
         return Pattern(linked, assessment.needs.primary, (hidden | followers & ~stays) & ~assessment.needs.primary)
 
-    def choose_by_turns(self, sums: SumSearch, known: Known | None, run: Run) -> Pattern:
+    def choose_by_turns(self, sums: SumSearch, known: ExternalTotals | None, run: Run) -> Pattern:
         """Return what the job says, whatever it tells."""
         return self.choose(sums.assessment, known, run)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from cellguard.attack.audit import audit
-from cellguard.attack.external_totals import Known, read_known
+from cellguard.attack.external_totals import ExternalTotals, read_external_totals
 from cellguard.errors import Disagreement, InputError, listing
 from cellguard.inputs.tables import Built, build_tables, refuse_changed
 from cellguard.io.folder import OutputFolder
@@ -20,7 +20,7 @@ from cellguard.methods.suppress.files.certificate import write_certificate
 from cellguard.methods.suppress.files.seed_file import write_seed
 from cellguard.methods.suppress.judged_sums import SumSearch, on_grown
 from cellguard.methods.suppress.report.signing import Baseline
-from cellguard.methods.suppress.result import Choice, Proven
+from cellguard.methods.suppress.result import Choice, SuppressionResult
 from cellguard.methods.suppress.screen import assessed_words, audit_words
 from cellguard.methods.suppress.suppress import Suppression, padded
 from cellguard.protection import require
@@ -38,7 +38,7 @@ from cellguard.world.knowledge import Knowledge
 
 
 @dataclass(frozen=True, eq=False)
-class PatternMethod(Method[Assessment, Proven]):
+class PatternMethod(Method[Assessment, SuppressionResult]):
     """A method whose answer is a pattern: it says what to hide, and leaves the proof to the attack.
 
     ``accept_no_rules`` releases tables to which no rule is applied, ``intervals`` has the audit work out every exact
@@ -52,10 +52,10 @@ class PatternMethod(Method[Assessment, Proven]):
     attacked: ClassVar[bool] = True
 
     @abstractmethod
-    def choose(self, assessment: Assessment, known: Known | None, run: Run) -> Pattern | Suppression:
+    def choose(self, assessment: Assessment, known: ExternalTotals | None, run: Run) -> Pattern | Suppression:
         """Say which cells to suppress."""
 
-    def choose_by_turns(self, sums: SumSearch, known: Known | None, run: Run) -> Pattern | Suppression:
+    def choose_by_turns(self, sums: SumSearch, known: ExternalTotals | None, run: Run) -> Pattern | Suppression:
         """Say which cells to suppress, if need be by turns with ``sums``, which judges the sums that these tell."""
         return self.choose(sums.assessment, known, run)
 
@@ -75,7 +75,7 @@ class PatternMethod(Method[Assessment, Proven]):
         folder = OutputFolder(self.compare)
         return Baseline(str(self.compare), folder.summary(), folder.statuses())
 
-    def protect(self, assessed: Assessment, run: Run, seconds: dict[str, float]) -> Proven:
+    def protect(self, assessed: Assessment, run: Run, seconds: dict[str, float]) -> SuppressionResult:
         """Choose a pattern, and attack it."""
         known = read_known_totals(assessed)
         with timed("choosing the cells to hide", run, seconds):
@@ -95,7 +95,7 @@ class PatternMethod(Method[Assessment, Proven]):
         cured = self.accept_no_rules or not assessed.findings.without_rules
         return [*assessed_words(assessed.summary(), cured=cured), expected]
 
-    def screen(self, outcome: Outcome[Proven], folder: Path | None) -> Screen:
+    def screen(self, outcome: Outcome[SuppressionResult], folder: Path | None) -> Screen:
         """Return the verdict, the tables, what gives cells away, and what was written."""
         written = []
         if folder is not None:
@@ -104,22 +104,22 @@ class PatternMethod(Method[Assessment, Proven]):
             written = [", ".join([*written, f"{folder}/internal (confidential)"])]
         return audit_words(outcome.summary, written, cured=outcome.release is not None)
 
-    def write_internal(self, outcome: Outcome[Proven], inside: Path) -> None:
+    def write_internal(self, outcome: Outcome[SuppressionResult], inside: Path) -> None:
         """Write every cell with status and reasons, the facts of the rules, and the seed of random costs."""
         write_cells(inside, outcome.protected)
         chosen = outcome.protected.suppression
         if chosen is not None and chosen.seed is not None:
             write_seed(inside, chosen.seed)
 
-    def about(self, outcome: Outcome[Proven], table: str) -> Mapping[str, Any]:
+    def about(self, outcome: Outcome[SuppressionResult], table: str) -> Mapping[str, Any]:
         """Return nothing: a table that says nothing of a method has suppressed cells, however they were chosen."""
         return {}
 
-    def seal(self, outcome: Outcome[Proven], folder: Path) -> None:
+    def seal(self, outcome: Outcome[SuppressionResult], folder: Path) -> None:
         """Write the certificate, which names the digest of every other file."""
         write_certificate(folder, outcome)
 
-    def pages(self, outcome: Outcome[Proven]) -> Mapping[str, str]:
+    def pages(self, outcome: Outcome[SuppressionResult]) -> Mapping[str, str]:
         """Return the officer's page and the public one."""
         from cellguard.methods.suppress.report import page
         from cellguard.report import render
@@ -136,10 +136,10 @@ def prove(
     method: PatternMethod,
     search: SumSearch,
     chosen: Pattern | Suppression,
-    known: Known | None,
+    known: ExternalTotals | None,
     run: Run,
     seconds: dict[str, float],
-) -> Proven:
+) -> SuppressionResult:
     """Attack a pattern as an outsider would, and as each respondent would if the job says so."""
     suppression = chosen if isinstance(chosen, Suppression) else None
     pattern = chosen.pattern if isinstance(chosen, Suppression) else chosen
@@ -160,7 +160,7 @@ def prove(
             hints=() if suppression is None else suppression.hints,
             run=run.endless(),
         )
-    return Proven(
+    return SuppressionResult(
         assessed.findings,
         judged,
         known,
@@ -223,11 +223,11 @@ def _link(built: Built) -> TableSet:
         raise Disagreement(f"{error}. {cure}") from None
 
 
-def read_known_totals(assessment: Assessment) -> Known | None:
+def read_known_totals(assessment: Assessment) -> ExternalTotals | None:
     """Read the totals that the attacker has, if the job names any."""
     job = assessment.job
     if not job.known:
         return None
-    known = read_known(job.path(job.known), assessment.tables)
+    known = read_external_totals(job.path(job.known), assessment.tables)
     refuse_changed(job, {job.known: assessment.inputs.get(job.known, "")})
     return known

@@ -12,7 +12,7 @@ import numpy as np
 
 from cellguard.attack.audit import Audit, attacker_ends
 from cellguard.attack.derivation import explain
-from cellguard.attack.external_totals import Known
+from cellguard.attack.external_totals import ExternalTotals
 from cellguard.attack.intervals import exact_moves
 from cellguard.attack.nearness import Near, nearest
 from cellguard.job.jobfile import Job
@@ -24,7 +24,7 @@ from cellguard.methods.suppress.suppress import Suppression
 from cellguard.report.cell_names import name_cell
 from cellguard.rules.assess import Findings
 from cellguard.run_context import UNWATCHED
-from cellguard.seam.method import Protected
+from cellguard.seam.method import Result
 from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.pattern import STATUS, Release, release
 from cellguard.table.sums import JudgedSums
@@ -58,7 +58,7 @@ class Choice(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Proven(Protected):
+class SuppressionResult(Result):
     """An audit with what it was made from; ``job`` is None for a folder.
 
     ``known`` are totals that the attacker has from elsewhere, ``suppression`` what the engine gives if the pattern was
@@ -68,7 +68,7 @@ class Proven(Protected):
 
     findings: Findings
     audit: Audit
-    known: Known | None = None
+    known: ExternalTotals | None = None
     job: Job | None = None
     suppression: Suppression | None = None
     accept_no_rules: bool = False

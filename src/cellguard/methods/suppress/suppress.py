@@ -19,7 +19,7 @@ from cellguard.methods.suppress.costs import Cost, costs_by
 from cellguard.methods.suppress.engines.catalogue import ENGINES, Engine, engine_named, usual_engine
 from cellguard.methods.suppress.engines.crossing_cuts import first_system
 from cellguard.methods.suppress.engines.effort import NORMAL, Effort, effort_named
-from cellguard.methods.suppress.engines.engine_result import Solved
+from cellguard.methods.suppress.engines.engine_result import EngineResult
 from cellguard.methods.suppress.engines.insider_repair import mend_inside
 from cellguard.methods.suppress.engines.master import Impossible
 from cellguard.methods.suppress.engines.system import System
@@ -104,7 +104,7 @@ def suppress(
     costs = costs_by(needs.tables, needs.primary, cost)
     looked = effort_named(effort) if isinstance(effort, str) else effort
     work, hints = _Work(first_system(needs, costs, known), costs, known, run), list[Hint]()
-    solved = Solved(work.system.hidden, 0.0, 0.0)
+    solved = EngineResult(work.system.hidden, 0.0, 0.0)
     try:
         if needs.primary.any():  # else there is nothing to compile or to search
             begin = None if start is None else work.system.merge(start)

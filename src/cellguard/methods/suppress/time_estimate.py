@@ -21,7 +21,7 @@ _SMALL = 1_500  # cells up to which masters settle a set before its work is used
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class TimeEstimate:
     """What the time depends on: cells, unsafe ones, relations per cell, crossing cells, and what attackers know.
 
     ``bounded`` is whether they know bounds, ``sure`` whether they know of every empty combination that it is empty.
@@ -35,7 +35,7 @@ class Load:
     sure: bool = True
 
     @classmethod
-    def of(cls, needs: Requirements) -> Load:
+    def of(cls, needs: Requirements) -> TimeEstimate:
         """Return what a set asks for."""
         tables, world = needs.tables, needs.world
         bounds = np.isfinite(world.lower) | np.isfinite(world.upper)
@@ -51,7 +51,7 @@ class Load:
     def seconds(self, engine: str, effort: Effort) -> float:
         """Return about how long this engine takes with this effort.
 
-        >>> round(Load(4_623, 2_295, 2.6).seconds("witness", QUICK))
+        >>> round(TimeEstimate(4_623, 2_295, 2.6).seconds("witness", QUICK))
         3
         """
         if not self.unsafe:

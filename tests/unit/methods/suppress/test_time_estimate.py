@@ -7,49 +7,49 @@ import cellguard as cg
 from cellguard.methods.suppress.engines.effort import NORMAL, QUICK, SECOND
 from cellguard.methods.suppress.engines.search import Search
 from cellguard.methods.suppress.engines.system import build_system
-from cellguard.methods.suppress.time_estimate import Load
+from cellguard.methods.suppress.time_estimate import TimeEstimate
 from cellguard.run_context import UNWATCHED
 
 # Cells, unsafe, relations per cell, crossing cells, bounds, known zeros; engine, effort; CPU seconds, with the proof
 # unless it was not waited for. What no guess fits is left out: `regions-9k`, whose proof takes nine times as long as
 # its search, the proof of 53,673 cells, and `counts-firms-c-constant`, since a set does not tell what its cells cost.
 MEASURED = [
-    (Load(959, 385, 2.0), "witness", NORMAL, 0.3),
-    (Load(1_127, 128, 2.0), "witness", NORMAL, 0.2),
-    (Load(4_623, 2_295, 2.63), "witness", NORMAL, 5.3),
-    (Load(6_081, 1_084, 2.54), "witness", NORMAL, 15.2),
-    (Load(15_568, 8_438, 3.69), "witness", NORMAL, 110),
-    (Load(65_346, 23_255, 3.74), "witness", NORMAL, 594),
-    (Load(694, 158, 4.0), "witness", NORMAL, 30),
-    (Load(694, 158, 4.0, bounded=False), "witness", NORMAL, 5.2),
-    (Load(5_918, 1_796, 5.0, bounded=False), "witness", NORMAL, 32),
-    (Load(2_159, 328, 2.0, 115_903), "witness", NORMAL, 33),
-    (Load(4_623, 2_295, 2.63), "witness", QUICK, 1.4),
-    (Load(5_918, 1_796, 5.0), "witness", QUICK, 12),
-    (Load(5_918, 1_796, 5.0), "witness", NORMAL, 92),
-    (Load(106_958, 35_439, 2.6), "witness", QUICK, 40),
-    (Load(427_521, 149_883, 2.72), "witness", QUICK, 321),
-    (Load(137_533, 105_562, 3.92), "witness", QUICK, 287),
-    (Load(15_568, 8_438, 3.69), "witness", QUICK, 66),
-    (Load(15_400, 3_549, 2.15, sure=False), "gauss", NORMAL, 0.2),
-    (Load(13_953, 3_549, 2.16), "gauss", NORMAL, 1.0),
-    (Load(240_000, 47_492, 2.34, sure=False), "gauss", NORMAL, 16.2),
-    (Load(219_293, 47_492, 2.34), "gauss", NORMAL, 18.9),
-    (Load(240_000, 96_982, 2.34, sure=False), "gauss", NORMAL, 5.3),
-    (Load(222_480, 78_006, 2.34), "gauss", NORMAL, 19.9),
-    (Load(930_000, 208_601, 2.18, sure=False), "gauss", NORMAL, 21.8),
-    (Load(841_516, 208_601, 2.19), "gauss", NORMAL, 34),
-    (Load(930_000, 433_589, 2.18, sure=False), "gauss", NORMAL, 11.1),
-    (Load(850_225, 358_168, 2.19), "gauss", NORMAL, 19),
-    (Load(60_000, 11_910, 3.33, sure=False), "gauss", NORMAL, 28),
-    (Load(53_673, 11_910, 3.37), "gauss", NORMAL, 24),
-    (Load(60_000, 22_560, 3.33, sure=False), "gauss", NORMAL, 16),
-    (Load(55_867, 17_925, 3.35), "gauss", NORMAL, 19),
-    (Load(500_000, 103_823, 3.36, sure=False), "gauss", NORMAL, 154),
-    (Load(500_000, 190_819, 3.36, sure=False), "gauss", NORMAL, 115),
-    (Load(435_297, 103_823, 3.4), "gauss", NORMAL, 445),
-    (Load(461_665, 156_682, 3.38), "gauss", NORMAL, 237),
-    (Load(38_658, 6_246, 3.52, sure=False), "gauss", NORMAL, 9.6),
+    (TimeEstimate(959, 385, 2.0), "witness", NORMAL, 0.3),
+    (TimeEstimate(1_127, 128, 2.0), "witness", NORMAL, 0.2),
+    (TimeEstimate(4_623, 2_295, 2.63), "witness", NORMAL, 5.3),
+    (TimeEstimate(6_081, 1_084, 2.54), "witness", NORMAL, 15.2),
+    (TimeEstimate(15_568, 8_438, 3.69), "witness", NORMAL, 110),
+    (TimeEstimate(65_346, 23_255, 3.74), "witness", NORMAL, 594),
+    (TimeEstimate(694, 158, 4.0), "witness", NORMAL, 30),
+    (TimeEstimate(694, 158, 4.0, bounded=False), "witness", NORMAL, 5.2),
+    (TimeEstimate(5_918, 1_796, 5.0, bounded=False), "witness", NORMAL, 32),
+    (TimeEstimate(2_159, 328, 2.0, 115_903), "witness", NORMAL, 33),
+    (TimeEstimate(4_623, 2_295, 2.63), "witness", QUICK, 1.4),
+    (TimeEstimate(5_918, 1_796, 5.0), "witness", QUICK, 12),
+    (TimeEstimate(5_918, 1_796, 5.0), "witness", NORMAL, 92),
+    (TimeEstimate(106_958, 35_439, 2.6), "witness", QUICK, 40),
+    (TimeEstimate(427_521, 149_883, 2.72), "witness", QUICK, 321),
+    (TimeEstimate(137_533, 105_562, 3.92), "witness", QUICK, 287),
+    (TimeEstimate(15_568, 8_438, 3.69), "witness", QUICK, 66),
+    (TimeEstimate(15_400, 3_549, 2.15, sure=False), "gauss", NORMAL, 0.2),
+    (TimeEstimate(13_953, 3_549, 2.16), "gauss", NORMAL, 1.0),
+    (TimeEstimate(240_000, 47_492, 2.34, sure=False), "gauss", NORMAL, 16.2),
+    (TimeEstimate(219_293, 47_492, 2.34), "gauss", NORMAL, 18.9),
+    (TimeEstimate(240_000, 96_982, 2.34, sure=False), "gauss", NORMAL, 5.3),
+    (TimeEstimate(222_480, 78_006, 2.34), "gauss", NORMAL, 19.9),
+    (TimeEstimate(930_000, 208_601, 2.18, sure=False), "gauss", NORMAL, 21.8),
+    (TimeEstimate(841_516, 208_601, 2.19), "gauss", NORMAL, 34),
+    (TimeEstimate(930_000, 433_589, 2.18, sure=False), "gauss", NORMAL, 11.1),
+    (TimeEstimate(850_225, 358_168, 2.19), "gauss", NORMAL, 19),
+    (TimeEstimate(60_000, 11_910, 3.33, sure=False), "gauss", NORMAL, 28),
+    (TimeEstimate(53_673, 11_910, 3.37), "gauss", NORMAL, 24),
+    (TimeEstimate(60_000, 22_560, 3.33, sure=False), "gauss", NORMAL, 16),
+    (TimeEstimate(55_867, 17_925, 3.35), "gauss", NORMAL, 19),
+    (TimeEstimate(500_000, 103_823, 3.36, sure=False), "gauss", NORMAL, 154),
+    (TimeEstimate(500_000, 190_819, 3.36, sure=False), "gauss", NORMAL, 115),
+    (TimeEstimate(435_297, 103_823, 3.4), "gauss", NORMAL, 445),
+    (TimeEstimate(461_665, 156_682, 3.38), "gauss", NORMAL, 237),
+    (TimeEstimate(38_658, 6_246, 3.52, sure=False), "gauss", NORMAL, 9.6),
 ]
 
 
@@ -59,7 +59,7 @@ def test_the_guess_is_within_a_factor_of_two_of_what_was_measured(load, engine, 
 
 
 def test_nothing_to_protect_takes_no_time():
-    assert Load(10**6, 0, 3.0).seconds("witness", NORMAL) == 1.0
+    assert TimeEstimate(10**6, 0, 3.0).seconds("witness", NORMAL) == 1.0
 
 
 def business(seed, firms):
@@ -90,6 +90,6 @@ def test_the_work_of_a_first_pattern_is_less_than_the_guess(seed):
     needs = cg.require(cg.assess(business(seed, 2_000), [cg.PPercent(10)]))
     search = Search(build_system(needs, np.maximum(needs.tables.value, 1.0)), QUICK, UNWATCHED)
     search.begin(None)
-    load = Load.of(needs)
+    load = TimeEstimate.of(needs)
     assert load.bounded and load.unsafe > 100
     assert 0 < search.work / SECOND < 2 * load.seconds("witness", QUICK)

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from cellguard.io.write import csv_text
 from cellguard.methods.maps.measures import Measures
-from cellguard.methods.maps.result import Mapped
+from cellguard.methods.maps.result import MapResult
 from cellguard.methods.maps.shown import ShownMap
 
 _MEASURES = ("u", "cells", "r1", "r2", "u1", "u3")
@@ -59,7 +59,7 @@ def geojson(shown: ShownMap) -> str:
     return '{"type":"FeatureCollection","features":[\n' + ",\n".join(lines) + "\n]}\n"
 
 
-def write_moved(inside: Path, done: Mapped) -> None:
+def write_moved(inside: Path, done: MapResult) -> None:
     """Write every hexagon before and after, the transfers, and the measures of risk and utility. Confidential."""
     name, by = done.job.tables[0].name, done.job.tables[0].by[0]
     hexagons = done.hexagons
@@ -81,7 +81,7 @@ def write_moved(inside: Path, done: Mapped) -> None:
         (inside / f"{name}_measures_{algorithm}.csv").write_text(measures_text(other.measures), encoding="utf-8")
 
 
-def change_words(done: Mapped) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
+def change_words(done: MapResult) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
     """Return what happened to each hexagon: raised, gave, kept or removed."""
     change = np.where(done.after > done.before, "raised", np.where(done.after < done.before, "gave", "kept"))
     return np.where(done.is_shown, change, "removed")

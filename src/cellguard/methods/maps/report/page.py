@@ -13,7 +13,7 @@ import numpy as np
 
 from cellguard.arrays import FloatArray
 from cellguard.methods.maps.report.plots import mark, plots
-from cellguard.methods.maps.result import Mapped
+from cellguard.methods.maps.result import MapResult
 from cellguard.methods.maps.shown import ShownMap
 from cellguard.report.render import render
 from cellguard.report.run_facts import run_facts
@@ -25,7 +25,7 @@ _CLASSES = 7
 _SCRIPT = "map.js"
 
 
-def internal_map(outcome: Outcome[Mapped]) -> str:
+def internal_map(outcome: Outcome[MapResult]) -> str:
     """Return the page with the map before and after. Confidential: it holds true values."""
     done = outcome.protected
     name = done.job.tables[0].name
@@ -81,7 +81,7 @@ def _breaks(values: FloatArray) -> list[float]:
     return sorted({int(x) if x == int(x) else x for x in neat})
 
 
-def _verdict(outcome: Outcome[Mapped]) -> dict[str, Any]:
+def _verdict(outcome: Outcome[MapResult]) -> dict[str, Any]:
     head = outcome.verdict
     about = next(iter(outcome.summary["tables"].values()))
     moved = about.get("units_moved", about.get("contributors_moved", 0))
@@ -97,7 +97,7 @@ def _verdict(outcome: Outcome[Mapped]) -> dict[str, Any]:
     return {"kind": kind, "headline": headline, "sentence": released + head.caveat, "figures": figures}
 
 
-def _moved(outcome: Outcome[Mapped]) -> Section:
+def _moved(outcome: Outcome[MapResult]) -> Section:
     """Say what was moved, what it cost, and whether the total is kept."""
     done = outcome.protected
     about = next(iter(outcome.summary["tables"].values()))
@@ -142,7 +142,7 @@ def _above(mu: int, least: int | None) -> str:
     return f"{least:,}, so that {saved} could be saved"
 
 
-def _undo(done: Mapped) -> Section:
+def _undo(done: MapResult) -> Section:
     """Say what somebody who knows the algorithm can undo, and what he cannot."""
     t = done.threshold
     if done.values is None:
@@ -189,7 +189,7 @@ def _undo(done: Mapped) -> Section:
     return Section("undo", "What an attacker can undo", {"rows": rows})
 
 
-def _utility(done: Mapped) -> Section:
+def _utility(done: MapResult) -> Section:
     """Show risk and utility of all algorithms, and the figures of the one that was used."""
     from markupsafe import Markup
 

@@ -11,7 +11,7 @@ from cellguard.io.write import csv_text, write_json
 from cellguard.methods.perturb.draw.replicate import Replication
 from cellguard.methods.perturb.draw.saved import write_saved
 from cellguard.methods.perturb.draw.variance import published_variance
-from cellguard.methods.perturb.result import Noisy
+from cellguard.methods.perturb.result import PerturbationResult
 from cellguard.methods.perturb.workflow import Check, Perturbed
 from cellguard.table.columns import all_headed
 from cellguard.table.facts import FloatArray
@@ -22,7 +22,7 @@ _SURVEYED = ("sampling_variance", "published_variance")
 _STUDIED = ("mean_ratio", "cv", "mean_noise_percent", "unsafe_share")
 
 
-def write_noise(inside: Path, noisy: Noisy) -> None:
+def write_noise(inside: Path, noisy: PerturbationResult) -> None:
     """Write each table's cells and the findings; the multipliers only if there is a release."""
     for number, here in enumerate(noisy.check.tables):
         columns = {**_cells(here, noisy.check), **_surveyed(here), **_studied(noisy.study, number)}

@@ -13,7 +13,7 @@ from cellguard.methods.perturb.cells.sensitivity import supersensitive
 from cellguard.methods.perturb.checks.finding import Finding
 from cellguard.methods.perturb.checks.redesign import redesign
 from cellguard.methods.perturb.report.tables import cell_list
-from cellguard.methods.perturb.result import Noisy
+from cellguard.methods.perturb.result import PerturbationResult
 from cellguard.report.run_facts import attacks, run_facts
 from cellguard.report.section import Section
 from cellguard.report.words import many, share
@@ -22,7 +22,7 @@ from cellguard.seam.outcome import Outcome
 _MOST_FINDINGS, _MOST_EXTREME = 100, 50
 
 
-def verdict(outcome: Outcome[Noisy]) -> dict[str, Any]:
+def verdict(outcome: Outcome[PerturbationResult]) -> dict[str, Any]:
     """Return the verdict in one line, one sentence and a few figures, and where the findings are that forbid it."""
     check = outcome.protected.check
     kinds = {"safe": "safe", "unsafe": "unsafe"}
@@ -89,7 +89,7 @@ def _places(findings: Sequence[Finding]) -> list[str]:
     ]
 
 
-def findings(outcome: Outcome[Noisy]) -> Section:
+def findings(outcome: Outcome[PerturbationResult]) -> Section:
     """List what the checks found, with cells and combinations: what forbids it, what was accepted, the rest."""
     check = outcome.protected.check
     groups = [_group("Findings that forbid the release", check.open, True)]
@@ -126,7 +126,7 @@ def _group(title: str, findings: Sequence[Finding], wide: bool) -> dict[str, Any
     }
 
 
-def extreme(outcome: Outcome[Noisy]) -> Section | None:
+def extreme(outcome: Outcome[PerturbationResult]) -> Section | None:
     """List supersensitive cells with the merges of codes that remove them; nothing where there is none."""
     rows: list[dict[str, Any]] = []
     total = 0
@@ -171,7 +171,7 @@ _ATTACKS = (
 )
 
 
-def looked_at(outcome: Outcome[Noisy]) -> Section:
+def looked_at(outcome: Outcome[PerturbationResult]) -> Section:
     """Say which attacks were checked, with which result, and what was not looked at."""
     check = outcome.protected.check
     rows = [(name, *_result_of(outcome, kind), who) for name, kind, who in _ATTACKS]
@@ -202,7 +202,7 @@ def looked_at(outcome: Outcome[Noisy]) -> Section:
     return attacks([(name, result, who, kind) for name, result, kind, who in rows], check.limits)
 
 
-def _averages(outcome: Outcome[Noisy]) -> tuple[str, str, str, str]:
+def _averages(outcome: Outcome[PerturbationResult]) -> tuple[str, str, str, str]:
     """Say whether somebody who averages a respondent's totals over years comes closer to the truth."""
     years, again = outcome.protected.check.multipliers.years, outcome.protected.check.multipliers.redrawn
     who = "Somebody who averages the totals of several years, in which noise that is drawn anew cancels."
@@ -216,7 +216,7 @@ def _averages(outcome: Outcome[Noisy]) -> tuple[str, str, str, str]:
     return "Averages over years", "all multipliers are kept", "yes", who
 
 
-def _result_of(outcome: Outcome[Noisy], kind: str, always: bool = False) -> tuple[str, str]:
+def _result_of(outcome: Outcome[PerturbationResult], kind: str, always: bool = False) -> tuple[str, str]:
     """Return what a check found, in words, and yes, no or open."""
     check = outcome.protected.check
     if not (check.checked or always):
@@ -231,7 +231,7 @@ def _result_of(outcome: Outcome[Noisy], kind: str, always: bool = False) -> tupl
     return "nothing found", "yes"
 
 
-def run(outcome: Outcome[Noisy]) -> Section:
+def run(outcome: Outcome[PerturbationResult]) -> Section:
     """Return the run's facts: seconds a step, versions and digests of the inputs. The seed is not among them."""
     lead = "The seed is not on this page: with it and the records anybody could work out the noise."
     if outcome.release is None:

@@ -8,7 +8,7 @@ from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.perturb.report.checks import extreme, findings, looked_at, run, verdict
 from cellguard.methods.perturb.report.sections import chosen_mu, noise, perturbed
 from cellguard.methods.perturb.report.tables import LEGEND, perturbed_grid
-from cellguard.methods.perturb.result import Noisy
+from cellguard.methods.perturb.result import PerturbationResult
 from cellguard.report.render import render
 from cellguard.report.section import Section
 from cellguard.report.tables_page import heading, listed, public_tables, status_words
@@ -16,7 +16,7 @@ from cellguard.seam.outcome import Outcome
 from cellguard.table.pattern import Release
 
 
-def perturbed_page(outcome: Outcome[Noisy]) -> str:
+def perturbed_page(outcome: Outcome[PerturbationResult]) -> str:
     """Return the page about perturbed tables. Confidential: it holds true values and noise."""
     grids = [perturbed_grid(outcome, at) for at in range(len(outcome.protected.check.tables))]
     seen = set().union(*(grid["status"] for grid in grids))

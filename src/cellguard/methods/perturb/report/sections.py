@@ -11,7 +11,7 @@ import numpy as np
 from cellguard.methods.perturb.cells.noise_rule import NoiseRule
 from cellguard.methods.perturb.draw.noise import NoiseStatistics, table_statistics
 from cellguard.methods.perturb.draw.variance import published_variance
-from cellguard.methods.perturb.result import Noisy
+from cellguard.methods.perturb.result import PerturbationResult
 from cellguard.report.section import Section
 from cellguard.report.words import many, share, short
 from cellguard.rules.parameters import percent
@@ -27,7 +27,7 @@ _METHODS = {
 }
 
 
-def perturbed(outcome: Outcome[Noisy]) -> Section:
+def perturbed(outcome: Outcome[PerturbationResult]) -> Section:
     """Say what was perturbed, with which settings, and which tables the multipliers were drawn for."""
     tables = []
     for here in outcome.protected.check.tables:
@@ -57,7 +57,7 @@ def _rule(rule: NoiseRule) -> str:
     return f"{who} can estimate the largest contributor to within {percent(100 * rule.accuracy)} %{knows}"
 
 
-def _settings(outcome: Outcome[Noisy]) -> list[tuple[str, str]]:
+def _settings(outcome: Outcome[PerturbationResult]) -> list[tuple[str, str]]:
     made = outcome.protected.check.multipliers
     plan, how = made.plan, made.settings.attributes
     rows = [("Method", _method(outcome)), ("Multipliers", _distribution(outcome))]
@@ -79,7 +79,7 @@ def _settings(outcome: Outcome[Noisy]) -> list[tuple[str, str]]:
     return [*rows, *_about_records(outcome)]
 
 
-def _who(outcome: Outcome[Noisy]) -> list[tuple[str, str]]:
+def _who(outcome: Outcome[PerturbationResult]) -> list[tuple[str, str]]:
     """Say who is perturbed, who drew again and who keeps a multiplier of an earlier year, where that was asked for."""
     made, rows = outcome.protected.check.multipliers, list[tuple[str, str]]()
     if made.plan.whom:
@@ -96,7 +96,7 @@ def _who(outcome: Outcome[Noisy]) -> list[tuple[str, str]]:
     return rows
 
 
-def _about_records(outcome: Outcome[Noisy]) -> list[tuple[str, str]]:
+def _about_records(outcome: Outcome[PerturbationResult]) -> list[tuple[str, str]]:
     made = outcome.protected.check.multipliers
     records, rows = made.records, list[tuple[str, str]]()
     if made.definitions.parts:
@@ -112,7 +112,7 @@ def _signed(parts: Mapping[str, int]) -> str:
     return " ".join(f"{'−' if sign < 0 else '+'} {name}" for name, sign in parts.items()).removeprefix("+ ")
 
 
-def _method(outcome: Outcome[Noisy]) -> str:
+def _method(outcome: Outcome[PerturbationResult]) -> str:
     made = outcome.protected.check.multipliers
     if made.settings.method in _METHODS:
         return _METHODS[made.settings.method]
@@ -124,7 +124,7 @@ def _method(outcome: Outcome[Noisy]) -> str:
     return f"{text}; but {made.choice.words()}, so mu = {made.plan.zes.mu:.3g} was used"
 
 
-def _distribution(outcome: Outcome[Noisy]) -> str:
+def _distribution(outcome: Outcome[PerturbationResult]) -> str:
     made = outcome.protected.check.multipliers
     zes, plan = made.plan.zes, made.plan
     centre = "mu of the stratum" if plan.strata else f"mu = {zes.mu:.3g}"
@@ -136,7 +136,7 @@ def _distribution(outcome: Outcome[Noisy]) -> str:
     return f"1 ± r, r {zes.shape} with {centre} and sigma = {zes.deviation:.3g}, {signs}"
 
 
-def chosen_mu(outcome: Outcome[Noisy]) -> Section | None:
+def chosen_mu(outcome: Outcome[PerturbationResult]) -> Section | None:
     """Show which mu each sensitive cell asks for, the largest first; nothing where mu was given."""
     choice = outcome.protected.check.multipliers.choice
     if choice is None:
@@ -161,7 +161,7 @@ def chosen_mu(outcome: Outcome[Noisy]) -> Section | None:
     return Section("mu", "How mu was chosen", {"lead": lead, "rows": rows, "more": len(order) - len(rows)})
 
 
-def _used(outcome: Outcome[Noisy]) -> str:
+def _used(outcome: Outcome[PerturbationResult]) -> str:
     """Say which mu the multipliers were really drawn with."""
     made = outcome.protected.check.multipliers
     if made.plan.strata:
@@ -173,7 +173,7 @@ def _used(outcome: Outcome[Noisy]) -> str:
     return text + (", the least of a stratum." if made.plan.strata else ", since no cell asks for one that it can get.")
 
 
-def noise(outcome: Outcome[Noisy]) -> Section:
+def noise(outcome: Outcome[PerturbationResult]) -> Section:
     """Show the result tables: percentage noise by group of cells, information loss, and averages of replications."""
     check, study = outcome.protected.check, outcome.protected.study
     name = "All tables" if len(check.tables) > 1 else check.tables[0].table.name
@@ -196,7 +196,7 @@ def noise(outcome: Outcome[Noisy]) -> Section:
     return Section("noise", "Noise and information loss", data)
 
 
-def _dominated(outcome: Outcome[Noisy]) -> list[tuple[str, ...]]:
+def _dominated(outcome: Outcome[PerturbationResult]) -> list[tuple[str, ...]]:
     """Return the noise of cells that are sensitive by the dominance rule, and of the others, whatever their S_N."""
     tables = outcome.protected.check.tables
     statistics = table_statistics([t.table for t in tables], [t.total for t in tables], by_dominance=True)
@@ -204,7 +204,7 @@ def _dominated(outcome: Outcome[Noisy]) -> list[tuple[str, ...]]:
     return [("dominated", *rows["sensitive"][1:]), ("not dominated", *rows["nonsensitive"][1:])]
 
 
-def _survey(outcome: Outcome[Noisy]) -> str:
+def _survey(outcome: Outcome[PerturbationResult]) -> str:
     """Say how much the sample and the noise make published totals vary; nothing for a census."""
     parts = []
     for here in outcome.protected.check.tables:
@@ -239,7 +239,7 @@ def _result(name: str, run: str, statistics: NoiseStatistics, *, closed: bool = 
     }
 
 
-def _variable(outcome: Outcome[Noisy]) -> list[dict[str, str]]:
+def _variable(outcome: Outcome[PerturbationResult]) -> list[dict[str, str]]:
     """Return the cells whose perturbed total varies most over the replications."""
     study = outcome.protected.study
     if study is None:

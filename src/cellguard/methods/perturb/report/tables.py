@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cellguard.methods.perturb.checks.finding import Cell
-from cellguard.methods.perturb.result import Noisy
+from cellguard.methods.perturb.result import PerturbationResult
 from cellguard.methods.perturb.workflow import Perturbed
 from cellguard.report.grid import MOST, Grid, Positions, coarsest, marked_grid
 from cellguard.report.words import number
@@ -24,7 +24,7 @@ LEGEND = (
 MARKED = "oxa"
 
 
-def perturbed_grid(outcome: Outcome[Noisy], at: int) -> Grid:
+def perturbed_grid(outcome: Outcome[PerturbationResult], at: int) -> Grid:
     """Return a table with the mark of each cell, its published and true value and its noise in percent."""
     here = outcome.protected.check.tables[at]
     table, decimals = here.table.table, outcome.protected.decimals[here.table.name]

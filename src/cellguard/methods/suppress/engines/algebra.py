@@ -23,7 +23,7 @@ from cellguard.linalg import circuits_kernel, modular_kernel
 from cellguard.methods.suppress.engines import algebra_kernel
 from cellguard.methods.suppress.engines.bounds import Closing
 from cellguard.methods.suppress.engines.effort import BEST, QUICK, Effort
-from cellguard.methods.suppress.engines.engine_result import Solved, anytime
+from cellguard.methods.suppress.engines.engine_result import EngineResult, anytime
 from cellguard.methods.suppress.engines.policy import POLICY
 from cellguard.methods.suppress.engines.search import Search
 from cellguard.methods.suppress.engines.system import System
@@ -35,7 +35,7 @@ _LARGEST = 1_000
 _MULTIPLES = 60  # that are tried to make fractions whole
 
 
-def solved(system: System, start: BoolArray | None, effort: Effort, *, run: Run) -> Solved | None:
+def solved(system: System, start: BoolArray | None, effort: Effort, *, run: Run) -> EngineResult | None:
     """Return a cheap safe pattern; None if there are bounds, too many cells, or too few small moves."""
     movable = ~system.never
     unbounded = np.isinf(system.up[movable]).all() and np.isinf(system.down[movable]).all()

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
-from cellguard.methods.suppress.engines.coverage import Served
+from cellguard.methods.suppress.engines.coverage import Coverage
 from cellguard.methods.suppress.engines.flows import joint_flows
 from cellguard.methods.suppress.engines.hidden_system import HiddenSystem
 from cellguard.methods.suppress.engines.policy import POLICY
@@ -25,7 +25,7 @@ from cellguard.run_context import Run
 Wanted = Callable[[], tuple[Positions, FloatArray]]
 
 
-def serve_by_blocks(classes: HiddenSystem, served: Served, wanted: Wanted, run: Run) -> None:
+def serve_by_blocks(classes: HiddenSystem, served: Coverage, wanted: Wanted, run: Run) -> None:
     """Serve targets by pooled programs of blocks, small ones first, as long as each block serves enough of them.
 
     ``wanted`` are the classes with open targets, and how far each is to move.
@@ -69,7 +69,7 @@ def flow_by_blocks(
 ) -> tuple[BoolArray, LongArray]:
     """Hide what joint flows in blocks around open targets need, ever wider blocks; return the targets left open too."""
     system, goals = propagation.system, propagation.goals
-    served, pattern = Served(propagation), hidden.copy()
+    served, pattern = Coverage(propagation), hidden.copy()
     served.said[:] = True
     served.said[open_] = False
     for step in POLICY.blocks:

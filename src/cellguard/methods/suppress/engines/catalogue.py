@@ -11,7 +11,7 @@ from cellguard.methods.suppress.engines.effort import Effort
 from cellguard.methods.suppress.engines.gauss import gauss, is_exact
 from cellguard.methods.suppress.engines.optimal import optimal
 from cellguard.methods.suppress.engines.system import System
-from cellguard.methods.suppress.engines.witness import Solved, witness
+from cellguard.methods.suppress.engines.witness import EngineResult, witness
 from cellguard.protection import Requirements
 from cellguard.run_context import Run
 
@@ -19,7 +19,7 @@ from cellguard.run_context import Run
 class Engine(Protocol):
     """Chooses the cells to hide; every engine has this signature, and is judged by the same contract tests."""
 
-    def __call__(self, system: System, *, start: BoolArray | None, effort: Effort, run: Run) -> Solved:
+    def __call__(self, system: System, *, start: BoolArray | None, effort: Effort, run: Run) -> EngineResult:
         """Return a pattern that should be safe, perhaps from one to start with; the audit proves it or not."""
         ...
 

@@ -1,4 +1,4 @@
-"""`Served`: which targets are known to be served, by moves that were seen."""
+"""`Coverage`: which targets are known to be served, by moves that were seen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cellguard.methods.suppress.engines.propagation_kernel import DOWN, UP
 ENOUGH = 1.0 - 1e-7  # of a need
 
 
-class Served:
+class Coverage:
     """How far each cell was seen to move, up and down, and which targets that serves."""
 
     def __init__(self, propagation: Propagation) -> None:

@@ -1,4 +1,4 @@
-"""`Behind`: the world with its crossing table behind a system without it, and the cuts of patterns unsafe there.
+"""`CrossingCuts`: the world with its crossing table behind a system without it, and the cuts of patterns unsafe there.
 
 Nobody publishes a crossing table, so its cells are hidden in every pattern: in a cut of the whole world they only add a
 constant, and what is left is a cut over the cells of the smaller system. Every pattern that is safe in the whole world
@@ -22,7 +22,7 @@ from cellguard.run_context import Run
 from cellguard.table.pattern import Pattern
 
 
-class Behind:
+class CrossingCuts:
     """The whole world of requirements in a thin one, seen from a small system of the same tables and costs."""
 
     def __init__(self, small: System, thin: Requirements, cost: FloatArray, known: sp.csr_array | None) -> None:
@@ -106,4 +106,4 @@ def first_system(needs: Requirements, cost: FloatArray, known: sp.csr_array | No
     if not thin.world.is_thin:
         return build_system(needs, cost, known)
     small = build_system(replace(needs, world=needs.world.without_crossing()), cost, known)
-    return replace(small, behind=Behind(small, thin, cost, known))
+    return replace(small, behind=CrossingCuts(small, thin, cost, known))

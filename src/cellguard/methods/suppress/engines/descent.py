@@ -70,7 +70,7 @@ def descend(search: Search) -> None:
     system = search.system
     if system.matrix.nnz <= POLICY.threaded_terms * system.n and not search.oracle.is_vast(search.pattern()):
         _publish_tiers(search)
-    search.rethread()
+    search.reroute_flows()
     search.told("descended")
 
 

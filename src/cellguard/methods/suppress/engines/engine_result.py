@@ -1,4 +1,4 @@
-"""`Solved`: what an engine returns; and `anytime`, which returns it whenever a search ends."""
+"""`EngineResult`: what an engine returns; and `anytime`, which returns it whenever a search ends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cellguard.methods.suppress.engines.search import Search, Unprotectable
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
+class EngineResult:
     """The hidden merged cells, what the secondaries among them cost, and a bound on what any safe pattern costs.
 
     ``finished`` is false if the search was stopped: by the clock, by hand (``by_hand``), or by a failure. ``cuts`` are
@@ -26,7 +26,7 @@ class Solved:
     by_hand: bool = False
 
 
-def anytime(search: Search, steps: Callable[[], None]) -> Solved:
+def anytime(search: Search, steps: Callable[[], None]) -> EngineResult:
     """Take the steps of a search, and return the best safe pattern.
 
     If they are stopped, by Ctrl-C, the clock or a failure, that is the best one so far; without one the interruption
@@ -47,7 +47,7 @@ def anytime(search: Search, steps: Callable[[], None]) -> Solved:
         finished = False
         search.run.tell("the search failed; the best safe pattern so far is kept")
     best = search.pattern()
-    return Solved(best, search.cost(best), search.bound, finished, frozenset(search.kinds), by_hand)
+    return EngineResult(best, search.cost(best), search.bound, finished, frozenset(search.kinds), by_hand)
 
 
 def _ends_the_process(error: BaseException) -> bool:

@@ -20,7 +20,7 @@ from cellguard.methods.suppress.engines.packing import packed_bound
 from cellguard.methods.suppress.engines.policy import POLICY
 from cellguard.methods.suppress.engines.search import Search
 from cellguard.methods.suppress.engines.system import System
-from cellguard.methods.suppress.engines.witness import Solved, refuse_fixed, witness
+from cellguard.methods.suppress.engines.witness import EngineResult, refuse_fixed, witness
 from cellguard.protection import Requirements
 from cellguard.run_context import Run
 
@@ -32,7 +32,7 @@ _PROVING = 8  # sweeps that prove needs by circuits of hidden cells before progr
 _SWEEPS = 12  # that look for circuits within the bounds; each leaves about half of what it tries
 
 
-def gauss(system: System, *, start: BoolArray | None = None, effort: Effort = NORMAL, run: Run) -> Solved:
+def gauss(system: System, *, start: BoolArray | None = None, effort: Effort = NORMAL, run: Run) -> EngineResult:
     """Return a safe pattern that starts from elimination; cells of ``start`` are taken before others.
 
     Of a large set whose needs are all exact counts, elimination leaves little to do, and the pattern is only repaired.
@@ -45,7 +45,7 @@ def gauss(system: System, *, start: BoolArray | None = None, effort: Effort = NO
         search = Search(system, QUICK, run)
         _repaired(search, pattern)
         chosen = search.pattern()
-        return Solved(chosen, search.cost(chosen), packed_bound(system), cuts=frozenset({"relations"}))
+        return EngineResult(chosen, search.cost(chosen), packed_bound(system), cuts=frozenset({"relations"}))
     return witness(system, start=pattern, effort=effort, run=run)
 
 

@@ -16,11 +16,11 @@ import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
 from cellguard.attack.bottleneck_circuits import enter_widest
-from cellguard.attack.coalition_proofs import CoalitionBook
+from cellguard.attack.coalition_proofs import CoalitionProofSearch
 from cellguard.attack.insider_groups import dominating, enter_pooled, groups, is_done, nearly, pays, problem_of
 from cellguard.attack.insider_knowledge import stand
 from cellguard.attack.insider_pairs import Hint
-from cellguard.attack.insider_proofs import Book
+from cellguard.attack.insider_proofs import InsiderProofSearch
 from cellguard.attack.local_moves import CLOSE, FAR, WIDE, hopeless_among, near_among
 from cellguard.methods.suppress.engines.repair_for_group import hide_within
 from cellguard.methods.suppress.engines.system import System
@@ -55,7 +55,7 @@ class Mended:
 class Mender:
     """A pattern while it is mended: which cells that may be hidden are, and what is proven through them."""
 
-    book: Book
+    book: InsiderProofSearch
     hidden: BoolArray
     cost: FloatArray
     free: BoolArray
@@ -65,7 +65,7 @@ class Mender:
     through: dict[int, set[int]] = field(default_factory=dict)
     relying: dict[int, set[int]] = field(default_factory=dict)
 
-    def find(self, book: Book, goal: Goal, insiders: LongArray) -> Move | None:
+    def find(self, book: InsiderProofSearch, goal: Goal, insiders: LongArray) -> Move | None:
         """Return a short move through hidden cells: a close one, or else one from afar."""
         rooms, size = book.rooms(goal.cells[0], insiders), 0
         if hopeless_among(book, goal, rooms, self.hidden):
@@ -79,7 +79,7 @@ class Mender:
             size = len(cells)
         return None
 
-    def hide(self, book: Book, goal: Goal, insiders: LongArray) -> Move | None:
+    def hide(self, book: InsiderProofSearch, goal: Goal, insiders: LongArray) -> Move | None:
         """Return the cheapest move through hidden and other cells, and hide these."""
         rooms, nothing = book.rooms(goal.cells[0], insiders), np.zeros(len(self.hidden), bool)
         best, price, among = None, np.inf, np.zeros(0, np.intp)
@@ -99,7 +99,7 @@ class Mender:
     def _price(self, move: Move) -> float:
         return float(self.cost[move.variables[~self.hidden[move.variables]]].sum())
 
-    def _scaled(self, book: Book, cells: Positions, goal: Goal, rooms: Rooms, best: Move) -> Move:
+    def _scaled(self, book: InsiderProofSearch, cells: Positions, goal: Goal, rooms: Rooms, best: Move) -> Move:
         """Return a cheaper move, if there is one, by scaling the slopes until each used cell pays its whole cost."""
         move, size = best, np.ones(len(self.hidden))
         for _ in range(_SCALINGS):
@@ -111,7 +111,9 @@ class Mender:
             move = best = again
         return best
 
-    def _cheapest(self, book: Book, cells: Positions, goal: Goal, rooms: Rooms, size: FloatArray) -> Move | None:
+    def _cheapest(
+        self, book: InsiderProofSearch, cells: Positions, goal: Goal, rooms: Rooms, size: FloatArray
+    ) -> Move | None:
         """Return the cheapest move through some cells, where a published one costs as if it moved by its ``size``."""
         paid = self.cost[cells][~self.hidden[cells]]
         middling = float(np.median(paid[paid > 0])) if (paid > 0).any() else 1.0
@@ -244,7 +246,7 @@ def mend_inside(
     hidden[listed] = pattern.unknown[at]
     free[listed] = (needs.primary | pattern.unpublished)[at]
     cost[listed] = np.where(free[listed], 0.0, np.maximum(costs[at], 1e-9))
-    book = Book(
+    book = InsiderProofSearch(
         stand(problem, grains, needs, insiders), Neighbours(problem.matrix, problem.whole, cost), run, outsider=True
     )
     mender = Mender(book, hidden.copy(), cost, free, system, system.places(problem.cells), run)
@@ -256,7 +258,7 @@ def mend_inside(
 
     mender.prove()
     if coalition > 1:
-        mender.book = CoalitionBook.of(book, coalition)
+        mender.book = CoalitionProofSearch.of(book, coalition)
         mender.prove()
     mender.clean(hidden)
     return Mended(as_pattern(), [_in_the_world(hint, problem.cells) for hint in mender.book.used()])

@@ -9,7 +9,7 @@ from cellguard.errors import InputError
 from cellguard.methods.suppress.engines import algebra
 from cellguard.methods.suppress.engines.bounds import Closing
 from cellguard.methods.suppress.engines.effort import NORMAL, Effort
-from cellguard.methods.suppress.engines.engine_result import Solved, anytime
+from cellguard.methods.suppress.engines.engine_result import EngineResult, anytime
 from cellguard.methods.suppress.engines.master import Impossible
 from cellguard.methods.suppress.engines.policy import POLICY
 from cellguard.methods.suppress.engines.search import Search
@@ -18,7 +18,7 @@ from cellguard.methods.suppress.engines.witness import begin, improve, refuse_fi
 from cellguard.run_context import Run
 
 
-def optimal(system: System, *, start: BoolArray | None = None, effort: Effort = NORMAL, run: Run) -> Solved:
+def optimal(system: System, *, start: BoolArray | None = None, effort: Effort = NORMAL, run: Run) -> EngineResult:
     """Return the cheapest safe pattern, proven to be so (bound = cost) unless its limits or the clock end it earlier.
 
     The witness engine's search comes first, with normal effort whatever is asked, or elimination where the attacker

@@ -15,7 +15,7 @@ import numpy as np
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
 from cellguard.methods.suppress.engines.blockwise import serve_by_blocks
-from cellguard.methods.suppress.engines.coverage import ENOUGH, Served
+from cellguard.methods.suppress.engines.coverage import ENOUGH, Coverage
 from cellguard.methods.suppress.engines.cuts import Cut
 from cellguard.methods.suppress.engines.hidden_system import HiddenSystem
 from cellguard.methods.suppress.engines.local_oracle import Near, Refuted, Witnessed
@@ -77,7 +77,7 @@ class Oracle:
         ``split`` pools of a vast system are of ever fewer targets, since no single program looks at what they leave.
         ``rough`` pools are of moves that go both ways, which takes a fifth of the time.
         """
-        served = Served(self.propagation)
+        served = Coverage(self.propagation)
         if among is not None:
             served.said[:] = True
             served.said[among] = False
@@ -103,7 +103,7 @@ class Oracle:
         return self.vast
 
     def _pooled(
-        self, classes: HiddenSystem, served: Served, run: Run, patience: int, split: bool, rough: bool
+        self, classes: HiddenSystem, served: Coverage, run: Run, patience: int, split: bool, rough: bool
     ) -> BoolArray:
         rng = np.random.default_rng(1)
         self.vast = is_vast(classes.matrix)
@@ -145,7 +145,7 @@ class Oracle:
         return served.mask()
 
     def _wanted(
-        self, classes: HiddenSystem, served: Served, up: FloatArray, down: FloatArray, rng: np.random.Generator
+        self, classes: HiddenSystem, served: Coverage, up: FloatArray, down: FloatArray, rng: np.random.Generator
     ) -> tuple[Positions, FloatArray]:
         """Return a class for each that has open targets, and an amount: the largest need in a direction by chance."""
         goals = self.propagation.goals
@@ -172,7 +172,7 @@ class Oracle:
         """
         end = self.work + allowed
         goals, classes = self.propagation.goals, HiddenSystem(self.system, self.propagation.graph, hidden)
-        served = Served(self.propagation)
+        served = Coverage(self.propagation)
         served.said[:] = True
         served.said[targets] = False
         probers = Probers(classes, goals.cell[targets], run)
@@ -203,7 +203,7 @@ class Oracle:
         self.work += near.work if near else 0.0
         return Look(np.flatnonzero(~served.mask()), list(cuts.values()))
 
-    def _weigh(self, probers: Probers, near: Near | None, target: int, served: Served, rough: bool) -> Shares | None:
+    def _weigh(self, probers: Probers, near: Near | None, target: int, served: Coverage, rough: bool) -> Shares | None:
         """Return what each cell could add to a target, or None if it is served."""
         goals = self.propagation.goals
         cell, kind, need = int(goals.cell[target]), int(goals.kind[target]), float(goals.need[target])
@@ -223,7 +223,9 @@ class Oracle:
             shares = shares.plus(self._shares(cell, upward, need, *self._last))
         return shares
 
-    def _probed(self, probers: Probers, cell: int, upward: bool, need: float, served: Served) -> tuple[Refuted, float]:
+    def _probed(
+        self, probers: Probers, cell: int, upward: bool, need: float, served: Coverage
+    ) -> tuple[Refuted, float]:
         """Return what keeps a cell from moving further by the program of all relations, and how far it goes."""
         if probers.classes.place[cell] < 0:
             return Refuted(np.zeros(0, np.intp), np.zeros(0)), 0.0

@@ -14,7 +14,7 @@ import numpy as np
 from cellguard.arrays import BoolArray, FloatArray, LongArray
 from cellguard.errors import InternalError
 from cellguard.methods.suppress.engines.blockwise import flow_by_blocks
-from cellguard.methods.suppress.engines.coverage import Served
+from cellguard.methods.suppress.engines.coverage import Coverage
 from cellguard.methods.suppress.engines.cuts import Cut, Target
 from cellguard.methods.suppress.engines.effort import QUICK, SECOND, Effort
 from cellguard.methods.suppress.engines.flows import joint_flows
@@ -114,7 +114,7 @@ class Search:
         if len(self._open):
             self.keep(self.flow(self.state.hidden, self._open))
             if self.effort is not QUICK:
-                self.rethread()
+                self.reroute_flows()
         else:
             self.keep(self.state.hidden)
             if not self.system.is_flat:
@@ -215,7 +215,7 @@ class Search:
         self.state.move_to(self._single_flows(self.state.hidden, open_))
         return open_[:0]
 
-    def rethread(self) -> None:
+    def reroute_flows(self) -> None:
         """Serve all targets once more, by joint flows of the hidden cells, and publish what none of them moves.
 
         Cuts say what must be hidden, one after another, and so do flows for what is open; that leaves cells which no
@@ -224,7 +224,7 @@ class Search:
         if self.system.matrix.nnz > POLICY.threaded_terms * self.system.n or self.oracle.vast or self.counted:
             return
         goals, within, hidden = self.propagation.goals, self.pattern(), self.system.hidden
-        served, open_ = Served(self.propagation), np.arange(len(goals.cell))
+        served, open_ = Coverage(self.propagation), np.arange(len(goals.cell))
         while len(open_):
             self.run.tell(f"{len(open_):,} needs to serve by fewer cells")
             self.run.check()
@@ -259,7 +259,7 @@ class Search:
             self.run.check()
             vast = self.oracle.vast
             hidden, flows = joint_flows(self.system, goals, hidden, open_, among, self._rng, rough=vast, run=self.run)
-            served = Served(self.propagation)
+            served = Coverage(self.propagation)
             for flow in flows:
                 served.credit_both(flow)
             open_ = open_[~served.mask()[open_]]
@@ -272,7 +272,7 @@ class Search:
 
     def nearby(self, open_: LongArray) -> LongArray:
         """Return those of some targets that no short move of hidden cells near them serves; of counts, no whole one."""
-        served, hidden = Served(self.propagation), self.state.hidden
+        served, hidden = Coverage(self.propagation), self.state.hidden
         for number, target in enumerate(open_.tolist()):
             if number % POLICY.told_each == 0:
                 self.run.tell(f"{len(open_) - number:,} needs left to prove")
@@ -290,7 +290,7 @@ class Search:
 
         Where there are flows ``within`` some cells, one of those is taken.
         """
-        hidden, served, free = hidden.copy(), Served(self.propagation), ~self.system.never
+        hidden, served, free = hidden.copy(), Coverage(self.propagation), ~self.system.never
         for number, target in enumerate(open_.tolist()):
             if number % POLICY.told_each == 0:
                 self.run.tell(f"{len(open_) - number:,} needs to repair")

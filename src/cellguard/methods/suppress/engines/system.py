@@ -19,7 +19,7 @@ from cellguard.table.pattern import Pattern
 from cellguard.world.completion import MANY_CROSSING
 
 if TYPE_CHECKING:
-    from cellguard.methods.suppress.engines.crossing_cuts import Behind
+    from cellguard.methods.suppress.engines.crossing_cuts import CrossingCuts
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class System:
     two_sided: BoolArray
     asked_down: FloatArray
     asked_up: FloatArray
-    behind: Behind | None = None
+    behind: CrossingCuts | None = None
 
     @property
     def n(self) -> int:

@@ -9,17 +9,17 @@ from cellguard.methods.suppress.engines import algebra, descent
 from cellguard.methods.suppress.engines.bounds import Closing
 from cellguard.methods.suppress.engines.cuts import targets_of
 from cellguard.methods.suppress.engines.effort import BEST, NORMAL, QUICK, Effort
-from cellguard.methods.suppress.engines.engine_result import Solved, anytime
+from cellguard.methods.suppress.engines.engine_result import EngineResult, anytime
 from cellguard.methods.suppress.engines.master import Impossible
 from cellguard.methods.suppress.engines.policy import POLICY
 from cellguard.methods.suppress.engines.search import Search, Unprotectable
 from cellguard.methods.suppress.engines.system import System
 from cellguard.run_context import Run
 
-__all__ = ["Solved", "Unprotectable", "begin", "improve", "mend", "refuse_fixed", "witness"]
+__all__ = ["EngineResult", "Unprotectable", "begin", "improve", "mend", "refuse_fixed", "witness"]
 
 
-def witness(system: System, *, start: BoolArray | None = None, effort: Effort = NORMAL, run: Run) -> Solved:
+def witness(system: System, *, start: BoolArray | None = None, effort: Effort = NORMAL, run: Run) -> EngineResult:
     """Return a cheap safe pattern. ``start`` is a pattern to begin with, say from an earlier run."""
     refuse_fixed(system)
     by_algebra = algebra.solved(system, start, effort, run=run)

@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 from cellguard.attack.audit import Audit
 from cellguard.io import layout
 from cellguard.io.write import csv_text, plain, plain_number
-from cellguard.methods.suppress.result import Intervals, Proven
+from cellguard.methods.suppress.result import Intervals, SuppressionResult
 from cellguard.rules.assess import TableFindings
 from cellguard.table.apriori import NUMBERS, State
 from cellguard.table.fact_columns import stored_columns
 from cellguard.table.table import Table
 
 
-def write_cells(inside: Path, proven: Proven) -> None:
+def write_cells(inside: Path, proven: SuppressionResult) -> None:
     """Write of each table the cells with status and reasons, and the facts."""
     audit = proven.audit
     (inside / "facts").mkdir()
@@ -45,7 +45,7 @@ def _on_cells(audit: Audit, amounts: Any) -> Any:  # noqa: ANN401
 
 
 def _write_table(
-    folder: Path, number: int, here: TableFindings, proven: Proven, needs: Sequence[Sequence[Decimal]]
+    folder: Path, number: int, here: TableFindings, proven: SuppressionResult, needs: Sequence[Sequence[Decimal]]
 ) -> None:
     audit = proven.audit
     table, cells = here.table, audit.needs.tables.cells_of[number]
@@ -69,7 +69,7 @@ def _write_table(
     (folder / f"{table.name}.csv").write_text(text, encoding="utf-8")
 
 
-def _reasons(here: TableFindings, cells: Any, proven: Proven) -> list[str]:  # noqa: ANN401
+def _reasons(here: TableFindings, cells: Any, proven: SuppressionResult) -> list[str]:  # noqa: ANN401
     """Return why each cell is hidden: the rules that say so, the unsafe cells that it protects, what it follows."""
     tables, reasons = proven.audit.needs.tables, here.reasons()
     protects = {} if proven.explained is None else proven.explained.protects

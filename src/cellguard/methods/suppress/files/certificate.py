@@ -24,14 +24,14 @@ from cellguard.job.jobfile import Job
 from cellguard.job.rulespec import dump_rule, taken_on_trust
 from cellguard.methods.suppress.files.stored_world import stated_between, write_world
 from cellguard.methods.suppress.files.sums import write_sums
-from cellguard.methods.suppress.result import Proven
+from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.proofs.problem import Grains
 from cellguard.rules.assess import Findings, TableFindings
 from cellguard.seam.outcome import Outcome
 from cellguard.table.tableset import TableSet
 
 
-def write_certificate(folder: Path, outcome: Outcome[Proven]) -> None:
+def write_certificate(folder: Path, outcome: Outcome[SuppressionResult]) -> None:
     """Write the witnesses, the world behind the tables and the certificate into a folder that is complete otherwise."""
     job, proven = outcome.job, outcome.protected
     audit = proven.audit

@@ -33,7 +33,7 @@ _SAME = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Again:
+class RebuiltInputs:
     """What a job gives when it is read once more: digests of its files, findings, and totals known from elsewhere."""
 
     job: Job
@@ -42,7 +42,7 @@ class Again:
     known: sp.csr_array | None
 
 
-def compare(inside: Path, again: Again) -> dict[str, str | None]:
+def compare(inside: Path, again: RebuiltInputs) -> dict[str, str | None]:
     """Return for job, inputs and facts what differs between a folder's internal half and its inputs; None if nothing.
 
     A difference is told by file, row and column, never by value.
@@ -92,7 +92,7 @@ def _inputs(inside: Path, inputs: Mapping[str, str]) -> str | None:
     return f"other files than those that were read: {listing(other)}" if other else None
 
 
-def _hierarchies(inside: Path, again: Again) -> str | None:
+def _hierarchies(inside: Path, again: RebuiltInputs) -> str | None:
     for dimension in {d.name: d for t in again.findings.tables.tables for d in t.dimensions}.values():
         path = inside / "hierarchies" / f"{dimension.name}.csv"
         if path.read_text(encoding="utf-8") != hierarchies_text(dimension):
@@ -100,7 +100,7 @@ def _hierarchies(inside: Path, again: Again) -> str | None:
     return None
 
 
-def _facts(inside: Path, again: Again) -> str | None:
+def _facts(inside: Path, again: RebuiltInputs) -> str | None:
     linked = again.findings.tables
     values = listed_grains(linked).exact()
     for table, cells in zip(linked.tables, linked.cells_of, strict=True):
@@ -132,7 +132,7 @@ def _differing(left: pa.ChunkedArray, right: pa.ChunkedArray) -> np.ndarray[Any,
     return np.array([a != b for a, b in pairs], bool)
 
 
-def _insiders(inside: Path, again: Again) -> str | None:
+def _insiders(inside: Path, again: RebuiltInputs) -> str | None:
     """Compare who contributes what to the hidden cells, if the folder tells."""
     claim = json.loads((inside / "certificate.json").read_text(encoding="utf-8"))["insiders"]
     if not claim:
@@ -158,7 +158,7 @@ def _insiders(inside: Path, again: Again) -> str | None:
     return None if same else f"{INSIDERS} does not have the respondents and contributions that the inputs give"
 
 
-def _claims(inside: Path, again: Again) -> str | None:
+def _claims(inside: Path, again: RebuiltInputs) -> str | None:
     stored = json.loads((inside / "certificate.json").read_text(encoding="utf-8"))
     wanted = about_inputs(again.job, again.findings, listed_grains(again.findings.tables), again.known)
     place = _first_difference({key: stored[key] for key in wanted}, json.loads(json.dumps(wanted)))

@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 from cellguard.io.stored_sums import NAME
 from cellguard.job.rulespec import dump_rule
 from cellguard.methods.suppress.files.cell_tables import facts_of
-from cellguard.methods.suppress.result import Proven
+from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.table.sums import Sum, SumTable
 from cellguard.table.tableset import TableSet
 
 
-def write_sums(inside: Path, proven: Proven) -> dict[str, Any] | None:
+def write_sums(inside: Path, proven: SuppressionResult) -> dict[str, Any] | None:
     """Write the parts of all sums, and the facts of those that are told; return what the certificate says of them.
 
     None says that nobody looked at sums.

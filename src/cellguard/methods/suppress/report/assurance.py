@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from cellguard.methods.suppress.result import Proven
+from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.report.run_facts import attacks, run_facts
 from cellguard.report.section import Section
 from cellguard.report.words import many, number, share
 from cellguard.seam.outcome import Outcome
 
 
-def verdict(outcome: Outcome[Proven]) -> dict[str, Any]:
+def verdict(outcome: Outcome[SuppressionResult]) -> dict[str, Any]:
     """Return the verdict in one line, one sentence and a few figures."""
     audit, tables = outcome.protected.audit, outcome.protected.audit.needs.tables
     primary, secondary = int(audit.needs.primary.sum()), int(audit.pattern.secondary.sum())
@@ -44,7 +44,7 @@ def _all_protected(primary: int, whom: str) -> str:
     return f"{which} hidden, and {whom} can come nearer to their values than the rules allow."
 
 
-def checked(outcome: Outcome[Proven]) -> Section:
+def checked(outcome: Outcome[SuppressionResult]) -> Section:
     """Say in plain words which attacks were checked and which were not."""
     tables = outcome.protected.audit.needs.tables
     knows = outcome.protected.audit.needs.knowledge
@@ -83,7 +83,7 @@ def checked(outcome: Outcome[Proven]) -> Section:
     return attacks([(*r, kinds.get(r[1], "open")) for r in rows])
 
 
-def inside(outcome: Outcome[Proven]) -> Section | None:
+def inside(outcome: Outcome[SuppressionResult]) -> Section | None:
     """Return the view from the firms: which insider may come how near to whom, the nearest first."""
     proven = outcome.protected
     if proven.audit.inside is None:
@@ -100,7 +100,7 @@ def inside(outcome: Outcome[Proven]) -> Section | None:
     return Section("inside", "Firm-level view", {"rows": rows, "linked": proven.audit.inside.linked})
 
 
-def run(outcome: Outcome[Proven]) -> Section:
+def run(outcome: Outcome[SuppressionResult]) -> Section:
     """Return the run's facts: optimum, seconds a step, versions, seed and digests of the inputs."""
     return run_facts(outcome.summary, outcome.made, _optimum(outcome.summary))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from cellguard.methods.suppress.result import Proven
+from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.report.section import Section
 from cellguard.report.words import many, number, told_count
 from cellguard.seam.outcome import Outcome
 
 
-def counts(outcome: Outcome[Proven], most: int = 60) -> Section | None:
+def counts(outcome: Outcome[SuppressionResult], most: int = 60) -> Section | None:
     """Say of each hidden count what can be told of it: "exactly 3", "1 or 2", "at most 4"; None without such counts.
 
     The counts of which most can be told come first, unsafe ones before the others.

@@ -18,7 +18,7 @@ from cellguard.methods.suppress.report.sections import edge, largest, levels, pr
 from cellguard.methods.suppress.report.signing import Baseline, compared, signing
 from cellguard.methods.suppress.report.unsafe import hidden_cells
 from cellguard.methods.suppress.report.what_if import what_if
-from cellguard.methods.suppress.result import Proven
+from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.report.grid import Grid, Positions, internal_grid
 from cellguard.report.render import render
 from cellguard.report.section import Section
@@ -29,7 +29,7 @@ from cellguard.table.pattern import Release
 from cellguard.table.table import Table
 
 
-def internal_page(outcome: Outcome[Proven], earlier: Baseline | None = None) -> str:
+def internal_page(outcome: Outcome[SuppressionResult], earlier: Baseline | None = None) -> str:
     """Return the page from which a disclosure officer decides. Confidential: it holds hidden values.
 
     With an ``earlier`` run it says what changed since.
@@ -67,7 +67,7 @@ _LEGEND = (
 )
 
 
-def _internal_grid(outcome: Outcome[Proven], at: int) -> Grid:
+def _internal_grid(outcome: Outcome[SuppressionResult], at: int) -> Grid:
     audit, cells = outcome.protected.audit, outcome.protected.audit.needs.tables.cells_of[at]
     values = [audit.values[c] for c in cells.tolist()]
     grid, kept = internal_grid(outcome.protected.findings.by_table[at].table, audit.pattern.status(at), values)
@@ -75,7 +75,7 @@ def _internal_grid(outcome: Outcome[Proven], at: int) -> Grid:
     return grid
 
 
-def _notes(outcome: Outcome[Proven], at: int, kept: Positions) -> dict[str, Any]:
+def _notes(outcome: Outcome[SuppressionResult], at: int, kept: Positions) -> dict[str, Any]:
     """Return for the hidden cells of a grid what a click on them tells: reasons, needs and intervals."""
     audit, here = outcome.protected.audit, outcome.protected.findings.by_table[at]
     cells = audit.needs.tables.cells_of[at][kept]
@@ -105,7 +105,7 @@ def _seen(table: Table, low: float, high: float) -> str:
     return f"{number(low, table.decimals)} to {number(high, table.decimals)}"
 
 
-def _why(outcome: Outcome[Proven], cell: int, rules: str) -> str:
+def _why(outcome: Outcome[SuppressionResult], cell: int, rules: str) -> str:
     """Say why a distinct cell is hidden, and through which cells it is protected."""
     if not outcome.protected.audit.pattern.primary[cell]:
         return protects(outcome, cell, 8)

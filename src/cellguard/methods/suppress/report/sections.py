@@ -10,7 +10,7 @@ import numpy as np
 from cellguard.attack.derivation import name
 from cellguard.methods.suppress.report.edge import margins, nearly_unsafe, points, tightest
 from cellguard.methods.suppress.report.losses import LevelLoss, dearest, level_name, losses_by_level
-from cellguard.methods.suppress.result import Proven
+from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.protection import Requirements
 from cellguard.report.cell_names import name_cell
 from cellguard.report.section import Section
@@ -28,7 +28,7 @@ _RELEASED = {
 }
 
 
-def protected(outcome: Outcome[Proven]) -> Section:
+def protected(outcome: Outcome[SuppressionResult]) -> Section:
     """Say what was protected, with which rules and settings, and what was said of single cells."""
     told = {t["name"]: t for t in outcome.summary.get("settings", {}).get("tables", ())}
     tables = []
@@ -66,7 +66,7 @@ def _spell(setting: object) -> str:
     return " + ".join(map(_spell, setting)) if isinstance(setting, list) else str(setting)
 
 
-def levels(outcome: Outcome[Proven]) -> Section:
+def levels(outcome: Outcome[SuppressionResult]) -> Section:
     """Show for each table what is hidden of every combination of levels; those that are whole are only counted."""
     tables = []
     for at, here in enumerate(outcome.protected.findings.by_table):
@@ -99,7 +99,7 @@ def _level_row(loss: LevelLoss, decimals: int) -> dict[str, Any]:
     }
 
 
-def largest(outcome: Outcome[Proven], most: int = 10) -> Section:
+def largest(outcome: Outcome[SuppressionResult], most: int = 10) -> Section:
     """List the hidden cells of the largest value: what users of the tables will miss."""
     tables, pattern = outcome.protected.audit.needs.tables, outcome.protected.audit.pattern
     cells = dearest(pattern, most).tolist()
@@ -116,13 +116,13 @@ def largest(outcome: Outcome[Proven], most: int = 10) -> Section:
     return Section("largest", "Largest losses", {"rows": rows, "hidden": int(pattern.hidden.sum())})
 
 
-def _whole(outcome: Outcome[Proven], cell: int) -> float:
+def _whole(outcome: Outcome[SuppressionResult], cell: int) -> float:
     """Return the largest absolute value of the cell's table, which its total has if nothing is negative."""
     tables = outcome.protected.audit.needs.tables
     return float(np.abs(tables.tables[int(tables.first[0][cell])].value).max())
 
 
-def edge(outcome: Outcome[Proven]) -> Section:
+def edge(outcome: Outcome[SuppressionResult]) -> Section:
     """List what is just safe enough: intervals that barely reach the need, cells that a rule barely lets pass."""
     audit, tables = outcome.protected.audit, outcome.protected.audit.needs.tables
     intervals, tight, known = outcome.protected.intervals, [], []
@@ -169,7 +169,7 @@ def need_words(needs: Requirements, cell: int, decimals: int) -> str:
     return ", ".join(reach + ([f"{number(wide, decimals)} wide"] if wide > 0 else []))
 
 
-def reasons(outcome: Outcome[Proven], most: int = 60) -> Section:
+def reasons(outcome: Outcome[SuppressionResult], most: int = 60) -> Section:
     """Say which secondaries protect which unsafe cells, the dearest secondaries first."""
     rows: list[dict[str, str]] = []
     more = 0
@@ -184,7 +184,7 @@ def reasons(outcome: Outcome[Proven], most: int = 60) -> Section:
     return Section("reasons", "Which cells protect which", data)
 
 
-def protects(outcome: Outcome[Proven], cell: int, most: int) -> str:
+def protects(outcome: Outcome[SuppressionResult], cell: int, most: int) -> str:
     """Name the unsafe cells that a secondary protects, as far as that was worked out, and what it is hidden with."""
     followed = outcome.protected.hidden_with.get(cell, ())
     along = f"hidden with {' and '.join(followed)}" if followed else ""

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from cellguard.methods.suppress.result import Proven
+from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.report.cell_names import link_to
 from cellguard.report.section import Section
 from cellguard.seam.outcome import Outcome
@@ -28,7 +28,7 @@ class Baseline:
     statuses: Mapping[str, Mapping[str, str]]
 
 
-def compared(outcome: Outcome[Proven], earlier: Baseline) -> Section:
+def compared(outcome: Outcome[SuppressionResult], earlier: Baseline) -> Section:
     """Show what changed since an earlier run: figures side by side, and the cells whose status differs."""
     now = outcome.summary
     figures = [(word, earlier.summary.get("set", {}).get(word), now["set"][word]) for word in _FIGURES]
@@ -60,7 +60,7 @@ def _changes(table: Table, status: Sequence[str], before: Mapping[str, str]) -> 
     return found + [row | {"now": "absent", "go": ""} for row in nowhere]
 
 
-def signing(outcome: Outcome[Proven]) -> Section:
+def signing(outcome: Outcome[SuppressionResult]) -> Section:
     """Return the block to sign: what was decided on, told apart from every other run; who and when are left blank."""
     job = outcome.protected.job
     text = "" if job is None else yaml.safe_dump(job.model_dump(), sort_keys=False, allow_unicode=True)

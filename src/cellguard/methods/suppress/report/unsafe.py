@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cellguard.methods.suppress.report.sections import need_words, protects
-from cellguard.methods.suppress.result import Proven
+from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.report.cell_names import name_cell
 from cellguard.report.section import Section
 from cellguard.report.words import number, told_count
@@ -18,7 +18,7 @@ from cellguard.seam.outcome import Outcome
 MOST = 1_500  # rows of the list; the rest is in the internal tables
 
 
-def hidden_cells(outcome: Outcome[Proven]) -> Section:
+def hidden_cells(outcome: Outcome[SuppressionResult]) -> Section:
     """List the hidden cells, unsafe ones first: figures of the rules, respondents, shares, need and interval."""
     rows: list[dict[str, Any]] = []
     hidden = 0
@@ -32,7 +32,7 @@ def hidden_cells(outcome: Outcome[Proven]) -> Section:
     return Section("hidden", "Every hidden cell", data)
 
 
-def _row(outcome: Outcome[Proven], at: int, here: TableFindings, cell: int, status: str) -> dict[str, Any]:
+def _row(outcome: Outcome[SuppressionResult], at: int, here: TableFindings, cell: int, status: str) -> dict[str, Any]:
     table, needs = here.table, outcome.protected.audit.needs
     distinct = int(needs.tables.cells_of[at][cell])
     count = table.facts.count
@@ -75,7 +75,7 @@ def _shares(here: TableFindings, cell: int) -> str:
     return ", ".join(f"{100 * top / whole:,.0f} %" for top in tops[cell][:3].tolist() if top > 0)
 
 
-def _interval(outcome: Outcome[Proven], cell: int, decimals: int, *, is_count: bool) -> str:
+def _interval(outcome: Outcome[SuppressionResult], cell: int, decimals: int, *, is_count: bool) -> str:
     intervals = outcome.protected.intervals
     if intervals is None:
         return ""

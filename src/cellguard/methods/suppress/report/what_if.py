@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from cellguard.errors import InputError
-from cellguard.methods.suppress.result import Proven
+from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.report.section import Section
 from cellguard.rules.assess import TableFindings
 from cellguard.rules.rule import Percent, Rule
@@ -19,7 +19,7 @@ _MOST_CELLS = 300_000
 _FACTORS = (0.5, 1.0, 1.5, 2.0)
 
 
-def what_if(outcome: Outcome[Proven]) -> Section | None:
+def what_if(outcome: Outcome[SuppressionResult]) -> Section | None:
     """Show for each rule how many cells would be unsafe with parameters around the chosen one, all else as it is."""
     tables = [_table(here) for here in outcome.protected.findings.by_table if len(here.table) <= _MOST_CELLS]
     tables = [table for table in tables if table["rows"]]

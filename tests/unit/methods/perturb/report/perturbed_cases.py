@@ -8,7 +8,7 @@ from cellguard.methods.perturb.cells.calibration import calibration_table
 from cellguard.methods.perturb.cells.noise_rule import NoiseRule
 from cellguard.methods.perturb.cells.respondents import respondents
 from cellguard.methods.perturb.draw.multipliers import Settings, make_multipliers
-from cellguard.methods.perturb.result import Noisy
+from cellguard.methods.perturb.result import PerturbationResult
 from cellguard.methods.perturb.spec import PerturbSpec
 from cellguard.methods.perturb.workflow import check_tables
 from cellguard.table.pattern import Release, ReleasedTable
@@ -37,7 +37,7 @@ def case(lone=False, *, settings=None, accept=(), checked=True, **more):
     drawn = make_multipliers(records, made, settings or Settings(), seed=SEED)
     check = check_tables(made, drawn, accept=accept, checked=checked)
     flags = {"both": "in the calibration set", "regions": "not in the calibration set: checked"}
-    noisy = Noisy(None, check, None, study=more.pop("study", None))
+    noisy = PerturbationResult(None, check, None, study=more.pop("study", None))
     noisy.__dict__.update(flags=flags, decimals={"both": 2, "regions": 2}, spec=PerturbSpec(**more.pop("spec", {})))
     return Told(noisy, more.pop("summary", {}), **more)
 

@@ -9,7 +9,7 @@ import cellguard as cg
 from cellguard.attack.audit import audit
 from cellguard.errors import InputError
 from cellguard.methods.suppress.engines import bounds, optimal
-from cellguard.methods.suppress.result import Proven
+from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.methods.suppress.suppress import Suppression, suppress
 from cellguard.run_context import Run
 
@@ -67,5 +67,5 @@ def test_an_optimum_that_is_not_proven_has_a_gap(monkeypatch):
 @pytest.mark.parametrize(("gap", "warned"), [(0.0, False), (0.2, True)])
 def test_the_summary_warns_of_an_optimum_that_is_not_proven(gap, warned):
     chosen = Suppression(None, 10.0, 10.0 * (1 - gap), np.ones(1), engine="optimal")
-    warnings = Proven._not_optimal(SimpleNamespace(suppression=chosen))
+    warnings = SuppressionResult._not_optimal(SimpleNamespace(suppression=chosen))
     assert bool(warnings) is warned

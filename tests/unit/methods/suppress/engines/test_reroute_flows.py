@@ -33,7 +33,7 @@ def test_a_pattern_of_all_cells_loses_most_of_them_and_stays_safe(seed):
     search = Search(system, NORMAL, UNWATCHED)
     search.keep(~system.never)
     before = search.cost(search.pattern())
-    search.rethread()
+    search.reroute_flows()
     assert search.cost(search.pattern()) < 0.5 * before
     assert audit(needs, system.pattern(search.pattern())).verdict == "safe"
 

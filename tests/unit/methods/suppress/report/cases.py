@@ -6,7 +6,7 @@ import numpy as np
 
 import cellguard as cg
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.methods.suppress.result import Proven
+from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.seam.outcome import Outcome
 from cellguard.table.pattern import Pattern
 
@@ -58,7 +58,7 @@ class Told(Outcome):
 
 def case(tables=None, summary=None, made="", **more):
     findings, audit = protect(table() if tables is None else tables)
-    return Told(Proven(findings, audit, **more), summary or {}, made)
+    return Told(SuppressionResult(findings, audit, **more), summary or {}, made)
 
 
 def unsafe_case():
@@ -66,4 +66,4 @@ def unsafe_case():
     findings = cg.assess(table(), [cg.MinFrequency(4)])
     needs = cg.require(findings)
     pattern = Pattern(needs.tables, needs.primary, np.zeros(len(needs.tables), bool))
-    return Told(Proven(findings, cg.audit(needs, pattern)), {})
+    return Told(SuppressionResult(findings, cg.audit(needs, pattern)), {})

@@ -8,7 +8,7 @@ import pytest
 import cellguard as cg
 from cellguard.methods.suppress.report.counts import counts
 from cellguard.methods.suppress.report.page import internal_page
-from cellguard.methods.suppress.result import Proven
+from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.report.words import promise_of_counts, told_count
 from cellguard.rules.rows import MinOthers
 from unit.methods.suppress.report import cases
@@ -30,7 +30,7 @@ def outcome(inner, rules):
     }
     table = cg.cells(data, by=["r", "d"], value="n", count="n", about=cg.About(is_count=True, zeros="possible"))
     findings, audit = cases.protect(table, rules)
-    return cases.Told(Proven(findings, audit), {})
+    return cases.Told(SuppressionResult(findings, audit), {})
 
 
 MOST = 6

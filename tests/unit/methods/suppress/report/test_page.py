@@ -8,11 +8,11 @@ import pytest
 import scipy.sparse as sp
 
 import cellguard as cg
-from cellguard.attack.external_totals import Known
+from cellguard.attack.external_totals import ExternalTotals
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.suppress.report import assurance, sections
 from cellguard.methods.suppress.report.page import internal_page
-from cellguard.methods.suppress.result import Proven, exact_intervals
+from cellguard.methods.suppress.result import SuppressionResult, exact_intervals
 from cellguard.table.pattern import Pattern
 from unit.methods.suppress.report import cases
 
@@ -33,7 +33,7 @@ SUMMARY = {
 
 @pytest.fixture(scope="module")
 def case():
-    two = Known(sp.csr_array((2, len(cases.table()))), np.full(2, np.nan))
+    two = ExternalTotals(sp.csr_array((2, len(cases.table()))), np.full(2, np.nan))
     return cases.case(summary=SUMMARY, known=two, made="2026-01-02")
 
 
@@ -115,7 +115,7 @@ def test_exact_intervals_are_only_promised_where_they_are(monkeypatch, most, wor
     findings, audit = cases.protect(cases.table())
     plain = cg.audit(audit.needs, audit.pattern)
     monkeypatch.setattr(exact_intervals, "__defaults__", (most,))
-    page = internal_page(cases.Told(Proven(findings, plain), {}))
+    page = internal_page(cases.Told(SuppressionResult(findings, plain), {}))
     assert words in text_of(page)
     assert ("interval" in data_of(page)["tables"][0]["notes"]) == (most > 1)
 
@@ -131,7 +131,7 @@ def test_an_unsafe_verdict_is_said_first_and_in_full():
 def test_nothing_unsafe_is_said_plainly():
     t = cg.cells({"r": ["Total", "N", "S"], "x": [9, 4, 5], "n": [9, 5, 4]}, by=["r"], value="x", count="n")
     findings, audit = cases.protect(t, [cg.MinFrequency(3)])
-    text = text_of(internal_page(cases.Told(Proven(findings, audit), {})))
+    text = text_of(internal_page(cases.Told(SuppressionResult(findings, audit), {})))
     assert "No cell is unsafe under the rules" in text and "Nothing is hidden" in text
 
 
@@ -190,7 +190,7 @@ def test_words_about_the_optimum():
     }
     findings, audit = cases.protect(cases.table())
     for summary, words in said.values():
-        assert words in assurance.run(cases.Told(Proven(findings, audit), summary)).data["lead"]
+        assert words in assurance.run(cases.Told(SuppressionResult(findings, audit), summary)).data["lead"]
 
 
 def test_levels_without_losses_are_counted_and_a_share_of_nothing_is_a_dash():
@@ -198,8 +198,10 @@ def test_levels_without_losses_are_counted_and_a_share_of_nothing_is_a_dash():
     nothing = np.zeros(3, bool)
     needs = cg.require(cg.assess(t, []))
     audit = cg.audit(needs, Pattern(needs.tables, nothing, nothing))
-    data = sections.levels(cases.Told(Proven(cg.assess(t, []), audit), {})).data["tables"][0]
+    data = sections.levels(cases.Told(SuppressionResult(cg.assess(t, []), audit), {})).data["tables"][0]
     assert (data["rows"], data["whole"], data["whole_cells"]) == ([], 2, "3 cells")
     hidden = Pattern(needs.tables, nothing, np.array([False, True, True]))
-    data = sections.levels(cases.Told(Proven(cg.assess(t, []), cg.audit(needs, hidden)), {})).data["tables"][0]
+    data = sections.levels(cases.Told(SuppressionResult(cg.assess(t, []), cg.audit(needs, hidden)), {})).data["tables"][
+        0
+    ]
     assert [row["value_share"] for row in data["rows"]] == ["–"] and data["whole"] == 1
