@@ -47,7 +47,7 @@ def linked() -> Iterator[str]:
     search = time.process_time() - start - world
     judged = audit(needs, found.pattern)
     proof = time.process_time() - start - world - search
-    crossing = int(needs.world.ties.crossing.sum())
+    crossing = int(needs.world.constraints.crossing.sum())
     yield f"{len(needs.tables):,} cells, {int(needs.primary.sum())} primary, {crossing:,} crossing cells behind them"
     yield f"{int(found.pattern.secondary.sum())} secondary, gap {found.gap:.1%}, {judged.verdict}"
     yield f"{world:.1f} for the world, {search:.1f} for the search, {proof:.1f} CPU s for the proof (bar 60)"

@@ -78,7 +78,7 @@ def test_provinces_within_published_regions_are_disclosed():
     found = infer(assemble([protected(data, [tree])]))
     assert ends(found) == {"Friesland": (19, 19), "Flevoland": (12, 12)}
     where = np.flatnonzero(found.disclosed).tolist()
-    words = explain(found.ties, found.ties.relations, found.unknown, found.lower, found.upper, where)
+    words = explain(found.constraints, found.constraints.relations, found.unknown, found.lower, found.upper, where)
     assert words == [
         ["Friesland = North - Groningen - Drenthe, all published"],
         ["Flevoland = East - Overijssel - Gelderland, all published"],

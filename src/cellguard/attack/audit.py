@@ -156,8 +156,8 @@ def _attack_outside(
     """Attack as an outsider; tell also whether all cells between were free to move."""
     world, n = needs.world, len(needs.tables)
     grains = grains_of(world)
-    unknown = pattern.unknown & ~world.ties.empty
-    if world.ties.crossing.sum() <= MANY_CROSSING:
+    unknown = pattern.unknown & ~world.constraints.empty
+    if world.constraints.crossing.sum() <= MANY_CROSSING:
         problem = pose(needs, unknown, grains, known)
         decided = outer = decide(problem, run=run)
         bounds = problem

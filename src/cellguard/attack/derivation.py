@@ -45,7 +45,7 @@ def derive(relations: sp.csr_array, unknown: BoolArray) -> Derivations:
 
 
 def explain(
-    ties: Constraints,
+    constraints: Constraints,
     relations: sp.csr_array,
     unknown: BoolArray,
     lower: FloatArray,
@@ -56,14 +56,14 @@ def explain(
 
     ``unknown``, ``lower`` and ``upper`` are over the listed cells; the cells between are unknown.
     """
-    unknown, width = ties.extend(unknown, True), ties.extend(upper - lower, np.inf)
+    unknown, width = constraints.extend(unknown, True), constraints.extend(upper - lower, np.inf)
     derived = derive(relations, unknown)
     columns = sp.csc_array(relations)
-    return [_why(ties, relations, columns, derived, unknown, width, cell) for cell in cells]
+    return [_why(constraints, relations, columns, derived, unknown, width, cell) for cell in cells]
 
 
 def _why(
-    ties: Constraints,
+    constraints: Constraints,
     relations: sp.csr_array,
     columns: sp.csc_array,
     derived: Derivations,
@@ -72,22 +72,22 @@ def _why(
     cell: int,
 ) -> list[str]:
     if not unknown[cell]:
-        return [f"{name(ties, cell, cell)} is published, or known to be empty"]
+        return [f"{name(constraints, cell, cell)} is published, or known to be empty"]
     if derived.step[cell] > 0:
-        return _chain(ties, relations, derived, cell)
+        return _chain(constraints, relations, derived, cell)
     own = columns.indices[columns.indptr[cell] : columns.indptr[cell + 1]].tolist()
     groups = [[c for c in _terms(relations, r)[0].tolist() if unknown[c]] for r in own]
     room = [float(np.sum(width[[c for c in group if c != cell]])) for group in groups]
     if not room or not np.isfinite(min(room)):
-        return [f"{name(ties, cell, cell)} is narrowed down by several relations together"]
+        return [f"{name(constraints, cell, cell)} is narrowed down by several relations together"]
     tight = groups[room.index(min(room))]
-    shown = " and ".join(name(ties, c, cell) for c in tight[:_LONGEST]) + (
+    shown = " and ".join(name(constraints, c, cell) for c in tight[:_LONGEST]) + (
         " and others" if len(tight) > _LONGEST else ""
     )
-    return [f"only {shown} are hidden in one relation, and that leaves {name(ties, cell, cell)} too little room"]
+    return [f"only {shown} are hidden in one relation, and that leaves {name(constraints, cell, cell)} too little room"]
 
 
-def _chain(ties: Constraints, relations: sp.csr_array, derived: Derivations, cell: int) -> list[str]:
+def _chain(constraints: Constraints, relations: sp.csr_array, derived: Derivations, cell: int) -> list[str]:
     lines: list[str] = []
     wanted = [cell]
     seen = set(wanted)
@@ -97,16 +97,16 @@ def _chain(ties: Constraints, relations: sp.csr_array, derived: Derivations, cel
         own = weights[cells == present][0]
         parts = [(c, -w / own) for c, w in zip(cells.tolist(), weights.tolist(), strict=True) if c != present]
         parts.sort(key=lambda part: part[1] < 0)
-        text = " ".join(f"{'+' if w > 0 else '-'} {name(ties, c, cell)}" for c, w in parts).removeprefix("+ ")
+        text = " ".join(f"{'+' if w > 0 else '-'} {name(constraints, c, cell)}" for c, w in parts).removeprefix("+ ")
         earlier = [c for c, _ in parts if derived.step[c] > 0]
         how = (
             "all published"
             if not earlier
             else "where "
-            + ", ".join(name(ties, c, cell) for c in earlier)
+            + ", ".join(name(constraints, c, cell) for c in earlier)
             + (" follow first" if len(earlier) > 1 else " follows first")
         )
-        lines.append(f"{name(ties, present, cell)} = {text or '0'}, {how}")
+        lines.append(f"{name(constraints, present, cell)} = {text or '0'}, {how}")
         wanted += [c for c in earlier if c not in seen]
         seen.update(earlier)
     return lines
@@ -117,11 +117,11 @@ def _terms(relations: sp.csr_array, relation: int) -> tuple[npt.NDArray[np.integ
     return relations.indices[part], relations.data[part]
 
 
-def name(ties: Constraints, cell: int, home: int | None = None) -> str:
+def name(constraints: Constraints, cell: int, home: int | None = None) -> str:
     """Return a cell's codes; with its table's name in front unless that table also shows the cell ``home``."""
-    tables = ties.tables
+    tables = constraints.tables
     if cell >= len(tables):
-        return ties.cell_name(cell)
+        return constraints.cell_name(cell)
     table, position = (int(a[cell]) for a in tables.first)
     if len(tables.tables) == 1 or (home is not None and int(tables.first[0][home]) == table):
         return tables.tables[table].cell_name(position)

@@ -26,7 +26,7 @@ from cellguard.table.read import About, CellColumns, read_cells
 from cellguard.table.source import Source
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
-from cellguard.world.constraints import Constraints, tie_tables
+from cellguard.world.constraints import Constraints, constrain_tables
 from cellguard.world.knowledge import Knowledge, least_between
 from cellguard.world.world import with_sums
 
@@ -37,7 +37,7 @@ _LONGEST = 2.0**60  # grains that a cell may move at most, so that it is a whole
 class Intervals:
     """What an attacker can work out of tables without their hidden values: an interval per distinct cell."""
 
-    ties: Constraints
+    constraints: Constraints
     unknown: BoolArray
     lower: FloatArray
     upper: FloatArray
@@ -45,7 +45,7 @@ class Intervals:
     @property
     def tables(self) -> TableSet:
         """The linked set of tables."""
-        return self.ties.tables
+        return self.constraints.tables
 
     @property
     def disclosed(self) -> BoolArray:
@@ -120,9 +120,9 @@ def infer(
     knowledge = knowledge or Knowledge()
     unknown = hidden_cells(tables)
     value = known_values(tables, unknown)
-    ties = tie_tables(tables, values_known=False)
+    constraints = constrain_tables(tables, values_known=False)
     n = len(tables)
-    relations, constant = ties.relations, np.zeros(ties.relations.shape[0])
+    relations, constant = constraints.relations, np.zeros(constraints.relations.shape[0])
     if known is not None:
         if np.isnan(known.value).any():
             raise InputError("known: give the `value` of each total, since the tables' own values are not known")
@@ -133,27 +133,27 @@ def infer(
         slack[cells] = np.maximum(slack[cells], allowance(table))
     target = constant - relations[:, :n] @ value
     allowed = abs(relations[:, :n]) @ np.where(unknown, 0.0, slack)
-    every = ties.extend(unknown, True)
+    every = constraints.extend(unknown, True)
     _check_published(tables, relations, every, target, allowed)
-    bounds = _bounds(ties, knowledge)
+    bounds = _bounds(constraints, knowledge)
     search = _Search.of(relations, target, allowed, every, bounds)
     low, high = value.copy(), value.copy()
     n_unknown = int(unknown.sum())
-    counts = ties.by_topic(tables.is_count)[every]
+    counts = constraints.by_topic(tables.is_count)[every]
     low[unknown], high[unknown] = (ends[:n_unknown] for ends in search.ends(tables, counts, run))
-    return Intervals(ties, unknown, low, high)
+    return Intervals(constraints, unknown, low, high)
 
 
-def _bounds(ties: Constraints, knowledge: Knowledge) -> tuple[FloatArray, FloatArray]:
+def _bounds(constraints: Constraints, knowledge: Knowledge) -> tuple[FloatArray, FloatArray]:
     """Return the attacker's bounds of all cells: empty ones are 0, and counts that are not empty at least 1."""
-    tables = ties.tables
-    n, between = len(tables), len(ties.topic)
-    counted = ties.by_topic(tables.never_negative)
+    tables = constraints.tables
+    n, between = len(tables), len(constraints.topic)
+    counted = constraints.by_topic(tables.never_negative)
     least = np.where(tables.never_negative, max(knowledge.lower, 0.0), knowledge.lower)
     lower = np.concatenate([least, least_between(knowledge, counted[n:])])
     upper = np.concatenate([np.full(n, knowledge.upper), np.full(between, np.inf)])
-    lower = np.where(ties.occupied & ties.by_topic(tables.is_count), np.maximum(lower, 1.0), lower)
-    lower[:n][ties.empty], upper[:n][ties.empty] = 0.0, 0.0
+    lower = np.where(constraints.occupied & constraints.by_topic(tables.is_count), np.maximum(lower, 1.0), lower)
+    lower[:n][constraints.empty], upper[:n][constraints.empty] = 0.0, 0.0
     return lower, upper
 
 

@@ -46,7 +46,7 @@ def risk_behind_pattern(
     It is above 0 if and only if somebody comes too near. What is not decided, and what fails beyond the pairs that are
     worked out, is taken at its worst.
     """
-    complete = bool(attacked.needs.world.ties.crossing.sum() <= MANY_CROSSING)
+    complete = bool(attacked.needs.world.constraints.crossing.sum() <= MANY_CROSSING)
     inside = attack_inside(
         attacked.problem, attacked.grains, attacked.needs, known, complete=complete, hints=hints, run=run
     )

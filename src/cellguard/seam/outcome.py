@@ -12,7 +12,7 @@ from cellguard.job.jobfile import Job
 from cellguard.table.pattern import Release
 
 if TYPE_CHECKING:
-    from cellguard.seam.method import Method
+    from cellguard.seam.method import Method, Result
     from cellguard.seam.verdict import Verdict
 
 P = TypeVar("P", bound="Result", covariant=True)

@@ -54,5 +54,6 @@ def _refuse(table: Table, column: FloatArray, slack: FloatArray, what: str) -> N
     more = f" ({len(bad)} pairs of cells have this fault)" if len(bad) > 1 else ""
     raise InputError(
         f"{table.where(total)}: the {what} of {table.message_name(total)} is below that of its part "
-        f"{table.message_name(part)} ({table.where(part)}), which cannot be{more}; correct one of them, or the hierarchy"
+        f"{table.message_name(part)} ({table.where(part)}), which cannot be{more}; correct one of them, or the "
+        "hierarchy"
     )

@@ -52,7 +52,7 @@ class Builder:
     """
 
     tables: TableSet
-    sights: Sequence[TableView]
+    views: Sequence[TableView]
     crossing: bool
     most: int
     empty: BoolArray = field(init=False)

@@ -25,13 +25,13 @@ from cellguard.world.hypergraph import Attributes, Cluster, Detail, align, join_
 from cellguard.world.table_views import Labels
 
 
-def build_house(builder: Builder, number: int, topic: Topic) -> ResponseClusters:
+def build_response(builder: Builder, number: int, topic: Topic) -> ResponseClusters:
     """Arrange the tables of a response in clusters, and tie their cells."""
     tables, own = builder.tables.tables, builder.own(topic)
     others = [i for i, t in enumerate(tables) if t.population == topic[1] and t.response != topic[0]]
     is_count = tables[own[0]].is_count
-    if len(own) == 1 and not others and not builder.tables.equations and _is_plain(builder.sights[own[0]]):
-        views = builder.sights[own[0]].views
+    if len(own) == 1 and not others and not builder.tables.equations and _is_plain(builder.views[own[0]]):
+        views = builder.views[own[0]].views
         labels = {name: v.labels for name, v in views.items() if v.labels.any() or v.rest.any()}
         rooms = [ResponseCluster((own[0],), labels, {}, np.zeros(0, np.intp), None, False)]
     else:
@@ -42,7 +42,7 @@ def build_house(builder: Builder, number: int, topic: Topic) -> ResponseClusters
 
 
 def _build_rooms(builder: Builder, number: int, own: Sequence[int], others: Sequence[int]) -> list[ResponseCluster]:
-    strict = {i: as_others_see(builder.sights[i]) for i in others}
+    strict = {i: as_others_see(builder.views[i]) for i in others}
     edges = [*own, *informative(builder, own, others, strict)]
     detail = _details(builder, edges)
     clusters = join_tree([_attributes(detail, i) for i in edges])
@@ -63,9 +63,9 @@ def _is_plain(sight: TableView) -> bool:
 
 
 def _details(builder: Builder, edges: Sequence[int]) -> dict[str, Detail]:
-    names = dict.fromkeys(name for i in edges for name in builder.sights[i].names)
+    names = dict.fromkeys(name for i in edges for name in builder.views[i].names)
     return {
-        name: align({i: builder.sights[i].views[name] for i in edges if name in builder.sights[i].views})
+        name: align({i: builder.views[i].views[name] for i in edges if name in builder.views[i].views})
         for name in names
     }
 
@@ -93,11 +93,11 @@ def _room(
         return ResponseCluster(members, labels, {}, np.zeros(0, np.intp), cluster.parent, True, asked=False)
     atoms: Columns | None = None
     for i in _in_order(members, detail):
-        sight = builder.sights[i] if i in own else strict[i]
+        sight = builder.views[i] if i in own else strict[i]
         mine = table_atoms(sight, {n: labels[n] for n in sight.names if detail[n].level.get(i, 0)}, builder.most)
         atoms = mine if atoms is None else natural_join(atoms, mine, builder.most)
     atoms = atoms or {}
-    for i, sight in enumerate(builder.sights):
+    for i, sight in enumerate(builder.views):
         # What any other table says to be empty is empty here too.
         if i not in members and sight.table.population == builder.tables.tables[own[0]].population:
             seen = sight if i in own else strict.get(i, sight)
@@ -105,7 +105,7 @@ def _room(
                 atoms = keep(atoms, allowed(seen, labels, atoms))
     cell = np.full(length(atoms), -1, np.intp)
     if not several and members[0] in own:
-        row = builder.sights[members[0]].lists(labels, atoms)
+        row = builder.views[members[0]].lists(labels, atoms)
         cell = np.where(row >= 0, builder.tables.cells_of[members[0]][np.maximum(row, 0)], -1)
     new = cell < 0
     cell[new] = builder.between(int(new.sum()), number, crossing=several)
@@ -133,7 +133,7 @@ def tie_room(builder: Builder, room: ResponseCluster, own: Sequence[int]) -> Non
         if i not in own:
             continue
         cells = builder.tables.cells_of[i]
-        sight = builder.sights[i]
+        sight = builder.views[i]
         for choice, row in enumerate(sight.locate(room.labels, room.atoms)):
             atoms = np.flatnonzero(row >= 0)
             finest = _finest_rows(sight, choice)
@@ -219,8 +219,8 @@ def listed(
     """Return the cell that one of a cluster's own tables lists for each shared combination, -1 if none does."""
     cell = np.full(length(columns), -1, np.intp)
     for i in room.tables:
-        if i in own and set(common) <= set(builder.sights[i].names):
-            row = builder.sights[i].lists(common, columns)
+        if i in own and set(common) <= set(builder.views[i].names):
+            row = builder.views[i].lists(common, columns)
             new = (cell < 0) & (row >= 0)
             cell[new] = builder.tables.cells_of[i][row[new]]
     return cell

@@ -21,18 +21,18 @@ _CORNERS = 4  # whose mean is taken, so that cells that could move in one of the
 _LARGEST = (10, 30, 90, None)  # cells per relation among which corners are looked for, more if there are none
 
 
-def complete(ties: Constraints, lower: FloatArray, is_count: BoolArray, *, run: Run) -> FloatArray:
+def complete(constraints: Constraints, lower: FloatArray, is_count: BoolArray, *, run: Run) -> FloatArray:
     """Return a value for each cell between, at least its ``lower``, such that all relations hold; counts are whole.
 
     If there is none, no set of records can have these tables, and the input is wrong.
     """
-    tables = ties.tables
+    tables = constraints.tables
     n = len(tables)
-    value = np.zeros(len(ties.topic))
+    value = np.zeros(len(constraints.topic))
     if not len(value):
         return value
-    rows = np.flatnonzero(np.bincount(*_entries(ties.relations, n), ties.relations.shape[0]))
-    part = sp.csr_array(ties.relations[rows])
+    rows = np.flatnonzero(np.bincount(*_entries(constraints.relations, n), constraints.relations.shape[0]))
+    part = sp.csr_array(constraints.relations[rows])
     target = -(part[:, :n] @ tables.value)
     slack = abs(part[:, :n]) @ tables.gather([allowance(t) + (t.tolerance or 0.0) for t in tables.tables])
     matrix = sp.csr_array(part[:, n:])
@@ -46,7 +46,7 @@ def complete(ties: Constraints, lower: FloatArray, is_count: BoolArray, *, run: 
         if values is None and slack[here].any():
             values = _fit(system, target[here], slack[here], lower[cells], whole, run)
         if values is None:
-            _refuse(ties, cells)
+            _refuse(constraints, cells)
         value[cells] = values
     return value
 
@@ -109,20 +109,20 @@ def _largest(matrix: sp.csr_array, inside: FloatArray, per_row: int) -> Position
     return np.unique(matrix.indices[order][rank < per_row])
 
 
-def refuse_contradiction(ties: Constraints) -> None:
+def refuse_contradiction(constraints: Constraints) -> None:
     """Refuse tables of which one says that there is nothing where another has a value."""
-    bad = np.flatnonzero(ties.empty & (ties.tables.value != 0))
+    bad = np.flatnonzero(constraints.empty & (constraints.tables.value != 0))
     if len(bad):
         raise InputError(
-            f"{ties.tables.message_name(int(bad[0]))} is not 0, but other tables of the same respondents have no row "
-            f"there, or a count of 0 ({len(bad)} cells contradict other tables in this way); check that every row of "
-            "each table is given, or name the populations differently"
+            f"{constraints.tables.message_name(int(bad[0]))} is not 0, but other tables of the same respondents have "
+            f"no row there, or a count of 0 ({len(bad)} cells contradict other tables in this way); check that every "
+            "row of each table is given, or name the populations differently"
         )
 
 
-def _refuse(ties: Constraints, cells: Positions) -> None:
-    tables = ties.tables
-    response, population = tables.topics[ties.topic[cells[0]]]
+def _refuse(constraints: Constraints, cells: Positions) -> None:
+    tables = constraints.tables
+    response, population = tables.topics[constraints.topic[cells[0]]]
     names = [t.name for t in tables.tables if (t.response, t.population) == (response, population)]
     raise InputError(
         f"the tables {', '.join(map(repr, names))} contradict each other: each adds up, but no set of records can have "

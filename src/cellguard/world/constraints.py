@@ -19,7 +19,7 @@ from cellguard.table.relations import Relations
 from cellguard.table.tableset import TableSet
 from cellguard.world.atoms import TableView, TooLarge
 from cellguard.world.builder import Builder, ResponseClusters
-from cellguard.world.clusters import build_house
+from cellguard.world.clusters import build_response
 from cellguard.world.responses import tie_equations
 from cellguard.world.table_views import view
 
@@ -43,7 +43,7 @@ class Constraints:
     crossing: BoolArray
     empty: BoolArray
     occupied: BoolArray
-    houses: tuple[ResponseClusters, ...]
+    responses: tuple[ResponseClusters, ...]
     open: tuple[str, ...] = ()
     accepted: tuple[str, ...] = ()
 
@@ -63,7 +63,7 @@ class Constraints:
         if cell < len(self.tables):
             return self.tables.cell_name(cell)
         response = self.tables.topics[int(self.topic[cell - len(self.tables)])][0]
-        for room in (room for house in self.houses for room in house.rooms):
+        for room in (room for house in self.responses for room in house.rooms):
             atom = np.flatnonzero(room.cell == cell)
             if len(atom):
                 words = [f"{name} part {int(column[atom[0]])}" for name, column in room.atoms.items()]
@@ -71,13 +71,15 @@ class Constraints:
         return f"an unpublished cell of {response}"
 
 
-def tie_tables(tables: TableSet, *, crossing: bool = True, most: int = MOST, values_known: bool = True) -> Constraints:
+def constrain_tables(
+    tables: TableSet, *, crossing: bool = True, most: int = MOST, values_known: bool = True
+) -> Constraints:
     """Find what lies between the listed cells.
 
     Without ``crossing`` nothing is asked of tables that only cross. ``values_known`` is whether hidden values are the
     true ones; otherwise they stand as 0.
     """
-    sights = [
+    views = [
         TableView(
             t,
             {d.name: view(d, c) for d, c in zip(t.dimensions, t.codes, strict=True)},
@@ -86,19 +88,19 @@ def tie_tables(tables: TableSet, *, crossing: bool = True, most: int = MOST, val
         )
         for t in tables.tables
     ]
-    builder = Builder(tables, sights, crossing, most)
-    houses, open_ = [], []
+    builder = Builder(tables, views, crossing, most)
+    responses, open_ = [], []
     for number, topic in enumerate(tables.topics):
         try:
-            houses.append(build_house(builder, number, topic))
+            responses.append(build_response(builder, number, topic))
         except TooLarge:
             names = [tables.tables[i].name for i in builder.own(topic)]
             open_.append(f"the tables {', '.join(names)} cross in more than {most:,} combinations, too many to look at")
     try:
-        open_ += tie_equations(builder, {house.topic: house for house in houses})
+        open_ += tie_equations(builder, {house.topic: house for house in responses})
     except TooLarge:
         open_.append("an equation ties tables whose groupings do not nest")
-    open_ += [] if crossing else _crossings(tables, houses)
+    open_ += [] if crossing else _crossings(tables, responses)
     return Constraints(
         tables,
         builder.relations(),
@@ -106,13 +108,13 @@ def tie_tables(tables: TableSet, *, crossing: bool = True, most: int = MOST, val
         np.array(builder.crosses, bool),
         builder.empty,
         np.concatenate([builder.occupied, np.array(builder.occupied_between, bool)]),
-        tuple(houses),
+        tuple(responses),
         tuple(open_) if crossing else (),
         () if crossing else tuple(open_),
     )
 
 
-def _crossings(tables: TableSet, houses: Sequence[ResponseClusters]) -> list[str]:
+def _crossings(tables: TableSet, responses: Sequence[ResponseClusters]) -> list[str]:
     """Name the tables that form cycles."""
-    rooms = [room for house in houses for room in house.rooms if room.crossing]
+    rooms = [room for house in responses for room in house.rooms if room.crossing]
     return [f"the tables {', '.join(tables.tables[i].name for i in room.tables)} cross each other" for room in rooms]

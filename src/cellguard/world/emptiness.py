@@ -44,7 +44,7 @@ def informative(
         i
         for i in own
         if all(_covers(builder, i, j) for j in own)
-        and not any(shown.outside.any() for shown in builder.sights[i].views.values())
+        and not any(shown.outside.any() for shown in builder.views[i].views.values())
     ]
     if whole and not is_count and builder.tables.tables[whole[0]].zeros == "known":
         return []
@@ -60,8 +60,8 @@ def _covers(builder: Builder, large: int, small: int) -> bool:
     """Whether a table divides whatever another one does."""
     if large == small:
         return True
-    labels = {name: v.labels for name, v in builder.sights[large].views.items()}
-    return builder.sights[small].refined_by(labels)
+    labels = {name: v.labels for name, v in builder.views[large].views.items()}
+    return builder.views[small].refined_by(labels)
 
 
 def _has_gaps(sight: TableView) -> bool:
@@ -86,8 +86,8 @@ def mark_occupied(
     tables = builder.tables
     for i in [*own, *others]:
         table = tables.tables[i]
-        some = somebody(builder.sights[i])
-        if not builder.sights[i].values_known:
+        some = somebody(builder.views[i])
+        if not builder.views[i].values_known:
             some &= ~table.apriori.has(State.secondary)  # a table made elsewhere may list whatever it hides
         single, value = _single_codes(table), (table.value != 0) & (i not in own)
         if table.zeros == "possible":
@@ -131,7 +131,7 @@ def _occupy_between(
     builder: Builder, number: int, other: int, rows: Positions, rooms: Sequence[ResponseCluster]
 ) -> None:
     """Say of another response's finest rows, which this one does not list, that there is somebody."""
-    sight = builder.sights[other]
+    sight = builder.views[other]
     wanted = np.zeros(len(sight.table), bool)
     wanted[rows] = True
     for room in rooms:

@@ -13,7 +13,7 @@ from cellguard.world.clusters import listed, shared
 from cellguard.world.table_views import Labels, coarsest
 
 
-def tie_equations(builder: Builder, houses: Mapping[Topic, ResponseClusters]) -> list[str]:
+def tie_equations(builder: Builder, responses: Mapping[Topic, ResponseClusters]) -> list[str]:
     """Tie the atoms of responses that an equation ties; name those equations that may tie more than is looked at.
 
     Parts of a whole are like the codes of one more dimension. They leave the hypergraph as it is if all parts have the
@@ -27,7 +27,7 @@ def tie_equations(builder: Builder, houses: Mapping[Topic, ResponseClusters]) ->
             topics = [(name, population) for _, name in equation.terms]
             if any(topic not in tables.topics for topic in topics):
                 continue
-            shapes = [_shape(houses[topic]) if topic in houses else None for topic in topics]
+            shapes = [_shape(responses[topic]) if topic in responses else None for topic in topics]
             signs = [sign for sign, _ in equation.terms]
             again = bool(once & set(topics[1:]))
             once |= set(topics[1:])
@@ -36,7 +36,7 @@ def tie_equations(builder: Builder, houses: Mapping[Topic, ResponseClusters]) ->
                 untied.append(f"the equation {equation} ties tables that are not of one shape")
                 continue
             for shape in shared:
-                _tie_sums(builder, [houses[topic] for topic in topics], signs, shape)
+                _tie_sums(builder, [responses[topic] for topic in topics], signs, shape)
     return untied
 
 
@@ -60,10 +60,10 @@ def _shared_shapes(
 
 
 def _tie_sums(
-    builder: Builder, houses: Sequence[ResponseClusters], signs: Sequence[int], shape: frozenset[str]
+    builder: Builder, responses: Sequence[ResponseClusters], signs: Sequence[int], shape: frozenset[str]
 ) -> None:
     """Tie responses over each combination of the parts of some dimensions."""
-    rooms = [max((r for r in h.rooms if shape <= set(r.labels)), key=lambda r: -len(r.labels)) for h in houses]
+    rooms = [max((r for r in h.rooms if shape <= set(r.labels)), key=lambda r: -len(r.labels)) for h in responses]
     common: dict[str, Labels] = {}
     for name in sorted(shape):
         labels = rooms[0].labels[name]
@@ -75,7 +75,7 @@ def _tie_sums(
         common[name] = labels
     groups, columns = shared(common, rooms)
     combinations = length(columns)
-    for house, room, sign, group in zip(houses, rooms, signs, groups, strict=True):
+    for house, room, sign, group in zip(responses, rooms, signs, groups, strict=True):
         own = builder.own(house.topic)
         cell = listed(builder, room, own, common, columns)
         there = np.flatnonzero(cell >= 0)

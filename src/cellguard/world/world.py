@@ -15,7 +15,7 @@ from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.relations import Relations
 from cellguard.table.tableset import TableSet
 from cellguard.world.completion import complete, refuse_contradiction
-from cellguard.world.constraints import Constraints, tie_tables
+from cellguard.world.constraints import Constraints, constrain_tables
 from cellguard.world.knowledge import Knowledge, least_between, listed_bounds
 
 T = TypeVar("T", bound=np.generic)
@@ -30,7 +30,7 @@ class World:
     use: fewer make smaller programs, and whatever they prove is proven; only what they refute is not refuted.
     """
 
-    ties: Constraints
+    constraints: Constraints
     value: FloatArray
     lower: FloatArray
     upper: FloatArray
@@ -45,12 +45,12 @@ class World:
     @property
     def tables(self) -> TableSet:
         """The linked set of tables."""
-        return self.ties.tables
+        return self.constraints.tables
 
     @property
     def relations(self) -> Relations:
         """All relations: one row each, over listed cells and cells between."""
-        return self.ties.relations
+        return self.constraints.relations
 
     @property
     def is_thin(self) -> bool:
@@ -59,33 +59,33 @@ class World:
 
     def thinned(self) -> World:
         """Return the world in which of the atoms of crossing tables only those with a value move."""
-        return replace(self, moving=~self.ties.crossing | (self.value > 0)[len(self.tables) :])
+        return replace(self, moving=~self.constraints.crossing | (self.value > 0)[len(self.tables) :])
 
     def without_crossing(self) -> World:
         """Return the world in which nothing is asked of tables that only cross: what it refutes is refuted."""
-        between = ~self.ties.crossing
+        between = ~self.constraints.crossing
         keep = np.concatenate([np.ones(len(self.tables), bool), between])
         gone = abs(self.relations) @ (~keep).astype(float) > 0
         relations = sp.csr_array(self.relations[np.flatnonzero(~gone)][:, np.flatnonzero(keep)])
-        ties = replace(
-            self.ties,
+        constraints = replace(
+            self.constraints,
             relations=relations,
-            topic=self.ties.topic[between],
-            crossing=self.ties.crossing[between],
-            occupied=self.ties.occupied[keep],
+            topic=self.constraints.topic[between],
+            crossing=self.constraints.crossing[between],
+            occupied=self.constraints.occupied[keep],
         )
         value, lower, upper = (array[keep] for array in (self.value, self.lower, self.upper))
-        return World(ties, value, lower, upper, np.ones(int(between.sum()), bool))
+        return World(constraints, value, lower, upper, np.ones(int(between.sum()), bool))
 
     @property
     def between(self) -> int:
         """How many cells between there are."""
-        return len(self.ties.topic)
+        return len(self.constraints.topic)
 
     @property
     def open(self) -> tuple[str, ...]:
         """What is not part of any proof, in words."""
-        return self.ties.open
+        return self.constraints.open
 
     @property
     def topic_counts(self) -> tuple[bool, ...]:
@@ -96,26 +96,26 @@ class World:
     @cached_property
     def is_count(self) -> BoolArray:
         """Which cells are frequencies."""
-        return self.ties.by_topic(self.tables.is_count)
+        return self.constraints.by_topic(self.tables.is_count)
 
     @cached_property
     def never_negative(self) -> BoolArray:
         """Which cells are counts, or sums of weights, and so not below 0 whatever values may be."""
-        return self.ties.by_topic(self.tables.never_negative)
+        return self.constraints.by_topic(self.tables.never_negative)
 
     @cached_property
     def unit(self) -> FloatArray:
         """One unit of the last decimal in which each cell is, or would be, published."""
-        return self.ties.by_topic(self.tables.unit)
+        return self.constraints.by_topic(self.tables.unit)
 
     @cached_property
     def empty(self) -> BoolArray:
         """The cells of which every reader knows that they are 0."""
-        return self.extend(self.ties.empty, False)
+        return self.extend(self.constraints.empty, False)
 
     def extend(self, listed: npt.NDArray[T], between: npt.NDArray[T] | bool | float) -> npt.NDArray[T]:
         """Return one array over all cells from one over the listed ones and a filling for those between."""
-        return self.ties.extend(listed, between)
+        return self.constraints.extend(listed, between)
 
     def relations_with(self, known: sp.csr_array | None) -> Relations:
         """Return the relations and, below them, sums of listed cells that the attacker has from elsewhere."""
@@ -128,16 +128,16 @@ def see_world(tables: TableSet, knowledge: Knowledge, *, run: Run = UNWATCHED) -
     A cell between is not negative, unless it is of values that may be. A count that readers know not to be empty is at
     least 1.
     """
-    ties = tie_tables(tables, crossing=knowledge.crossing)
-    refuse_contradiction(ties)
+    constraints = constrain_tables(tables, crossing=knowledge.crossing)
+    refuse_contradiction(constraints)
     low, high = listed_bounds(tables, knowledge)
-    is_count = ties.by_topic(tables.is_count)
-    n, between = len(tables), len(ties.topic)
-    lower = np.concatenate([low, least_between(knowledge, ties.by_topic(tables.never_negative)[n:])])
-    lower = np.where(ties.occupied & is_count, np.maximum(lower, 1.0), lower)
-    value = np.concatenate([tables.value, complete(ties, lower[n:], is_count[n:], run=run)])
+    is_count = constraints.by_topic(tables.is_count)
+    n, between = len(tables), len(constraints.topic)
+    lower = np.concatenate([low, least_between(knowledge, constraints.by_topic(tables.never_negative)[n:])])
+    lower = np.where(constraints.occupied & is_count, np.maximum(lower, 1.0), lower)
+    value = np.concatenate([tables.value, complete(constraints, lower[n:], is_count[n:], run=run)])
     lower = np.minimum(lower, value)  # a row may be listed although it counts 0
-    return World(ties, value, lower, np.concatenate([high, np.full(between, np.inf)]), np.ones(between, bool))
+    return World(constraints, value, lower, np.concatenate([high, np.full(between, np.inf)]), np.ones(between, bool))
 
 
 def with_sums(relations: Relations, sums: sp.csr_array) -> Relations:

@@ -7,20 +7,20 @@ from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.table.read import About, cells
 from cellguard.table.tableset import link
-from cellguard.world.constraints import tie_tables
+from cellguard.world.constraints import constrain_tables
 
 REGION = Dimension("region", flat("NSW"))
 
 
 def words(tables, hidden, cell):
     linked = link(tables)
-    ties = tie_tables(linked)
+    constraints = constrain_tables(linked)
     names = [linked.cell_name(c).split(": ")[1] for c in range(len(linked))]
     unknown = np.isin(names, hidden)
     assert unknown.sum() == len(hidden)
     width = np.where(unknown, 5.0, 0.0)
     lower, upper = linked.value - width, linked.value + width
-    return explain(ties, ties.relations, unknown, lower, upper, [names.index(cell)])[0]
+    return explain(constraints, constraints.relations, unknown, lower, upper, [names.index(cell)])[0]
 
 
 def regions(**about):

@@ -99,7 +99,9 @@ def test_tables_from_python_are_checked_before_anything_is_written(write, tmp_pa
     for change in ({"dimensions": (bad,)}, {"name": "../evil"}, {"name": ".."}):
         evil = replace(tables, tables=(replace(tables.tables[0], **change),))
         world = done.protected.audit.needs.world
-        needs = replace(done.protected.audit.needs, world=replace(world, ties=replace(world.ties, tables=evil)))
+        needs = replace(
+            done.protected.audit.needs, world=replace(world, constraints=replace(world.constraints, tables=evil))
+        )
         audit = replace(done.protected.audit, needs=needs, pattern=replace(done.protected.audit.pattern, tables=evil))
         with pytest.raises(InputError, match="names a file"):
             check_names(evil.tables)

@@ -151,10 +151,10 @@ OPEN = {
 def told():
     """What a run would say of a plan; where nothing crosses and nobody chose, it says less than it might."""
     line = "; ".join(f"{name} not checked" for name in OPEN.values())
-    ties = " and ".join(list(OPEN.values())[:3])
+    constraints = " and ".join(list(OPEN.values())[:3])
     singles = "0 single-respondent cells are hidden in the same sums as others"
     return {
-        "headline": f"Safe against outsiders only, {ties} not checked; insiders not checked: {singles}",
+        "headline": f"Safe against outsiders only, {constraints} not checked; insiders not checked: {singles}",
         "caveat": f"{line[0].upper()}{line[1:]}.",
         "not_checked": list(OPEN),
         "single_respondent_cells": 0,

@@ -18,7 +18,7 @@ from cellguard.run_context import Run
 from cellguard.table.pattern import Pattern
 from cellguard.table.tableset import link
 from cellguard.world import completion
-from cellguard.world.constraints import tie_tables
+from cellguard.world.constraints import constrain_tables
 from cellguard.world.knowledge import Knowledge
 from cellguard.world.world import see_world
 
@@ -66,10 +66,10 @@ def test_coarse_and_fine_codes_in_two_tables_are_tied_without_new_cells():
     coarse = table("coarse", "r", [("Total", 40), ("N", 12), ("S", 28)])
     fine = table("fine", "r", [("Total", 40), ("N1", 2), ("N2", 10), ("S1", 22), ("S2", 6)])
     linked = link([coarse, fine])
-    ties = tie_tables(linked)
-    assert not len(ties.topic)
-    ends = ties.relations.indptr
-    sums = [{linked.cell_name(c) for c in ties.relations.indices[a:b]} for a, b in pairwise(ends)]
+    constraints = constrain_tables(linked)
+    assert not len(constraints.topic)
+    ends = constraints.relations.indptr
+    sums = [{linked.cell_name(c) for c in constraints.relations.indices[a:b]} for a, b in pairwise(ends)]
     assert {"coarse: N", "fine: N1", "fine: N2"} in sums and {"coarse: S", "fine: S1", "fine: S2"} in sums
 
 
@@ -110,11 +110,11 @@ def needs_of(tables, **knowledge):
 
 def test_a_cycle_of_tables_has_a_crossing_table_behind_it():
     findings, needs = needs_of(cube(CYCLE))
-    assert needs.world.ties.crossing.all() and needs.world.between
+    assert needs.world.constraints.crossing.all() and needs.world.between
     with_it = suppress(needs, np.ones(len(needs.tables))).pattern
     assert audit(needs, with_it).verdict == "safe"
     findings, less = needs_of(cube(CYCLE), crossing=False)
-    assert not less.world.between and less.world.ties.accepted
+    assert not less.world.between and less.world.constraints.accepted
     found = audit(less, suppress(less, np.ones(len(less.tables))).pattern)
     assert "crossing" in headline(findings, found).plain()["not_checked"]
     assert "crossing tables and cells that no table lists" in headline(findings, found).text
@@ -122,7 +122,7 @@ def test_a_cycle_of_tables_has_a_crossing_table_behind_it():
 
 def test_too_large_a_crossing_table_is_not_proven(monkeypatch):
     monkeypatch.setattr(
-        "cellguard.world.constraints.tie_tables.__kwdefaults__", {**tie_tables.__kwdefaults__, "most": 3}
+        "cellguard.world.constraints.constrain_tables.__kwdefaults__", {**constrain_tables.__kwdefaults__, "most": 3}
     )
     findings, needs = needs_of(cube(CYCLE))
     pattern = Pattern(needs.tables, needs.primary, ~needs.primary)
@@ -182,6 +182,6 @@ def test_a_listed_count_is_at_least_one_and_an_absent_row_is_empty_everywhere():
     persons = table("persons", "k", rows, value="n", count=True, dimensions=[codes], zeros="possible")
     world = see_world(link([turnover, persons]), Knowledge())
     at = {world.tables.cell_name(c): c for c in range(len(world.tables))}
-    assert world.ties.empty[at["persons: S"]] and not world.ties.empty[at["persons: N"]]
+    assert world.constraints.empty[at["persons: S"]] and not world.constraints.empty[at["persons: N"]]
     assert world.lower[at["persons: N"]] == world.lower[at["persons: W"]] == 1
     assert world.lower[at["turnover: N"]] == 0

@@ -127,11 +127,13 @@ def _audit_truth(given: Foreign, tables: list[Table], threads: int, tell: Callab
 def summarise(found: Intervals) -> dict[str, Any]:
     """Return what was worked out of tables whose hidden values are not known, with a verdict."""
     tables, disclosed = found.tables, np.flatnonzero(found.disclosed).tolist()
-    how = explain(found.ties, found.ties.relations, found.unknown, found.lower, found.upper, disclosed[:100])
+    how = explain(
+        found.constraints, found.constraints.relations, found.unknown, found.lower, found.upper, disclosed[:100]
+    )
     return {
         "step": "audit",
-        "verdict": "unsafe" if disclosed else "undecided" if found.ties.open else "not exactly disclosed",
-        "headline": foreign(len(disclosed), found.ties.open),
+        "verdict": "unsafe" if disclosed else "undecided" if found.constraints.open else "not exactly disclosed",
+        "headline": foreign(len(disclosed), found.constraints.open),
         "set": {"cells": len(tables), "suppressed": int(found.unknown.sum()), "disclosed": len(disclosed)},
         "failing": [
             {"cell": tables.cell_name(c), "lower": float(found.lower[c]), "upper": float(found.upper[c]), "how": words}

@@ -174,6 +174,6 @@ def _without_states(system: System, cost: FloatArray, known: sp.csr_array | None
         state = np.where(table.apriori.has(State.must_publish), State.none, table.apriori.state).astype(np.int8)
         tables.append(replace(table, apriori=replace(table.apriori, state=state)))
     world = system.needs.world
-    ties = replace(world.ties, tables=replace(world.tables, tables=tuple(tables)))
-    freed = replace(system.needs, world=replace(world, ties=ties))
+    constraints = replace(world.constraints, tables=replace(world.tables, tables=tuple(tables)))
+    freed = replace(system.needs, world=replace(world, constraints=constraints))
     return build_system(freed, cost, known)

@@ -115,16 +115,16 @@ def headline(
     """
     singles = single_respondent_cells(audit)
     tables = audit.needs.tables
-    ties = (*_open_ties(audit.needs.world), *_open_differences(tables), *_open_latent(tables), *_open_sums(sums))
-    kind, text = _verdict(findings, audit, ties, singles)
+    unchecked = (*_open_ties(audit.needs.world), *_open_differences(tables), *_open_latent(tables), *_open_sums(sums))
+    kind, text = _verdict(findings, audit, unchecked, singles)
     inside = _open_insiders(audit, singles)
     earlier = any(table.release == "earlier" for table in audit.needs.tables.tables)
     others = [*_open_attacks(sums, earlier=earlier), *([_OTHER_TIMES] if other_times else [])]
     chosen = [_CHOICES[choice]] if choice in _CHOICES else []
-    return Headline(kind, text, (*ties, *inside, *others, *chosen), singles)
+    return Headline(kind, text, (*unchecked, *inside, *others, *chosen), singles)
 
 
-def _verdict(findings: Findings, audit: Audit, ties: Sequence[NotChecked], singles: Singles) -> tuple[Kind, str]:
+def _verdict(findings: Findings, audit: Audit, untied: Sequence[NotChecked], singles: Singles) -> tuple[Kind, str]:
     unruled = no_rule(findings.without_rules, len(findings.by_table))
     more = f". {unruled}" if unruled else ""
     if audit.verdict == "unsafe":
@@ -133,9 +133,9 @@ def _verdict(findings: Findings, audit: Audit, ties: Sequence[NotChecked], singl
             near = f"{_insiders(audit.inside.failing)} can come too near to others"
         return "unsafe", f"UNSAFE: {near}; do not publish{more}"
     if audit.verdict == "undecided" and audit.inside is not None and audit.inside.undecided:
-        open_ = np.zeros(len(audit.problem.cells), bool)
-        open_[[pair.cell for pair in audit.inside.undecided]] = True
-        why = f"what respondents can work out of {_cells(open_)} could not be decided"
+        undecided = np.zeros(len(audit.problem.cells), bool)
+        undecided[[pair.cell for pair in audit.inside.undecided]] = True
+        why = f"what respondents can work out of {_cells(undecided)} could not be decided"
         together = audit.inside.size > 1
         cure = "`coalition: 1` looks at single respondents" if together else "`insiders: false` looks at outsiders only"
         return "undecided", f"NOT PROVEN: {why} ({cure}); do not publish{more}"
@@ -147,7 +147,7 @@ def _verdict(findings: Findings, audit: Audit, ties: Sequence[NotChecked], singl
         return "undecided", f"NOT PROVEN: {why}; do not publish{more}"
     if unruled:
         return "no rule", f"{unruled}, so nothing is known to be safe"
-    open_ties = f", {' and '.join(tie.name for tie in ties)} not checked" if ties else ""
+    open_ties = f", {' and '.join(one.name for one in untied)} not checked" if untied else ""
     if audit.inside is not None:
         whom = "every single respondent" if audit.inside.linked else "the respondents of single cells"
         if audit.inside.size > 1:
@@ -161,13 +161,13 @@ def _verdict(findings: Findings, audit: Audit, ties: Sequence[NotChecked], singl
 def _open_ties(world: World) -> tuple[NotChecked, ...]:
     """Return what could tie cells together, but is not part of the proof: see docs/threat-model.md."""
     open_ties = []
-    if world.ties.accepted:
-        who = f"Somebody who uses that one table lies behind several: {'; '.join(world.ties.accepted)}."
+    if world.constraints.accepted:
+        who = f"Somebody who uses that one table lies behind several: {'; '.join(world.constraints.accepted)}."
         open_ties.append(NotChecked("crossing", "crossing tables", who))
     kinds = {(p, c) for (_, p), c in zip(world.tables.topics, world.topic_counts, strict=True)}
-    several = any(len(house.rooms) > 1 for house in world.ties.houses)
+    several = any(len(house.rooms) > 1 for house in world.constraints.responses)
     # Of one table that groups its codes twice, readers work out values that no row shows, and who is there.
-    several |= not np.array(world.topic_counts)[world.ties.topic].all()
+    several |= not np.array(world.topic_counts)[world.constraints.topic].all()
     if several and any((p, not c) in kinds for p, c in kinds):
         who = "Somebody who uses that the counts and the values of several tables come from the same respondents."
         open_ties.append(NotChecked("counts_and_values", "counts and values of several tables together", who))
@@ -278,7 +278,7 @@ def single_respondent_cells(audit: Audit) -> Singles:
     """Count the hidden cells with exactly one respondent that share a relation with another hidden cell."""
     world = audit.needs.world
     tables = world.tables
-    hidden = audit.pattern.hidden & ~world.ties.empty
+    hidden = audit.pattern.hidden & ~world.constraints.empty
     single, told = np.zeros(len(tables), bool), np.zeros(len(tables), bool)
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):
         if table.facts.count is not None:

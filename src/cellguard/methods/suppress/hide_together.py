@@ -126,7 +126,7 @@ def _closed(system: System, followers: Followers, pattern: Pattern) -> Pattern:
         if (wider.hidden == pattern.hidden).all():
             break
         pattern = wider
-    refuse_shown(wanted & ~pattern.hidden & ~system.needs.world.ties.empty, pattern.tables)
+    refuse_shown(wanted & ~pattern.hidden & ~system.needs.world.constraints.empty, pattern.tables)
     return pattern
 
 

@@ -46,7 +46,7 @@ class SumSearch:
         if records is None:
             return None
         n = len(self._base.tables)
-        unknown = world.extend(pattern.unknown[:n] & ~world.ties.empty, True)
+        unknown = world.extend(pattern.unknown[:n] & ~world.constraints.empty, True)
         told = told_sums(world.relations_with(self._known), unknown, self._base.tables.relations.shape[0])
         self._told = tuple(one for one in told.sums if one[-1] < n)
         self._beyond = told.beyond

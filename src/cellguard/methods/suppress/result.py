@@ -192,9 +192,9 @@ class SuppressionResult(Result):
         audit, tables = self.audit, self.audit.needs.tables
         world = audit.needs.world
         relations = world.relations_with(None if self.known is None else self.known.sums)
-        unknown = audit.pattern.unknown & ~world.ties.empty
+        unknown = audit.pattern.unknown & ~world.constraints.empty
         wanted = np.flatnonzero(audit.failing | audit.undecided)[:most].tolist()
-        reasons = explain(world.ties, relations, unknown, audit.lower, audit.upper, wanted)
+        reasons = explain(world.constraints, relations, unknown, audit.lower, audit.upper, wanted)
         return [
             {
                 "cell": tables.cell_name(cell),

@@ -43,7 +43,7 @@ class TimeEstimate:
             len(tables),
             int(needs.primary.sum()),
             tables.relations.nnz / max(len(tables), 1),
-            int(world.ties.crossing.sum()),
+            int(world.constraints.crossing.sum()),
             bool((bounds & (world.lower < world.upper)).any()),
             all(table.zeros == "known" for table in tables.tables),
         )

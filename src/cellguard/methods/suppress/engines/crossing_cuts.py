@@ -60,7 +60,7 @@ class CrossingCuts:
         hidden = (system.merge(pattern.hidden) | system.hidden) & ~system.never
         open_ = [target.cell for target in unproven(system, hidden, run=run)]
         cells = np.flatnonzero(self._thin.primary & np.isin(system.merged.merged[: len(self._cost)], open_))
-        unknown = pattern.unknown & ~self._thin.world.ties.empty
+        unknown = pattern.unknown & ~self._thin.world.constraints.empty
         wide = widened(self._thin, unknown, cells, self._known, run=run)
         return system if wide is self._thin else build_system(wide, self._cost, self._known)
 

@@ -239,7 +239,7 @@ def mend_inside(
     n, world = len(needs.tables), needs.world
     grains = grains_of(world)
     may = system.pattern(np.ones(system.n, bool))
-    problem = pose(needs, may.unknown & ~world.ties.empty, grains, known)
+    problem = pose(needs, may.unknown & ~world.constraints.empty, grains, known)
     listed = problem.cells < n
     at = problem.cells[listed]
     cost, hidden, free = np.zeros(len(problem.cells)), np.ones(len(problem.cells), bool), ~listed

@@ -75,7 +75,7 @@ class System:
         tables = self.needs.tables
         # A cell that must be published may equal one that was said to be hidden, and so be merged with it.
         must_publish, _ = _states(self.needs)
-        hide = chosen[self.merged.merged[: len(tables)]] & ~self.needs.world.ties.empty & ~must_publish
+        hide = chosen[self.merged.merged[: len(tables)]] & ~self.needs.world.constraints.empty & ~must_publish
         free = Pattern(tables, self.needs.primary, np.zeros(len(tables), bool)).unpublished
         return Pattern(tables, self.needs.primary, hide & ~self.needs.primary & ~free)
 
@@ -93,7 +93,7 @@ def build_system(needs: Requirements, cost: FloatArray, known: sp.csr_array | No
     at, n = merged.merged, merged.n
     must_publish, free = _states(needs)
     unpublished = Pattern(needs.tables, needs.primary, free).unpublished
-    never = _any(world.extend(must_publish | world.ties.empty, False)[cells], at, n)
+    never = _any(world.extend(must_publish | world.constraints.empty, False)[cells], at, n)
     # An unpublished cell is as good as published if a published one equals it.
     hidden = _any(world.extend(needs.primary | (free & ~unpublished), False)[cells], at, n)
     hidden |= ~_any(~world.extend(needs.primary | free, True)[cells], at, n)
@@ -127,7 +127,7 @@ def build_system(needs: Requirements, cost: FloatArray, known: sp.csr_array | No
 def manageable(needs: Requirements) -> Requirements:
     """Return the requirements in a world in which so few cells between move that programs stay small."""
     world = needs.world
-    return needs if world.ties.crossing.sum() <= MANY_CROSSING else replace(needs, world=world.thinned())
+    return needs if world.constraints.crossing.sum() <= MANY_CROSSING else replace(needs, world=world.thinned())
 
 
 def _states(needs: Requirements) -> tuple[BoolArray, BoolArray]:

@@ -24,8 +24,8 @@ def write_world(folder: Path, audit: Audit) -> list[dict[str, Any]]:
     world = audit.needs.world
     dimensions = {d.name: d for t in world.tables.tables for d in t.dimensions}
     partitions: dict[str, list[Labels]] = {name: [] for name in dimensions}
-    houses = []
-    for house in world.ties.houses:
+    responses = []
+    for house in world.constraints.responses:
         rooms = [
             {
                 "tables": [world.tables.tables[i].name for i in room.tables],
@@ -34,17 +34,17 @@ def write_world(folder: Path, audit: Audit) -> list[dict[str, Any]]:
             }
             for room in house.rooms
         ]
-        houses.append({"response": house.topic[0], "population": house.topic[1], "clusters": rooms})
+        responses.append({"response": house.topic[0], "population": house.topic[1], "clusters": rooms})
     (folder / "parts").mkdir()
     for name, dimension in dimensions.items():
         _write_parts(folder / "parts" / f"{name}.csv", dimension, partitions[name])
     _write_between(folder / "world.parquet", world, audit, list(dimensions))
-    return houses
+    return responses
 
 
 def stated_between(world: World) -> Positions:
     """Return the cells between that are atoms; the others are sums of these, and follow."""
-    atoms = [room.cell for house in world.ties.houses for room in house.rooms]
+    atoms = [room.cell for house in world.constraints.responses for room in house.rooms]
     cells = np.concatenate([np.zeros(0, np.intp), *atoms]) - len(world.tables)
     return np.sort(cells[cells >= 0])
 
@@ -70,7 +70,7 @@ def _write_between(path: Path, world: World, audit: Audit, names: list[str]) -> 
     stated = stated_between(world)
     cluster = np.full(many, NOBODY, np.int64)
     part = {name: np.full(many, NOBODY, np.int64) for name in names}
-    for house in world.ties.houses:
+    for house in world.constraints.responses:
         for number, room in enumerate(house.rooms):
             mine = np.flatnonzero(room.cell >= n)
             at = room.cell[mine] - n
@@ -78,7 +78,7 @@ def _write_between(path: Path, world: World, audit: Audit, names: list[str]) -> 
             for name, column in room.atoms.items():
                 part[name][at] = column[mine]
     columns = {
-        "group": pa.array(world.ties.topic[stated], pa.int32()),
+        "group": pa.array(world.constraints.topic[stated], pa.int32()),
         "cluster": pa.array(cluster[stated], pa.int32()),
         **{f"part:{name}": pa.array(part[name][stated], pa.int32()) for name in names},
         "value": pa.array(audit.grains.value[n:][stated], pa.int64()),

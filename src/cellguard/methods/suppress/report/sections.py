@@ -193,6 +193,6 @@ def protects(outcome: Outcome[SuppressionResult], cell: int, most: int) -> str:
     others = [c for c in outcome.protected.explained.protects.get(cell, ()) if c != cell]
     if not others:
         return along or "gives others room; no unsafe cell depends on it alone"
-    names = [name(outcome.protected.audit.needs.world.ties, c, cell) for c in others[:most]]
+    names = [name(outcome.protected.audit.needs.world.constraints, c, cell) for c in others[:most]]
     more = f" and {len(others) - most} more" if len(others) > most else ""
     return "protects " + ", ".join(names) + more + (f"; {along}" if along else "")

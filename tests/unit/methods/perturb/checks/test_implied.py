@@ -174,13 +174,13 @@ def test_a_difference_of_responses_has_contributors_of_its_own():
     records = respondents({"r": list("ababa")}, {**data, "profit": np.subtract(*data.values())})
     leaves = define(["profit = revenue - cost"]).leaves
     alone = pieces_of([leaves["profit"]], records)
-    assert [dict(p.leaves) for p in alone.pieces] == [{"revenue": 1, "cost": -1}] and not alone.ties
+    assert [dict(p.leaves) for p in alone.pieces] == [{"revenue": 1, "cost": -1}] and not alone.constraints
     both = pieces_of([leaves["profit"], {"revenue": 1}], records)
     assert [p.signs for p in both.pieces] == [(0, 1), (0, 0), (1, 0)]
-    assert [dict(tie) for tie in both.ties] == [{2: 1, 0: -1, 1: 1}]
+    assert [dict(tie) for tie in both.constraints] == [{2: 1, 0: -1, 1: 1}]
     tables = [one_way(records, "r", response=name) for name in ("profit", "revenue")]
     system = unknowns_of(tables, {name: records.plain(name) * 1.1 for name in data}, leaves)
-    assert not (system.ties @ system.perturbed).round(9).any()
+    assert not (system.constraints @ system.perturbed).round(9).any()
     assert system.totals == pytest.approx(system.members @ system.perturbed)
 
 

@@ -15,8 +15,8 @@ def tied_system(rng, groups):
     for g in range(groups):
         for response in (0, 1):
             cells[rng.integers(0, groups) + response * groups, 3 * g + response] = 1
-    ties = np.kron(np.eye(groups, dtype=int), [[-1, 1, 1]])
-    return np.vstack([cells, ties])
+    constraints = np.kron(np.eye(groups, dtype=int), [[-1, 1, 1]])
+    return np.vstack([cells, constraints])
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -53,7 +53,7 @@ def is_safe(needs, hidden):
 
 def safe_patterns(needs, system):
     """Go through the safe patterns of up to four secondaries, as merged cells."""
-    free = np.flatnonzero(~needs.primary & ~needs.world.ties.empty)
+    free = np.flatnonzero(~needs.primary & ~needs.world.constraints.empty)
     for size in range(5):
         for chosen in itertools.combinations(free.tolist(), size):
             hidden = needs.primary.copy()
