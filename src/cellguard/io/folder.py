@@ -118,7 +118,7 @@ class OutputFolder:
     @property
     def keeps_internal(self) -> bool:
         """Whether the method keeps what it found inside even if nothing is released."""
-        return self.inside.is_dir() and bool(getattr(find_method(self.method), "in_any_case", False))
+        return self.inside.is_dir() and bool(getattr(find_method(self.method), "keeps_internal", False))
 
     def certificate(self) -> dict[str, Any]:
         """Return the certificate; only what hides cells has one."""

@@ -20,7 +20,7 @@ from cellguard.methods.perturb.spec import PerturbSpec
 from cellguard.methods.perturb.workflow import Check, Perturbed
 from cellguard.report.cell_names import name_cell
 from cellguard.seam.method import Result
-from cellguard.seam.verdict import NotChecked, Verdict
+from cellguard.seam.verdict import Kind, NotChecked, Verdict
 from cellguard.table.pattern import Release, ReleasedTable
 from cellguard.table.table import Table
 
@@ -83,7 +83,7 @@ class PerturbationResult(Result):
         """What the checks say, and what they did not look at."""
         open_ = tuple(NotChecked(f"limit {i}", limit, "") for i, limit in enumerate(self.check.limits))
         answered = self.check.unproven or not self.check.checked
-        return Verdict(self.check.verdict, self._headline, (*open_, *self.elsewhere), accepted=answered)
+        return Verdict(Kind(self.check.verdict), self._headline, (*open_, *self.elsewhere), accepted=answered)
 
     @property
     def elsewhere(self) -> tuple[NotChecked, ...]:
