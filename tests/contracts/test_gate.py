@@ -18,6 +18,7 @@ from cellguard.job.registry import forget, method_names
 from cellguard.methods.suppress.pattern_method import PatternMethod
 from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.pipeline import run
+from cellguard.seam.summary import Summary
 from cellguard.seam.verdict import Kind, NotChecked, Verdict
 from cellguard.table.pattern import Pattern, release
 
@@ -140,8 +141,8 @@ def careless(request):
             return release(self.audit.pattern, self.audit.values)
 
         def summary(self):
-            said = {"verdict": "not proven", "headline": "NOT PROVEN", "caveat": "", "tables": {}, "failing": []}
-            return said | {"set": {"cells": 4, "relations": 1, "witnesses": 0}}
+            facts = {"failing": [], "set": {"cells": 4, "relations": 1, "witnesses": 0}}
+            return Summary("careless", self.verdict, {}, facts=facts)
 
     @dataclass(frozen=True, eq=False)
     class Careless(PatternMethod):

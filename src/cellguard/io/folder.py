@@ -109,7 +109,7 @@ class OutputFolder:
     @property
     def method(self) -> str:
         """The method, as its release or its internal half says; all that hide cells are `suppress` to a reader."""
-        for path, key in ((self.outside / "metadata.json", "method"), (self.inside / "summary.json", "step")):
+        for path, key in ((self.outside / "metadata.json", "method"), (self.inside / "summary.json", "folder")):
             document = _read_json(path) if path.is_file() else None
             if isinstance(document, dict) and document.get(key) in method_names():
                 return str(document[key])
@@ -271,7 +271,7 @@ def _write_inside(folder: Path, outcome: Outcome[Any]) -> None:
         (folder / "hierarchies" / f"{dimension.name}.csv").write_text(text, encoding="utf-8")
     resolved = yaml.safe_dump(outcome.job.model_dump(), sort_keys=False, allow_unicode=True)
     (folder / "job.yaml").write_text(resolved, encoding="utf-8")
-    write_json(folder / "summary.json", outcome.summary)
+    write_json(folder / "summary.json", outcome.summary.plain())
 
 
 def _pages(outcome: Outcome[Any]) -> tuple[Mapping[str, str], list[str]]:

@@ -20,6 +20,7 @@ from cellguard.methods.maps.spec import RedistributeSpec
 from cellguard.methods.maps.transfers import Transfers
 from cellguard.rules.simple import MinFrequency
 from cellguard.seam.method import Result
+from cellguard.seam.summary import Summary
 from cellguard.seam.verdict import Kind, NotChecked, Verdict
 from cellguard.table.pattern import Release
 from cellguard.table.table import Table
@@ -154,20 +155,15 @@ class MapResult(Result):
         )
         return Verdict(Kind.SAFE, f"safe from direct estimates: {text}", (_SEVERAL, _KNOWING, _OTHERS, *asked))
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
         """Return counts, mu and what the verdict says; no value of a hexagon."""
-        return {
-            "step": "redistribute",
-            "verdict": self.verdict.kind,
-            "headline": self.verdict.text,
-            "caveat": self.verdict.caveat,
+        facts = {
             "released": self.release is not None,
-            "tables": {self.job.tables[0].name: self._about()},
             "grid": {"dx": self.hexagons.grid.dx, "dy": self.hexagons.grid.dy},
             "coarsened": self.hexagons.grid != self.asked,
             "algorithms": {name: {"mu": other.mu} for name, other in self.others.items()},
-            "warnings": list(self.notes),
         }
+        return Summary("redistribute", self.verdict, {self.job.tables[0].name: self._about()}, self.notes, facts)
 
     def _about(self) -> dict[str, Any]:
         both = {

@@ -75,14 +75,10 @@ class Headline(Verdict):
 
     singles: Singles
 
-    def plain(self) -> dict[str, Any]:
-        """Return what a summary holds of it."""
-        return {
-            "headline": self.text,
-            "caveat": self.caveat,
-            "not_checked": [attack.key for attack in self.not_checked],
-            "single_respondent_cells": None if self.singles.unknown else self.singles.cells,
-        }
+    @property
+    def single_respondent_cells(self) -> int | None:
+        """How many cells a single respondent could start from; None if that is not known."""
+        return None if self.singles.unknown else self.singles.cells
 
 
 def headline(
