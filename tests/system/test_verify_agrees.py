@@ -165,3 +165,18 @@ def test_values_in_two_groupings_beside_counts_are_said_not_to_be_checked(tmp_pa
     assert [len(house.rooms) for house in grouped.protected.audit.needs.world.constraints.houses] == [1, 1]
     assert "counts_and_values" in grouped.summary["not_checked"]
     assert refused(tmp_path) == []
+
+
+def test_a_cell_waived_in_one_table_is_protected_as_the_others_ask(tmp_path):
+    """Of a cell that one table waives, the accuracy of that table's rules asks nothing of respondents."""
+    rows = [("a", 11), ("b", 1), ("c", 9), ("d", 9), ("e", 8), ("f", 7), ("g", 7), ("h", 7)]
+    region = {"a": "N", "b": "N", "c": "S", "d": "S", "e": "S", "f": "W", "g": "W", "h": "W"}
+    lines = [f"{who},{region[who]},{x}\n" for who, x in rows]
+    (tmp_path / "r.csv").write_text("id,r,x\n" + "".join(lines))
+    (tmp_path / "said.csv").write_text("r,status\nN,waived\n")
+    tables = [
+        {"name": "t0", "by": ["r"], "value": "x", "rules": [{"p_percent": 400}], "apriori": "said.csv"},
+        {"name": "t1", "by": ["r"], "value": "x", "rules": [{"dominance": {"n": 1, "k": 60}}]},
+    ]
+    protected(tmp_path, tables=tables)
+    assert refused(tmp_path) == []
