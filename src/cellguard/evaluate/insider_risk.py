@@ -88,7 +88,7 @@ def _shortfall(standing: Standing, insider: int, cell: int, run: Run) -> tuple[f
 
 def _noticing(standing: Standing, move: FloatArray, scale: float) -> set[int]:
     """Return the insiders for whom a move is none: alone in a cell that moves, or with more than is left of it."""
-    owners = standing.owner[np.abs(move) > _STILL * scale]
+    owners = standing.knowing[np.abs(move) > _STILL * scale]
     noticing = set(owners[owners >= 0].tolist())
     after = np.where(standing.signed, np.inf, standing.value + move)
     left = np.repeat(after, np.diff(standing.start))

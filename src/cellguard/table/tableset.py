@@ -89,6 +89,15 @@ class TableSet:
         """Which distinct cells are counts, or sums of weights, and so not below 0."""
         return self.gather([np.full(len(t), t.never_negative) for t in self.tables])
 
+    @cached_property
+    def unlisted(self) -> BoolArray:
+        """Which distinct cells are only there since they may be told: latent cells and sums, which no table lists."""
+        unlisted = np.ones(len(self), bool)
+        for table, cells in zip(self.tables, self.cells_of, strict=True):
+            if table.release not in {"latent", "sums"}:
+                unlisted[cells] = False
+        return unlisted
+
     @property
     def topics(self) -> tuple[Topic, ...]:
         """The different responses and populations."""
