@@ -32,7 +32,7 @@ from cellguard.report.words import many, number, told_count
 from cellguard.results.noisy import Noisy
 from cellguard.results.proven import Proven
 from cellguard.table.pattern import Release
-from cellguard.table.table import Table
+from cellguard.table.table import ADDED, Table
 
 
 def internal_page(outcome: Outcome[Proven], earlier: Baseline | None = None) -> str:
@@ -42,11 +42,13 @@ def internal_page(outcome: Outcome[Proven], earlier: Baseline | None = None) -> 
     """
     grids = [_internal_grid(outcome, at) for at in range(len(outcome.protected.findings.by_table))]
     legend = [entry for entry in _LEGEND if entry[0] != "u" or any("u" in grid["status"] for grid in grids)]
-    tables = Section("tables", "The tables", {"grids": [_about(g) for g in grids], "legend": legend})
+    headings = [_about(g) | _added(table) for g, table in zip(grids, outcome.protected.tables, strict=True)]
+    tables = Section("tables", "The tables", {"grids": headings, "legend": legend})
     since = [compared(outcome, earlier)] if earlier else []
     return render(
         "internal.html",
-        title="Disclosure control of " + _listed([here.table.name for here in outcome.protected.findings.by_table]),
+        title="Disclosure control of "
+        + _listed([table.name for table in outcome.protected.tables if not table.is_added]),
         verdict=verdict(outcome),
         sections=[protected(outcome), tables, *since, *filter(None, (make(outcome) for make in _AFTER_TABLES))],
         data={"kinds": _kinds(_LEGEND), "tables": grids},
@@ -154,6 +156,13 @@ def _about(grid: Grid) -> dict[str, Any]:
         "cells": many(len(grid["status"]), "cell"),
         "left_out": f"{grid['left_out']:,}" if grid["left_out"] else "",
     }
+
+
+def _added(table: Table) -> dict[str, str]:
+    """Return what the heading of a table says that cellguard added."""
+    if not table.is_added:
+        return {}
+    return {"name": ADDED[table.release]} | ({"by": "sum"} if table.release == "sums" else {})
 
 
 def _internal_grid(outcome: Outcome[Proven], at: int) -> Grid:

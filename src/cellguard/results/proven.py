@@ -27,7 +27,7 @@ from cellguard.spec.rulespec import taken_on_trust
 from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.pattern import STATUS, Release, release
 from cellguard.table.sums import JudgedSums
-from cellguard.table.table import Table
+from cellguard.table.table import ADDED, Table
 from cellguard.types import UNWATCHED
 
 MOST = 2_000  # unknown cells up to which exact intervals are worked out for a report
@@ -257,6 +257,7 @@ class Proven(Protected):
         counts = {word: int((status == word).sum()) for word in STATUS}
         hidden = np.isin(status, STATUS[1:3])
         return {
+            "release": self.tables[number].release,
             "cells": len(status),
             **counts,
             "failing": int(self.audit.failing[cells].sum()),
@@ -280,8 +281,10 @@ def name_cell(table: Table, position: int) -> dict[str, str]:
     """Return a cell's table, codes and labels."""
     codes = [d.codes[c[position]] for d, c in zip(table.dimensions, table.codes, strict=True)]
     labels = [d.labels.get(code, "") for d, code in zip(table.dimensions, codes, strict=True)]
-    words = {"table": table.name, "codes": " / ".join(codes), "labels": " / ".join(filter(None, labels))}
-    return words | {"go": link_to(table, position)}
+    words = {"table": ADDED.get(table.release, table.name), "go": link_to(table, position)}
+    if table.release == "sums":
+        return words | {"codes": labels[0] or codes[0], "labels": ""}
+    return words | {"codes": " / ".join(codes), "labels": " / ".join(filter(None, labels))}
 
 
 def link_to(table: Table, position: int) -> str:

@@ -94,7 +94,7 @@ class TableSet:
         """Which distinct cells are only there since they may be told: latent cells and sums, which no table lists."""
         unlisted = np.ones(len(self), bool)
         for table, cells in zip(self.tables, self.cells_of, strict=True):
-            if table.release not in {"latent", "sums"}:
+            if not table.is_added:
                 unlisted[cells] = False
         return unlisted
 
@@ -117,13 +117,15 @@ class TableSet:
 
     def cell_name(self, cell: int) -> str:
         """Return a distinct cell as 'turnover: North/B'."""
-        table, position = (int(a[cell]) for a in self.first)
-        return f"{self.tables[table].name}: {self.tables[table].cell_name(position)}"
+        number, position = (int(a[cell]) for a in self.first)
+        table = self.tables[number]
+        return table.in_words(position, table.cell_name(position))
 
     def told_name(self, cell: int) -> str:
         """Return a distinct cell as messages show it: without codes that may be values."""
-        table, position = (int(a[cell]) for a in self.first)
-        return f"{self.tables[table].name}: {self.tables[table].told_name(position)}"
+        number, position = (int(a[cell]) for a in self.first)
+        table = self.tables[number]
+        return table.in_words(position, table.told_name(position))
 
 
 def link(tables: Iterable[Table] | Table, equations: Iterable[str | Equation] = ()) -> TableSet:
