@@ -271,7 +271,7 @@ def test_a_job_is_safe_against_two_respondents_together(tmp_path):
     assert "neither outsiders nor up to 2 respondents together" in page
     assert "<td>insiders " in page
     named = {outcome.protected.audit.needs.tables.cell_name(n.cell) for n in outcome.protected.nearest if n.others}
-    lines = [line for cell in named for line in explain_cell(folder, cell.split(": ")[1], table=cell.split(": ")[0])]
+    lines = [line for cell in named for line in explain_cell(folder, cell)]
     assert any("together can tell" in line for line in lines)
 
 
