@@ -273,7 +273,7 @@ def single_respondent_cells(audit: Audit) -> Singles:
     """Count the hidden cells with exactly one respondent that share a relation with another hidden cell."""
     world = audit.needs.world
     tables = world.tables
-    hidden = audit.pattern.hidden & ~world.constraints.empty
+    hidden = audit.pattern.hidden & ~world.constraints.empty & ~tables.unlisted
     single, told = np.zeros(len(tables), bool), np.zeros(len(tables), bool)
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):
         if table.facts.count is not None:

@@ -263,6 +263,7 @@ class SuppressionResult(Result):
         counts = {word: int((status == word).sum()) for word in STATUS}
         hidden = np.isin(status, STATUS[1:3])
         return {
+            "release": self.tables[number].release,
             "cells": len(status),
             **counts,
             "failing": int(self.audit.failing[cells].sum()),
