@@ -170,7 +170,7 @@ def test_values_in_two_groupings_beside_counts_are_said_not_to_be_checked(tmp_pa
         {"name": "x", "value": "x", "cells": {"source": "x.csv", "count": "n"}, **few},
     ]
     grouped = protected(tmp_path, microdata=None, dimensions={"b": two}, tables=tables)
-    assert [len(house.rooms) for house in grouped.protected.audit.needs.world.constraints.houses] == [1, 1]
+    assert [len(house.rooms) for house in grouped.protected.audit.needs.world.constraints.responses] == [1, 1]
     assert "counts_and_values" in grouped.summary["not_checked"]
     assert refused(tmp_path) == []
 
