@@ -18,7 +18,7 @@ from cellguard.methods.maps.places import Hexagons
 from cellguard.methods.maps.shown import ShownMap
 from cellguard.methods.maps.spec import RedistributeSpec
 from cellguard.methods.maps.transfers import Transfers
-from cellguard.rules.simple import MinFrequency
+from cellguard.rules.rule import fewest_of
 from cellguard.seam.method import Result
 from cellguard.seam.summary import Summary
 from cellguard.seam.verdict import Kind, NotChecked, Verdict
@@ -75,8 +75,7 @@ class MapResult(Result):
     @cached_property
     def spec_threshold(self) -> int | None:
         """The least number of records that the rules ask for, if they do."""
-        enough = [rule.enough for rule in self.job.tables[0].rules if isinstance(rule, MinFrequency)]
-        return max(enough, default=None)
+        return fewest_of(self.job.tables[0].rules)
 
     @property
     def before(self) -> FloatArray:

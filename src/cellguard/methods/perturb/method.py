@@ -34,7 +34,7 @@ from cellguard.methods.perturb.spec import PerturbSpec
 from cellguard.methods.perturb.workflow import check_tables
 from cellguard.randomness import fresh_seed
 from cellguard.rules.doubts import doubts
-from cellguard.rules.simple import MinFrequency
+from cellguard.rules.rule import fewest_of
 from cellguard.run_context import Run, timed
 from cellguard.seam.method import Method
 from cellguard.seam.outcome import Outcome
@@ -233,7 +233,7 @@ def _marg(job: Job, spec: PerturbSpec) -> Marg:
 
 def _few(job: Job, spec: PerturbSpec) -> int:
     """Return how many contributors a cell should have: as `few` says, or a rule of a table if that is more."""
-    return max([spec.few, *(rule.n for t in job.tables for rule in t.rules if isinstance(rule, MinFrequency))])
+    return max(spec.few, fewest_of(rule for table in job.tables for rule in table.rules) or 0)
 
 
 def _cell(text: str) -> Cell:
@@ -264,14 +264,12 @@ def _further(data: Calibration, drawn: Multipliers) -> list[CalibrationTable]:
 
 def check_rules(job: Job) -> None:
     """Refuse a job that does not say of each table how close is too close."""
-    bare = [t.name for t in job.tables if all(isinstance(rule, MinFrequency) for rule in t.rules)]
+    bare = [t.name for t in job.tables if all(rule.fewest is not None for rule in t.rules)]
     if bare:
         raise JobError(
             f"table {bare[0]!r}: no rule says how much noise a cell needs (min_frequency does not); add dominance, "
             "p_percent or prior_posterior to its `rules`, as {dominance: {n: 3, k: 70}}"
         )
     for table in job.tables:
-        if any(isinstance(rule, MinFrequency) and rule.hide == "small" for rule in table.rules):
-            raise JobError(f"table {table.name!r}: `hide: small` is for suppressed tables of counts; leave it out")
-        if any(isinstance(rule, MinFrequency) and rule.nonzero for rule in table.rules):
-            raise JobError(f"table {table.name!r}: `nonzero` is for suppressed tables; leave it out")
+        if why := next((rule.only_suppressed for rule in table.rules if rule.only_suppressed), ""):
+            raise JobError(f"table {table.name!r}: {why}; leave it out")

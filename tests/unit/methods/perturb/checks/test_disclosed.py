@@ -12,12 +12,12 @@ from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.perturb.cells.alike import families
 from cellguard.methods.perturb.cells.calibration import calibration_table
-from cellguard.methods.perturb.cells.noise_rule import NoiseRule
 from cellguard.methods.perturb.cells.respondents import respondents
 from cellguard.methods.perturb.checks.disclosed import disclosed
 from cellguard.methods.perturb.checks.listed import few_contributors, together
 from cellguard.methods.perturb.checks.unknowns import unknowns_of
 from cellguard.methods.perturb.checks.watch import Watch
+from cellguard.rules.limits import NoiseRule
 
 from .linear_oracle import rank
 
