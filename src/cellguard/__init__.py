@@ -52,7 +52,7 @@ _HOME = {
     "Linear": "rules.linear",
     "MaxShare": "rules.simple",
     "MinFrequency": "rules.simple",
-    "Outcome": "methods.base.outcome",
+    "Outcome": "seam.outcome",
     "OutputFolder": "io.folder",
     "PPercent": "rules.linear",
     "Pattern": "table.pattern",

@@ -60,7 +60,7 @@ def run(job: Job, *, folder: str | Path | None = None, within: Run = Run(), **as
         If no pattern can be safe; the message says what to give up.
 
     >>> import tempfile
-    >>> from cellguard.pipeline.jobfile import Job
+    >>> from cellguard.job.jobfile import Job
     >>> text = "region,turnover,firms\\nTotal,100,19\\nN,20,1\\nS,50,9\\nW,30,9\\n"
     >>> with tempfile.TemporaryDirectory() as here:
     ...     _ = Path(here, "t.csv").write_text(text)
@@ -124,7 +124,7 @@ def assess_job(job: Job, *, within: Run = Run()) -> Assessment:  # noqa: B008
         If the job or its data are wrong.
 
     >>> import tempfile
-    >>> from cellguard.pipeline.jobfile import Job
+    >>> from cellguard.job.jobfile import Job
     >>> table = {"name": "t", "by": ["region"], "value": "x", "rules": [{"min_frequency": 3}],
     ...          "cells": {"source": "t.csv", "count": "n"}}
     >>> with tempfile.TemporaryDirectory() as here:
@@ -169,7 +169,7 @@ def audit_folder(
     with timed("reading the folder", within, seconds):
         stored = OutputFolder(folder).stored(others)
     sums = None if stored.known is None else stored.known.sums
-    with timed("auditing", within, seconds):
+    with timed("auditing", within.endless(), seconds) as here:
         judged = audit(
             stored.needs,
             stored.pattern,
@@ -177,7 +177,7 @@ def audit_folder(
             intervals=intervals,
             insiders=stored.insiders,
             coalition=stored.coalition,
-            run=within.endless(),
+            run=here,
         )
     notes, choice = tuple(rule_doubts(stored.findings)), _choice_of(OutputFolder(folder))
     proven = SuppressionResult(stored.findings, judged, stored.known, notes=notes, choice=choice)

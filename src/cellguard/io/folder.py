@@ -28,6 +28,7 @@ from cellguard.io.writers.formats import write_formats
 from cellguard.job.names import check_names, check_stored_names
 from cellguard.job.registry import find_method, method_names
 from cellguard.job.yamlfile import read_yaml
+from cellguard.run_context import UNWATCHED, Run
 from cellguard.seam.outcome import Outcome
 from cellguard.table.pattern import Release
 
@@ -65,7 +66,7 @@ class OutputFolder:
         """The half that may be published."""
         return Path(self.path) / "release"
 
-    def write(self, outcome: Outcome[Any], *, force: bool = False) -> list[str]:
+    def write(self, outcome: Outcome[Any], *, force: bool = False, run: Run = UNWATCHED) -> list[str]:
         """Write what a run gives, all or nothing; return what a person should know of it.
 
         Without a release, which the verdict must allow, there is nothing to write, unless the method keeps what it
@@ -77,17 +78,24 @@ class OutputFolder:
             cure = "; give every table `rules`, or say that you accept it without" if unruled else ""
             raise NotProtected(f"nothing is released: {outcome.verdict.text}{cure}")
         check_names(outcome.protected.tables)
+        here = run.during("writing")
         pages, notes = _pages(outcome)
+        total = 3 + len(pages)
         with whole_folder(self.path, force=force) as made:
+            here.tell("writing the release", 0, total)
             if outcome.release is not None:
                 more = {table.name: method.about(outcome, table.name) for table in outcome.release.tables}
                 write_release(made / "release", outcome.release, more, raw_codes=outcome.job.raw_codes)
                 write_formats(made / "release", outcome.release, outcome.job.formats)
                 method.write_release(outcome, made / "release")
+            here.tell("writing the internal files", 1, total)
             _write_inside(made / "internal", outcome)
-            for name, page in pages.items():
+            for number, (name, page) in enumerate(pages.items(), 2):
+                here.tell(f"writing {name}", number, total)
                 (made / name).write_text(page, encoding="utf-8")
+            here.tell("sealing", total - 1, total)
             method.seal(outcome, made)
+        here.tell("written", total, total)
         return notes
 
     def about(self) -> dict[str, Any]:
@@ -118,7 +126,7 @@ class OutputFolder:
     @property
     def keeps_internal(self) -> bool:
         """Whether the method keeps what it found inside even if nothing is released."""
-        return self.inside.is_dir() and bool(getattr(find_method(self.method), "in_any_case", False))
+        return self.inside.is_dir() and bool(getattr(find_method(self.method), "keeps_internal", False))
 
     def certificate(self) -> dict[str, Any]:
         """Return the certificate; only what hides cells has one."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from cellguard.errors import InputError
 from cellguard.io.write import check_file, check_folder, csv_text, write_text
-from cellguard.run_context import Run, Tell
+from cellguard.run_context import Run
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,10 @@ class Attacked:
 def run_audit(
     path: Path | None,
     *,
-    tell: Tell,
+    within: Run,
     out: Path | None,
     intervals: Path | None,
     force: bool,
-    threads: int,
     accept_no_rules: bool = False,
     others: Sequence[Path] = (),
     **foreign: Any,  # noqa: ANN401
@@ -44,18 +43,17 @@ def run_audit(
     if intervals:
         check_file(intervals, force=force)
     if path is None:
-        return _foreign(tell, intervals, force, threads, out, foreign)
+        return _foreign(within, intervals, force, out, foreign)
     if not path.exists():
         raise InputError(f"no file or folder {str(path)!r}")
-    return _own(path, tell, out, intervals, threads, others=others, force=force, accept_no_rules=accept_no_rules)
+    return _own(path, within, out, intervals, others=others, force=force, accept_no_rules=accept_no_rules)
 
 
 def _own(
     path: Path,
-    tell: Tell,
+    within: Run,
     out: Path | None,
     intervals: Path | None,
-    threads: int,
     *,
     others: Sequence[Path],
     force: bool,
@@ -65,7 +63,7 @@ def _own(
     from cellguard.job.jobfile import Job
     from cellguard.pipeline import audit_folder, audit_job
 
-    exact, within = intervals is not None, Run(tell, threads=threads)
+    exact = intervals is not None
     if path.is_dir():
         if out:
             raise InputError("--out goes with a job; an output folder is written already")
@@ -101,14 +99,12 @@ def _released(path: Path, others: Sequence[Path], intervals: Path | None, within
     return Attacked(summary, summary["verdict"] == "not exactly disclosed", _write_intervals(intervals, summary, force))
 
 
-def _foreign(
-    tell: Tell, intervals: Path | None, force: bool, threads: int, out: Path | None, given: dict[str, Any]
-) -> Attacked:
+def _foreign(within: Run, intervals: Path | None, force: bool, out: Path | None, given: dict[str, Any]) -> Attacked:
     from cellguard.faces.cli.third_party_tables import Foreign, audit_foreign
 
     if out:
         raise InputError("--out goes with a job")
-    summary = audit_foreign(Foreign(**given), threads=threads, tell=tell)
+    summary = audit_foreign(Foreign(**given), within=within)
     safe = summary["verdict"] in {"safe", "not exactly disclosed"}
     return Attacked(summary, safe, _write_intervals(intervals, summary, force))
 

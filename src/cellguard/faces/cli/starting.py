@@ -76,13 +76,12 @@ def demo(out: Path, rows: int, force: bool, as_json: bool, quiet: bool) -> None:
     from cellguard.io.folder import OutputFolder
     from cellguard.job.jobfile import Job
     from cellguard.pipeline import run, verify_folder
-    from cellguard.run_context import Run
 
     summaries = {}
     for job, folder in write_demo(out, rows=rows, force=force).items():
-        with progress(as_json or quiet) as tell:
-            outcome = run(Job.load(job), within=Run(tell))
-            notes = OutputFolder(folder).write(outcome, force=True)
+        with progress(as_json or quiet) as within:
+            outcome = run(Job.load(job), within=within)
+            notes = OutputFolder(folder).write(outcome, force=True, run=within)
         found = verify_folder(folder / "internal" / "certificate.json")
         summaries[job.stem] = outcome.summary | {"valid": found.valid}
         if not (as_json or quiet):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ class Foreign:
     percent: float
 
 
-def audit_foreign(given: Foreign, *, threads: int, tell: Callable[[str], None]) -> dict[str, Any]:
+def audit_foreign(given: Foreign, *, within: Run) -> dict[str, Any]:
     """Work out the intervals of all suppressed cells, and return them with a verdict."""
     if given.suppressed and not given.flag:
         raise InputError("--suppressed names values of the --flag column; give that too")
@@ -82,9 +82,9 @@ def audit_foreign(given: Foreign, *, threads: int, tell: Callable[[str], None]) 
             check_additive(table)
         raise InputError("no cell of these tables is suppressed; name the column that marks such cells with --flag")
     if given.true:
-        return _audit_truth(given, tables, threads, tell)
+        return _audit_truth(given, tables, within)
     known = read_external_totals(given.known, linked) if given.known else None
-    found = infer(linked, Knowledge(given.lower, given.upper), known=known, run=Run(tell, threads=threads))
+    found = infer(linked, Knowledge(given.lower, given.upper), known=known, run=within)
     return summarise(found)
 
 
@@ -105,7 +105,7 @@ def _with_truth(given: Foreign, table: Table, source: Source, by: dict[str, Dime
     return replace(known, apriori=table.apriori, facts=known.facts.plus({Mark(_MARK): wanted}))
 
 
-def _audit_truth(given: Foreign, tables: list[Table], threads: int, tell: Callable[[str], None]) -> dict[str, Any]:
+def _audit_truth(given: Foreign, tables: list[Table], within: Run) -> dict[str, Any]:
     """Audit tables whose true values are known: every cell to protect needs a percentage on both sides."""
     if not any(table.facts[Mark(_MARK)].any() for table in tables):
         raise InputError(
@@ -117,7 +117,7 @@ def _audit_truth(given: Foreign, tables: list[Table], threads: int, tell: Callab
     known = read_external_totals(given.known, needs.tables) if given.known else None
     sums = None if known is None else known.sums
     pattern = Pattern(needs.tables, needs.primary, hidden & ~needs.primary)
-    judged = audit(needs, pattern, known=sums, intervals=True, run=Run(tell, threads=threads))
+    judged = audit(needs, pattern, known=sums, intervals=True, run=within)
     done = SuppressionResult(findings, judged, known)
     found, cells = judged, np.flatnonzero(hidden).tolist()
     ends = [(needs.tables.cell_name(c), _finite(found.lower[c]), _finite(found.upper[c])) for c in cells]
