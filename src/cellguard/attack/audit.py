@@ -100,6 +100,11 @@ class Audit(Streams):
         """Return the rows of all tables, with a column ``table`` in front. Confidential."""
         return of_all({table.name: self.rows(table.name) for table in self.needs.tables.tables})
 
+    def intervals(self) -> list[tuple[str, float, float]]:
+        """Return the interval of each unknown cell by its name. Confidential."""
+        cells = np.flatnonzero(self.pattern.unknown).tolist()
+        return [(self.needs.tables.cell_name(c), float(self.lower[c]), float(self.upper[c])) for c in cells]
+
     def in_grains(self, amounts: LongArray) -> list[Decimal]:
         """Return whole numbers of grains, one per distinct cell, as exact decimals."""
         decimals = self.grains.decimals[: len(amounts)].tolist()

@@ -63,6 +63,13 @@ def find_method(name: str) -> type[Registered]:
     return _METHODS[name]
 
 
+def refuse_other(method: str, wanted: str) -> None:
+    """Refuse tables that are protected by another method than the one that is wanted."""
+    if method != wanted:
+        done, instead = find_method(method).participle, find_method(wanted).participle
+        raise InputError(f"the job's tables are {done}, not {instead}; use `cellguard protect` or `cellguard.run`")
+
+
 def sections() -> Mapping[str, type[BaseModel]]:
     """Return the parts of a job that are named after a method, with what they may say."""
     all_settings = {name: find_method(name).settings for name in method_names()}
