@@ -23,13 +23,24 @@ def test_layers_import_only_lower_layers():
 
 
 def test_the_verifier_shares_no_code_with_what_it_verifies():
-    for path in (ROOT / "src/cellguard/verify").glob("*.py"):
+    for path in (ROOT / "src/cellguard/verifier").glob("*.py"):
         nodes = [
             node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)
         ]
         names = [getattr(node, "module", None) or node.names[0].name for node in nodes]
         own = [name for name in names if name.startswith("cellguard")]
         assert [n for n in own if not n.startswith(("cellguard.verifier", "cellguard.errors"))] == [], path.name
+
+
+def test_only_the_command_line_knows_the_libraries_of_terminals():
+    knowing = set()
+    for path in (ROOT / "src/cellguard").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            if any(name.partition(".")[0] in {"click", "rich"} for name in names):
+                knowing.add(path.parent.relative_to(ROOT / "src/cellguard").as_posix())
+    assert knowing == {"faces/cli"}
 
 
 def test_public_names_have_a_home_and_exist():

@@ -31,6 +31,7 @@ from cellguard.job.yamlfile import read_yaml
 from cellguard.run_context import UNWATCHED, Run
 from cellguard.seam.outcome import Outcome
 from cellguard.table.pattern import Release
+from cellguard.views.grid import Axis
 
 CellKey = tuple[str, frozenset[tuple[str, str]]]
 
@@ -210,16 +211,20 @@ class OutputFolder:
         rows = _read_rows((self.inside if internal else self.outside) / f"{table}.csv")
         return [row | {name: unguarded(row[name]) for name in guarded} for row in rows] if guarded else rows
 
-    def depths(self, dimension: str, codes: Collection[str]) -> Mapping[str, int]:
-        """Return the depth of each given code, in the hierarchy's order; without a hierarchy all are alike."""
+    def axis(self, dimension: str, codes: Collection[str]) -> Axis:
+        """Return the tree of the codes of some cells; without a hierarchy they stand side by side."""
         path = self.inside / "hierarchies" / f"{dimension}.csv"
         if not path.is_file():  # a release may be looked at where its internal half is not
-            return dict.fromkeys(codes, 0)
-        depth: dict[str, int] = {}
+            listed = list(dict.fromkeys(codes))
+            return Axis(dimension, listed, np.full(len(listed), -1, np.int32), np.ones(len(listed), bool))
+        position: dict[str, int] = {}
+        parents = list[int]()
         for row in _read_rows(path):
-            if row["code"] not in depth:
-                depth[row["code"]] = depth[row["parent"]] + 1 if row["parent"] in depth else 0
-        return {code: level for code, level in depth.items() if code in codes}
+            if row["code"] not in position:
+                parents.append(position.get(row["parent"], -1))
+                position[row["code"]] = len(position)
+        seen = set(codes)
+        return Axis(dimension, list(position), np.array(parents, np.int32), np.array([c in seen for c in position]))
 
     def unreleased(self) -> dict[str, Any]:
         """Return the tables of a set that was not released, as its job names them, and whether it was checked."""

@@ -38,7 +38,9 @@ def show(folder: Path, table: str | None, internal: bool, where: tuple[str, ...]
     Rows are the first dimension as a tree, columns the second; other dimensions stand at their total. Dimensions that
     --where names make room for the others: --where region=North shows the rest of the table for North.
     """
-    from cellguard.views.terminal import parse_where, print_view, read_view
+    from cellguard.faces.cli.show_table import print_view
+    from cellguard.io.stored_view import read_view
+    from cellguard.views.terminal import parse_where
 
     print_view(read_view(folder, table, internal=internal), parse_where(where), depth=depth)
 

@@ -11,6 +11,7 @@ import yaml
 from cellguard.errors import InputError
 from cellguard.faces.cli.show import show_screen
 from cellguard.io.folder import OutputFolder
+from cellguard.io.stored_view import read_view
 from cellguard.job.jobfile import Job
 from cellguard.job.specs import TableSpec
 from cellguard.methods.perturb.checks.watch import Watch
@@ -20,7 +21,6 @@ from cellguard.methods.perturb.files.published_tables import read_published
 from cellguard.methods.perturb.method import Perturb
 from cellguard.pipeline import audit_job, run
 from cellguard.run_context import Run
-from cellguard.views.terminal import read_view
 
 RULES = [{"dominance": {"n": 3, "k": 70}}]
 
