@@ -2,7 +2,7 @@
 
 ``release`` has a CSV file per table and ``metadata.json``; ``internal`` has the same tables with all that is known of
 each cell, the resolved job, the summary, the hierarchies, and whatever the method adds. docs/certificate.md describes
-it; `cellguard.verifier` reads it with code of its own.
+it; `cellguard.verify` reads it with code of its own.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from cellguard.pipeline.folders import (
     diff_folders,
     explain_cell,
     infer_releases,
-    verify_folder,
+    verify,
     verify_inputs,
 )
 from cellguard.pipeline.jobs import assess_job, audit_job, check_formats, run
@@ -24,6 +24,6 @@ __all__ = [
     "infer_releases",
     "inferred_summary",
     "run",
-    "verify_folder",
+    "verify",
     "verify_inputs",
 ]

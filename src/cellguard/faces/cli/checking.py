@@ -159,7 +159,7 @@ def verify(
     """
     from dataclasses import replace
 
-    from cellguard.pipeline import verify_folder, verify_inputs
+    from cellguard.pipeline import verify, verify_inputs
 
     refuse_no_certificate(certificate)
     path = certificate / "internal" / "certificate.json" if certificate.is_dir() else certificate
@@ -167,7 +167,7 @@ def verify(
         from cellguard.io.folder import OutputFolder
 
         OutputFolder(path.parent.parent).refuse_uncertified()
-    found = verify_folder(path, release=release, internal=internal)
+    found = verify(path, release=release, internal=internal)
     if job:
         from cellguard.job.jobfile import Job
 

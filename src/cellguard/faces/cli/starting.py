@@ -72,14 +72,14 @@ def demo(out: Path, rows: int, force: bool, as_json: bool, quiet: bool) -> None:
     from cellguard.faces.cli.demo import write_demo
     from cellguard.io.folder import OutputFolder
     from cellguard.job.jobfile import Job
-    from cellguard.pipeline import run, verify_folder
+    from cellguard.pipeline import run, verify
 
     summaries = {}
     for job, folder in write_demo(out, rows=rows, force=force).items():
         with progress(as_json or quiet) as within:
             outcome = run(Job.load(job), within=within)
             notes = OutputFolder(folder).write(outcome, force=True, run=within)
-        found = verify_folder(folder / "internal" / "certificate.json")
+        found = verify(folder / "internal" / "certificate.json")
         summaries[job.stem] = outcome.summary | {"valid": found.valid}
         if not (as_json or quiet):
             click.echo(f"{job}:")

@@ -95,7 +95,7 @@ def _strata(job: Job, read: JobRecords, records: Respondents, tables: tuple[Cali
 def noise_rules(spec: TableSpec) -> tuple[NoiseRule, ...]:
     """Return the rules of a perturbed table: n and p from its dominance, p % or prior-posterior rules.
 
-    >>> from cellguard.pipeline.specs import TableSpec
+    >>> from cellguard.job.specs import TableSpec
     >>> table = {"name": "t", "by": ["r"], "value": "x", "protect": {"method": "perturb"}}
     >>> both = [{"dominance": {"n": 1, "k": 50}}, {"dominance": {"n": 2, "k": 90}}]
     >>> [str(rule) for rule in noise_rules(TableSpec.model_validate({**table, "rules": both}))]
