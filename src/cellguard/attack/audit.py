@@ -101,6 +101,11 @@ class Audit(Streams):
         listed = [table for table in self.needs.tables.tables if not table.is_added]
         return of_all({table.name: self.rows(table.name) for table in listed})
 
+    def intervals(self) -> list[tuple[str, float, float]]:
+        """Return the interval of each unknown cell by its name. Confidential."""
+        cells = np.flatnonzero(self.pattern.unknown).tolist()
+        return [(self.needs.tables.cell_name(c), float(self.lower[c]), float(self.upper[c])) for c in cells]
+
     def in_grains(self, amounts: LongArray) -> list[Decimal]:
         """Return whole numbers of grains, one per distinct cell, as exact decimals."""
         decimals = self.grains.decimals[: len(amounts)].tolist()
@@ -125,8 +130,8 @@ def audit(
     behind the cells: with them the pattern is attacked as each of them would, too, and as up to ``coalition`` of them
     would who tell each other what they contribute.
     ``hints`` are moves of cells of the world, and what they help to prove, to look at first; each is checked like any
-    other. ``threads`` work at the same time; ``tell`` hears of progress. What is not proven safe is unsafe or
-    undecided; nothing raises for being so.
+    other. ``run`` hears of progress, and says how many threads work at the same time. What is not proven safe is unsafe
+    or undecided; nothing raises for being so.
 
     >>> from cellguard.rules.assess import assess
     >>> from cellguard.rules.simple import MinFrequency
@@ -145,7 +150,8 @@ def audit(
     judged, complete = _attack_outside(needs, pattern, known, intervals, run)
     if insiders is None or judged.verdict != "safe":
         return judged
-    inside = attack_inside(judged.problem, judged.grains, needs, insiders, complete=complete, hints=hints, run=run)
+    here = run.during("auditing against respondents")
+    inside = attack_inside(judged.problem, judged.grains, needs, insiders, complete=complete, hints=hints, run=here)
     if coalition > 1 and not inside.failing and not inside.undecided:
         inside = attack_together(inside, coalition, complete=complete)
     return replace(judged, inside=inside)
@@ -171,7 +177,7 @@ def _attack_outside(
     least, most = outer.least, outer.most
     exact = np.zeros(len(bounds.cells), bool)
     if intervals:
-        least, most = exact_moves(bounds, run=run)
+        least, most = exact_moves(bounds, run=run.during("working out intervals"))
         exact[:] = bounds is problem
     lower, upper = attacker_ends(grains, bounds, n, least, most)
     sharp, failing = np.ones(n, bool), np.zeros(n, bool)

@@ -86,7 +86,7 @@ class _Blocks:
         )
         self._done += 1
         if self._done % _LAST == 0:
-            self._run.tell(f"{int(self._ledger.open().sum()):,} cells left to prove")
+            self._ledger.tell(self._run)
         self._run.check()
         return closed
 

@@ -115,7 +115,7 @@ def enter_widest(book: InsiderProofSearch, hidden: BoolArray, rounds: int = _ROU
         for moves, proven in _circuits(columns, ranked, left, some):
             helped += _enter(left, moves, proven)
         idle = idle + 1 if helped < _WORTH * len(some) else 0
-        book.run.tell(f"{len(some):,} cells to prove against insiders")
+        book.tell(len(some))
         book.run.check()
 
 

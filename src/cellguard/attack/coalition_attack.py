@@ -33,10 +33,11 @@ def attack_together(inside: Inside, size: int, *, complete: bool = True) -> Insi
     book = CoalitionProofSearch.of(inside.book, size)
     failing, undecided = list[Pair](), list[Pair]()
     cells = book.targets()
+    run = book.run.during("auditing against coalitions")
     try:
         for number, cell in enumerate(cells):
             if number % _OFTEN == 0:
-                book.run.tell(f"{len(cells) - number:,} cells to prove against coalitions")
+                run.left(len(cells) - number, len(cells), "cells to prove against coalitions")
             book.run.check()
             pair, refuted = _settle(book, cell)
             if pair is not None:

@@ -67,7 +67,7 @@ def circle_counts(ledger: WitnessLedger, *, run: Run) -> None:
         for move in _circuits(sp.csr_array(columns[:, order]), len(targets), down, up):
             ledger.credit(Move.of_some(order[move.indices], move.data))
         left.append(len(_small(ledger)))
-        run.tell(f"{int(ledger.open().sum()):,} cells left to prove")
+        ledger.tell(run)
         run.check()
         if 2 * (left[-2] - left[-1]) < len(targets):
             size = max(min(size, left[-1]) // 2, _ALONE)
@@ -116,7 +116,7 @@ def _by_blocks(ledger: WitnessLedger, relations: int, run: Run) -> None:
                 Move.of_some(whole[inside], whole_moves(matrix, *rooms, at, wanted[chosen], run=run))
             )
         idle = 0 if closed >= _WORTH else idle + 1
-        run.tell(f"{int(ledger.open().sum()):,} cells left to prove")
+        ledger.tell(run)
         run.check()
 
 
@@ -138,7 +138,7 @@ def _by_short_moves(ledger: WitnessLedger, run: Run) -> None:
         move = short_moves(matrix, (down, up), np.searchsorted(whole, targets), amounts, weights, run=run)
         ledger.credit(Move.of_some(whole, move))
         tries[targets] += 1
-        run.tell(f"{int(ledger.open().sum()):,} cells left to prove")
+        ledger.tell(run)
         run.check()
 
 

@@ -67,7 +67,7 @@ def decide(problem: Problem, *, before: Sequence[Move] = (), run: Run) -> Verdic
     ledger = WitnessLedger(reduction)
     for move in before:
         ledger.credit(gathered(reduction, move))
-    run.tell(f"{int(ledger.open().sum()):,} cells to prove")
+    ledger.tell(run)
     run.check()
     move_freely(ledger, run=run)
     circle_counts(ledger, run=run)
@@ -125,7 +125,7 @@ def _probe(ledger: WitnessLedger, least: FloatArray, most: FloatArray, run: Run)
                 most[v] = min(most[v], np.floor(reach + hair(reach)))
             else:
                 least[v] = max(least[v], np.ceil(-reach - hair(reach)))
-        run.tell(f"{int(ledger.open().sum()):,} cells left to prove ({done} of {len(chunks)} chunks)")
+        ledger.tell(run, f"({done} of {len(chunks)} chunks)")
         run.check()
 
 
@@ -141,7 +141,7 @@ def _prove_inside(ledger: WitnessLedger, run: Run) -> None:
             need = int((reduction.need_up if task.sign > 0 else reduction.need_down)[task.variable])
             if need and ledger.open()[task.variable]:
                 ledger.credit(_just(reduction, prober, chunk, task, need))
-                run.tell(f"{int(ledger.open().sum()):,} cells left to prove")
+                ledger.tell(run)
             run.check()
 
 

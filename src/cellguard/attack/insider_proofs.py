@@ -45,6 +45,11 @@ class InsiderProofSearch(InsiderWitnesses):
         self.looked += self.neighbours.n // _ONCE_OVER
         return self.neighbours.hopeless(goal, down, up)
 
+    def tell(self, left: int, stuck: int = 0) -> None:
+        """Tell how many unsafe cells are left to look at; ``stuck`` others were looked at in vain."""
+        total = int(self.target.sum())
+        self.run.tell(f"{left:,} cells to prove against insiders", total - left - stuck, total)
+
     def settle(self, find: Find, cells: Sequence[int], *, each: bool = True, share: float = 1.0) -> list[Pair]:
         """Look for moves until some unsafe cells are proven against every insider; return what is left open.
 
@@ -56,7 +61,7 @@ class InsiderProofSearch(InsiderWitnesses):
                 return stuck + self.open_pairs(cells[number:])
             stuck += self.settle_cell(cell, find, each=each)
             if number % _OFTEN == 0:
-                self.run.tell(f"{len(cells) - number:,} cells to prove against insiders")
+                self.tell(len(cells) - number, len({pair.cell for pair in stuck}))
                 self.run.check()
         return stuck
 

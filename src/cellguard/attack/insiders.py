@@ -110,6 +110,7 @@ def _take(book: InsiderProofSearch, hints: Sequence[Hint]) -> None:
 def _decide(book: InsiderProofSearch, stuck: list[Pair]) -> tuple[list[Pair], list[Pair]]:
     """Decide pairs that short moves left open; what is proven after all is entered in the book."""
     failing, undecided = list[Pair](), list[Pair]()
+    deciding = book.run.during("deciding on single respondents") if stuck else book.run
     by_insider: dict[int, list[Pair]] = {}
     for number, pair in enumerate(stuck):
         if book.is_spent():
@@ -119,7 +120,7 @@ def _decide(book: InsiderProofSearch, stuck: list[Pair]) -> tuple[list[Pair], li
         else:
             by_insider.setdefault(pair.insider, []).append(pair)
         if number % 500 == 0:
-            book.run.tell(f"{len(stuck) - number:,} pairs of insiders and cells to decide")
+            deciding.left(len(stuck) - number, len(stuck), "pairs of insiders and cells to decide")
             book.run.check()
     for insider, pairs in by_insider.items():
         if book.is_spent():

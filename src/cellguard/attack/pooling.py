@@ -34,7 +34,7 @@ def pool(ledger: WitnessLedger, *, patience: int = _PATIENCE, run: Run) -> None:
             for decade in reversed(decades(amounts)):
                 move = _pooled_move(ledger, targets[decade], signs[decade] * amounts[decade], down, up, run)
                 closed += ledger.credit(move)
-            run.tell(f"{int(ledger.open().sum()):,} cells left to prove")
+            ledger.tell(run)
             run.check()
             if not len(targets):
                 break

@@ -10,6 +10,7 @@ from cellguard.arrays import BoolArray, LongArray
 from cellguard.linalg.echelon import Echelon, echelon
 from cellguard.proofs.exact import Move, fits, room_of
 from cellguard.proofs.reduction import Reduction
+from cellguard.run_context import Run
 
 
 class WitnessLedger:
@@ -41,6 +42,16 @@ class WitnessLedger:
     def open(self) -> BoolArray:
         """Tell which variables have any need that is not met yet."""
         return self.open_up() | self.open_down() | self.open_sliding()
+
+    @cached_property
+    def asked(self) -> int:
+        """How many variables have a need."""
+        reduction = self.reduction
+        return int(((reduction.need_up > 0) | (reduction.need_down > 0) | (reduction.sliding > 0)).sum())
+
+    def tell(self, run: Run, more: str = "") -> None:
+        """Tell how many variables are left to prove."""
+        run.left(int(self.open().sum()), self.asked, f"cells left to prove {more}".rstrip())
 
     def needs_open(self) -> int:
         """Return how many needs are not met yet: up, down and sliding ones."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.report.grid import Grid, public_grid
+from cellguard.report.page_grids import Grid, public_grid
 from cellguard.report.render import render
 from cellguard.report.section import Section
 from cellguard.report.words import many

@@ -329,7 +329,14 @@ def test_a_percentage_is_exact_in_grains(power, percent):
 
 def test_an_audit_tells_what_it_does_and_ends_when_its_time_is_over():
     told = []
-    found = attack(square(), ["II/C"], ["II/B", "III/B", "III/C"], need=1, run=Run(told.append), intervals=True)
+    found = attack(
+        square(),
+        ["II/C"],
+        ["II/B", "III/B", "III/C"],
+        need=1,
+        run=Run(lambda event: told.append(event.text)),
+        intervals=True,
+    )
     assert found.verdict == "safe"
     assert told[0] == "1 cells to prove" and told[-1].endswith("chunks of intervals")
     with pytest.raises(Stopped, match="the time allowed is over"):

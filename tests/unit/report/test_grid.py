@@ -5,7 +5,7 @@ import pytest
 
 import cellguard as cg
 from cellguard.errors import InternalError
-from cellguard.report.grid import coarsest, internal_grid, public_grid
+from cellguard.report.page_grids import coarsest, internal_grid, public_grid
 from cellguard.table.pattern import release
 from unit.methods.suppress.report import cases
 

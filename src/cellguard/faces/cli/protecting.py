@@ -50,12 +50,11 @@ def assess(job: Path, listed: Path | None, accept_no_rules: bool, force: bool, a
     from cellguard.methods.suppress.files.findings import findings_csv
     from cellguard.methods.suppress.screen import assessed_words
     from cellguard.pipeline import assess_job
-    from cellguard.run_context import Run
 
     if listed:
         check_file(listed, force=force)
-    with progress(as_json or quiet) as tell:
-        assessment = assess_job(Job.load(job), within=Run(tell))
+    with progress(as_json or quiet) as within:
+        assessment = assess_job(Job.load(job), within=within)
     accepted = accept_no_rules or not assessment.findings.without_rules
     if listed:
         write_text(listed, findings_csv(assessment.findings, assessment.needs), force=force, confidential=True)
@@ -188,7 +187,6 @@ def _run(
     from cellguard.io.folder import OutputFolder
     from cellguard.io.write import check_folder
     from cellguard.pipeline import check_formats, run
-    from cellguard.run_context import Run
 
     method = _method(job)
     if time_limit is not None and not method.ends_early:
@@ -200,12 +198,10 @@ def _run(
     folder = out or job.path(named or "")
     check_folder(folder, force=force)
     with _stoppable(folder):
-        with progress(as_json or quiet) as tell:
-            within = Run.within(time_limit, tell=tell, threads=threads)
+        with progress(as_json or quiet, seconds=time_limit, threads=threads) as within:
             outcome = run(job, folder=folder, within=within, **asked)
             written = outcome.release is not None or method.keeps_internal
-            tell("writing")
-            notes = OutputFolder(folder).write(outcome, force=force) if written else []
+            notes = OutputFolder(folder).write(outcome, force=force, run=within) if written else []
         if as_json:
             click.echo(json.dumps(outcome.summary.plain(), indent=2))
         elif not quiet:
@@ -233,11 +229,9 @@ def _stoppable(folder: Path) -> Iterator[None]:
 
 def _run_dry(job: Job, asked: Mapping[str, Any], *, as_json: bool, quiet: bool) -> NoReturn:
     """Only assess, as the job's method does."""
-    from cellguard.run_context import Run
-
     method = _method(job).of(job, asked)
-    with progress(as_json or quiet) as tell:
-        assessed = method.assess(Run(tell), {})
+    with progress(as_json or quiet) as within:
+        assessed = method.assess(within, {})
     if as_json:
         click.echo(json.dumps(method.assessed_summary(assessed), indent=2))
     elif not quiet:

@@ -91,11 +91,11 @@ class Perturb(Method[Calibration, PerturbationResult]):
     def protect(self, assessed: Calibration, run: Run, seconds: dict[str, float]) -> PerturbationResult:
         """Draw or load multipliers, perturb the tables and check them. The records are never changed."""
         spec = PerturbSpec.of(self.job)
-        with timed("making multipliers", run, seconds):
-            drawn, saved = _draw(self.job, spec, assessed, run) if self.multipliers is None else self._load(assessed)
+        with timed("making multipliers", run, seconds) as here:
+            drawn, saved = _draw(self.job, spec, assessed, here) if self.multipliers is None else self._load(assessed)
         check_same(self._published, assessed.published, drawn)
         unseen = _missing(assessed, drawn, saved)
-        with timed("checking", run, seconds):
+        with timed("checking", run, seconds) as here:
             check = check_tables(
                 assessed.tables,
                 drawn,
@@ -106,7 +106,7 @@ class Perturb(Method[Calibration, PerturbationResult]):
                 unseen=unseen,
                 published=_further(assessed, drawn),
                 checked=self.checked,
-                run=run,
+                run=here,
             )
         notes = [*assessed.notes, *(text for table in self.job.tables for text in doubts(table.name, table.rules))]
         if unseen and self.checked:
@@ -127,9 +127,9 @@ class Perturb(Method[Calibration, PerturbationResult]):
         if not drawn.plan.repeatable or drawn.years is not None:
             notes.append("no replications: kept multipliers do not tell how all of them were drawn")
             return None
-        with timed("replications", run, seconds):
-            run.tell(f"studying {replications:,} replications")
-            return replicate_as_drawn(data.tables, drawn, replications=replications, run=run)
+        with timed("replications", run, seconds) as here:
+            here.tell(f"studying {replications:,} replications")
+            return replicate_as_drawn(data.tables, drawn, replications=replications, run=here)
 
     def _load(self, data: Calibration) -> tuple[Multipliers, Saved]:
         path = Path(str(self.multipliers))

@@ -83,10 +83,10 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
     def protect(self, assessed: Assessment, run: Run, seconds: dict[str, float]) -> SuppressionResult:
         """Choose a pattern, and attack it."""
         known = read_known_totals(assessed)
-        with timed("choosing the cells to hide", run, seconds):
-            sums = SumSearch(assessed, None if known is None else known.sums, run)
-            chosen = self.choose_by_turns(sums, known, run)
-        return prove(self, sums, chosen, known, run, seconds)
+        with timed("choosing the cells to hide", run, seconds) as here:
+            sums = SumSearch(assessed, None if known is None else known.sums, here)
+            chosen = self.choose_by_turns(sums, known, here)
+        return prove(self, sums, chosen, known, run.endless(), seconds)
 
     def assessed_summary(self, assessed: Assessment) -> dict[str, Any]:
         """Return what the rules find."""
@@ -154,7 +154,7 @@ def prove(
     if suppression is not None:
         suppression = replace(suppression, pattern=pattern, costs=padded(suppression.costs, assessed.needs))
     sums = None if known is None else known.sums
-    with timed("auditing", run, seconds):
+    with timed("auditing", run, seconds) as here:
         judged = audit(
             assessed.needs,
             pattern,
@@ -163,7 +163,7 @@ def prove(
             insiders=insiders_of(assessed),
             coalition=assessed.job.attack.coalition,
             hints=() if suppression is None else suppression.hints,
-            run=run.endless(),
+            run=here,
         )
     return SuppressionResult(
         assessed.findings,
@@ -182,18 +182,18 @@ def prove(
 
 def assess_tables(job: Job, run: Run, seconds: dict[str, float]) -> Assessment:
     """Build a job's tables, link them, apply the rules and say what protection must achieve."""
-    with timed("reading the tables", run, seconds):
-        built = build_tables(job)
+    with timed("reading the tables", run, seconds) as here:
+        built = build_tables(job, run=here)
     job = built.job
     with timed("linking the tables", run, seconds):
         linked = _link(built)
     with timed("applying the rules", run, seconds):
         rules: dict[str, Sequence[Rule]] = {spec.name: spec.rules for spec in job.tables}
         findings = assess(linked, rules | {earlier.table.name: earlier.rules for earlier in built.earlier})
-    with timed("setting protection levels", run, seconds):
+    with timed("setting protection levels", run, seconds) as here:
         attack = job.attack
         knowledge = Knowledge(attack.lower, attack.upper, attack.percent, attack.crossing == "checked")
-        needs = require(findings, knowledge, run=run.endless())
+        needs = require(findings, knowledge, run=here.endless())
     return Assessment(job, findings, needs, seconds, built.notes, built.counts, built.inputs, built.sums)
 
 

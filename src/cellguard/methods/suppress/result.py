@@ -15,6 +15,8 @@ from cellguard.attack.derivation import explain
 from cellguard.attack.external_totals import ExternalTotals
 from cellguard.attack.intervals import exact_moves
 from cellguard.attack.nearness import Near, nearest
+from cellguard.errors import InputError
+from cellguard.io.folder import OutputFolder
 from cellguard.job.jobfile import Job
 from cellguard.job.rulespec import taken_on_trust
 from cellguard.methods.suppress.explain import Explanations, explain_pattern
@@ -56,6 +58,15 @@ class Choice(StrEnum):
         if chosen is None:
             return cls.GIVEN
         return cls.ENGINE if chosen.seed is None else cls.RANDOM
+
+    @classmethod
+    def of_folder(cls, folder: OutputFolder) -> Choice:
+        """Return what a folder says of it; if it says nothing, the engine, of which less is known."""
+        try:
+            said = folder.summary().get("choice")
+        except InputError:
+            said = None
+        return cls(said) if said in list(cls) else cls.ENGINE
 
 
 @dataclass(frozen=True, eq=False)

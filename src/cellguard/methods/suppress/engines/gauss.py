@@ -69,7 +69,7 @@ def _repaired(search: Search, pattern: BoolArray) -> None:
         open_ = _unproven(search, open_, vast)
     crowded = tangled or len(open_) > _CROWDED * targets
     if crowded:
-        run.tell(f"{len(open_):,} needs to repair")
+        run.left(len(open_), targets, "needs to repair")
         on = with_circuits(search.system, state.hidden, cell[open_], run=run)
         state.move_to(state.hidden | on)
         open_ = _unproven(search, open_[~on[cell[open_]]], vast)

@@ -154,7 +154,8 @@ class Mender:
             cells = book.unproven()
             near = nearly(book, cells, most)
             for group in groups(book, cells, dominant, turn):
-                self.run.tell(f"{int(book.unproven().sum()):,} cells to prove against groups of respondents")
+                left, total = int(book.unproven().sum()), int(book.target.sum())
+                self.run.left(left, total, "cells to prove against groups of respondents")
                 self.run.check()
                 enter_pooled(book, problem_of(book, group, cells), self.hidden)
                 short = problem_of(book, group, near)

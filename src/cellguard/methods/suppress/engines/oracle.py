@@ -133,7 +133,7 @@ class Oracle:
                 left = int((~served.mask()).sum())
                 if not len(columns) or not left:
                     break
-                run.tell(f"{left:,} needs left to prove")
+                run.left(left, len(served.said), "needs left to prove")
                 run.check()
                 if halving and before - left < POLICY.pooled_share * len(columns) and len(columns) > POLICY.pooled_few:
                     most = len(columns) // 2

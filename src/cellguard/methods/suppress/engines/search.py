@@ -226,7 +226,7 @@ class Search:
         goals, within, hidden = self.propagation.goals, self.pattern(), self.system.hidden
         served, open_ = Coverage(self.propagation), np.arange(len(goals.cell))
         while len(open_):
-            self.run.tell(f"{len(open_):,} needs to serve by fewer cells")
+            self.run.left(len(open_), len(goals.cell), "needs to serve by fewer cells")
             self.run.check()
             hidden, flows = joint_flows(self.system, goals, hidden, open_, within, self._rng, run=self.run)
             for flow in flows:
@@ -255,7 +255,7 @@ class Search:
             )
             if self.oracle.vast and among.sum() > POLICY.whole_flows:
                 break
-            self.run.tell(f"{before:,} needs to repair")
+            self.run.left(before, len(goals.cell), "needs to repair")
             self.run.check()
             vast = self.oracle.vast
             hidden, flows = joint_flows(self.system, goals, hidden, open_, among, self._rng, rough=vast, run=self.run)
@@ -293,7 +293,7 @@ class Search:
         hidden, served, free = hidden.copy(), Coverage(self.propagation), ~self.system.never
         for number, target in enumerate(open_.tolist()):
             if number % POLICY.told_each == 0:
-                self.run.tell(f"{len(open_) - number:,} needs to repair")
+                self.run.left(len(open_) - number, len(self.propagation.goals.cell), "needs to repair")
             self.run.check()
             if served.has(target):
                 continue
@@ -346,7 +346,7 @@ class Search:
             if len(open_) <= few or not look.cuts:
                 break
             self.watch(look.cuts)
-            self.run.tell(f"{len(open_):,} needs to repair")
+            self.run.left(len(open_), len(self.propagation.goals.cell), "needs to repair")
             self.run.check()
             history.append(len(open_))
             if self.work > end or self.state.cost >= limit or 2 * len(open_) > history[-1 - patience]:

@@ -19,7 +19,7 @@ from cellguard.methods.suppress.report.signing import Baseline, compared, signin
 from cellguard.methods.suppress.report.unsafe import hidden_cells
 from cellguard.methods.suppress.report.what_if import what_if
 from cellguard.methods.suppress.result import SuppressionResult
-from cellguard.report.grid import Grid, Positions, internal_grid
+from cellguard.report.page_grids import Grid, Positions, internal_grid
 from cellguard.report.render import render
 from cellguard.report.section import Section
 from cellguard.report.tables_page import heading, listed, public_tables, status_words

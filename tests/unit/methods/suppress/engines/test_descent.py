@@ -111,13 +111,13 @@ def test_whole_searches_from_above_are_safe_and_above_their_bound(seed, effort, 
 def test_whenever_it_is_stopped_the_pattern_is_safe_or_there_is_none(words, steep):
     needs, left = needs_of(2), [words]
 
-    def tell(step):
+    def tell(event):
         left[0] -= 1
         if left[0] == 0:
             raise KeyboardInterrupt
 
     try:
-        chosen = suppress(needs, run=Run(tell=tell))
+        chosen = suppress(needs, run=Run(listen=tell))
     except (Stopped, KeyboardInterrupt):
         return
     assert audit(needs, chosen.pattern).verdict == "safe"

@@ -43,7 +43,9 @@ def test_three_dimensions_are_driven_to_the_optimum(seed):
 def test_an_attacker_without_bounds_is_left_to_elimination_first():
     needs = cg.require(cg.assess(cube((3, 3, 2, 2), 1), [cg.MinFrequency(3)]), cg.Knowledge(-np.inf))
     ones, words = np.ones(len(needs.tables)), []
-    suppressed = suppress(needs, ones, engine="optimal", run=Run.within(20, tell=words.append))
+    suppressed = suppress(
+        needs, ones, engine="optimal", run=Run.within(20, listen=lambda event: words.append(event.text))
+    )
     assert suppressed.cost <= suppress(needs, ones).cost
     assert suppressed.bound <= suppressed.cost and words[0] == "eliminating"
     assert audit(needs, suppressed.pattern).verdict == "safe"
