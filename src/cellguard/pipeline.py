@@ -16,7 +16,7 @@ from cellguard.io.linked_folders import ReadFolder, infer_folders
 from cellguard.io.stored_run import Stored
 from cellguard.io.stored_sums import sums_of_folder
 from cellguard.io.write import check_room
-from cellguard.io.writers.excel import check_excel
+from cellguard.job.formats import check_formats
 from cellguard.job.jobfile import Job
 from cellguard.job.registry import find_method
 from cellguard.methods.suppress.assessment import Assessment, rule_doubts
@@ -83,7 +83,7 @@ def audit_job(job: Job, *, within: Run = Run(), **asked: Any) -> Outcome[Suppres
 
 
 def _run(method: Method[Any, Any], folder: str | Path | None, within: Run) -> Outcome[Any]:
-    check_formats(method.job)
+    check_formats(method.job.formats)
     seconds: dict[str, float] = {}
     assessed = method.assess(within, seconds)
     if folder is not None:
@@ -137,12 +137,6 @@ def assess_job(job: Job, *, within: Run = Run()) -> Assessment:  # noqa: B008
     if not method.tabular:
         raise InputError(f"what is {method.participle} has no table to assess; `cellguard map JOB --dry-run` does it")
     return assess_tables(job, within, {})
-
-
-def check_formats(job: Job) -> None:
-    """Refuse a format that cannot be written here, before any work is done."""
-    if "xlsx" in job.formats:
-        check_excel()
 
 
 def audit_folder(

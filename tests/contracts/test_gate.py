@@ -137,7 +137,7 @@ def careless(request):
 
         @property
         def release(self):
-            return release(self.audit.pattern, self.audit.values)
+            return release(self.audit.pattern, self.audit.grains.value, self.audit.grains.decimals)
 
         def summary(self):
             said = {"verdict": "not proven", "headline": "NOT PROVEN", "caveat": "", "tables": {}, "failing": []}

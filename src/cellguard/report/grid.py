@@ -5,17 +5,16 @@ The page draws rows from it only when somebody opens them, so that a hundred tho
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cellguard.errors import InternalError
 from cellguard.hierarchy.hierarchy import Dimension, IntArray
-from cellguard.table.facts import BoolArray
 from cellguard.table.pattern import STATUS, ReleasedTable
+from cellguard.table.public_codes import PublicDimension, first_parents, with_ancestors
 from cellguard.table.table import Table
 
 MOST = 250_000  # cells that a page holds of one table; of larger ones the coarser levels
@@ -23,6 +22,7 @@ MARKS = dict(zip(STATUS, ".psu", strict=True))
 SHOWN, SUPPRESSED = ".", "c"
 Positions = npt.NDArray[np.intp]
 Grid = dict[str, Any]
+AnyDimension = Dimension | PublicDimension
 
 
 def internal_grid(table: Table, status: npt.NDArray[np.str_], values: Sequence[Decimal]) -> tuple[Grid, Positions]:
@@ -46,9 +46,12 @@ def marked_grid(table: Table, decimals: int, kept: Positions, marks: Sequence[st
     return grid
 
 
-def public_grid(table: ReleasedTable, dimensions: Sequence[Dimension]) -> Grid:
+def public_grid(table: ReleasedTable, dimensions: Sequence[PublicDimension]) -> Grid:
     """Return a table as published. A suppressed cell has no value, and nothing tells why it is suppressed."""
-    codes = [_positions(d, column) for d, column in zip(dimensions, table.codes, strict=True)]
+    codes = [
+        np.array([d.position[code] for code in column.tolist()], np.int32)
+        for d, column in zip(dimensions, table.codes, strict=True)
+    ]
     kept = coarsest(dimensions, codes, MOST)
     grid = _grid(table.name, table.response, table.decimals, dimensions, [c[kept] for c in codes])
     # A space separates values, so that a suppressed cell is nothing between two spaces.
@@ -58,7 +61,7 @@ def public_grid(table: ReleasedTable, dimensions: Sequence[Dimension]) -> Grid:
     return grid
 
 
-def coarsest(dimensions: Sequence[Dimension], codes: Sequence[IntArray], most: int) -> Positions:
+def coarsest(dimensions: Sequence[AnyDimension], codes: Sequence[IntArray], most: int) -> Positions:
     """Return the cells of the coarsest levels, as many whole levels as fit, in their own order."""
     depth = np.sum([d.level[c] for d, c in zip(dimensions, codes, strict=True)], axis=0)
     if len(depth) <= most:
@@ -67,7 +70,9 @@ def coarsest(dimensions: Sequence[Dimension], codes: Sequence[IntArray], most: i
     return np.flatnonzero(depth < max(int(np.searchsorted(total, most, side="right")), 1))
 
 
-def _grid(name: str, response: str, decimals: int, dimensions: Sequence[Dimension], codes: Sequence[IntArray]) -> Grid:
+def _grid(
+    name: str, response: str, decimals: int, dimensions: Sequence[AnyDimension], codes: Sequence[IntArray]
+) -> Grid:
     axes, columns = [], []
     for dimension, column in zip(dimensions, codes, strict=True):
         axis, renumbered = _axis(dimension, column)
@@ -76,10 +81,10 @@ def _grid(name: str, response: str, decimals: int, dimensions: Sequence[Dimensio
     return {"name": name, "response": response, "decimals": decimals, "axes": axes, "codes": columns}
 
 
-def _axis(dimension: Dimension, column: IntArray) -> tuple[dict[str, Any], list[int]]:
+def _axis(dimension: AnyDimension, column: IntArray) -> tuple[dict[str, Any], list[int]]:
     """Return the tree of the codes that occur and of those above them, and the column in its numbers."""
-    parent = first_parents(dimension)
-    keep = _with_ancestors(parent, column)
+    parent = first_parents(dimension) if isinstance(dimension, Dimension) else dimension.parent
+    keep = with_ancestors(parent, column)
     renumber = np.cumsum(keep) - 1
     kept = np.flatnonzero(keep)
     above = parent[kept]
@@ -91,29 +96,3 @@ def _axis(dimension: Dimension, column: IntArray) -> tuple[dict[str, Any], list[
         "parent": np.where(above < 0, -1, renumber[above]).tolist(),
     }
     return axis, renumber[column].tolist()
-
-
-def first_parents(dimension: Dimension) -> IntArray:
-    """Return the position of each code's parent in the first hierarchy that has the code; -1 for the total."""
-    parent = dimension.parents[0].copy()
-    for other in dimension.parents[1:]:
-        parent = np.where(parent == -2, other, parent)
-    return parent.astype(np.int32)
-
-
-def _with_ancestors(parent: IntArray, column: IntArray) -> BoolArray:
-    keep = np.zeros(len(parent), bool)
-    new = np.unique(column)
-    while len(new):
-        keep[new] = True
-        above = np.unique(parent[new])
-        new = above[(above >= 0) & ~keep[above]]
-    return keep
-
-
-def _positions(dimension: Dimension, column: npt.NDArray[np.object_]) -> IntArray:
-    position: Mapping[str, int] = dimension.position
-    try:
-        return np.array([position[code] for code in column.tolist()], np.int32)
-    except KeyError:
-        raise InternalError(f"the release has a code that dimension {dimension.name!r} does not know") from None
