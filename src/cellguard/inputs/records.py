@@ -17,11 +17,11 @@ from cellguard.microdata.address import is_remote
 from cellguard.microdata.checked import Checked, check_codes, check_records, first_negative
 from cellguard.microdata.grouped import COUNT
 from cellguard.microdata.nesting import nested_hierarchy
-from cellguard.microdata.office import value_labels
 from cellguard.microdata.rda import Metadata, OutsideFile, read_code_list, read_rda
 from cellguard.microdata.roles import MISSING_CODE, Missing, Roles
 from cellguard.microdata.sources import open_records
 from cellguard.reading.dialect import Dialect
+from cellguard.reading.office import value_labels
 from cellguard.table.table import Table
 
 

@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 from cellguard.errors import InputError, file_name
 from cellguard.microdata.address import is_remote
 from cellguard.microdata.engine_duckdb import DuckEngine
-from cellguard.microdata.features import GEOGRAPHIC, GEOJSON, read_features
-from cellguard.microdata.frames import from_mapping
-from cellguard.microdata.office import is_office, read_office
 from cellguard.microdata.opened import Opened as Opened
 from cellguard.microdata.remote import open_remote
 from cellguard.microdata.sql import Sql
 from cellguard.reading.dialect import Dialect, read_header
 from cellguard.reading.encodings import FALLBACK, UTF8, check_readable, checked_encoding, recode_text
+from cellguard.reading.features import GEOGRAPHIC, GEOJSON, read_features
+from cellguard.reading.frames import from_mapping
+from cellguard.reading.office import is_office, read_office
 
 _DATABASE = {".duckdb", ".ddb", ".db"}
 _PARQUET = {".parquet", ".pq"}

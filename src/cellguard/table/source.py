@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import InputError, Place, file_name
 from cellguard.hierarchy.confidential_codes import suggested_column
-from cellguard.microdata.frames import from_mapping
-from cellguard.microdata.office import is_office, read_office
 from cellguard.reading.csvfile import BROKEN_QUOTES, line_numbers, text_lines
 from cellguard.reading.decimals import MAYBE_THOUSANDS, WITH_COMMA, WITH_POINT, Marks, hint
 from cellguard.reading.dialect import Dialect, read_first, read_header
 from cellguard.reading.encodings import check_readable, read_text
+from cellguard.reading.frames import from_mapping
+from cellguard.reading.office import is_office, read_office
 from cellguard.reading.status_letters import EMPTY, suppressed_statuses
 from cellguard.reading.vocabulary import HIDDEN, INFINITE, MISSING, NO, NUMBER, YES, YES_OR_NO
 
