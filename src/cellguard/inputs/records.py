@@ -122,12 +122,12 @@ def read_records(job: Job) -> JobRecords | None:
         return None
     made = [table for table in job.tables if table.cells is None]
     metadata = read_rda(job.path(spec.rda), elsewhere=spec.files_elsewhere) if spec.rda else None
+    written = metadata.dialect if metadata else Dialect(spec.delimiter)
     opened = open_records(
         job.data(spec.source),
         name=spec.source,
         query=spec.query,
-        layout=metadata.layout if metadata else None,
-        dialect=Dialect(spec.delimiter, spec.decimal, spec.encoding),
+        dialect=replace(written, decimal=spec.decimal, encoding=spec.encoding),
         remote=spec.remote,
     )
     request = spec.request or _said(metadata, "request")

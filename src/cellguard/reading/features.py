@@ -16,8 +16,8 @@ from cellguard.arrays import FloatArray
 from cellguard.errors import InputError, MissingExtra, file_name
 from cellguard.reading.frames import from_mapping
 
-GEOJSON = {".geojson"}
-GEOGRAPHIC = {".gpkg", ".shp", ".fgb"}
+GEOJSON = frozenset({".geojson"})
+FEATURES = GEOJSON | {".gpkg", ".shp", ".fgb"}
 _POINT, _LITTLE = 1, 1  # in well-known binary
 
 

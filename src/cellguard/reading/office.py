@@ -21,11 +21,6 @@ from cellguard.reading.frames import from_mapping
 _OLD_EXCEL = {".xls", ".xlsb", ".ods"}
 
 
-def is_office(path: Path) -> bool:
-    """Tell whether a path is a file of another program, by its ending."""
-    return path.suffix.lower() in {*_READERS, *_OLD_EXCEL}
-
-
 def read_office(path: Path) -> pa.Table:
     """Return the columns of an Excel sheet (the first one) or of an SPSS, Stata or SAS file."""
     suffix, name = path.suffix.lower(), file_name(path)
@@ -74,6 +69,7 @@ _READERS: Mapping[str, Callable[[Path], Mapping[str, Sequence[Any]]]] = {
     ".xlsm": read_excel,
     **dict.fromkeys((".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt"), _read_statistics),
 }
+OFFICE = frozenset({*_READERS, *_OLD_EXCEL})
 
 
 def _plain(values: Sequence[Any]) -> list[Any]:
