@@ -138,7 +138,7 @@ def careless(request):
 
         @property
         def release(self):
-            return release(self.audit.pattern, self.audit.values)
+            return release(self.audit.pattern, self.audit.grains.value, self.audit.grains.decimals)
 
         def summary(self):
             facts = {"failing": [], "set": {"cells": 4, "relations": 1, "witnesses": 0}}

@@ -85,7 +85,7 @@ class Audit(Streams):
         """Return what may be published; raise `InputError` unless the verdict is safe."""
         if self.verdict != "safe":
             raise InputError(f"nothing is released: the audit's verdict is {self.verdict}")
-        return release(self.pattern, self.values)
+        return release(self.pattern, self.grains.value.tolist(), self.grains.decimals.tolist())
 
     def rows(self, name: str) -> pa.Table:
         """Return one row per cell of one table; see the class. Confidential."""

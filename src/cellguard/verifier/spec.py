@@ -12,9 +12,7 @@ from cellguard.verifier.numbers import fraction
 from cellguard.verifier.stages import Refused
 
 CERTIFICATE = "certificate.json"
-WORKBOOK = "release/tables.xlsx"
 OFFICERS_PAGE = "internal/report.html"
-REPORTS = frozenset({"release/report.html", OFFICERS_PAGE})
 KEYS = frozenset(
     {"format", "claim", "tables", "equations", "attack", "known", "world", "crossing", "grains", "witnesses"}
     | {"insiders", "sums", "trusted", "files", "digest"}

@@ -16,7 +16,7 @@ from cellguard.verifier.coalitions import Coalitions
 from cellguard.verifier.demands import read_demands
 from cellguard.verifier.digests import check_digests, check_names
 from cellguard.verifier.facts import read_facts
-from cellguard.verifier.formats import check_formats
+from cellguard.verifier.formats import Released, check_formats
 from cellguard.verifier.hierarchies import read_dimensions
 from cellguard.verifier.insiders import check_contributors, check_inside, read_contributors
 from cellguard.verifier.intervals import check_intervals
@@ -33,10 +33,9 @@ from cellguard.verifier.job import (
 )
 from cellguard.verifier.needs import Capacities, Needs, capacities, needs
 from cellguard.verifier.needs import with_sums as sums_limited
-from cellguard.verifier.page import check_page
 from cellguard.verifier.populations import check_differences, check_selected, is_uncrossed
 from cellguard.verifier.relations import Matrix, build, with_known, with_sums
-from cellguard.verifier.rewriting import Rewrite, check_rewritten, not_rewritten
+from cellguard.verifier.rewriting import Rewrite, check_rewritten, not_rewritten, written
 from cellguard.verifier.rows import read_internal, read_release, read_rows
 from cellguard.verifier.rule_words import parse_rule
 from cellguard.verifier.rules import unknown_names
@@ -145,6 +144,7 @@ class _Work:
         self.between = Stage("the world", lambda: read_between(self._folder, self.cells.get(), self.pieces.get()))
         self.moves = Stage("the witnesses", self._read_moves)
         self.witnesses = Stage("the witnesses", lambda: self.moves.get().listed(self.cells.get().count))
+        self.written = Stage("the public files", lambda: written(self._folder, self._rewrite))
         self.checks: tuple[tuple[str, Callable[[], str]], ...] = (
             ("cells and relations", self._check_relations),
             ("rows", self._check_rows),
@@ -216,13 +216,11 @@ class _Work:
 
     def _check_published(self) -> str:
         cells, release = self.cells.get(), self.release.get()
-        checks.check_published(cells, self.rows.get(), release)
-        checks.check_metadata(self._folder, cells, release)
+        files = self.document.get()["files"]
+        check_formats(Released(self._folder, cells, self.rows.get(), release), files)
         check_decimals(self.job.get(), cells, self.rows.get())
-        check_formats(self._folder, cells.spec, self.document.get())
-        check_page(self._folder, cells, release, self.document.get()["files"])
         if self._rewrite is not None:
-            check_rewritten(self._folder, self.document.get()["files"], self._rewrite)
+            check_rewritten(self._folder, files, self.written.get())
         return f"{sum(part.shown.size for part in release)} released rows"
 
     def _check_hidden(self) -> str:
@@ -296,7 +294,7 @@ class _Work:
     def _check_digests(self) -> str:
         document = self.document.get()
         count = check_digests(self._folder, document)
-        check_names(self.spec.get(), document)
+        check_names(self.spec.get(), document, self.written.get)
         return f"{count} files"
 
     def _check_summary(self) -> str:
@@ -332,7 +330,11 @@ class _Work:
 
     def _not_checked(self) -> tuple[str, ...]:
         files = self.document.get()["files"]
-        again = [] if self._rewrite is not None else [f"{name}, byte for byte" for name in not_rewritten(files)]
+        again = (
+            []
+            if self._rewrite is not None
+            else [f"{name}, byte for byte" for name in not_rewritten(files, self.spec.get())]
+        )
         figures = [f"{SUMMARY}: {key}" for key in not_checked(self._folder)]
         columns = [f"internal/*.csv: {words}" for words in NOT_CHECKED_COLUMNS]
         return (*again, *figures, *columns, *(name for name in (OFFICERS_PAGE,) if name in files))

@@ -186,7 +186,8 @@ def _run(
     """Run a job, write the folder and show what came of it; the exit status is 1 if nothing may be published."""
     from cellguard.io.folder import OutputFolder
     from cellguard.io.write import check_folder
-    from cellguard.pipeline import check_formats, run
+    from cellguard.job.formats import check_formats
+    from cellguard.pipeline import run
 
     method = _method(job)
     if time_limit is not None and not method.ends_early:
@@ -194,7 +195,7 @@ def _run(
     named = job.output.folder if job.output else None
     if out is None and named is None:
         raise click.UsageError("say where the results go: --out DIR, or `output: {folder: DIR}` in the job")
-    check_formats(job)
+    check_formats(job.formats)
     folder = out or job.path(named or "")
     check_folder(folder, force=force)
     with _stoppable(folder):

@@ -178,11 +178,10 @@ class Perturb(Method[Calibration, PerturbationResult]):
         pages = {"internal/report.html": page.perturbed_page(outcome)}
         if outcome.release is not None:
             done = outcome.protected
-            dimensions = {d.name: d for table in done.tables for d in table.dimensions}
             how = done.how_checked
             title = "" if how == "checked" else f"{how[:1].upper()}{how[1:]} before release: {', '.join(done.flags)}"
             pages["release/report.html"] = page.public_perturbed_page(
-                outcome.release, dimensions, adds_up=not done.rounded(), title=title
+                outcome.release, adds_up=not done.rounded(), title=title
             )
         return pages
 

@@ -130,10 +130,9 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
         from cellguard.report import render
 
         render.require_extra()
-        dimensions = {d.name: d for t in outcome.protected.tables for d in t.dimensions}
         pages = {"internal/report.html": page.internal_page(outcome, self._baseline())}
         if outcome.release is not None:
-            pages["release/report.html"] = page.public_page(outcome.release, dimensions)
+            pages["release/report.html"] = page.public_page(outcome.release)
         return pages
 
 

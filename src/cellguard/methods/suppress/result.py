@@ -101,7 +101,9 @@ class SuppressionResult(Result):
     @cached_property
     def release(self) -> Release | None:
         """The tables as published, if every need is proven and every table has rules, or it is accepted that not."""
-        return release(self.audit.pattern, self.audit.values) if self.verdict.allows_release else None
+        grains = self.audit.grains
+        exact = grains.value.tolist(), grains.decimals.tolist()
+        return release(self.audit.pattern, *exact) if self.verdict.allows_release else None
 
     @cached_property
     def verdict(self) -> Headline:

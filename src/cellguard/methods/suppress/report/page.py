@@ -6,12 +6,10 @@ forbids the rest. They need the extra `report` (jinja2).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.suppress.report.assurance import checked, inside, run, verdict
 from cellguard.methods.suppress.report.counts import counts
 from cellguard.methods.suppress.report.sections import edge, largest, levels, protected, protects, reasons
@@ -52,12 +50,12 @@ def internal_page(outcome: Outcome[SuppressionResult], earlier: Baseline | None 
     )
 
 
-def public_page(release: Release, dimensions: Mapping[str, Dimension], *, title: str = "") -> str:
-    """Return a page of the tables as published. It is made from the release and from public codes and labels only.
+def public_page(release: Release, *, title: str = "") -> str:
+    """Return a page of the tables as published. It is made from the release and from nothing else.
 
     It tells no hidden value, no sum of them, and not why a cell is suppressed.
     """
-    return public_tables("public.html", release, dimensions, title=title, marks=True)
+    return public_tables("public.html", release, title=title, marks=True)
 
 
 _AFTER_TABLES = (hidden_cells, levels, largest, counts, edge, reasons, inside, what_if, checked, run, signing)
