@@ -15,7 +15,6 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, FloatArray, Positions
-from cellguard.methods.suppress.engines.policy import POLICY
 from cellguard.methods.suppress.engines.system import System
 from cellguard.proofs.pool import pooled_moves
 from cellguard.proofs.probe import Probe
@@ -107,7 +106,7 @@ def asked_of(system: System, target: Target) -> float:
 
 def rooms(system: System, cell: int, reduced: FloatArray) -> FloatArray:
     """Return what each cell, if hidden, can add to a move of another, in grains, by reduced costs."""
-    reduced = np.where(np.abs(reduced) < POLICY.dust, 0.0, reduced)
+    reduced = np.where(np.abs(reduced) < system.policy.dust, 0.0, reduced)
     reduced[cell] = 0.0
     room = np.where(reduced < 0, system.up, system.down)
     return np.multiply(np.abs(reduced), room, out=np.zeros(len(room)), where=(reduced != 0) & (room > 0))
@@ -192,7 +191,7 @@ def deepen(system: System, x: FloatArray, targets: Sequence[Target], *, run: Run
     found = []
     for target in targets:
         trial = x.copy()
-        for _ in range(POLICY.cut_depth):
+        for _ in range(system.policy.cut_depth):
             part.limit(trial)
             _, cut = prober.probe(target)
             if cut is None or not len(cut.cells):
@@ -298,8 +297,8 @@ class _Prober:
     def _attempt(self, target: Target) -> tuple[FloatArray, float, FloatArray]:
         """Return the moves in grains, the share of the need that they reach, and what each cell can add to it."""
         part, at, size = self.part, self.place[target.cell], abs(target.amount)
-        lower = -np.minimum(part.down[self.inside] / size, POLICY.cut_far)
-        upper = np.minimum(part.up[self.inside] / size, POLICY.cut_far)
+        lower = -np.minimum(part.down[self.inside] / size, part.system.policy.cut_far)
+        upper = np.minimum(part.up[self.inside] / size, part.system.policy.cut_far)
         if target.amount > 0:
             lower[at], upper[at] = 0.0, 1.0
         else:

@@ -12,7 +12,6 @@ import numpy as np
 
 from cellguard.arrays import BoolArray, Positions
 from cellguard.methods.suppress.engines.effort import QUICK
-from cellguard.methods.suppress.engines.policy import POLICY
 from cellguard.methods.suppress.engines.search import Search
 from cellguard.methods.suppress.engines.system import System, largest, pin, smallest
 from cellguard.proofs.problem import Problem
@@ -32,7 +31,7 @@ def hide_within(system: System, problem: Problem, merged: Positions, hidden: Boo
     search.state.clean()
     open_ = search.oracle.unproven(search.state.hidden, run, patience=1)
     if len(open_):
-        search.repair(open_, _ALLOWED, patience=POLICY.patient_rounds)
+        search.repair(open_, _ALLOWED, patience=search.policy.patient_rounds)
     return np.asarray(hidden | search.state.hidden[merged], bool)
 
 

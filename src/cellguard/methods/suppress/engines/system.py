@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, FloatArray, Positions
-from cellguard.methods.suppress.engines.policy import POLICY
+from cellguard.methods.suppress.engines.policy import USUAL, Policy
 from cellguard.proofs.merging import Merged, merge_equal
 from cellguard.proofs.problem import grains_of, pose
 from cellguard.proofs.scale import as_floats
@@ -31,6 +31,7 @@ class System:
     either side is ``pinned`` to one; a cut must only follow from its width. With no other need, the cell is
     ``two_sided``: moving by the width the other way serves it as well. ``asked_down`` and ``asked_up`` are the needs
     without what a sliding one adds to them. ``behind`` is the world with a crossing table that the system leaves out.
+    ``policy`` holds the thresholds of the search.
     """
 
     needs: Requirements
@@ -49,6 +50,7 @@ class System:
     asked_down: FloatArray
     asked_up: FloatArray
     behind: CrossingCuts | None = None
+    policy: Policy = USUAL
 
     @property
     def n(self) -> int:
@@ -58,7 +60,7 @@ class System:
     @property
     def is_flat(self) -> bool:
         """Whether cells are in few relations, as in two dimensions."""
-        return bool(self.matrix.nnz <= POLICY.flat_terms * self.n)
+        return bool(self.matrix.nnz <= self.policy.flat_terms * self.n)
 
     def merge(self, listed: BoolArray) -> BoolArray:
         """Return which merged cells hold one of some listed cells."""
