@@ -21,6 +21,7 @@ from cellguard.attack.insider_pairs import Entry, OpenLevels, Pair, listed, way_
 from cellguard.attack.insider_pairs import Reached as Single
 from cellguard.attack.insider_proofs import Find, InsiderProofSearch
 from cellguard.proofs.exact import Move
+from cellguard.proofs.levels import Level
 from cellguard.proofs.local import Rooms
 
 
@@ -28,7 +29,7 @@ class Reached(NamedTuple):
     """One coalition: how far a cell must move down, up and either way for it, and how far it does."""
 
     members: Members
-    asked: tuple[int, int, int]
+    asked: Level
     down: int
     up: int
 
@@ -95,7 +96,7 @@ class CoalitionProofSearch(InsiderProofSearch):
         A coalition that is short is returned again if there are more ``entries`` by then.
         """
         known, contributors = self.coalitions, frozenset(self.standing.contributors(cell).tolist())
-        asked: dict[Members, tuple[int, int, int]] = {}
+        asked: dict[Members, Level] = {}
         ways = self._ways(cell, entries())
         waiting: list[Members] = [frozenset(), known.worst(cell)]
         seen = set(waiting)

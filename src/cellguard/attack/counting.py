@@ -87,7 +87,7 @@ def _small(ledger: WitnessLedger) -> Positions:
     """Return the counts that need nothing but to move by one, whichever way."""
     reduction = ledger.reduction
     more = ledger.open_up() | ledger.open_down()
-    return np.flatnonzero(ledger.open_sliding() & ~more & (reduction.sliding == 1) & reduction.whole)
+    return np.flatnonzero(ledger.open_sliding() & ~more & (reduction.levels.width == 1) & reduction.whole)
 
 
 def _by_blocks(ledger: WitnessLedger, relations: int, run: Run) -> None:

@@ -26,7 +26,7 @@ def whole_move(
     ``exact`` and ``reach`` are those of the program without integrality: if that move is whole already, it stands.
     """
     v = task.variable
-    wanted = max(int(reduction.need_up[v]), int(reduction.need_down[v]), int(reduction.sliding[v]))
+    wanted = int(reduction.levels.take(slice(v, v + 1)).most()[0])
     if exact is not None and exact.denominator == 1 and _reaches(exact, task, min(wanted, int(np.floor(reach + NEAR)))):
         return exact, reach
     n, end = furthest(reduction, component, task, wanted, nodes=_NODES, run=run)

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from cellguard.arrays import FloatArray, LongArray, Positions
 from cellguard.linalg.echelon import Echelon, echelon
+from cellguard.proofs.levels import Levels
 from cellguard.proofs.problem import Problem
 from cellguard.proofs.reduction import Reduction
 from cellguard.proofs.scale import UNLIMITED, hair
@@ -113,16 +114,13 @@ def exact_among(reduction: Reduction, moves: FloatArray, still: float) -> Move |
     moving = np.flatnonzero(np.abs(moves) > still)
     matrix = sp.csr_array(reduction.matrix[:, moving])
     matrix = sp.csr_array(matrix[np.flatnonzero(np.diff(matrix.indptr))])
-    none = np.zeros(len(moving), np.int64)
     part = Reduction(
         matrix,
         np.arange(len(moving)),
-        none + 1,
+        np.ones(len(moving), np.int64),
         reduction.down[moving],
         reduction.up[moving],
-        none,
-        none,
-        none,
+        Levels.none(len(moving)),
         reduction.whole[moving],
     )
     move = exact_move(part, echelon(matrix), moves[moving])

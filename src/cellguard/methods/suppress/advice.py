@@ -38,7 +38,7 @@ def advice(
     except InternalError:  # there is no pattern, whatever hindered the search for a cheap way out
         blocking = np.flatnonzero(publish)[: system.policy.blocked_targets].tolist()
         return f"the unsafe cells cannot be protected while these cells must be published: {_names(system, blocking)}"
-    given_up = np.flatnonzero(solved.hidden & publish & (~open_.hidden | _unsafe(open_))).tolist()
+    given_up = np.flatnonzero(solved.hidden & publish & (~open_.hidden | open_.needy)).tolist()
     unsafe, conflict = _conflict(system, open_, publish, run)
     return (
         f"{_unsafe_name(system, unsafe)} cannot be protected while these cells must be published: "
@@ -141,11 +141,6 @@ def _names(system: System, merged: list[int], *, every: bool = False) -> str:
         said = members[wanted[members]].tolist() or members[:1].tolist()
         found += [tables.message_name(int(c)) for c in (said if every else said[:1])]
     return ", ".join(found)
-
-
-def _unsafe(system: System) -> BoolArray:
-    """Tell which merged cells must be able to move."""
-    return (system.need_up > 0) | (system.need_down > 0)
 
 
 def _unsafe_name(system: System, merged: int) -> str:

@@ -63,7 +63,7 @@ class Algebra:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self.target: BoolArray = (system.need_up > 0) | (system.need_down > 0)
+        self.target: BoolArray = system.needy
         self._rows, self._columns = sp.csr_array(system.matrix), sp.csc_array(system.matrix)
 
     def first(self, start: BoolArray | None, run: Run) -> Moves | None:

@@ -110,15 +110,15 @@ class Repairer:
 
     def serves(self, flow: Flow) -> set[Target]:
         """Return the targets that a flow serves, and, where the bounds allow it, its reverse."""
-        system, at = self.system, flow.cells
+        system, levels, at = self.system, self.system.levels, flow.cells
         found: set[Target] = set()
         for moves in (flow.moves, -flow.moves):
             if (moves <= system.up[at] * (1 + 1e-9)).all() and (-moves <= system.down[at] * (1 + 1e-9)).all():
-                either = system.two_sided[at] & (np.abs(moves) >= system.sliding[at])
-                up = at[(system.need_up[at] > 0) & ((moves >= system.need_up[at]) | either)]
-                down = at[(system.need_down[at] > 0) & ((-moves >= system.need_down[at]) | either)]
-                found |= {Target(int(c), float(system.need_up[c])) for c in up}
-                found |= {Target(int(c), -float(system.need_down[c])) for c in down}
+                either = system.two_sided[at] & (np.abs(moves) >= levels.width[at])
+                up = at[(levels.up[at] > 0) & ((moves >= levels.up[at]) | either)]
+                down = at[(levels.down[at] > 0) & ((-moves >= levels.down[at]) | either)]
+                found |= {Target(int(c), float(levels.up[c])) for c in up}
+                found |= {Target(int(c), -float(levels.down[c])) for c in down}
         return found
 
 

@@ -58,7 +58,7 @@ def moves(system, cell, among):
 @pytest.mark.parametrize("seed", range(3))
 def test_every_need_is_on_a_circuit_of_cells_with_room_for_it(seed, share):
     system = system_of(needs_of(seed))
-    need = np.maximum(system.need_up, system.need_down)
+    need = np.maximum(system.levels.up, system.levels.down)
     hidden = with_room(system, system.hidden, need, share, run=UNWATCHED)
     assert (need > 0).sum() > 10 and (hidden >= system.hidden).all()
     size, room = np.floor(np.log2(np.maximum(need, 1e-9))), np.minimum(system.up, system.down)

@@ -48,7 +48,9 @@ def is_safe(needs, hidden):
     problem = pose(needs, hidden, grains_of(needs.world))
     down, up = (np.minimum(bound, FAR * 1000) for bound in (problem.down, problem.up))
     low, high = ends_by_vertices(problem.matrix.toarray(), down, up)
-    return bool(((high >= problem.upper) & (-low >= problem.lower) & (high - low >= problem.sliding)).all())
+    return bool(
+        ((high >= problem.levels.up) & (-low >= problem.levels.down) & (high - low >= problem.levels.width)).all()
+    )
 
 
 def safe_patterns(needs, system):

@@ -249,7 +249,7 @@ def test_short_circuits_of_cheap_cells_help_where_long_ones_of_hidden_cells_do_n
     rng = np.random.default_rng(6)
     table = counts(rng.poisson(np.exp(rng.normal(2.5, 2.5, (20, 14, 8)))), "possible")
     system = build_system(cg.require(cg.assess(table, [cg.MinFrequency(3)])), np.ones(len(table)))
-    unsafe = np.flatnonzero((system.need_up > 0) | (system.need_down > 0))
+    unsafe = np.flatnonzero(system.needy)
     hidden = eliminated(system, run=UNWATCHED)
     left = unsafe[~on_circuits(system, hidden, unsafe, only=True, run=UNWATCHED)[unsafe]]
     assert len(left) > 0.3 * len(unsafe)
