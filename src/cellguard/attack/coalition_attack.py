@@ -18,7 +18,6 @@ from cellguard.attack.deciding import decide
 from cellguard.attack.insider_pairs import Pair
 from cellguard.attack.insiders import Inside
 from cellguard.attack.local_moves import CLOSE, FAR, WIDE, find_among
-from cellguard.proofs.exact import spread
 from cellguard.proofs.levels import Levels
 from cellguard.proofs.problem import Problem
 
@@ -63,7 +62,7 @@ def _settle(book: CoalitionProofSearch, cell: int) -> tuple[Pair | None, bool]:
         if judged.failing[cell]:
             return pair_of(gap, cell), True
         for move in judged.moves:
-            book.credit(spread(judged.reduction, move))
+            book.credit(judged.reduction.lift(move))
         before = gap
     return None, False
 

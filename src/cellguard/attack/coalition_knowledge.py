@@ -21,8 +21,8 @@ import numpy as np
 
 from cellguard.arrays import LongArray
 from cellguard.attack.insider_knowledge import InsiderKnowledge
-from cellguard.proofs.exact import Move
 from cellguard.proofs.levels import Level
+from cellguard.proofs.moves import Move
 from cellguard.proofs.scale import UNLIMITED
 
 Members = frozenset[int]

@@ -20,9 +20,9 @@ from cellguard.attack.coalition_knowledge import Coalitions, Members, Trace
 from cellguard.attack.insider_pairs import Entry, OpenLevels, Pair, listed, way_of
 from cellguard.attack.insider_pairs import Reached as Single
 from cellguard.attack.insider_proofs import Find, InsiderProofSearch
-from cellguard.proofs.exact import Move
 from cellguard.proofs.levels import Level
 from cellguard.proofs.local import Rooms
+from cellguard.proofs.moves import Move
 
 
 class Reached(NamedTuple):
@@ -82,7 +82,7 @@ class CoalitionProofSearch(InsiderProofSearch):
         """Return a book with all that is in one about single respondents."""
         served = {cell: list(entries) for cell, entries in book.served.items()}
         return cls(
-            book.standing, book.neighbours, book.run, book.outsider, list(book.moves), served, dead=set(book.dead),
+            book.standing, book.neighbours, book.run, book.outsider, book.moves.copy(), served, dead=set(book.dead),
             size=size,
         )  # fmt: skip
 

@@ -17,7 +17,7 @@ from cellguard.attack.witness_ledger import WitnessLedger
 from cellguard.linalg.circuits import circuits
 from cellguard.proofs.blocks import Blocks
 from cellguard.proofs.chunks import Component, Task
-from cellguard.proofs.exact import Move
+from cellguard.proofs.moves import Move
 from cellguard.proofs.pool import whole_moves
 from cellguard.proofs.scale import as_floats
 from cellguard.proofs.short import short_moves

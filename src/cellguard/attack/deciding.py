@@ -17,7 +17,8 @@ from cellguard.attack.pooling import pool
 from cellguard.attack.unbounded_witnesses import move_freely
 from cellguard.attack.witness_ledger import WitnessLedger
 from cellguard.proofs.chunks import Chunk, Task, cut_tasks, in_parallel
-from cellguard.proofs.exact import Move, exact_move, gathered, tight_move
+from cellguard.proofs.exact import exact_move, tight_move
+from cellguard.proofs.moves import Move
 from cellguard.proofs.pool import is_vast
 from cellguard.proofs.probe import Prober, Unsolved
 from cellguard.proofs.problem import Problem
@@ -40,7 +41,7 @@ class Verdict:
     undecided: BoolArray
     least: FloatArray
     most: FloatArray
-    moves: list[Move]
+    moves: Sequence[Move]
     reduction: Reduction
 
     @property
@@ -66,7 +67,7 @@ def decide(problem: Problem, *, before: Sequence[Move] = (), run: Run) -> Verdic
     _, reduction, least, most = propagated(problem)
     ledger = WitnessLedger(reduction)
     for move in before:
-        ledger.credit(gathered(reduction, move))
+        ledger.credit(reduction.apply(move))
     run.tell(f"{int(ledger.open().sum()):,} cells to prove")
     run.check()
     move_freely(ledger, run=run)

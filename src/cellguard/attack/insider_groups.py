@@ -20,8 +20,8 @@ from cellguard.attack.deciding import propagated
 from cellguard.attack.insider_proofs import InsiderProofSearch
 from cellguard.attack.pooling import pool_briefly
 from cellguard.attack.witness_ledger import WitnessLedger
-from cellguard.proofs.exact import Move, spread
 from cellguard.proofs.levels import Levels
+from cellguard.proofs.moves import Move
 from cellguard.proofs.problem import Problem
 from cellguard.solver.program import SEED
 
@@ -122,7 +122,7 @@ def enter_pooled(book: InsiderProofSearch, problem: Problem, hidden: BoolArray) 
     _, reduction, _, _ = propagated(_among(problem, cells))
     ledger = WitnessLedger(reduction)
     pool_briefly(ledger, run=book.run)
-    moves = [spread(reduction, move) for move in ledger.moves]
+    moves = [reduction.lift(move) for move in ledger.moves]
     here = [Move(cells[move.variables], move.n, move.denominator) for move in moves]
     book.credit_all(here, partial(_helped, book, problem, set()))
 

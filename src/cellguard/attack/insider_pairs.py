@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cellguard.arrays import BoolArray, LongArray, Positions
-from cellguard.proofs.exact import Move
 from cellguard.proofs.levels import Level, Levels
+from cellguard.proofs.moves import Move
 
 Entry = tuple[int, frozenset[int], int]  # how far a move takes a cell, who notices it, and its number
 

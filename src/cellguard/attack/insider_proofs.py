@@ -15,8 +15,8 @@ import numpy as np
 from cellguard.arrays import LongArray, Positions
 from cellguard.attack.insider_pairs import OpenLevels, Pair, way_of
 from cellguard.attack.insider_witnesses import InsiderWitnesses
-from cellguard.proofs.exact import Move
 from cellguard.proofs.local import Goal, Rooms
+from cellguard.proofs.moves import Move
 from cellguard.proofs.stack import Stack
 
 Find = Callable[["InsiderProofSearch", Goal, LongArray], Move | None]

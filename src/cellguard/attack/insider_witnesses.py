@@ -16,9 +16,9 @@ import scipy.sparse as sp
 from cellguard.arrays import BoolArray, LongArray, Positions
 from cellguard.attack.insider_knowledge import ANYBODY, OUTSIDER, InsiderKnowledge
 from cellguard.attack.insider_pairs import NONE_OPEN, Entry, Hint, OpenLevels, Pair, Reached, listed
-from cellguard.proofs.exact import Move
 from cellguard.proofs.levels import Level
 from cellguard.proofs.local import Neighbours
+from cellguard.proofs.moves import Move, MoveStore
 from cellguard.proofs.stack import Stack
 from cellguard.run_context import Run
 
@@ -40,7 +40,7 @@ class InsiderWitnesses:
     neighbours: Neighbours
     run: Run
     outsider: bool = False
-    moves: list[Move] = field(default_factory=list)
+    moves: MoveStore = field(default_factory=MoveStore)
     served: dict[int, list[Entry]] = field(default_factory=dict)
     closed: set[int] = field(default_factory=set)
     dead: set[int] = field(default_factory=set)

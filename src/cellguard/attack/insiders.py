@@ -22,9 +22,9 @@ from cellguard.attack.insider_knowledge import InsiderKnowledge, stand
 from cellguard.attack.insider_pairs import Hint, Pair
 from cellguard.attack.insider_proofs import InsiderProofSearch
 from cellguard.attack.local_moves import settle_among
-from cellguard.proofs.exact import Move, spread
 from cellguard.proofs.levels import Levels
 from cellguard.proofs.local import Goal, Neighbours
+from cellguard.proofs.moves import Move
 from cellguard.proofs.problem import Grains, Problem
 from cellguard.proofs.scale import as_floats, hair
 from cellguard.protection import Requirements
@@ -130,7 +130,7 @@ def _decide(book: InsiderProofSearch, stuck: list[Pair]) -> tuple[list[Pair], li
         book.looked += _DECIDING * book.neighbours.n
         judged = decide(_in_the_eyes_of(book.standing, insider, cells), run=book.run)
         for move in judged.moves:
-            book.credit(spread(judged.reduction, move))
+            book.credit(judged.reduction.lift(move))
         for pair in pairs:
             if judged.failing[pair.cell]:
                 failing.append(pair)

@@ -8,7 +8,7 @@ from cellguard import solver
 from cellguard.arrays import FloatArray, LongArray
 from cellguard.errors import InternalError
 from cellguard.proofs.chunks import Component, Task
-from cellguard.proofs.exact import Move
+from cellguard.proofs.moves import Move
 from cellguard.proofs.reduction import Reduction
 from cellguard.proofs.scale import NEAR
 from cellguard.run_context import Run

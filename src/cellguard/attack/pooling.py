@@ -6,7 +6,8 @@ import numpy as np
 
 from cellguard.arrays import LongArray, Positions
 from cellguard.attack.witness_ledger import WitnessLedger
-from cellguard.proofs.exact import Move, exact_among, exact_move
+from cellguard.proofs.exact import exact_among, exact_move
+from cellguard.proofs.moves import Move
 from cellguard.proofs.pool import pooled_moves
 from cellguard.proofs.scale import NEARLY, UNLIMITED, as_floats, decades
 from cellguard.run_context import Run

@@ -14,7 +14,7 @@ import numpy as np
 
 from cellguard.arrays import BoolArray, LongArray
 from cellguard.attack.witness_ledger import WitnessLedger
-from cellguard.proofs.exact import Move
+from cellguard.proofs.moves import Move
 from cellguard.proofs.scale import UNLIMITED
 from cellguard.run_context import Run
 

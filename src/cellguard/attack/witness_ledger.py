@@ -8,7 +8,8 @@ import numpy as np
 
 from cellguard.arrays import BoolArray, LongArray
 from cellguard.linalg.echelon import Echelon, echelon
-from cellguard.proofs.exact import Move, fits, room_of
+from cellguard.proofs.exact import fits, room_of
+from cellguard.proofs.moves import Move, MoveStore
 from cellguard.proofs.reduction import Reduction
 
 
@@ -19,7 +20,7 @@ class WitnessLedger:
         self.reduction = reduction
         self.up: LongArray = np.zeros(reduction.n, np.int64)
         self.down: LongArray = np.zeros(reduction.n, np.int64)
-        self.moves: list[Move] = []
+        self.moves = MoveStore()
 
     @cached_property
     def form(self) -> Echelon:

@@ -18,9 +18,10 @@ import scipy.sparse as sp
 from cellguard import solver
 from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
 from cellguard.linalg.echelon import echelon
-from cellguard.proofs.exact import Move, exact_move, tight_move
+from cellguard.proofs.exact import exact_move, tight_move
 from cellguard.proofs.extent_kernel import SURELY, Graph, propagate
 from cellguard.proofs.levels import Levels
+from cellguard.proofs.moves import Move
 from cellguard.proofs.neighbourhood_kernel import movable, neighbourhood
 from cellguard.proofs.reduction import Reduction
 from cellguard.proofs.scale import as_floats

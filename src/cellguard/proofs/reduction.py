@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
 from cellguard.proofs.levels import Levels
 from cellguard.proofs.merging import Merged, merge_moves
+from cellguard.proofs.moves import Move
 from cellguard.proofs.problem import Problem
 from cellguard.proofs.scale import UNLIMITED, as_floats
 
@@ -42,6 +43,18 @@ class Reduction:
     def limits(self) -> tuple[FloatArray, FloatArray]:
         """The least and the most that each variable may move by itself, infinite where it has no bound."""
         return -as_floats(self.down), as_floats(self.up)
+
+    def apply(self, move: Move) -> Move:
+        """Return a move of cells as one of the variables that they are."""
+        n = np.zeros(self.n, np.int64)
+        n[self.variable[move.variables]] = self.sign[move.variables] * move.n
+        return Move.of(n, move.denominator)
+
+    def lift(self, move: Move) -> Move:
+        """Return a move of variables as one of the cells behind them: the way back."""
+        n = np.zeros(self.n, np.int64)
+        n[move.variables] = move.n
+        return Move.of(self.sign * n[self.variable], move.denominator)
 
     def cell_ends(self, least: FloatArray, most: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the least and the most of each cell's move from those of the variables: the way back."""

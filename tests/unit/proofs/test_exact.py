@@ -9,8 +9,9 @@ import pytest
 import scipy.sparse as sp
 
 from cellguard.linalg.echelon import echelon
-from cellguard.proofs.exact import Move, exact_among, exact_move, excess, fits, tight_move
+from cellguard.proofs.exact import exact_among, exact_move, excess, fits, tight_move
 from cellguard.proofs.levels import Levels
+from cellguard.proofs.moves import Move
 from cellguard.proofs.problem import Problem
 from cellguard.proofs.reduction import Reduction, reduce_problem
 from cellguard.proofs.scale import UNLIMITED
