@@ -18,7 +18,6 @@ from cellguard.attack.insider_pairs import Hint
 from cellguard.attack.insiders import Inside, attack_inside
 from cellguard.attack.intervals import exact_moves
 from cellguard.errors import InputError
-from cellguard.proofs.exact import spread
 from cellguard.proofs.pricing import widened
 from cellguard.proofs.problem import Grains, Problem, grains_of, pose
 from cellguard.protection import Requirements
@@ -206,7 +205,7 @@ def _with_atoms(
         return problem, decided
     wider = pose(wide, unknown, grains, known)
     place = np.searchsorted(wider.cells, problem.cells)
-    moves = [spread(decided.reduction, move) for move in decided.moves]
+    moves = [decided.reduction.lift(move) for move in decided.moves]
     before = [replace(move, variables=place[move.variables]) for move in moves]
     return wider, decide(wider, before=before, run=run)
 

@@ -13,8 +13,9 @@ from cellguard.arrays import LongArray, Positions
 from cellguard.attack.pooling import next_targets
 from cellguard.attack.witness_ledger import WitnessLedger
 from cellguard.proofs.blocks import Blocks
-from cellguard.proofs.exact import Move, exact_among
+from cellguard.proofs.exact import exact_among
 from cellguard.proofs.local import reduction_of
+from cellguard.proofs.moves import Move
 from cellguard.proofs.pool import pooled_moves
 from cellguard.proofs.scale import as_floats, decades
 from cellguard.run_context import Run

@@ -53,8 +53,8 @@ class _Left:
     def _recall(self, cell: int) -> None:
         open_ = self.book.open(cell)
         up, down = open_.up < open_.asked.up, open_.down < open_.asked.down
-        slides = (open_.up + open_.down < open_.asked.sliding) & ~up & ~down
-        wanted = np.where(slides, open_.asked.sliding, open_.asked.up), open_.asked.down
+        slides = (open_.up + open_.down < open_.asked.width) & ~up & ~down
+        wanted = np.where(slides, open_.asked.width, open_.asked.up), open_.asked.down
         for need, way, short, asked in zip(self.need, (1, -1), (up | slides, down), wanted, strict=True):
             need[cell] = asked[short].max(initial=0)
             who = open_.who[short].tolist()

@@ -17,7 +17,7 @@ from cellguard.attack.witness_ledger import WitnessLedger
 from cellguard.linalg.circuits import circuits
 from cellguard.proofs.blocks import Blocks
 from cellguard.proofs.chunks import Component, Task
-from cellguard.proofs.exact import Move
+from cellguard.proofs.moves import Move
 from cellguard.proofs.pool import whole_moves
 from cellguard.proofs.scale import as_floats
 from cellguard.proofs.short import short_moves
@@ -87,7 +87,7 @@ def _small(ledger: WitnessLedger) -> Positions:
     """Return the counts that need nothing but to move by one, whichever way."""
     reduction = ledger.reduction
     more = ledger.open_up() | ledger.open_down()
-    return np.flatnonzero(ledger.open_sliding() & ~more & (reduction.sliding == 1) & reduction.whole)
+    return np.flatnonzero(ledger.open_sliding() & ~more & (reduction.levels.width == 1) & reduction.whole)
 
 
 def _by_blocks(ledger: WitnessLedger, relations: int, run: Run) -> None:

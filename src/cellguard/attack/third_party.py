@@ -16,6 +16,7 @@ from cellguard.attack.external_totals import ExternalTotals
 from cellguard.attack.intervals import exact_moves
 from cellguard.errors import InputError, NotAdditive
 from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.proofs.levels import Levels
 from cellguard.proofs.problem import SPARE, Problem
 from cellguard.proofs.scale import UNLIMITED
 from cellguard.run_context import UNWATCHED, Run
@@ -218,15 +219,12 @@ class _Search:
         off = (self.target - self.matrix @ start)[loose]
         down = np.concatenate([start - self.lower, self.allowed[loose] + off])
         up = np.concatenate([self.upper - start, self.allowed[loose] - off])
-        none = np.zeros(n + slacks, np.int64)
         problem = Problem(
             np.arange(n + slacks),
             sp.csr_array(sp.hstack([self.matrix, slack], format="csr")).astype(np.int64),
             _whole(down / grain),
             _whole(up / grain),
-            none,
-            none,
-            none,
+            Levels.none(n + slacks),
             np.concatenate([counts, np.zeros(slacks, bool)]),
         )
         low, high = exact_moves(problem, run=run)

@@ -18,8 +18,10 @@ import scipy.sparse as sp
 from cellguard import solver
 from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
 from cellguard.linalg.echelon import echelon
-from cellguard.proofs.exact import Move, exact_move, tight_move
+from cellguard.proofs.exact import exact_move, tight_move
 from cellguard.proofs.extent_kernel import SURELY, Graph, propagate
+from cellguard.proofs.levels import Levels
+from cellguard.proofs.moves import Move
 from cellguard.proofs.neighbourhood_kernel import movable, neighbourhood
 from cellguard.proofs.reduction import Reduction
 from cellguard.proofs.scale import as_floats
@@ -209,8 +211,8 @@ def _joined(x: FloatArray, n: int) -> FloatArray:
 
 def reduction_of(matrix: sp.csr_array, down: LongArray, up: LongArray, whole: BoolArray) -> Reduction:
     """Return the problem of some relations and rooms as they are, without needs."""
-    n, none = matrix.shape[1], np.zeros(matrix.shape[1], np.int64)
-    return Reduction(matrix.astype(np.int64), np.arange(n), np.ones(n, np.int64), down, up, none, none, none, whole)
+    n = matrix.shape[1]
+    return Reduction(matrix.astype(np.int64), np.arange(n), np.ones(n, np.int64), down, up, Levels.none(n), whole)
 
 
 def _exact(local: Reduction, moves: FloatArray, place: Positions, amount: int) -> Move | None:

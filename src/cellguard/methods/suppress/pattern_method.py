@@ -30,7 +30,7 @@ from cellguard.run_context import Run, timed
 from cellguard.seam.method import Method
 from cellguard.seam.outcome import Outcome
 from cellguard.seam.screen import Screen
-from cellguard.table.contributions import Contributions, contributions_of
+from cellguard.table.contributions import Contributions
 from cellguard.table.fact import Holdings
 from cellguard.table.pattern import Pattern
 from cellguard.table.tableset import TableSet, link
@@ -205,7 +205,7 @@ def insiders_of(assessment: Assessment) -> Contributions | None:
             "attack: insiders: no table tells how many respondents its cells have; name the column with `count`, or "
             "say insiders: false"
         )
-    known, together = contributions_of(assessment.tables), assessment.job.attack.coalition
+    known, together = assessment.contributions, assessment.job.attack.coalition
     if together > 1 and not known.linked:
         silent = [table.name for table in assessment.tables.tables if Holdings() not in table.facts]
         raise InputError(

@@ -11,10 +11,10 @@ from cellguard.methods.suppress.engines.bounds import Closing
 from cellguard.methods.suppress.engines.effort import NORMAL, Effort
 from cellguard.methods.suppress.engines.engine_result import EngineResult, anytime
 from cellguard.methods.suppress.engines.master import Impossible
-from cellguard.methods.suppress.engines.policy import POLICY
+from cellguard.methods.suppress.engines.phases import search_by_phases
 from cellguard.methods.suppress.engines.search import Search
 from cellguard.methods.suppress.engines.system import System
-from cellguard.methods.suppress.engines.witness import begin, improve, refuse_fixed
+from cellguard.methods.suppress.engines.witness import refuse_fixed
 from cellguard.run_context import Run
 
 
@@ -29,9 +29,9 @@ def optimal(system: System, *, start: BoolArray | None = None, effort: Effort = 
     """
     refuse_fixed(system)
     free = int((~system.hidden & ~system.never).sum())
-    if free > POLICY.whole_free:
+    if free > (most := system.policy.whole_free):
         raise InputError(
-            f"the engine optimal is for sets with up to {POLICY.whole_free:,} cells that may be hidden, and this one "
+            f"the engine optimal is for sets with up to {most:,} cells that may be hidden, and this one "
             f"has {free:,}; use the engine witness with effort best"
         )
     eliminated = algebra.solved(system, start, NORMAL, run=run)
@@ -51,20 +51,17 @@ def _first(search: Search, start: BoolArray | None) -> Closing:
         closing = Closing(search)
         closing.propagated()
         return closing
-    closing = begin(search, start)
-    if search.cost(search.pattern()) > 0:
-        improve(search, closing)
-    return closing
+    return search_by_phases(search, start)
 
 
 def _close(search: Search, closing: Closing) -> None:
     """Drive the masters to the optimum, with the cuts of the world behind the system as soon as one is found."""
-    behind = search.system.behind
+    behind, policy = search.system.behind, search.policy
     with suppress(Impossible):  # in the world behind: then the repair there says which cell cannot be protected
         while True:
-            if search.gap > POLICY.proven:
-                closing.close(POLICY.optimal_rounds, True)
-            if behind is None or search.gap > POLICY.proven:
+            if search.gap > policy.proven:
+                closing.close(policy.optimal_rounds, True)
+            if behind is None or search.gap > policy.proven:
                 return
             search.run.tell("looking at the crossing table")
             cuts = behind.cuts(search.pattern(), run=search.run)
