@@ -10,7 +10,8 @@ import cellguard as cg
 from cellguard.methods.perturb.report.page import perturbed_page, public_perturbed_page
 from cellguard.methods.suppress.report.page import internal_page, public_page
 from cellguard.table.pattern import Release, ReleasedTable, release
-from unit.methods.suppress.report import cases, perturbed_cases
+from unit.methods.perturb.report import perturbed_cases
+from unit.methods.suppress.report import cases
 
 from system.browsing import CONTRAST, DESKTOP, NEEDS_BROWSER, PAPER, PHONE
 

@@ -23,36 +23,35 @@ from cellguard.seam.outcome import Outcome
 def run(job: Job, *, folder: str | Path | None = None, within: Run = Run(), **asked: Any) -> Outcome[Any]:  # noqa: ANN401, B008
     """Protect a job's tables as one set by their method, and check the result. Nothing is written.
 
-        Parameters
-        ----------
-        job
-            What to protect and how.
-        folder
-            Where the results will go, if that is known: whether there is room is checked before the search.
-        within
-            Progress, a deadline and threads.
-        asked
-            What the method can be asked for a single run: ``warm`` (an earlier output folder), ``accept_no_rules`` and
-            ``intervals`` for suppression; ``multipliers`` (a saved file) and ``checked`` for perturbation.
+    Parameters
+    ----------
+    job
+        What to protect and how.
+    folder
+        Where the results will go, if that is known: whether there is room is checked before the search.
+    within
+        Progress, a deadline and threads.
+    asked
+        What the method can be asked for a single run: ``warm`` (an earlier output folder), ``accept_no_rules`` and
+        ``intervals`` for suppression; ``multipliers`` (a saved file) and ``checked`` for perturbation.
 
-        Raises
-        ------
-        InputError
-            If the job, its data or what is asked is wrong.
-        NotProtected
-            If no pattern can be safe; the message says what to give up.
+    Raises
+    ------
+    InputError
+        If the job, its data or what is asked is wrong.
+    NotProtected
+        If no pattern can be safe; the message says what to give up.
 
-        >>> import tempfile
-        >>> from cellguard.job.formats import check_formats
-    from cellguard.job.jobfile import Job
-        >>> text = "region,turnover,firms\\nTotal,100,19\\nN,20,1\\nS,50,9\\nW,30,9\\n"
-        >>> with tempfile.TemporaryDirectory() as here:
-        ...     _ = Path(here, "t.csv").write_text(text)
-        ...     table = {"name": "t", "by": ["region"], "value": "turnover", "rules": [{"min_frequency": 3}],
-        ...              "cells": {"source": "t.csv", "count": "firms"}}
-        ...     outcome = run(Job.parse({"version": 1, "tables": [table]}, folder=here))
-        >>> outcome.release["t"].value
-        ['100', '', '50', '']
+    >>> import tempfile
+    >>> from cellguard.job.jobfile import Job
+    >>> text = "region,turnover,firms\\nTotal,100,19\\nN,20,1\\nS,50,9\\nW,30,9\\n"
+    >>> with tempfile.TemporaryDirectory() as here:
+    ...     _ = Path(here, "t.csv").write_text(text)
+    ...     table = {"name": "t", "by": ["region"], "value": "turnover", "rules": [{"min_frequency": 3}],
+    ...              "cells": {"source": "t.csv", "count": "firms"}}
+    ...     outcome = run(Job.parse({"version": 1, "tables": [table]}, folder=here))
+    >>> outcome.release["t"].value
+    ['100', '', '50', '']
     """
     return _run(cast("type[Method[Any, Any]]", find_method(job.method)).of(job, asked), folder, within)
 
@@ -89,28 +88,27 @@ def outcome_of(method: Method[Any, Any], protected: Result, seconds: dict[str, f
 def assess_job(job: Job, *, within: Run = Run()) -> Assessment:  # noqa: B008
     """Build the job's tables, link them, apply the rules and say what protection must achieve.
 
-        Parameters
-        ----------
-        job
-            What to protect and how; the method does not matter yet.
-        within
-            Progress.
+    Parameters
+    ----------
+    job
+        What to protect and how; the method does not matter yet.
+    within
+        Progress.
 
-        Raises
-        ------
-        InputError
-            If the job or its data are wrong.
+    Raises
+    ------
+    InputError
+        If the job or its data are wrong.
 
-        >>> import tempfile
-        >>> from cellguard.job.formats import check_formats
-    from cellguard.job.jobfile import Job
-        >>> table = {"name": "t", "by": ["region"], "value": "x", "rules": [{"min_frequency": 3}],
-        ...          "cells": {"source": "t.csv", "count": "n"}}
-        >>> with tempfile.TemporaryDirectory() as here:
-        ...     _ = Path(here, "t.csv").write_text("region,x,n\\nTotal,100,19\\nN,20,1\\nS,50,9\\nW,30,9\\n")
-        ...     found = assess_job(Job.parse({"version": 1, "tables": [table]}, folder=here))
-        >>> found.headline
-        '1 unsafe cell of 4; nothing is protected yet'
+    >>> import tempfile
+    >>> from cellguard.job.jobfile import Job
+    >>> table = {"name": "t", "by": ["region"], "value": "x", "rules": [{"min_frequency": 3}],
+    ...          "cells": {"source": "t.csv", "count": "n"}}
+    >>> with tempfile.TemporaryDirectory() as here:
+    ...     _ = Path(here, "t.csv").write_text("region,x,n\\nTotal,100,19\\nN,20,1\\nS,50,9\\nW,30,9\\n")
+    ...     found = assess_job(Job.parse({"version": 1, "tables": [table]}, folder=here))
+    >>> found.headline
+    '1 unsafe cell of 4; nothing is protected yet'
     """
     method = cast("type[Method[Any, Any]]", find_method(job.method))
     if not method.tabular:
