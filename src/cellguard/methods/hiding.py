@@ -19,6 +19,7 @@ from cellguard.files.certificate import write_certificate
 from cellguard.files.folder import OutputFolder
 from cellguard.files.job_tables import Built, build_tables, refuse_changed
 from cellguard.files.seed_file import write_seed
+from cellguard.methods.fitting import with_fitted
 from cellguard.methods.screens import assessed_words, audit_words
 from cellguard.methods.summing import SumSearch, on_grown
 from cellguard.protect.method import Method, Screen
@@ -181,13 +182,14 @@ def assess_tables(job: Job, run: Run, seconds: dict[str, float]) -> Assessment:
         built = build_tables(job)
     job = built.job
     with step("linking the tables", run, seconds):
-        linked = _link(built)
-    with step("applying the rules", run, seconds):
-        rules: dict[str, Sequence[Rule]] = {spec.name: spec.rules for spec in job.tables}
-        findings = assess(linked, rules | {earlier.table.name: earlier.rules for earlier in built.earlier})
-    with step("setting protection levels", run, seconds):
         attack = job.attack
         knowledge = Knowledge(attack.lower, attack.upper, attack.percent, attack.crossing == "checked")
+        said: dict[str, Sequence[Rule]] = {spec.name: spec.rules for spec in job.tables}
+        said |= {earlier.table.name: earlier.rules for earlier in built.earlier}
+        linked, rules = with_fitted(_link(built), said, knowledge, run=run)
+    with step("applying the rules", run, seconds):
+        findings = assess(linked, rules)
+    with step("setting protection levels", run, seconds):
         needs = require(findings, knowledge, run=run.endless())
     return Assessment(job, findings, needs, seconds, built.notes, built.counts, built.inputs, built.sums)
 
