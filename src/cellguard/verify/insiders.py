@@ -23,7 +23,7 @@ from cellguard.verify.numbers import Bools, Floats, Int64
 from cellguard.verify.rows import Rows
 from cellguard.verify.rule_words import parse_rule
 from cellguard.verify.rules import InRows
-from cellguard.verify.spec import TableSpec
+from cellguard.verify.spec import FITTED, TableSpec
 from cellguard.verify.stages import Refused
 from cellguard.verify.stored import Folder, read_parquet
 from cellguard.verify.witnesses import Witnesses
@@ -97,6 +97,8 @@ def check_contributors(known: Contributors, cells: Cells, rows: Rows, facts: Seq
     for i, said in enumerate(job.tables):
         made[cells.cell[cells.rows(i)]] |= not said["cells"]
     for i, (table, said) in enumerate(zip(cells.spec.tables, job.tables, strict=True)):
+        if table.where == FITTED:  # whose counts fit, but tell of nobody who is alone
+            continue
         cell, here = cells.cell[cells.rows(i)], facts[i]
         hidden = ~public[cell]  # a level that one table does not show may be another one's
         count = here.count if said["cells"] else _concerned(given_axes(job, cells, i, here), table, here.count)

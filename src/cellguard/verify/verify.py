@@ -16,6 +16,7 @@ from cellguard.verify.coalitions import Coalitions
 from cellguard.verify.demands import read_demands
 from cellguard.verify.digests import check_digests, check_names
 from cellguard.verify.facts import read_facts
+from cellguard.verify.fitted import check_fitted
 from cellguard.verify.formats import check_formats
 from cellguard.verify.hierarchies import read_dimensions
 from cellguard.verify.insiders import check_contributors, check_inside, read_contributors
@@ -230,6 +231,7 @@ class _Work:
         asked = needs(cells, self.facts.get(), rules, self.limits.get())
         checks.check_needs(cells, self.rows.get(), asked)
         check_differences(cells, self.rows.get(), self.document.get().get("not_checked") or ())
+        check_fitted(cells)
         sums = self._check_sums(asked)
         trusted = ", ".join(cells.spec.trusted)
         return f"{int(asked.unsafe.sum())} unsafe cells{sums}" + (f"; taken on trust: {trusted}" if trusted else "")
