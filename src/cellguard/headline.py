@@ -283,7 +283,7 @@ def single_respondent_cells(audit: Audit) -> Singles:
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):
         if table.facts.count is not None:
             told[cells] = True
-            single[cells[table.facts.count == 1]] = True
+            single[cells[(table.facts.count == 1) & (table.release != "fitted")]] = True
     relations = abs(world.relations[:, : len(tables)])
     beside = relations.T @ (relations @ hidden.astype(float) > 1).astype(float) > 0
     silent = hidden & ~told
