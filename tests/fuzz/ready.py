@@ -35,7 +35,7 @@ class ReadyCase:
     """A job as data, the people that its tables count, and the group that each leaf of column a lies in, if any."""
 
     job: dict[str, Any]
-    columns: str
+    columns: Sequence[str]
     people: list[Person]
     group: dict[str, str]
 
@@ -45,8 +45,12 @@ class ReadyCase:
 
     def codes(self, column: str) -> list[str]:
         """All codes of a column that occur: the total, groups, and leaves."""
-        leaves = sorted({person[self.columns.index(column)] for person in self.people})
+        leaves = self.leaves(column)
         return ["Total", *sorted({self.group[leaf] for leaf in leaves if leaf in self.group}), *leaves]
+
+    def leaves(self, column: str) -> list[str]:
+        """The most detailed codes of a column that occur."""
+        return sorted({person[self.columns.index(column)] for person in self.people})
 
     def count(self, by: Sequence[str], codes: Sequence[str]) -> int:
         """How many people a cell has."""
@@ -126,8 +130,7 @@ class Worlds:
 
     def __init__(self, case: ReadyCase, release: Release) -> None:
         self.case = case
-        leaves = [[code for code in case.codes(name) if code[0].islower()] for name in case.columns]
-        self.leaves = list(product(*leaves))
+        self.leaves = list(product(*(case.leaves(name) for name in case.columns)))
         rows, low, high = [], [], []
         for spec, table in zip(case.job["tables"], release.tables, strict=True):
             shown = {tuple(codes): value for *codes, value in zip(*table.codes, table.value, strict=True)}
@@ -190,7 +193,7 @@ def _latent(case: ReadyCase) -> Iterator[tuple[str, ...]]:
 def _rows_without_others(case: ReadyCase, given: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
     """The rows in which everybody is sensitive, and no cell of which some table lists; with the cells of the others."""
     at = case.columns.index(given["by"])
-    others = [code for code in case.codes(given["by"])[1:] if code[0].islower() and code not in given["sensitive"]]
+    others = [code for code in case.leaves(given["by"]) if code not in given["sensitive"]]
     latent = set(_latent(case))
     for codes in latent:
         if codes[at] != "Total" or not case.count(case.columns, codes):
