@@ -66,7 +66,7 @@ class ReadyCase:
             rows = [",".join([*spec["by"], "n"])]
             for codes in product(*(self.codes(name) for name in spec["by"])):
                 n = self.count(spec["by"], codes)
-                if n or spec["zeros"] == "possible":
+                if n or spec.get("zeros") != "known":
                     rows.append(",".join([*codes, str(n)]))
             (folder / f"{spec['name']}.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
         if self.group:
@@ -137,7 +137,7 @@ class Worlds:
             for codes in product(*(sorted({own[i] for own in shown}) for i in range(len(spec["by"])))):
                 value = shown.get(codes, "0")  # not listed: nobody is there
                 rows.append(self.inside(spec["by"], codes))
-                low.append(float(value) if value else float(spec["zeros"] == "known"))
+                low.append(float(value) if value else float(spec.get("zeros") == "known"))
                 high.append(float(value) if value else np.inf)
         self._limits = LinearConstraint(np.array(rows, float), np.array(low), np.array(high))
 
@@ -165,7 +165,8 @@ def told_cells(case: ReadyCase, release: Release) -> tuple[int, list[str]]:
     for codes in _latent(case):
         cell = worlds.inside(case.columns, codes)
         count = case.count(case.columns, codes)
-        for given in (rule["min_frequency"] for rule in rules if "min_frequency" in rule):
+        for said in (rule["min_frequency"] for rule in rules if "min_frequency" in rule):
+            given = said if isinstance(said, dict) else {"n": said}
             enough = given["n"] + given.get("inclusive", False)
             if 0 < count < enough:
                 unsafe += 1

@@ -302,6 +302,11 @@ def never_negative(job: Job, spec: Spec) -> frozenset[Group]:
     return frozenset({*counted, *(table.group for table in spec.tables if table.count)})
 
 
+def from_records(job: Job, spec: Spec) -> frozenset[Group]:
+    """Return the responses and populations with a table that is made from records, whatever earlier releases have."""
+    return frozenset(table.group for said, table in zip(job.tables, spec.tables, strict=True) if not said["cells"])
+
+
 def was_chosen(job: Job, cells: Cells, rows: Rows, facts: Sequence[Facts]) -> bool:
     """Whether a program chose secondaries: some that neither the job says to be so, nor follow what it hides.
 

@@ -1,19 +1,19 @@
-"""Crossing tables of counts that nobody has records of: their cells, with numbers that fit the tables in front of them.
+"""Cells of counts that no ready-made table lists, with numbers that fit those that some table lists.
 
-Ready-made tables by a and b, a and c, b and c have one table by a, b and c behind them, of which only the sums are
-known. Any whole numbers that fit will do for its cells: where the tables leave no choice they are the true ones, and
-where these differ somebody who knows less than all tables cannot tell either. So whatever published tables determine
-has its true number here, and is judged like a listed cell.
+Tables by a and b, a and c, b and c have one table by a, b and c behind them, of which only the sums are known; and one
+table that groups its codes twice has cells where the groups overlap. Any whole numbers that fit will do for these: where
+the tables leave no choice they are the true ones, and where they do, somebody who knows no more than all tables cannot
+tell either. So whatever published tables determine has its true number here, and is judged like a listed cell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from cellguard.errors import Place
+from cellguard.hierarchy.groups import Leaves
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.table.apriori import Apriori
 from cellguard.table.cell_order import in_hierarchy_order
@@ -21,41 +21,43 @@ from cellguard.table.fact import Count, Total
 from cellguard.table.facts import Facts
 from cellguard.table.lattice import build_lattice, cells_by_leaves
 from cellguard.table.table import Table
-from cellguard.types import IntArray
-from cellguard.world.builder import House, Room
-from cellguard.world.views import OUTSIDE, Labels, codes_of_parts, view
+from cellguard.types import BoolArray, IntArray, LongArray
+from cellguard.world.builder import House
+from cellguard.world.views import Labels
 from cellguard.world.world import World
 
-MOST = 200_000  # cells of a crossing table up to which it is judged
+MOST = 200_000  # cells of such a table up to which it is judged
 
 
-def fitted_table(world: World, house: House, name: str, most: int = MOST) -> Table | None:
-    """Return the crossing table behind the tables of a response, with counts that fit; None if there is none to judge.
+def fitted_table(world: World, house: House, number: int, name: str, most: int = MOST) -> Table | None:
+    """Return a table of the cells in a cluster of a response, with counts that fit; None if it cannot be made.
 
-    That is so if its tables form no cycle: then every cell that they determine equals one that they list. It is None,
-    too, if the crossing table has too many cells, or cells that the codes of the dimensions do not name.
+    That is so if it has too many cells, or some that no codes of the dimensions name.
     """
-    room = next((room for room in house.rooms if room.crossing and room.asked), None)
-    if room is None or not 0 < len(room) <= most:
-        return None
+    room = house.rooms[number]
     own = [t for t in world.tables.tables if (t.response, t.population) == house.topic]
     dimensions = {d.name: d for t in own for d in t.dimensions}
-    columns = _codes(room, dimensions)
-    if columns is None:
+    if not 0 < len(room) <= most or not room.labels or not set(room.labels) <= set(dimensions):
         return None
-    by = tuple(dimensions[name] for name in columns)
-    lattice = build_lattice(by, list(columns.values()))
-    if len(lattice) > most:
+    by = tuple(dimensions[name] for name in room.labels)
+    named = [_Named.of(d, room.labels[d.name], room.atoms[d.name]) for d in by]
+    columns = [axis.leaf[room.atoms[d.name]] for axis, d in zip(named, by, strict=True)]
+    if any((column < 0).any() for column in columns):
+        return None
+    lattice = build_lattice(by, columns)
+    codes = lattice.codes
+    rows = np.flatnonzero(np.logical_and.reduce([axis.whole[c] for axis, c in zip(named, codes, strict=True)]))
+    if len(rows) > most:
         return None
     atoms = np.bincount(lattice.leaf, world.value[room.cell], lattice.combinations)
-    value = np.asarray(cells_by_leaves(lattice) @ atoms, float)
+    value = np.asarray((cells_by_leaves(lattice) @ atoms)[rows], float)
     told = [table.tolerance for table in own if table.tolerance is not None]
     table = Table(
         name=name,
         dimensions=by,
-        codes=lattice.codes,
+        codes=tuple(column[rows] for column in codes),
         facts=Facts({Total(): value, Count(): value}),
-        apriori=Apriori.silent(len(value)),
+        apriori=Apriori.silent(len(rows)),
         response=house.topic[0],
         population=house.topic[1],
         is_count=True,
@@ -63,20 +65,33 @@ def fitted_table(world: World, house: House, name: str, most: int = MOST) -> Tab
         decimals=max(table.decimals for table in own),
         tolerance=max(told, default=None),
         place=Place(f"the table {name!r}", unit="cell"),
-        rows=np.arange(len(value)),
+        rows=np.arange(len(rows)),
         release="fitted",
     )
     return in_hierarchy_order(table)
 
 
-def _codes(room: Room, dimensions: Mapping[str, Dimension]) -> dict[str, IntArray] | None:
-    """Return the code that each atom has in each dimension; None if a part of one has no code of its own."""
-    if not set(room.labels) <= set(dimensions):
-        return None
-    columns = {name: _named(dimensions[name], labels)[room.atoms[name]] for name, labels in room.labels.items()}
-    return None if any((column == OUTSIDE).any() for column in columns.values()) else columns
+@dataclass(frozen=True, eq=False)
+class _Named:
+    """The codes of a dimension that hold parts of it as a whole, and for each part a leaf (-1: no code is just it)."""
 
+    whole: BoolArray
+    leaf: IntArray
 
-def _named(dimension: Dimension, labels: Labels) -> npt.NDArray[np.int32]:
-    every = np.arange(len(dimension.codes), dtype=np.int32)
-    return codes_of_parts(view(dimension, every), labels)
+    @classmethod
+    def of(cls, dimension: Dimension, labels: Labels, atoms: LongArray) -> _Named:
+        """Look at the codes as far as they hold parts that ``atoms`` have: nobody is in the others."""
+        occurs = np.zeros(int(labels.max()) + 1, bool)
+        occurs[atoms] = True
+        size = np.bincount(labels)
+        part = dict(zip(dimension.main.leaves, labels.tolist(), strict=True))
+        leaf = np.full(len(size), -1, np.int32)
+        whole = np.zeros(len(dimension.codes), bool)
+        for held, codes in Leaves(dimension).codes.items():
+            inside = {each: part[each] for each in sorted(held) if occurs[part[each]]}
+            parts = set(inside.values())
+            if len(inside) == int(size[list(parts)].sum()):
+                whole[[dimension.position[code] for code in codes]] = True
+                if len(parts) == 1:
+                    leaf[parts.pop()] = dimension.position[next(iter(inside))]
+        return cls(whole, leaf)
