@@ -114,8 +114,8 @@ def headline(
     'Safe against outsiders only; insiders not checked: 1 single-respondent cell is hidden in the same sums as others'
     """
     singles = single_respondent_cells(audit)
-    tables = audit.needs.tables
-    ties = (*_open_ties(audit.needs.world), *_open_differences(tables), *_open_latent(audit.needs.world), *_open_sums(sums))
+    world, tables = audit.needs.world, audit.needs.tables
+    ties = (*_open_ties(world), *_open_differences(tables), *_open_latent(world), *_open_sums(sums))
     kind, text = _verdict(findings, audit, ties, singles)
     inside = _open_insiders(audit, singles)
     earlier = any(table.release == "earlier" for table in audit.needs.tables.tables)
@@ -209,10 +209,10 @@ def _open_latent(world: World) -> tuple[NotChecked, ...]:
     """Return the crossing tables that no table of the set has, and ready-made tables with cells between them."""
     open_ = [f"{listing(topic.tables, 5)} (by {', '.join(topic.by)})" for topic in uncrossed(world.tables.tables)]
     for house in world.ties.houses:
-        behind = house.topic in world.tables.ready_made and any((r.cell >= len(world.tables)).any() for r in house.rooms)
-        if behind and not open_:
-            own = [t.name for t in world.tables.tables if (t.response, t.population) == house.topic]
-            open_.append(f"{listing(own, 5)} (parts that no code names)")
+        own = [t for t in world.tables.tables if (t.response, t.population) == house.topic]
+        ready = house.topic in world.tables.ready_made and all(t.release != "fitted" for t in own)
+        if ready and not open_ and any((room.cell >= len(world.tables)).any() for room in house.rooms):
+            open_.append(f"{listing([t.name for t in own], 5)} (by parts that no code names)")
     if not open_:
         return ()
     cure = "give the crossing table with `publish: nothing`, or publish fewer tables in one job"

@@ -1,8 +1,8 @@
 """Jobs of ready-made tables of counts that form a cycle, judged by all cells of the table behind them.
 
-Nobody has records of these tables, but the oracle has: it draws people, counts them, and asks of the released rows alone
-how few and how many may be in each combination of codes, in whole numbers, by integer programs. What is the same in all
-worlds that fit is told; it must not be a count that the rules call too small, nor say that a row has no others.
+Nobody has records of these tables, but the oracle has: it draws people, counts them, and asks of the released rows
+alone how few and how many may be in each combination of codes, in whole numbers, by integer programs. What is the same
+in all worlds that fit is told; it must not be a count that the rules call too small, nor say that a row has no others.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ def draw_ready(seed: int) -> ReadyCase:
     sizes = [rng.choice([2, 2, 3, 3 if len(columns) == 3 else 2]) for _ in columns]
     codes = [[f"{name}{i}" for i in range(size)] for name, size in zip(columns, sizes, strict=True)]
     people = _people(rng, codes)
-    group = {code: f"A{min(i, 1)}" for i, code in enumerate(codes[0])} if len(codes[0]) > 2 and rng.random() < 0.4 else {}
+    grouped = len(codes[0]) > 2 and rng.random() < 0.4
+    group = {code: f"A{min(i, 1)}" for i, code in enumerate(codes[0])} if grouped else {}
     rules = [_rules(rng, columns, people) for _ in range(2)]
     tables = []
     for name in shape:
@@ -106,9 +107,9 @@ def draw_ready(seed: int) -> ReadyCase:
 
 def _people(rng: Random, codes: Sequence[Sequence[str]]) -> list[Person]:
     """People in some combinations only, in others many: then tables tell more."""
-    combinations = rng.sample(list(product(*codes)), k=max(2, int(np.prod([len(c) for c in codes]) * rng.uniform(0.4, 1))))
+    every = list(product(*codes))
     people: list[Person] = []
-    for one in combinations:
+    for one in rng.sample(every, k=max(2, int(len(every) * rng.uniform(0.4, 1)))):
         people += [one] * rng.choice([1, 1, 2, 3, 4, 6, 9])
     return people
 
@@ -191,21 +192,21 @@ def _latent(case: ReadyCase) -> Iterator[tuple[str, ...]]:
             yield codes
 
 
-def _rows_without_others(case: ReadyCase, given: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
-    """The rows in which everybody is sensitive, and no cell of which some table lists; with the cells of the others."""
+def _rows_without_others(case: ReadyCase, given: dict[str, Any]) -> Iterator[tuple[Person, list[Person]]]:
+    """The rows in which everybody is sensitive, with the cells of the others, none of which some table lists."""
     at = case.columns.index(given["by"])
     others = [code for code in case.leaves(given["by"]) if code not in given["sensitive"]]
     latent = set(_latent(case))
-    for codes in latent:
+    for codes in product(*(case.codes(name) for name in case.columns)):
         if codes[at] != "Total" or not case.count(case.columns, codes):
             continue
         rest = [(*codes[:at], code, *codes[at + 1 :]) for code in others]
-        if rest and not sum(case.count(case.columns, one) for one in rest):
+        if latent.issuperset(rest) and rest and not sum(case.count(case.columns, one) for one in rest):
             yield codes, rest
 
 
 def judge_ready(seed: int) -> str:
-    """Run one case; return refused, not safe, named (not checked), nothing (no latent cell is unsafe), safe, or what is told."""
+    """Run one case; return refused, not safe, named, nothing (no latent cell is unsafe), safe, or what is told."""
     case = draw_ready(seed)
     with tempfile.TemporaryDirectory() as here:
         case.write(Path(here))

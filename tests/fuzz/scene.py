@@ -1,8 +1,8 @@
 """A release and the truth behind it, as what is judged beyond single cells needs them: sums and latent cells.
 
 All tables of one response are judged together, by the rules of all of them, if they are made from records: ready-made
-tables do not tell who contributes. Of ready-made counts latent cells are judged, but no sums. Jobs that say something of single cells beforehand are left out, since what it means
-for a sum is nobody's claim.
+tables do not tell who contributes. Of ready-made counts latent cells are judged, but no sums. Jobs that say something
+of single cells beforehand are left out, since what it means for a sum is nobody's claim.
 """
 
 from __future__ import annotations

@@ -7,16 +7,19 @@ counts can be judged: their latent cells have counts that fit, and the rules of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 
 from cellguard.rules.rule import Rule, parts
 from cellguard.table.fact import Mark
+from cellguard.table.numbering import Topic
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet, link
 from cellguard.types import UNWATCHED, Run
+from cellguard.world.builder import House
 from cellguard.world.fitted import fitted_table
 from cellguard.world.knowledge import Knowledge
 from cellguard.world.ties import tie_tables
-from cellguard.world.world import see_world
+from cellguard.world.world import World, see_world
 
 Rules = Mapping[str, Sequence[Rule]]
 _NAME = "latent"
@@ -35,44 +38,51 @@ def with_fitted(
     topics = [topic for topic in tables.ready_made if topic[0] not in tied and _is_count(tables, topic)]
     if not topics or not knowledge.crossing:
         return tables, judged
-    n, ties = len(tables), tie_tables(tables)
-    wanted = [
-        (house.topic, number)
-        for house in ties.houses
+    n = len(tables)
+    wanted = {
+        house.topic: [number for number, room in enumerate(house.rooms) if (room.cell >= n).any()]
+        for house in tie_tables(tables).houses
         if house.topic in topics
-        for number, room in enumerate(house.rooms)
-        if (room.cell >= n).any()
-    ]
-    if not wanted:
+    }
+    if not any(wanted.values()):
         return tables, judged
     world = see_world(tables, knowledge, run=run.endless())
-    houses = {house.topic: house for house in world.ties.houses}
-    for topic, number in wanted:
-        taken = [table.name for table in (*tables.tables, *made)]
-        name = next(n for i in range(1, len(taken) + 2) if (n := _NAME if i == 1 else f"{_NAME}{i}") not in taken)
-        table = fitted_table(world, houses[topic], number, name)
-        own = None if table is None else _rules_of(table, tables, rules)
-        if table is not None and own:
-            made.append(table)
-            judged[name] = own
+    for house in (house for house in world.ties.houses if wanted.get(house.topic)):
+        own = _fit(world, house, wanted[house.topic], _rules_of(tables, house.topic, rules), len(made))
+        made += own
+        judged |= {table.name: asked for table, asked in own.items()}
     return (link([*tables.tables, *made], tables.equations) if made else tables), judged
 
 
-def _is_count(tables: TableSet, topic: tuple[str, str]) -> bool:
+def _is_count(tables: TableSet, topic: Topic) -> bool:
     return any(t.is_count for t in tables.tables if (t.response, t.population) == topic)
 
 
-def _rules_of(table: Table, tables: TableSet, rules: Rules) -> list[Rule] | None:
-    """Return the rules of all tables of a response that can judge a fitted one; None if some lack a fact."""
-    topic = table.response, table.population
+def _fit(
+    world: World, house: House, clusters: Sequence[int], rules: Sequence[Rule], before: int
+) -> dict[Table, list[Rule]]:
+    """Return the tables of some clusters of a response, each with its rules; none if not all of them can be judged."""
+    found: dict[Table, list[Rule]] = {}
+    taken = {table.name for table in world.tables.tables}
+    names = (name for i in count(before + 1) if (name := _NAME if i == 1 else f"{_NAME}{i}") not in taken)
+    for number, name in zip(clusters, names, strict=False):
+        table = fitted_table(world, house, number, name)
+        own = [] if table is None else [rule for rule in rules if _can_judge(rule, table)]
+        lacking = table is None or any(table.facts.missing(rule.facts) for rule in own)
+        if table is None or lacking or not any(rule.can_fire for rule in own):
+            return {}
+        found[table] = own
+    return found
+
+
+def _rules_of(tables: TableSet, topic: Topic, rules: Rules) -> list[Rule]:
+    """Return the rules of all tables of a response, each once."""
     listed = [rule for t in tables.tables if (t.response, t.population) == topic for rule in rules[t.name]]
+    return list({str(rule): rule for rule in listed}.values())
+
+
+def _can_judge(rule: Rule, table: Table) -> bool:
+    """Whether a rule needs no column of ready-made cells, and no dimension that a table does not have."""
     names = {d.name for d in table.dimensions}
-    every = [
-        rule
-        for rule in {str(rule): rule for rule in listed}.values()
-        if all(getattr(part, "by", None) in {None, *names} for part in parts(rule))
-        and not any(isinstance(fact, Mark) for fact in rule.facts)
-    ]
-    if any(table.facts.missing(rule.facts) for rule in every) or not any(rule.can_fire for rule in every):
-        return None
-    return every
+    there = all(getattr(part, "by", None) in {None, *names} for part in parts(rule))
+    return there and not any(isinstance(fact, Mark) for fact in rule.facts)

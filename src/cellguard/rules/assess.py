@@ -191,9 +191,7 @@ def assess(tables: Table | TableSet, rules: Rule | Sequence[Rule] | Mapping[str,
     listed = {t.name: _listed(chosen[t.name]) for t in linked.tables}
     linked = with_others(linked, listed)
     judged = [assess_table(t, listed[t.name]) for t in linked.tables]
-    judged = [
-        replace(j, elsewhere=_elsewhere(linked, i)) if j.table.is_latent else j for i, j in enumerate(judged)
-    ]
+    judged = [replace(j, elsewhere=_elsewhere(linked, i)) if j.table.is_latent else j for i, j in enumerate(judged)]
     findings = Findings(linked, tuple(judged))
     _refuse_contradiction(findings)
     return findings

@@ -302,9 +302,10 @@ def never_negative(job: Job, spec: Spec) -> frozenset[Group]:
     return frozenset({*counted, *(table.group for table in spec.tables if table.count)})
 
 
-def from_records(job: Job, spec: Spec) -> frozenset[Group]:
-    """Return the responses and populations with a table that is made from records, whatever earlier releases have."""
-    return frozenset(table.group for said, table in zip(job.tables, spec.tables, strict=True) if not said["cells"])
+def judged_between(job: Job, spec: Spec) -> frozenset[Group]:
+    """Return the responses whose latent cells can be judged: those made from records, and those that are fitted."""
+    pairs = zip(job.tables, spec.tables, strict=True)
+    return frozenset(table.group for said, table in pairs if not said["cells"] or table.where == FITTED)
 
 
 def was_chosen(job: Job, cells: Cells, rows: Rows, facts: Sequence[Facts]) -> bool:

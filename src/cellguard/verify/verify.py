@@ -26,7 +26,7 @@ from cellguard.verify.job import (
     check_job,
     check_origins,
     check_together,
-    from_records,
+    judged_between,
     never_negative,
     not_shown,
     read_job,
@@ -284,8 +284,8 @@ class _Work:
         cells, groups = self.cells.get(), self.pieces.get().groups
         between = {groups[group] for group in set(self.between.get().group.tolist())}
         chosen = was_chosen(self.job.get(), cells, self.rows.get(), self.facts.get())
-        ready = {group for group in between if group not in from_records(self.job.get(), cells.spec)}
-        document, latent = self.document.get(), is_uncrossed(cells) or bool(ready)
+        latent = is_uncrossed(cells) or bool(between - judged_between(self.job.get(), cells.spec))
+        document = self.document.get()
         return read_claim(cells.spec, self.job.get(), document, between, latent=latent, chosen=chosen)
 
     def _check_digests(self) -> str:
