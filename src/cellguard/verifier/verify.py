@@ -16,6 +16,7 @@ from cellguard.verifier.coalitions import Coalitions
 from cellguard.verifier.demands import read_demands
 from cellguard.verifier.digests import check_digests, check_names
 from cellguard.verifier.facts import read_facts
+from cellguard.verifier.fitted import check_fitted
 from cellguard.verifier.formats import Released, check_formats
 from cellguard.verifier.hierarchies import read_dimensions
 from cellguard.verifier.insiders import check_contributors, check_inside, read_contributors
@@ -25,6 +26,7 @@ from cellguard.verifier.job import (
     check_job,
     check_origins,
     check_together,
+    judged_between,
     never_negative,
     not_shown,
     read_job,
@@ -237,6 +239,7 @@ class _Work:
         asked = needs(cells, self.facts.get(), rules, self.limits.get())
         checks.check_needs(cells, self.rows.get(), asked)
         check_differences(cells, self.rows.get(), self.document.get().get("not_checked") or ())
+        check_fitted(cells)
         sums = self._check_sums(asked)
         trusted = ", ".join(cells.spec.trusted)
         return f"{int(asked.unsafe.sum())} unsafe cells{sums}" + (f"; taken on trust: {trusted}" if trusted else "")
@@ -288,7 +291,8 @@ class _Work:
         cells, groups = self.cells.get(), self.pieces.get().groups
         between = {groups[group] for group in set(self.between.get().group.tolist())}
         chosen = was_chosen(self.job.get(), cells, self.rows.get(), self.facts.get())
-        document, latent = self.document.get(), is_uncrossed(cells)
+        latent = is_uncrossed(cells) or bool(between - judged_between(self.job.get(), cells.spec))
+        document = self.document.get()
         return read_claim(cells.spec, self.job.get(), document, between, latent=latent, chosen=chosen)
 
     def _check_digests(self) -> str:

@@ -18,6 +18,7 @@ from cellguard.methods.suppress.assessment import Assessment
 from cellguard.methods.suppress.files.cell_tables import write_cells
 from cellguard.methods.suppress.files.certificate import write_certificate
 from cellguard.methods.suppress.files.seed_file import write_seed
+from cellguard.methods.suppress.fitted_counts import with_fitted
 from cellguard.methods.suppress.judged_sums import SumSearch, on_grown
 from cellguard.methods.suppress.report.signing import Baseline
 from cellguard.methods.suppress.result import Choice, SuppressionResult
@@ -185,13 +186,14 @@ def assess_tables(job: Job, run: Run, seconds: dict[str, float]) -> Assessment:
         built = build_tables(job, run=here)
     job = built.job
     with timed("linking the tables", run, seconds):
-        linked = _link(built)
-    with timed("applying the rules", run, seconds):
-        rules: dict[str, Sequence[Rule]] = {spec.name: spec.rules for spec in job.tables}
-        findings = assess(linked, rules | {earlier.table.name: earlier.rules for earlier in built.earlier})
-    with timed("setting protection levels", run, seconds) as here:
         attack = job.attack
         knowledge = Knowledge(attack.lower, attack.upper, attack.percent, attack.crossing == "checked")
+        said: dict[str, Sequence[Rule]] = {spec.name: spec.rules for spec in job.tables}
+        said |= {earlier.table.name: earlier.rules for earlier in built.earlier}
+        linked, rules = with_fitted(_link(built), said, knowledge, run=run)
+    with timed("applying the rules", run, seconds):
+        findings = assess(linked, rules)
+    with timed("setting protection levels", run, seconds) as here:
         needs = require(findings, knowledge, run=here.endless())
     return Assessment(job, findings, needs, seconds, built.notes, built.counts, built.inputs, built.sums)
 
