@@ -165,3 +165,13 @@ def test_values_in_two_groupings_beside_counts_are_said_not_to_be_checked(tmp_pa
     assert [len(house.rooms) for house in grouped.protected.audit.needs.world.ties.houses] == [1, 1]
     assert "counts_and_values" in grouped.summary["not_checked"]
     assert refused(tmp_path) == []
+
+
+def test_a_published_zero_has_no_sign(tmp_path):
+    """Which side of 0 a value was on that rounds to it is nobody's business, and there is one way to write a 0."""
+    (tmp_path / "t.csv").write_text("r,x,n\nTotal,29.6,30\nN,-0.4,9\nS,20,12\nW,10,9\n")
+    cells = {"source": "t.csv", "count": "n"}
+    table = {"name": "t", "by": ["r"], "value": "x", "cells": cells, "rules": [{"min_frequency": 3}], "decimals": 0}
+    protected(tmp_path, microdata=None, tables=[table], attack={"lower": "unbounded"})
+    assert [row["value"] for row in rows_of(tmp_path, "t")] == ["30", "0", "20", "10"]
+    assert refused(tmp_path) == []

@@ -145,7 +145,7 @@ def release(pattern: Pattern, values: list[Decimal]) -> Release:
         hidden = pattern.hidden[cells[rows]]
         place = Decimal(1).scaleb(-table.decimals)
         text = [
-            "" if gone else f"{values[cell].quantize(place, ROUND_HALF_EVEN):f}"
+            "" if gone else _plain(values[cell].quantize(place, ROUND_HALF_EVEN))
             for cell, gone in zip(cells[rows].tolist(), hidden.tolist(), strict=True)
         ]
         codes = tuple(np.array(d.codes, object)[c[rows]] for d, c in zip(table.dimensions, table.codes, strict=True))
@@ -154,3 +154,8 @@ def release(pattern: Pattern, values: list[Decimal]) -> Release:
             ReleasedTable(table.name, names, codes, text, hidden, table.response, table.population, table.decimals)
         )
     return Release(tuple(released))
+
+
+def _plain(number: Decimal) -> str:
+    """Return a number as text; a 0 without a sign, which would tell on which side of it the value was."""
+    return f"{number if number else abs(number):f}"
