@@ -17,6 +17,7 @@ from cellguard.attack.intervals import exact_moves
 from cellguard.attack.nearness import Near, nearest
 from cellguard.attack.totals import Known
 from cellguard.headline import Headline, headline
+from cellguard.moves.probe import Unsolved
 from cellguard.protect.method import Protected
 from cellguard.protect.suppress.explain import Explanations, explain_pattern
 from cellguard.protect.suppress.sharing import hidden_with
@@ -265,7 +266,10 @@ class Proven(Protected):
 
 
 def exact_intervals(audit: Audit, most: int = MOST) -> Intervals | None:
-    """Return the exact intervals: those of the audit, or worked out now if they are few; None if they are many."""
+    """Return the exact intervals: those of the audit, or worked out now if they are few.
+
+    None if they are many, or beyond the solver: nothing that is proven rests on them.
+    """
     problem, n = audit.problem, len(audit.needs.tables)
     hidden = np.zeros(n, bool)
     hidden[problem.cells[problem.cells < n]] = True
@@ -273,7 +277,11 @@ def exact_intervals(audit: Audit, most: int = MOST) -> Intervals | None:
         return Intervals(hidden, audit.lower, audit.upper)
     if len(problem.cells) > most:
         return None
-    return Intervals(hidden, *attacker_ends(audit.grains, problem, n, *exact_moves(problem, run=UNWATCHED)))
+    try:
+        ends = exact_moves(problem, run=UNWATCHED)
+    except Unsolved:
+        return None
+    return Intervals(hidden, *attacker_ends(audit.grains, problem, n, *ends))
 
 
 def name_cell(table: Table, position: int) -> dict[str, str]:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import cellguard as cg
 from cellguard.attack.totals import Known
 from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.moves.probe import Unsolved
 from cellguard.report import assurance, sections
 from cellguard.report.page import internal_page
 from cellguard.results.proven import Proven, exact_intervals
@@ -118,6 +119,19 @@ def test_exact_intervals_are_only_promised_where_they_are(monkeypatch, most, wor
     page = internal_page(cases.Told(Proven(findings, plain), {}))
     assert words in text_of(page)
     assert ("interval" in data_of(page)["tables"][0]["notes"]) == (most > 1)
+
+
+def test_intervals_beyond_the_solver_are_left_out(monkeypatch, tmp_path):
+    """The proof stands without them: what is safe is written."""
+
+    def unsolved(problem, *, run):
+        raise Unsolved("the numbers are too large")
+
+    monkeypatch.setattr("cellguard.results.proven.exact_moves", unsolved)
+    findings, audit = cases.protect(cases.table())
+    proven = Proven(findings, cg.audit(audit.needs, audit.pattern))
+    assert proven.intervals is None and proven.release is not None
+    assert "interval" not in data_of(internal_page(cases.Told(proven, {})))["tables"][0]["notes"]
 
 
 def test_an_unsafe_verdict_is_said_first_and_in_full():
