@@ -170,6 +170,37 @@ def careless(request):
     forget("careless")
 
 
+def test_a_method_that_writes_a_release_itself_writes_nothing(careless, tmp_path, monkeypatch):
+    """Its internal files are kept in any case, and it has a hand in the folder until it is closed."""
+
+    def seal(self, outcome, folder):
+        (folder / "release").mkdir()
+        (folder / "release/t.csv").write_text(CELLS)
+
+    monkeypatch.setattr(careless, "seal", seal)
+    job = _suppress(tmp_path)
+    job["tables"][0]["protect"] = {"method": "careless"}
+    outcome = run(Job.parse(job, folder=tmp_path))
+    with pytest.raises(NotProtected, match="nothing is released"):
+        OutputFolder(tmp_path / "out").write(outcome)
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_cannot_be_shown_is_not_written(careless, tmp_path, monkeypatch):
+    """The message of an error says that nothing was released, so that nothing may stand there by then."""
+
+    def screen(self, outcome, folder):
+        raise RuntimeError("no words")
+
+    monkeypatch.setattr(careless, "screen", screen)
+    monkeypatch.setattr("cellguard.protect.outcome.Outcome.release", property(lambda self: self.protected.release))
+    job = _suppress(tmp_path)
+    job["tables"][0]["protect"] = {"method": "careless"}
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job))
+    done = CliRunner().invoke(cli, ["protect", str(tmp_path / "job.yaml"), "--out", str(tmp_path / "out")])
+    assert isinstance(done.exception, RuntimeError) and not (tmp_path / "out").exists()
+
+
 def test_a_careless_method_releases_nothing(careless, tmp_path):
     job = _suppress(tmp_path)
     job["tables"][0]["protect"] = {"method": "careless"}

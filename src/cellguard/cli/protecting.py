@@ -204,12 +204,15 @@ def _run(
             within = Run.within(time_limit, tell=tell, threads=threads)
             outcome = run(job, folder=folder, within=within, **asked)
             written = outcome.release is not None or method.in_any_case
+            # Before anything is written: whatever fails here, nothing was released.
+            screen = () if as_json or quiet else outcome.method.screen(outcome, folder if written else None)
+            summary = json.dumps(outcome.summary, indent=2) if as_json else ""
             tell("writing")
             notes = OutputFolder(folder).write(outcome, force=force) if written else []
         if as_json:
-            click.echo(json.dumps(outcome.summary, indent=2))
+            click.echo(summary)
         elif not quiet:
-            show_screen(outcome.method.screen(outcome, folder if written else None))
+            show_screen(screen)
             show_notes(notes, folder)
     sys.exit(0 if outcome.release is not None else 1)
 

@@ -88,6 +88,8 @@ class OutputFolder:
             for name, page in pages.items():
                 (made / name).write_text(page, encoding="utf-8")
             method.seal(outcome, made)
+            if outcome.release is None and (made / "release").exists():
+                raise NotProtected(f"nothing is released, although the method wrote something: {outcome.verdict.text}")
         return notes
 
     def about(self) -> dict[str, Any]:
