@@ -275,10 +275,13 @@ def foreign(disclosed: int, untied: Sequence[str] = ()) -> str:
 
 
 def single_respondent_cells(audit: Audit) -> Singles:
-    """Count the hidden cells with exactly one respondent that share a relation with another hidden cell."""
+    """Count the hidden cells with exactly one respondent that share a relation with another hidden cell.
+
+    Hidden are those that the release suppresses; cells that no table shows, as sums of them, are not counted.
+    """
     world = audit.needs.world
     tables = world.tables
-    hidden = audit.pattern.hidden & ~world.ties.empty
+    hidden = audit.pattern.hidden & ~audit.pattern.unpublished & ~world.ties.empty
     single, told = np.zeros(len(tables), bool), np.zeros(len(tables), bool)
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):
         if table.facts.count is not None:
