@@ -15,9 +15,8 @@ from typing import Any
 
 from cellguard.errors import InputError, NotProtected
 from cellguard.files.folder import OutputFolder
-from cellguard.job import run
+from cellguard.job import run, verify_folder
 from cellguard.spec.jobfile import Job
-from cellguard.verify.verify import verify
 
 from fuzz.attack import Contradiction, Disclosure
 from fuzz.beyond import KINDS, claimed, find_all
@@ -136,7 +135,9 @@ def run_case(case: Case, folder: Path, how: How = USUAL) -> Result:
 def refused_by_verify(folder: Path) -> Result | None:
     """What the product's verifier has against an output folder; None if it is valid."""
     try:
-        failed = [str(check) for check in verify(folder / "internal" / "certificate.json").checks if not check.passed]
+        failed = [
+            str(check) for check in verify_folder(folder / "internal" / "certificate.json").checks if not check.passed
+        ]
     except Exception:
         return Result(0, Kind.crash, f"verify:\n{traceback.format_exc()}")
     return Result(0, Kind.invalid, "\n".join(failed)) if failed else None
