@@ -119,6 +119,14 @@ def test_only_what_nobody_refuted_can_be_accepted(name, tmp_path):
         assert (answered.release is not None) == (kind in ANSWERABLE), kind
 
 
+def test_who_accepts_tables_without_rules_accepts_nothing_else(tmp_path, monkeypatch):
+    made = replace(outcome_of("suppress", tmp_path).protected, accept_no_rules=True)
+    assert made.verdict.allows_release and not made.verdict.accepted
+    said = replace(made.verdict, kind="not proven")
+    monkeypatch.setattr("cellguard.results.proven.headline", lambda *_, **__: said)
+    assert replace(made).release is None and not replace(made).verdict.allows_release
+
+
 def test_a_frame_shows_nothing_that_its_verdict_does_not_allow(tmp_path):
     outcome = with_verdict(outcome_of("suppress", tmp_path), Verdict("not proven", "NOT PROVEN", ()))
     frame = ProtectedFrame(outcome.method, outcome.protected, outcome.seconds, outcome.made)

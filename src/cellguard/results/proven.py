@@ -99,7 +99,7 @@ class Proven(Protected):
         pattern = self.audit.pattern
         chosen = self.choice if (pattern.secondary & ~pattern.unpublished).any() else Choice.GIVEN
         said = headline(self.findings, self.audit, self.sums, other_times=other, choice=chosen.value)
-        return replace(said, accepted=self.accept_no_rules)
+        return replace(said, accepted=self.accept_no_rules and said.kind == "no rule")
 
     @property
     def inputs(self) -> Mapping[str, str]:
