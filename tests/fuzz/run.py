@@ -17,7 +17,6 @@ from cellguard.errors import InputError, NotProtected
 from cellguard.io.folder import OutputFolder
 from cellguard.job.jobfile import Job
 from cellguard.pipeline import run
-from cellguard.verifier.verify import verify
 
 from fuzz.attack import Contradiction, Disclosure
 from fuzz.beyond import KINDS, claimed, find_all

@@ -68,7 +68,7 @@ def read_protected(
     ``suppressed`` are the flags that mean it, if it has others too. Suppressed cells get the value 0 and the state
     ``secondary``; whoever asks for their value must look at the state.
     """
-    hidden = source.flagged(flag, suppressed) if flag else source.hidden(value)
+    hidden = source.flagged(flag, value, suppressed) if flag else source.hidden(value)
     nothing = hidden | source.empty(flag, value) if flag else hidden
     source = source.settled([value])
     shown = pc.if_else(pa.array(~nothing), source.column(value).cast(pa.string()), "0")

@@ -96,6 +96,8 @@ class OutputFolder:
                 (made / name).write_text(page, encoding="utf-8")
             here.tell("sealing", total - 1, total)
             method.seal(outcome, made)
+            if outcome.release is None and (made / "release").exists():
+                raise NotProtected(f"nothing is released, although the method wrote something: {outcome.verdict.text}")
         here.tell("written", total, total)
         return notes
 

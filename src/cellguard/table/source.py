@@ -115,7 +115,7 @@ class Source:
         self._refuse(pc.invert(known), name, YES_OR_NO)
         return np.asarray(yes.to_numpy(), bool)
 
-    def flagged(self, name: str, wanted: Collection[str] = ()) -> BoolArray:
+    def flagged(self, name: str, value: str, wanted: Collection[str] = ()) -> BoolArray:
         """Tell which rows a column of flags marks: those with a wanted entry, or those that must be meant.
 
         Those are rows with yes, where it says yes and no; with a status that means suppressed, where the statuses are
@@ -131,7 +131,8 @@ class Source:
         elif said <= {*YES, *NO, *MISSING} and plain & said:
             meant = {*YES}
         else:
-            meant = {*suppressed_statuses(said - {*MISSING}, blanks=bool(said & {*MISSING}))}
+            shown = set(pc.unique(words.filter(pa.array(~self.hidden(value)))).to_pylist())
+            meant = {*suppressed_statuses(said - {*MISSING}, blanks=bool(said & {*MISSING}), shown=shown)}
         return np.asarray(pc.is_in(words, pa.array(sorted(meant), pa.string())).to_numpy(), bool)
 
     def empty(self, flag: str, value: str) -> BoolArray:

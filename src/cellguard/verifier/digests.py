@@ -25,6 +25,7 @@ def check_digests(folder: Folder, document: Mapping[str, Any]) -> int:
     files = document.get("files")
     if not isinstance(files, dict):
         raise Refused("certificate.json has no list of files")
+    _no_links(folder)
     _only_halves(folder)
     _only_named_folders(folder, files)
     there = {name: path for name, path in _walk(folder) if name != OWN}
@@ -71,10 +72,21 @@ def digest(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
+def _no_links(folder: Folder) -> None:
+    """Refuse halves, and a certificate, that are links: what was checked would be somewhere else.
+
+    Halves that somebody names are looked at where they are.
+    """
+    for name, path in (("release", folder.release), ("internal", folder.internal), (OWN, folder.path(OWN))):
+        if path.is_symlink():
+            raise Refused(f"{name} is a link to another place; name that with --release or --internal, or copy it here")
+
+
 def _only_halves(folder: Folder) -> None:
     """Refuse a third thing beside release and internal, where both are in one folder under their own names."""
-    home = folder.internal.parent
-    if folder.release.parent == home and {folder.release.name, folder.internal.name} == {"release", "internal"}:
+    home = folder.internal.parent.resolve()
+    names = {folder.release.name, folder.internal.name}
+    if folder.release.parent.resolve() == home and names == {"release", "internal"}:
         for entry in sorted(home.iterdir()):
             if entry.name not in ("release", "internal"):
                 raise Refused(f"{entry.name} is extra: the folder holds more than release and internal")

@@ -21,7 +21,7 @@ from cellguard.verifier.relations import parse_equation
 from cellguard.verifier.rows import PRIMARY, PUBLISHED, SECONDARY, Rows
 from cellguard.verifier.rule_words import parse_rule
 from cellguard.verifier.rules import InRows
-from cellguard.verifier.spec import EARLIER, FITTED, HERE, LATENT, NOWHERE, SUMS, Group, Spec, TableSpec
+from cellguard.verifier.spec import CERTIFICATE, EARLIER, FITTED, HERE, LATENT, NOWHERE, SUMS, Group, Spec, TableSpec
 from cellguard.verifier.stages import Refused, attempt
 from cellguard.verifier.stored import Folder, read_bytes
 
@@ -132,6 +132,12 @@ def check_job(job: Job, spec: Spec) -> None:
         raise Refused(f"{NAME} and the certificate differ on whether totals are known from elsewhere")
     attempt(NAME, lambda: _check_attack(job.words["attack"], spec))
     _check_crossing(job.words["attack"], spec)
+
+
+def check_judged(job: Job, spec: Spec) -> None:
+    """Refuse a certificate without sums where some table is made from records: a run judges them there."""
+    if spec.told is None and any(job.records(entry) is not None for entry in job.tables):
+        raise Refused(f"{CERTIFICATE} says nothing of sums of hidden cells, although a table is made from records")
 
 
 def _equations(texts: Sequence[str], spec: Spec) -> list[dict[str, int]]:

@@ -24,6 +24,7 @@ from cellguard.verifier.intervals import check_intervals
 from cellguard.verifier.job import (
     check_decimals,
     check_job,
+    check_judged,
     check_origins,
     check_together,
     judged_between,
@@ -43,7 +44,7 @@ from cellguard.verifier.rule_words import parse_rule
 from cellguard.verifier.rules import unknown_names
 from cellguard.verifier.spec import EARLIER, OFFICERS_PAGE, read_spec
 from cellguard.verifier.stages import Refused, Stage, attempt
-from cellguard.verifier.stored import Folder, read_json
+from cellguard.verifier.stored import Folder, read_bytes, read_json
 from cellguard.verifier.summary import check_summary, not_checked
 from cellguard.verifier.sums import check_sums
 from cellguard.verifier.told import Known, check_told, read_parts, unknown_cells
@@ -60,6 +61,8 @@ from cellguard.verifier.world import (
 )
 
 CHECKS = 10
+INPUTS = f"{SUMMARY}: inputs"
+LABELS = "internal/hierarchies/*.csv: labels of codes"
 NOT_CHECKED_COLUMNS = ("reasons", "cost", "interval_lower and interval_upper beyond what witnesses reach")
 
 
@@ -78,7 +81,8 @@ class Verification:
     """All checks of a certificate, things worth knowing, and the rules that had to be taken on trust.
 
     ``said`` counts the distinct cells of which something was said beforehand, by what was said. ``not_checked`` names
-    what the folder says that no check works out again: figures of the summary, columns, and pages.
+    what the folder says that no check works out again: figures of the summary, columns, and pages. ``claims`` is what
+    was checked, in the folder's own words: the headline, and all that it leaves open; nothing of a folder that fails.
     """
 
     checks: tuple[Check, ...]
@@ -86,6 +90,7 @@ class Verification:
     trusted: tuple[str, ...]
     said: Mapping[str, int]
     not_checked: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
 
     @property
     def valid(self) -> bool:
@@ -109,11 +114,12 @@ def verify(
     path = Path(certificate)
     if not path.is_file():
         raise InputError(f"{file_name(path)} is not a file; name the certificate.json of an output folder")
-    inner = Path(internal) if internal is not None else path.resolve().parent
-    outer = Path(release) if release is not None else inner.resolve().parent / "release"
-    work = _Work(path, Folder(outer.resolve(), inner.resolve()), rewrite)
+    inner = Path(internal).resolve() if internal is not None else path.absolute().parent
+    outer = Path(release).resolve() if release is not None else inner.parent / "release"
+    work = _Work(path, Folder(outer, inner), rewrite)
     made = tuple(_run(number, name, method) for number, (name, method) in enumerate(work.checks, start=1))
-    return Verification(made, work.warnings(), work.trusted(), work.said(), work.not_checked())
+    claims = work.claims() if all(check.passed for check in made) else ()
+    return Verification(made, work.warnings(), work.trusted(), work.said(), work.not_checked(), claims)
 
 
 def _run(number: int, name: str, method: Callable[[], str]) -> Check:
@@ -245,6 +251,7 @@ class _Work:
         return f"{int(asked.unsafe.sum())} unsafe cells{sums}" + (f"; taken on trust: {trusted}" if trusted else "")
 
     def _check_sums(self, asked: Needs) -> str:
+        check_judged(self.job.get(), self.spec.get())
         cells, rows, parts = self.cells.get(), self.rows.get(), self.sums.get()
         unknown = unknown_cells(cells, rows, checks.known_cells(cells, rows))
         known = Known(cells, rows, self.listed.get(), self.facts.get(), unknown, asked.unsafe)
@@ -341,7 +348,13 @@ class _Work:
         )
         figures = [f"{SUMMARY}: {key}" for key in not_checked(self._folder)]
         columns = [f"internal/*.csv: {words}" for words in NOT_CHECKED_COLUMNS]
-        return (*again, *figures, *columns, *(name for name in (OFFICERS_PAGE,) if name in files))
+        labels = [LABELS] if any(dimension.labels for dimension in self.cells.get().dimensions) else []
+        return (*again, *figures, *columns, *labels, *(name for name in (OFFICERS_PAGE,) if name in files))
+
+    def claims(self) -> tuple[str, ...]:
+        """Return headline and caveat of a folder whose words were checked."""
+        summary = read_json(read_bytes(self._folder, SUMMARY), SUMMARY)
+        return str(summary["headline"]), str(summary["caveat"])
 
     def trusted(self) -> tuple[str, ...]:
         """Return the rules that the certificate asks to take on trust."""

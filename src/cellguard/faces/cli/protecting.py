@@ -202,11 +202,14 @@ def _run(
         with progress(as_json or quiet, seconds=time_limit, threads=threads) as within:
             outcome = run(job, folder=folder, within=within, **asked)
             written = outcome.release is not None or method.keeps_internal
+            # Before anything is written: whatever fails here, nothing was released.
+            screen = () if as_json or quiet else outcome.method.screen(outcome, folder if written else None)
+            summary = json.dumps(outcome.summary.plain(), indent=2) if as_json else ""
             notes = OutputFolder(folder).write(outcome, force=force, run=within) if written else []
         if as_json:
-            click.echo(json.dumps(outcome.summary.plain(), indent=2))
+            click.echo(summary)
         elif not quiet:
-            show_screen(outcome.method.screen(outcome, folder if written else None))
+            show_screen(screen)
             show_notes(notes, folder)
     sys.exit(0 if outcome.release is not None else 1)
 

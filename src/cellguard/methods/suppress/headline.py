@@ -203,7 +203,7 @@ def _open_differences(tables: TableSet) -> tuple[NotChecked, ...]:
 def _open_latent(world: World) -> tuple[NotChecked, ...]:
     """Return the crossing tables that no table of the set has, and ready-made tables with cells between them."""
     open_ = [f"{listing(topic.tables, 5)} (by {', '.join(topic.by)})" for topic in uncrossed(world.tables.tables)]
-    for house in world.constraints.houses:
+    for house in world.constraints.responses:
         own = [t for t in world.tables.tables if (t.response, t.population) == house.topic]
         ready = house.topic in world.tables.ready_made and all(t.release != "fitted" for t in own)
         if ready and not open_ and any((room.cell >= len(world.tables)).any() for room in house.rooms):
@@ -275,10 +275,13 @@ def foreign(disclosed: int, untied: Sequence[str] = ()) -> str:
 
 
 def single_respondent_cells(audit: Audit) -> Singles:
-    """Count the hidden cells with exactly one respondent that share a relation with another hidden cell."""
+    """Count the hidden cells with exactly one respondent that share a relation with another hidden cell.
+
+    Hidden are those that the release suppresses; cells that no table shows, as sums of them, are not counted.
+    """
     world = audit.needs.world
     tables = world.tables
-    hidden = audit.pattern.hidden & ~world.constraints.empty & ~tables.unlisted
+    hidden = audit.pattern.hidden & ~audit.pattern.unpublished & ~world.constraints.empty & ~tables.unlisted
     single, told = np.zeros(len(tables), bool), np.zeros(len(tables), bool)
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):
         if table.facts.count is not None:

@@ -23,6 +23,7 @@ from cellguard.methods.suppress.explain import Explanations, explain_pattern
 from cellguard.methods.suppress.headline import Headline, headline
 from cellguard.methods.suppress.hide_together import hidden_with
 from cellguard.methods.suppress.suppress import Suppression
+from cellguard.proofs.probe import Unsolved
 from cellguard.report.cell_names import name_cell
 from cellguard.rules.assess import Findings
 from cellguard.run_context import UNWATCHED
@@ -112,7 +113,7 @@ class SuppressionResult(Result):
         pattern = self.audit.pattern
         chosen = self.choice if (pattern.secondary & ~pattern.unpublished).any() else Choice.GIVEN
         said = headline(self.findings, self.audit, self.sums, other_times=other, choice=chosen.value)
-        return replace(said, accepted=self.accept_no_rules)
+        return replace(said, accepted=self.accept_no_rules and said.kind == "no rule")
 
     @property
     def inputs(self) -> Mapping[str, str]:
@@ -285,7 +286,10 @@ class SuppressionResult(Result):
 
 
 def exact_intervals(audit: Audit, most: int = MOST) -> Intervals | None:
-    """Return the exact intervals: those of the audit, or worked out now if they are few; None if they are many."""
+    """Return the exact intervals: those of the audit, or worked out now if they are few.
+
+    None if they are many, or beyond the solver: nothing that is proven rests on them.
+    """
     problem, n = audit.problem, len(audit.needs.tables)
     hidden = np.zeros(n, bool)
     hidden[problem.cells[problem.cells < n]] = True
@@ -293,7 +297,11 @@ def exact_intervals(audit: Audit, most: int = MOST) -> Intervals | None:
         return Intervals(hidden, audit.lower, audit.upper)
     if len(problem.cells) > most:
         return None
-    return Intervals(hidden, *attacker_ends(audit.grains, problem, n, *exact_moves(problem, run=UNWATCHED)))
+    try:
+        ends = exact_moves(problem, run=UNWATCHED)
+    except Unsolved:
+        return None
+    return Intervals(hidden, *attacker_ends(audit.grains, problem, n, *ends))
 
 
 def _finite(number: float) -> float | None:
