@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from unit.verify import folders
 
 from cellguard.io.folder import OutputFolder
 from cellguard.job.jobfile import Job
 from cellguard.pipeline import audit_folder, run, verify_inputs
 from cellguard.verifier.verify import verify
 from cellguard.world import fitted
+from unit.verifier import folders
 
 from fuzz.cases import read_case
 from fuzz.ready import ReadyCase, told_cells
