@@ -19,7 +19,7 @@ from cellguard.files.certificate import write_certificate
 from cellguard.files.folder import OutputFolder
 from cellguard.files.job_tables import Built, build_tables, refuse_changed
 from cellguard.files.seed_file import write_seed
-from cellguard.methods.fitting import with_fitted
+from cellguard.methods.latent_counts import with_fitted
 from cellguard.methods.screens import assessed_words, audit_words
 from cellguard.methods.summing import SumSearch, on_grown
 from cellguard.protect.method import Method, Screen

@@ -121,7 +121,7 @@ def test_what_cellguard_makes_is_valid(out):
     assert problems(out) == []
 
 
-@pytest.mark.parametrize("out", ["groupings", "crossing_counts"], indirect=True)
+@pytest.mark.parametrize("out", ["groupings", "crossing"], indirect=True)
 def test_changed_cells_between_are_refused(out):
     path = out / "internal/world.parquet"
     table = pq.read_table(path)
