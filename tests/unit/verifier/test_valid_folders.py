@@ -3,11 +3,10 @@
 import shutil
 
 import pytest
-from unit.verify import folders
 
 from cellguard.errors import InputError
+from cellguard.verifier import stored
 from cellguard.verifier.verify import verify
-from cellguard.verify import stored
 from unit.verifier import folders
 
 

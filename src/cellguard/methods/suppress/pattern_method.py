@@ -14,7 +14,6 @@ from cellguard.errors import Disagreement, InputError, listing
 from cellguard.inputs.tables import Built, build_tables, refuse_changed
 from cellguard.io.folder import OutputFolder
 from cellguard.job.jobfile import Job
-from cellguard.methods.latent_counts import with_fitted
 from cellguard.methods.suppress.assessment import Assessment
 from cellguard.methods.suppress.files.cell_tables import write_cells
 from cellguard.methods.suppress.files.certificate import write_certificate
