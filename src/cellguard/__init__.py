@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cellguard.methods.suppress.report.figures import heat_map, interval_plot, loss_by_level
     from cellguard.methods.suppress.suppress import Suppression, suppress
     from cellguard.microdata.records import records
-    from cellguard.pipeline import assess_job, run
+    from cellguard.pipeline import assess_job, run, verify
     from cellguard.protection import Requirements, require
     from cellguard.rules.assess import Findings, assess
     from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from cellguard.table.table import Table
     from cellguard.table.tableset import TableSet, link
     from cellguard.table.tabulate import tabulate
-    from cellguard.verifier.verify import verify
     from cellguard.world.knowledge import Knowledge
 
 # Each public name and the module that it lives in. Modules load when a name of theirs is first used, so that
@@ -52,7 +51,7 @@ _HOME = {
     "Linear": "rules.linear",
     "MaxShare": "rules.simple",
     "MinFrequency": "rules.simple",
-    "Outcome": "methods.base.outcome",
+    "Outcome": "seam.outcome",
     "OutputFolder": "io.folder",
     "PPercent": "rules.linear",
     "Pattern": "table.pattern",
@@ -80,7 +79,7 @@ _HOME = {
     "run": "pipeline",
     "suppress": "methods.suppress.suppress",
     "tabulate": "table.tabulate",
-    "verify": "verifier.verify",
+    "verify": "pipeline",
 }
 
 __all__ = [
@@ -136,8 +135,6 @@ def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'cellguard' has no attribute {name!r}")
     home = import_module(f"cellguard.{_HOME[name]}")
-    if name == "verify":
-        import_module("cellguard.pipeline")  # gives the verifier the writers of public files, which lie above it
     return getattr(home, name)
 
 

@@ -31,10 +31,8 @@ from cellguard.methods.suppress.result import Choice, SuppressionResult
 from cellguard.run_context import Run, timed
 from cellguard.seam.method import Method, Result
 from cellguard.seam.outcome import Outcome
-from cellguard.verifier.rewriting import use
-from cellguard.verifier.verify import CHECKS, Check, Verification, verify
-
-use(rewrite_release)  # so that `cellguard.verifier` compares public files with what their writers make
+from cellguard.verifier.verify import CHECKS, Check, Verification
+from cellguard.verifier.verify import verify as verify_files
 
 
 def run(job: Job, *, folder: str | Path | None = None, within: Run = Run(), **asked: Any) -> Outcome[Any]:  # noqa: ANN401, B008
@@ -60,7 +58,7 @@ def run(job: Job, *, folder: str | Path | None = None, within: Run = Run(), **as
         If no pattern can be safe; the message says what to give up.
 
     >>> import tempfile
-    >>> from cellguard.pipeline.jobfile import Job
+    >>> from cellguard.job.jobfile import Job
     >>> text = "region,turnover,firms\\nTotal,100,19\\nN,20,1\\nS,50,9\\nW,30,9\\n"
     >>> with tempfile.TemporaryDirectory() as here:
     ...     _ = Path(here, "t.csv").write_text(text)
@@ -124,7 +122,7 @@ def assess_job(job: Job, *, within: Run = Run()) -> Assessment:  # noqa: B008
         If the job or its data are wrong.
 
     >>> import tempfile
-    >>> from cellguard.pipeline.jobfile import Job
+    >>> from cellguard.job.jobfile import Job
     >>> table = {"name": "t", "by": ["region"], "value": "x", "rules": [{"min_frequency": 3}],
     ...          "cells": {"source": "t.csv", "count": "n"}}
     >>> with tempfile.TemporaryDirectory() as here:
@@ -211,17 +209,42 @@ def infer_releases(
     return infer_folders(releases, within)
 
 
-def verify_folder(
-    certificate: str | Path, *, release: str | Path | None = None, internal: str | Path | None = None
+def verify(
+    folder: str | Path, *, release: str | Path | None = None, internal: str | Path | None = None
 ) -> Verification:
-    """Check an output folder by its certificate, and its public files byte for byte; see `cellguard.verifier`."""
-    return verify(certificate, release=release, internal=internal, rewrite=rewrite_release)
+    """Check an output folder with code of its own: the certificate, and the public files byte for byte.
+
+    Parameters
+    ----------
+    folder
+        An output folder, or the certificate of one.
+    release, internal
+        The two halves of the folder, if they are elsewhere.
+
+    Returns
+    -------
+    Verification
+        ``valid``, the ``checks`` with what each found, ``warnings``, the ``trusted`` rules, and what of the folder is
+        ``not_checked``.
+
+    Raises
+    ------
+    InputError
+        If there is no certificate. Whatever else is wrong is a failed check.
+
+    >>> verify("nowhere")
+    Traceback (most recent call last):
+    cellguard.errors.InputError: nowhere is not a file; name the certificate.json of an output folder
+    """
+    path = Path(folder)
+    certificate = path / "internal" / "certificate.json" if path.is_dir() else path
+    return verify_files(certificate, release=release, internal=internal, rewrite=rewrite_release)
 
 
 def verify_inputs(inside: str | Path, job: Job, *, within: Run = Run()) -> tuple[Check, ...]:  # noqa: B008
     """Check that the internal half of an output folder is what a job gives: its words, its files, and their facts.
 
-    These checks go beyond those of `cellguard.verifier`, which has the folder alone and takes its facts as given.
+    These checks go beyond those of `cellguard.verify`, which has the folder alone and takes its facts as given.
     """
     refuse_other(job, "suppress")
     assessment = assess_job(job, within=within)

@@ -18,7 +18,8 @@ from cellguard.job.registry import forget, method_names
 from cellguard.methods.suppress.pattern_method import PatternMethod
 from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.pipeline import run
-from cellguard.seam.verdict import ANSWERABLE, NotChecked, Verdict
+from cellguard.seam.summary import Summary
+from cellguard.seam.verdict import Kind, NotChecked, Verdict
 from cellguard.table.pattern import Pattern, release
 
 CELLS = "region,turnover,firms\nTotal,100,19\nN,20,1\nS,50,9\nW,30,9\n"
@@ -116,7 +117,7 @@ def test_only_what_nobody_refuted_can_be_accepted(name, tmp_path):
     outcome = outcome_of(name, tmp_path)
     for kind in BAD:
         answered = with_verdict(outcome, Verdict(kind, "accepted", (), accepted=True))
-        assert (answered.release is not None) == (kind in ANSWERABLE), kind
+        assert (answered.release is not None) == Kind(kind).can_be_accepted, kind
 
 
 def test_a_frame_shows_nothing_that_its_verdict_does_not_allow(tmp_path):
@@ -140,8 +141,8 @@ def careless(request):
             return release(self.audit.pattern, self.audit.values)
 
         def summary(self):
-            said = {"verdict": "not proven", "headline": "NOT PROVEN", "caveat": "", "tables": {}, "failing": []}
-            return said | {"set": {"cells": 4, "relations": 1, "witnesses": 0}}
+            facts = {"failing": [], "set": {"cells": 4, "relations": 1, "witnesses": 0}}
+            return Summary("careless", self.verdict, {}, facts=facts)
 
     @dataclass(frozen=True, eq=False)
     class Careless(PatternMethod):

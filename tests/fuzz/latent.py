@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from fuzz.attack import Goal
-from fuzz.public import TOTAL, selected
+from fuzz.public import TOTAL, Shown, selected
 from fuzz.scene import Response, Scene
 from fuzz.worlds import ALL, make_space
 
@@ -61,10 +61,13 @@ class Latent:
                 self.names[column].setdefault(leaves, name)
 
     def listed(self) -> set[Cell]:
-        """The cells that some table lists, suppressed or not."""
+        """The cells that some table has: shown, suppressed, or at levels that it does not publish.
+
+        These are judged by the rules of that table, and by no other's.
+        """
         found = set()
-        for table in self.response.tables:
-            for codes in table.rows:
+        for table, spec in zip(self.response.tables, self.response.specs, strict=True):
+            for codes in {*table.rows, *_unpublished(table, spec)}:
                 leaves = dict(self.every)
                 for axis, code in zip(table.axes, codes, strict=True):
                     leaves[axis.column] &= axis.below[code]
@@ -97,6 +100,16 @@ class Latent:
             label = f"{self.response.name} by {'/'.join(self.columns)}: {name}"
             kind = "rest" if any(wanted[column] != self.every[column] for column in self.selecting) else "latent"
             yield self.response.goal(kind, label, scene.space.where(0, wanted), inside)
+
+
+def _unpublished(table: Shown, spec: Mapping) -> Iterator[tuple[str, ...]]:
+    """All combinations of the codes that a table has, if it does not publish all levels of a dimension."""
+    levels = spec.get("publish")
+    if not isinstance(levels, Mapping):
+        return iter(())
+    shown = [dict.fromkeys(codes) for codes in zip(*table.rows, strict=True)]
+    hidden = [axis.below if axis.name in levels else codes for axis, codes in zip(table.axes, shown, strict=False)]
+    return product(*hidden)
 
 
 def _subtract(populations: Mapping[Leaves, str]) -> dict[Leaves, str]:

@@ -29,7 +29,7 @@ WHILE_WRITING = RUN.format(module="cellguard.methods.suppress.pattern_method", n
 WHILE_READING = RUN.format(module="cellguard.inputs.tables", name="group_records")
 FOLDER = """
 import sys, time
-from cellguard.files.write import whole_folder
+from cellguard.io.write import whole_folder
 with whole_folder(sys.argv[1], force=True) as made:
     (made / "internal").mkdir()
     (made / "internal/secret.csv").write_text("42")

@@ -81,7 +81,7 @@ def unread(monkeypatch):
     def read(*_, **__):
         raise AssertionError("the data were read")
 
-    for name in ("files.job_tables.build_dimensions", "files.job_tables.open_source", "files.job_records.open_records"):
+    for name in ("inputs.tables.build_dimensions", "inputs.tables.open_source", "inputs.records.open_records"):
         monkeypatch.setattr(f"cellguard.{name}", read)
 
 

@@ -11,7 +11,7 @@ from cellguard.faces.cli.protecting import _stoppable
 
 START = """
     import os, signal, sys, time, weakref
-    from cellguard.cli.signals import ignore, listen
+    from cellguard.faces.cli.signals import ignore, listen
     came = listen()
 """
 

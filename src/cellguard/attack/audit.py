@@ -97,8 +97,9 @@ class Audit(Streams):
         return of_table(table, columns | {name: column[cells] for name, column in about.items()})
 
     def to_arrow(self) -> pa.Table:
-        """Return the rows of all tables, with a column ``table`` in front. Confidential."""
-        return of_all({table.name: self.rows(table.name) for table in self.needs.tables.tables})
+        """Return the rows of all tables that were not added, with a column ``table`` in front. Confidential."""
+        listed = [table for table in self.needs.tables.tables if not table.is_added]
+        return of_all({table.name: self.rows(table.name) for table in listed})
 
     def in_grains(self, amounts: LongArray) -> list[Decimal]:
         """Return whole numbers of grains, one per distinct cell, as exact decimals."""

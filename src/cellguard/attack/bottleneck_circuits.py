@@ -109,7 +109,7 @@ def enter_widest(book: InsiderProofSearch, hidden: BoolArray, rounds: int = _ROU
         order = width * np.exp(rng.normal(0, 0.5 * (number > 0), len(cells)))
         if number % 2:
             noticing = left.noticing(rng.permutation(some)[: max(len(some) // 4, 20)])
-            order = np.where(np.isin(standing.owner[cells], noticing), order * 1e-12, order)
+            order = np.where(np.isin(standing.knowing[cells], noticing), order * 1e-12, order)
         helped = 0
         ranked = cells[np.argsort(-order, kind="stable")]
         for moves, proven in _circuits(columns, ranked, left, some):

@@ -28,7 +28,7 @@ Members = frozenset[int]
 
 
 class Place(NamedTuple):
-    """A cell that a move changes: who contributes what, what others do at most, what is left, and if k are all."""
+    """A cell that a move changes: who contributes what, what others do at most, what is left, and if k know it."""
 
     amounts: dict[int, int]
     rest: int
@@ -95,7 +95,7 @@ class Coalitions:
         own += (self.size - many) * standing.rest[cells]
         bounded = np.where(standing.signed[cells], down[cells], np.maximum(standing.value[cells] - own, 0))
         down[cells] = np.minimum(down[cells], bounded)
-        filled = cells[many == np.diff(standing.start)[cells]]
+        filled = cells[(many == np.diff(standing.start)[cells]) & ~standing.unlisted[cells]]
         down[filled] = up[filled] = 0
         return down, up
 
@@ -137,7 +137,7 @@ class Coalitions:
         for cell, n, rounded in zip(move.variables.tolist(), move.n.tolist(), left.tolist(), strict=True):
             part, rest = slice(standing.start[cell], standing.start[cell + 1]), int(standing.rest[cell])
             amounts = dict(zip(standing.who[part].tolist(), standing.amount[part].tolist(), strict=True))
-            few = 0 < len(amounts) <= self.size
+            few = 0 < len(amounts) <= self.size and not standing.unlisted[cell]
             after = rounded if n < 0 and not standing.signed[cell] and standing.told[cell] else UNLIMITED
             who = set(amounts) if few else self._helping(amounts, rest, after)
             always |= self.size * rest > after

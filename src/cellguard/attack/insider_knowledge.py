@@ -1,10 +1,12 @@
 """What each respondent knows by itself of the unknown cells, and how far from them its estimates must stay.
 
-Respondent h contributes y to cell c. So it knows that c is y or more, and c itself if nobody else is in it. The largest
-other contributor s, with x, is protected from h if h cannot tell that x is less than (1 + p/100) x: the cell must be
-able to move up by y + (1 + p/100) x - v, where v is its value, and down by as much, as far as h's own bound lets it.
-Nobody but its only respondent may work out an unsafe cell exactly, so that each can at least move by one unit. Counts
-have no amounts to protect: what an outsider must not find out about them, no respondent may.
+Respondent h contributes y to cell c. So it knows that c is y or more, and c itself if nobody else is in it. (But not a
+latent cell or a sum, which no table lists: nothing tells h that it is alone there.)
+
+The largest other contributor s, with x, is protected from h if h cannot tell that x is less than (1 + p/100) x: the
+cell must be able to move up by y + (1 + p/100) x - v, where v is its value, and down by as much, as far as h's own
+bound lets it. Nobody but its only respondent may work out an unsafe cell exactly, so that each can at least move by
+one unit. Counts have no amounts to protect: what an outsider must not find out about them, no respondent may.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ class InsiderKnowledge:
     ``start``, ``who`` and ``amount`` list them by cell, the largest first; ``by_start``, ``by_cell`` and ``by_amount``
     by insider. ``rest`` is the most that anybody contributes who is not listed, ``owner`` the only respondent, or -1.
     ``signed`` marks cells that may be negative: there a contribution bounds nothing, unless its cell has no other.
+    ``unlisted`` marks cells that no table lists.
     """
 
     problem: Problem
@@ -57,6 +60,12 @@ class InsiderKnowledge:
     accuracy: FloatArray
     unit: LongArray
     signed: BoolArray
+    unlisted: BoolArray
+
+    @cached_property
+    def knowing(self) -> LongArray:
+        """Who knows each cell: its only respondent, or -1."""
+        return np.where(self.unlisted, NOBODY, self.owner)
 
     def contributors(self, cell: int) -> LongArray:
         """Return the listed contributors of a cell."""
@@ -76,7 +85,7 @@ class InsiderKnowledge:
             cells, amounts = self.known_to(insider)
             bounded = np.where(self.signed[cells], down[cells], np.maximum(self.value[cells] - amounts, 0))
             down[cells] = np.minimum(down[cells], bounded)
-            alone = cells[self.owner[cells] == insider]
+            alone = cells[self.knowing[cells] == insider]
             down[alone] = up[alone] = 0
         return down, up
 
@@ -93,16 +102,16 @@ class InsiderKnowledge:
         some = np.flatnonzero((np.diff(self.start) > 0) & ~self.signed)
         largest = self.amount[self.start[some]]
         calm[some] = np.minimum(calm[some], np.maximum(self.value[some] - largest, 0))
-        calm[self.owner >= 0] = 0
+        calm[self.knowing >= 0] = 0
         return calm
 
     def notices(self, moves: Stack) -> list[LongArray]:
         """Return the insiders for whom each move is none: alone in a cell that moves, or with more than it leaves."""
         cells, number = moves.cells, moves.number
-        alone = np.flatnonzero(self.owner[cells] >= 0)
-        pairs = [(number[alone], self.owner[cells[alone]])]
+        alone = np.flatnonzero(self.knowing[cells] >= 0)
+        pairs = [(number[alone], self.knowing[cells[alone]])]
         depth = -(moves.n // moves.denominator)  # rounded up
-        watched = (self.owner[cells] < 0) & ~self.signed[cells]
+        watched = (self.knowing[cells] < 0) & ~self.signed[cells]
         deep = np.flatnonzero((moves.n < 0) & watched & (depth > self.calm[cells]))
         size = np.diff(self.start)[cells[deep]]
         entry = np.repeat(self.start[cells[deep]] - np.cumsum(size) + size, size) + np.arange(size.sum())
@@ -176,6 +185,8 @@ def stand(problem: Problem, grains: Grains, needs: Requirements, known: Contribu
     rest, owner, told = np.zeros(len(cells), np.int64), np.full(len(cells), NOBODY), np.zeros(len(cells), bool)
     rest[listed] = _grains(np.abs(known.rest[at]), scale[listed])
     owner[listed], told[listed] = known.owner[at], known.told[at]
+    unlisted = np.zeros(len(cells), bool)
+    unlisted[listed] = needs.tables.unlisted[at]
     size = np.zeros(len(cells), np.int64)
     size[listed] = np.diff(known.start)[at]
     start = np.concatenate([[0], np.cumsum(size)])
@@ -201,6 +212,7 @@ def stand(problem: Problem, grains: Grains, needs: Requirements, known: Contribu
         accuracy,
         np.rint(needs.world.unit[cells] * scale).astype(np.int64),
         ~needs.world.never_negative[cells] & (needs.knowledge.lower < 0),
+        unlisted,
     )
 
 

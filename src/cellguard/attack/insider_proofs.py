@@ -118,7 +118,7 @@ class InsiderProofSearch(InsiderWitnesses):
         """Return rooms in which none of some insiders notices a move, and prices for being noticed by others."""
         standing = self.standing
         down, up = standing.limits(insiders[insiders >= 0])
-        calm, alone = self._calm.copy(), standing.owner >= 0
+        calm, alone = self._calm.copy(), standing.knowing >= 0
         if standing.owner[cell] >= 0:
             own, _ = standing.known_to(int(standing.owner[cell]))
             own = own[standing.owner[own] == standing.owner[cell]]

@@ -89,7 +89,7 @@ def _shortfall(standing: InsiderKnowledge, insider: int, cell: int, run: Run) ->
 
 def _noticing(standing: InsiderKnowledge, move: FloatArray, scale: float) -> set[int]:
     """Return the insiders for whom a move is none: alone in a cell that moves, or with more than is left of it."""
-    owners = standing.owner[np.abs(move) > _STILL * scale]
+    owners = standing.knowing[np.abs(move) > _STILL * scale]
     noticing = set(owners[owners >= 0].tolist())
     after = np.where(standing.signed, np.inf, standing.value + move)
     left = np.repeat(after, np.diff(standing.start))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cellguard.evaluate.questions import MEASURE
 from cellguard.evaluate.utility import MEASURES, Utility
-from cellguard.seam.verdict import SAFE
+from cellguard.seam.verdict import Kind
 from cellguard.table.arrow import Streams
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Point:
     @property
     def proven(self) -> bool:
         """Whether the policy may be chosen: it releases something that its own checks call safe."""
-        return self.measured and not self.fault and self.verdict == SAFE
+        return self.measured and not self.fault and self.verdict == Kind.SAFE
 
     @property
     def settled(self) -> bool:
@@ -76,7 +76,7 @@ class Point:
         if self.is_end or not self.measured or self.verdict == "not checked":
             return False
         near = self.too_near > 0 or self.inside_too_near > 0
-        return near == (self.verdict == SAFE)
+        return near == (self.verdict == Kind.SAFE)
 
     def risk_words(self, *, inside: bool = False) -> str:
         """Return the risk as people read it; of what is not proven, what it is at least.

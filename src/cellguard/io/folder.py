@@ -2,7 +2,7 @@
 
 ``release`` has a CSV file per table and ``metadata.json``; ``internal`` has the same tables with all that is known of
 each cell, the resolved job, the summary, the hierarchies, and whatever the method adds. docs/certificate.md describes
-it; `cellguard.verifier` reads it with code of its own.
+it; `cellguard.verify` reads it with code of its own.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class OutputFolder:
     @property
     def method(self) -> str:
         """The method, as its release or its internal half says; all that hide cells are `suppress` to a reader."""
-        for path, key in ((self.outside / "metadata.json", "method"), (self.inside / "summary.json", "step")):
+        for path, key in ((self.outside / "metadata.json", "method"), (self.inside / "summary.json", "folder")):
             document = _read_json(path) if path.is_file() else None
             if isinstance(document, dict) and document.get(key) in method_names():
                 return str(document[key])
@@ -118,7 +118,7 @@ class OutputFolder:
     @property
     def keeps_internal(self) -> bool:
         """Whether the method keeps what it found inside even if nothing is released."""
-        return self.inside.is_dir() and bool(getattr(find_method(self.method), "in_any_case", False))
+        return self.inside.is_dir() and bool(getattr(find_method(self.method), "keeps_internal", False))
 
     def certificate(self) -> dict[str, Any]:
         """Return the certificate; only what hides cells has one."""
@@ -271,7 +271,7 @@ def _write_inside(folder: Path, outcome: Outcome[Any]) -> None:
         (folder / "hierarchies" / f"{dimension.name}.csv").write_text(text, encoding="utf-8")
     resolved = yaml.safe_dump(outcome.job.model_dump(), sort_keys=False, allow_unicode=True)
     (folder / "job.yaml").write_text(resolved, encoding="utf-8")
-    write_json(folder / "summary.json", outcome.summary)
+    write_json(folder / "summary.json", outcome.summary.plain())
 
 
 def _pages(outcome: Outcome[Any]) -> tuple[Mapping[str, str], list[str]]:

@@ -23,7 +23,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from cellguard.errors import did_you_mean
 from cellguard.job.names import LONGEST, TABLE, dimension_fault, plain_name, table_fault
-from cellguard.job.registry import find_method, method_names
+from cellguard.job.registry import declared, method_names
 from cellguard.job.rulespec import dump_rule, parse_rule
 from cellguard.microdata.address import address_fault, is_remote
 from cellguard.rules.rule import Rule
@@ -222,7 +222,7 @@ class ProtectSpec(Spec):
             expected = " or ".join(repr(known) for known in method_names())
             fault = InitErrorDetails(type="literal_error", loc=("method",), input=name, ctx={"expected": expected})
             raise ValidationError.from_exception_data("protect", [fault])
-        options = find_method(name).options
+        options = declared(name).options
         return build(data) if options is ProtectSpec else cast("ProtectSpec", options.model_validate(data))
 
 

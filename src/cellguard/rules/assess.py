@@ -125,7 +125,7 @@ class Findings(Streams):
         `cellguard.job.counts_beside`.
         """
         judged = [here.table for here in self.by_table if any(rule.can_fire for rule in here.rules)]
-        bare = [here for here in self.by_table if here.table not in judged]
+        bare = [here for here in self.by_table if here.table not in judged and not here.table.is_added]
         return tuple(here.table.name for here in bare if not (here.rules and _beside(here.table, judged)))
 
     @cached_property
@@ -142,8 +142,9 @@ class Findings(Streams):
         return self.primary[self.tables.cells_of[number]]
 
     def to_arrow(self) -> pa.Table:
-        """Return the rows of all tables, with a column ``table`` in front. Confidential."""
-        return of_all({findings.table.name: findings.to_arrow() for findings in self.by_table})
+        """Return the rows of all tables that were not added, with a column ``table`` in front. Confidential."""
+        listed = [findings for findings in self.by_table if not findings.table.is_added]
+        return of_all({findings.table.name: findings.to_arrow() for findings in listed})
 
     def why(self, cell: str | Sequence[str]) -> list[str]:
         """Return the reasons of a cell of the first table that has it, as `TableFindings.why`."""

@@ -20,6 +20,7 @@ from cellguard.job.specs import ProtectSpec, Spec
 from cellguard.run_context import Run
 from cellguard.seam.outcome import Outcome
 from cellguard.seam.screen import Screen
+from cellguard.seam.summary import Summary
 from cellguard.seam.verdict import Verdict
 from cellguard.table.pattern import Release
 from cellguard.table.table import Table
@@ -56,8 +57,8 @@ class Result(ABC):
         """The digests of the files that were read, by the name that the job gives them."""
 
     @abstractmethod
-    def summary(self) -> dict[str, Any]:
-        """Return counts and findings for `summary.json` and `--json`; no hidden or true value of a cell."""
+    def summary(self) -> Summary:
+        """Return counts and findings for `summary.json`, `--json` and screens; no hidden or true value of a cell."""
 
 
 A = TypeVar("A")
@@ -97,6 +98,11 @@ class Method(ABC, Generic[A, P]):
             if key not in known and value:
                 raise InputError(f"`{key.replace('_', '-')}` does not go with tables that are {cls.participle}")
         return cls(job, **{key: value for key, value in asked.items() if key in known})
+
+    @property
+    def folder(self) -> str:
+        """The method whose output folder this one's is to a reader."""
+        return self.name
 
     @classmethod
     def fault(cls, job: Job) -> str | None:

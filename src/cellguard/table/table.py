@@ -22,6 +22,8 @@ Zeros = Literal["known", "possible"]
 Levels = Mapping[str, Sequence[int]]
 Origin = Literal["cells", "merged", "stored", "records"]
 Released = Literal["here", "nowhere", "latent", "sums", "earlier"]
+# Tables that cellguard adds, since readers may work out their cells, and what people call them.
+ADDED: Mapping[str, str] = {"latent": "cells that no table lists", "sums": "sums of cells"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +90,11 @@ class Table:
         """Whether no release, of now or earlier, shows the table."""
         return self.release not in {"here", "earlier"}
 
+    @property
+    def is_added(self) -> bool:
+        """Whether cellguard added the table since readers may work out its cells: latent cells, or sums of cells."""
+        return self.release in ADDED
+
     @cached_property
     def unpublished(self) -> BoolArray:
         """The cells that are not in the release: of a level that is not shown, or said to be so."""
@@ -126,6 +133,16 @@ class Table:
     def message_name(self, cell: int) -> str:
         """Return the codes of a cell as messages show them: without those that may be values."""
         return "/".join(d.tell(d.codes[c[cell]]) for d, c in zip(self.dimensions, self.codes, strict=True))
+
+    def in_words(self, cell: int, codes: str) -> str:
+        """Return a cell, given with its codes, as people know it: nobody has heard of a table that was added."""
+        if self.release == "sums":
+            (dimension,), (column,) = self.dimensions, self.codes
+            code = dimension.codes[column[cell]]
+            return dimension.labels.get(code, code)
+        if self.release == "latent":
+            return f"{codes} (by {', '.join(d.name for d in self.dimensions)}; no table lists it)"
+        return f"{self.name}: {codes}"
 
     def find(self, cell: str | Sequence[str]) -> int:
         """Return the position of a cell given as ``"North/B"`` or ``("North", "B")``."""

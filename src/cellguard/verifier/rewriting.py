@@ -19,17 +19,6 @@ from cellguard.verifier.stored import Folder, read_bytes
 # From the release and the internal folder to the content of each public file, by its name in the release.
 Rewrite: TypeAlias = Callable[[Path, Path], Mapping[str, bytes]]
 _HALF = "release/"
-_given: list[Rewrite] = []
-
-
-def use(rewrite: Rewrite) -> None:
-    """Take the writers that `cellguard.verifier` is to use from now on: a package cannot import what lies above it."""
-    _given[:] = [rewrite]
-
-
-def given() -> Rewrite | None:
-    """Return the writers that were given, if any were."""
-    return _given[0] if _given else None
 
 
 def check_rewritten(folder: Folder, files: Iterable[str], rewrite: Rewrite) -> None:

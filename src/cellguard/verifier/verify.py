@@ -138,6 +138,7 @@ class _Work:
         self.rows = Stage("an internal table", lambda: read_rows(self.cells.get(), self.internal.get()))
         self.release = Stage("a release table", self._read_release)
         self.facts = Stage("the facts", self._read_facts)
+        self.contributors = Stage("the contributors", lambda: read_contributors(self._folder, self.cells.get()))
         self.counted = Stage("the job", lambda: never_negative(self.job.get(), self.spec.get()))
         self.limits = Stage("the bounds", self._limits)
         self.pieces = Stage("the world", lambda: read_pieces(self._folder, self.cells.get()))
@@ -246,7 +247,7 @@ class _Work:
         cells, rows, parts = self.cells.get(), self.rows.get(), self.sums.get()
         unknown = unknown_cells(cells, rows, checks.known_cells(cells, rows))
         known = Known(cells, rows, self.listed.get(), self.facts.get(), unknown, asked.unsafe)
-        who = read_contributors(self._folder, cells) if cells.spec.inside is not None and cells.spec.linked else None
+        who = self.contributors.get() if cells.spec.inside is not None and cells.spec.linked else None
         many = check_told(self._folder, known, parts, self.document.get().get("not_checked"), who)
         return f" and {many} sums of cells" if many else ""
 
@@ -274,7 +275,7 @@ class _Work:
         if spec.inside is None:
             return "no claim about insiders is made"
         cells, rows, facts = self.cells.get(), self.rows.get(), self.facts.get()
-        known = read_contributors(self._folder, cells)
+        known = self.contributors.get()
         check_contributors(known, cells, rows, facts, self.job.get())
         proof = self.witnesses.get().since(spec.inside)
         demands = read_demands(known.told, cells, rows, facts, self.limits.get(), self.counted.get())

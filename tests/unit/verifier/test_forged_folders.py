@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from cellguard.job.jobfile import Job
-from cellguard.pipeline import verify_folder, verify_inputs
+from cellguard.pipeline import verify as verify_folder
+from cellguard.pipeline import verify_inputs
 from unit.verifier import forged_copies as copies
 from unit.verifier import forged_job
 from unit.verifier import forged_proofs as proof

@@ -7,7 +7,8 @@ import pytest
 
 from cellguard.io.folder import OutputFolder
 from cellguard.job.jobfile import Job
-from cellguard.pipeline import run, verify_folder
+from cellguard.pipeline import run
+from cellguard.pipeline import verify as verify_folder
 from unit.verifier import folders
 
 CODES = [("A", "s", 6), ("A", "m", 1), ("A", "l", 5), ("B", "s", 1), ("B", "m", 1), ("B", "l", 3), ("C", "s", 4)]

@@ -11,7 +11,8 @@ from cellguard.errors import InputError
 from cellguard.io.folder import OutputFolder
 from cellguard.job.jobfile import Job
 from cellguard.methods.suppress.files.rewriting import rewrite_release
-from cellguard.pipeline import audit_job, run, verify_folder
+from cellguard.pipeline import audit_job, run
+from cellguard.pipeline import verify as verify_folder
 from cellguard.verifier.verify import verify
 from unit.io import made_folders
 from unit.verifier import folders
@@ -83,13 +84,13 @@ def out(tmp_path_factory):
 def test_every_face_compares_bytes(out):
     """Who has the verifier alone is told what he has not."""
     assert not verify_folder(out / "internal/certificate.json").valid
-    assert not cellguard.verifier(out).valid
+    assert not cellguard.verify(out).valid
     alone = verify(out / "internal/certificate.json")
     assert alone.valid and "release/tables.xlsx, byte for byte" in alone.not_checked
 
 
 def test_the_face_needs_nothing_else_to_be_imported(out):
-    code = f"import cellguard; print(cellguard.verifier({str(out)!r}).valid)"
+    code = f"import cellguard; print(cellguard.verify({str(out)!r}).valid)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 

@@ -157,7 +157,7 @@ def verify(
     """
     from dataclasses import replace
 
-    from cellguard.pipeline import verify_folder, verify_inputs
+    from cellguard.pipeline import verify, verify_inputs
     from cellguard.run_context import Run
 
     refuse_no_certificate(certificate)
@@ -166,7 +166,7 @@ def verify(
         from cellguard.io.folder import OutputFolder
 
         OutputFolder(path.parent.parent).refuse_uncertified()
-    found = verify_folder(path, release=release, internal=internal)
+    found = verify(path, release=release, internal=internal)
     if job:
         from cellguard.job.jobfile import Job
 

@@ -207,7 +207,7 @@ def _run(
             tell("writing")
             notes = OutputFolder(folder).write(outcome, force=force) if written else []
         if as_json:
-            click.echo(json.dumps(outcome.summary, indent=2))
+            click.echo(json.dumps(outcome.summary.plain(), indent=2))
         elif not quiet:
             show_screen(outcome.method.screen(outcome, folder if written else None))
             show_notes(notes, folder)

@@ -75,7 +75,7 @@ def demo(out: Path, rows: int, force: bool, as_json: bool, quiet: bool) -> None:
     from cellguard.faces.cli.demo import write_demo
     from cellguard.io.folder import OutputFolder
     from cellguard.job.jobfile import Job
-    from cellguard.pipeline import run, verify_folder
+    from cellguard.pipeline import run, verify
     from cellguard.run_context import Run
 
     summaries = {}
@@ -83,8 +83,8 @@ def demo(out: Path, rows: int, force: bool, as_json: bool, quiet: bool) -> None:
         with progress(as_json or quiet) as tell:
             outcome = run(Job.load(job), within=Run(tell))
             notes = OutputFolder(folder).write(outcome, force=True)
-        found = verify_folder(folder / "internal" / "certificate.json")
-        summaries[job.stem] = outcome.summary | {"valid": found.valid}
+        found = verify(folder / "internal" / "certificate.json")
+        summaries[job.stem] = outcome.summary.plain() | {"valid": found.valid}
         if not (as_json or quiet):
             click.echo(f"{job}:")
             show_screen(outcome.method.screen(outcome, folder))

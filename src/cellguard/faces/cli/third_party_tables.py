@@ -121,7 +121,7 @@ def _audit_truth(given: Foreign, tables: list[Table], threads: int, tell: Callab
     done = SuppressionResult(findings, judged, known)
     found, cells = judged, np.flatnonzero(hidden).tolist()
     ends = [(needs.tables.cell_name(c), _finite(found.lower[c]), _finite(found.upper[c])) for c in cells]
-    return done.summary() | {"intervals": [{"cell": c, "lower": low, "upper": high} for c, low, high in ends]}
+    return done.summary().plain() | {"intervals": [{"cell": c, "lower": low, "upper": high} for c, low, high in ends]}
 
 
 def summarise(found: Intervals) -> dict[str, Any]:

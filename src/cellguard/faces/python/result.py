@@ -115,7 +115,7 @@ class ProtectedFrame(Outcome[SuppressionResult]):
         return f"<p>{self.verdict.text}</p>" + "".join(grids)
 
     def _one(self, name: str | None) -> str:
-        names = [table.name for table in self.protected.tables]
+        names = [table.name for table in self.protected.tables if not table.is_added]
         if name is None and len(names) > 1:
             raise InputError(f"there are several tables; say which of {listing(names)}")
         if name is not None and name not in names:

@@ -1,6 +1,6 @@
 """An Excel workbook of the release: a sheet of notes, then one sheet a table. It takes nothing but a `Release`.
 
-It needs the extra `excel` (xlsxwriter). `cellguard.verifier` reads the workbook back with code of its own.
+It needs the extra `excel` (xlsxwriter). `cellguard.verify` reads the workbook back with code of its own.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ from cellguard.methods.maps.spec import RedistributeSpec
 from cellguard.methods.maps.transfers import Transfers
 from cellguard.rules.rule import fewest_of
 from cellguard.seam.method import Result
-from cellguard.seam.verdict import NotChecked, Verdict
+from cellguard.seam.summary import Summary
+from cellguard.seam.verdict import Kind, NotChecked, Verdict
 from cellguard.table.pattern import Release
 from cellguard.table.table import Table
 
@@ -138,35 +139,30 @@ class MapResult(Result):
                 f"safe from recovery: every shown hexagon has {self.threshold} records or more, and no count below "
                 f"{self.threshold} can be worked out from the map, which may be the true one"
             )
-            return Verdict("safe", text, (_LIKELY, _KNOWING, _OTHERS, *asked))
+            return Verdict(Kind.SAFE, text, (_LIKELY, _KNOWING, _OTHERS, *asked))
         stuck, close = int(self.values.stuck.sum()), int(self.values.close.sum())
         if stuck:
-            return Verdict("unsafe", f"UNSAFE: rules still find {stuck:,} sensitive: {self.values.why}", (_SEVERAL,))
+            return Verdict(Kind.UNSAFE, f"UNSAFE: rules still find {stuck:,} sensitive: {self.values.why}", (_SEVERAL,))
         if close:
             near = f"{close:,} totals are within {self.values.closeness:g} % of a true largest value"
             if self.spec.keep_away > 0:
-                return Verdict("unsafe", f"UNSAFE: {near}", (_SEVERAL,))
-            return Verdict("not proven", f"NOT PROVEN: {near}", (_SEVERAL,), accepted=True)  # `keep_away: 0` says so
+                return Verdict(Kind.UNSAFE, f"UNSAFE: {near}", (_SEVERAL,))
+            return Verdict(Kind.NOT_PROVEN, f"NOT PROVEN: {near}", (_SEVERAL,), accepted=True)  # `keep_away: 0` says so
         text = (
             "no rule finds a sensitive hexagon, and no changed total is within "
             f"{self.values.closeness:g} % of a true largest value, also for the runner-up"
         )
-        return Verdict("safe", f"safe from direct estimates: {text}", (_SEVERAL, _KNOWING, _OTHERS, *asked))
+        return Verdict(Kind.SAFE, f"safe from direct estimates: {text}", (_SEVERAL, _KNOWING, _OTHERS, *asked))
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
         """Return counts, mu and what the verdict says; no value of a hexagon."""
-        return {
-            "step": "redistribute",
-            "verdict": self.verdict.kind,
-            "headline": self.verdict.text,
-            "caveat": self.verdict.caveat,
+        facts = {
             "released": self.release is not None,
-            "tables": {self.job.tables[0].name: self._about()},
             "grid": {"dx": self.hexagons.grid.dx, "dy": self.hexagons.grid.dy},
             "coarsened": self.hexagons.grid != self.asked,
             "algorithms": {name: {"mu": other.mu} for name, other in self.others.items()},
-            "warnings": list(self.notes),
         }
+        return Summary("redistribute", self.verdict, {self.job.tables[0].name: self._about()}, self.notes, facts)
 
     def _about(self) -> dict[str, Any]:
         both = {

@@ -20,7 +20,8 @@ from cellguard.methods.perturb.spec import PerturbSpec
 from cellguard.methods.perturb.workflow import Check, Perturbed
 from cellguard.report.cell_names import name_cell
 from cellguard.seam.method import Result
-from cellguard.seam.verdict import NotChecked, Verdict
+from cellguard.seam.summary import Summary
+from cellguard.seam.verdict import Kind, NotChecked, Verdict
 from cellguard.table.pattern import Release, ReleasedTable
 from cellguard.table.table import Table
 
@@ -83,7 +84,7 @@ class PerturbationResult(Result):
         """What the checks say, and what they did not look at."""
         open_ = tuple(NotChecked(f"limit {i}", limit, "") for i, limit in enumerate(self.check.limits))
         answered = self.check.unproven or not self.check.checked
-        return Verdict(self.check.verdict, self._headline, (*open_, *self.elsewhere), accepted=answered)
+        return Verdict(Kind(self.check.verdict), self._headline, (*open_, *self.elsewhere), accepted=answered)
 
     @property
     def elsewhere(self) -> tuple[NotChecked, ...]:
@@ -181,20 +182,19 @@ class PerturbationResult(Result):
         """Return a cell's table, codes and labels."""
         return name_cell(self.check.tables[number].table.table, cell)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
         """Return verdict, counts, noise and findings; no cell's value, no multiplier, no seed."""
+        counts = {name: self._count(i, flag) for i, (name, flag) in enumerate(self.flags.items())}
+        return Summary("perturb", self.verdict, counts, self.warnings(), self._facts())
+
+    def _facts(self) -> dict[str, Any]:
         check, settings = self.check, self.check.multipliers.settings
         plan = check.multipliers.plan
         return {
-            "step": "perturb",
-            "verdict": check.verdict,
-            "headline": self.verdict.text,
             "caveat": replace(self.verdict, not_checked=self.elsewhere).caveat,
-            "not_checked": [attack.key for attack in self.verdict.not_checked],
             "checked_with": [here.table.name for here in check.published] if check.checked else [],
             "checked": check.checked,
             "released": self.release is not None,
-            "tables": {name: self._count(i, flag) for i, (name, flag) in enumerate(self.flags.items())},
             "method": settings.method,
             "mu": plan.zes.mu,
             "sigma": plan.zes.sigma,
@@ -208,7 +208,6 @@ class PerturbationResult(Result):
             "places": check.places(),
             "advice": check.advice,
             "not_looked_at": list(check.limits),
-            "warnings": self.warnings(),
         }
 
     def warnings(self) -> list[str]:

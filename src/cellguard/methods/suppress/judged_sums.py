@@ -22,7 +22,8 @@ from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.pattern import Pattern
 from cellguard.table.sums import JudgedSums, RecordSums, Sum, SumTable, parts_matrix
 from cellguard.table.tableset import with_sums
-from cellguard.world.told_sums import holding_sums, told_sums
+from cellguard.world.holding_sums import holding_sums
+from cellguard.world.told_sums import told_sums
 
 
 class SumSearch:

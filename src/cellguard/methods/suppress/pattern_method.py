@@ -51,6 +51,11 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
     ends_early: ClassVar[bool] = True
     attacked: ClassVar[bool] = True
 
+    @property
+    def folder(self) -> str:
+        """Return `suppress`: whoever chose a pattern, its folder reads alike."""
+        return "suppress"
+
     @abstractmethod
     def choose(self, assessment: Assessment, known: ExternalTotals | None, run: Run) -> Pattern | Suppression:
         """Say which cells to suppress."""

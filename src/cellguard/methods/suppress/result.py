@@ -25,6 +25,7 @@ from cellguard.report.cell_names import name_cell
 from cellguard.rules.assess import Findings
 from cellguard.run_context import UNWATCHED
 from cellguard.seam.method import Result
+from cellguard.seam.summary import Summary
 from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.pattern import STATUS, Release, release
 from cellguard.table.sums import JudgedSums
@@ -79,7 +80,7 @@ class SuppressionResult(Result):
     choice: Choice = Choice.GIVEN
 
     def __repr__(self) -> str:
-        return f"<Proven: {self.audit!r}>"
+        return f"<SuppressionResult: {self.audit!r}>"
 
     @property
     def tables(self) -> Sequence[Table]:
@@ -148,15 +149,21 @@ class SuppressionResult(Result):
         number, position = (int(a[cell]) for a in self.audit.needs.tables.first)
         return "; ".join(self.findings.by_table[number].why(position)) or "unsafe in a linked table"
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
         """Return verdict, counts and what gives cells away; no hidden value, but what an attacker would find."""
+        return Summary(
+            "audit" if self.suppression is None else "protect",
+            self.verdict,
+            {t.name: self._count(i) for i, t in enumerate(self.tables)},
+            [*self.notes, *self._not_optimal(), *self._random()],
+            self._facts(),
+        )
+
+    def _facts(self) -> dict[str, Any]:
         audit, tables = self.audit, self.audit.needs.tables
         return {
-            "step": "audit" if self.suppression is None else "protect",
-            "verdict": self.verdict.kind,
-            **self.verdict.plain(),
+            "single_respondent_cells": self.verdict.single_respondent_cells,
             **({"microdata": dict(self.counts)} if self.counts else {}),
-            "tables": {t.name: self._count(i) for i, t in enumerate(tables.tables)},
             "set": {
                 "cells": len(tables),
                 "relations": int(tables.relations.shape[0]),
@@ -173,7 +180,6 @@ class SuppressionResult(Result):
             "too_near": self.too_near(),
             "sums": self._sums(),
             "trusted": taken_on_trust(rule for here in self.findings.by_table for rule in here.rules),
-            "warnings": [*self.notes, *self._not_optimal(), *self._random()],
             "settings": {} if self.job is None else self.job.model_dump(),
             "choice": self.choice.value,
             "seed": None if self.suppression is None else "secret" if self.choice is Choice.RANDOM else "fixed",
@@ -257,6 +263,7 @@ class SuppressionResult(Result):
         counts = {word: int((status == word).sum()) for word in STATUS}
         hidden = np.isin(status, STATUS[1:3])
         return {
+            "release": self.tables[number].release,
             "cells": len(status),
             **counts,
             "failing": int(self.audit.failing[cells].sum()),

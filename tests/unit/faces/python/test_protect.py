@@ -154,12 +154,6 @@ def test_parameters_of_rules_that_are_text_are_refused_in_words(make):
         make()
 
 
-def test_protect_is_a_function_whether_or_not_its_package_is_loaded():
-    import cellguard.seam.outcome
-
-    assert callable(cg.protect) and cellguard.seam.outcome.Outcome is cg.Outcome
-
-
 def test_crosstab_counts_and_sums_with_margins():
     frame = pd.DataFrame(firms(300))
     counted = cg.crosstab(frame.region, frame.A21)

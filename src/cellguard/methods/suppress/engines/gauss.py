@@ -164,3 +164,8 @@ def on_circuits(
         if 2 * (before - len(left)) < len(some):
             size = max(size // 2, 1)
     return on
+
+
+def usual_engine(needs: Requirements) -> str:
+    """Return `gauss` for counts that must only not be told exactly, and `witness` for everything else."""
+    return "gauss" if needs.primary.any() and is_exact(needs) else "witness"

@@ -26,7 +26,7 @@ from cellguard.report.tables_page import heading, listed, public_tables, status_
 from cellguard.report.words import number, told_count
 from cellguard.seam.outcome import Outcome
 from cellguard.table.pattern import Release
-from cellguard.table.table import Table
+from cellguard.table.table import ADDED, Table
 
 
 def internal_page(outcome: Outcome[SuppressionResult], earlier: Baseline | None = None) -> str:
@@ -36,11 +36,13 @@ def internal_page(outcome: Outcome[SuppressionResult], earlier: Baseline | None 
     """
     grids = [_internal_grid(outcome, at) for at in range(len(outcome.protected.findings.by_table))]
     legend = [entry for entry in _LEGEND if entry[0] != "u" or any("u" in grid["status"] for grid in grids)]
-    tables = Section("tables", "The tables", {"grids": [heading(g) for g in grids], "legend": legend})
+    headings = [heading(g) | _added(table) for g, table in zip(grids, outcome.protected.tables, strict=True)]
+    tables = Section("tables", "The tables", {"grids": headings, "legend": legend})
+    own = [table.name for table in outcome.protected.tables if not table.is_added]
     since = [compared(outcome, earlier)] if earlier else []
     return render(
         "internal.html",
-        title="Disclosure control of " + listed([here.table.name for here in outcome.protected.findings.by_table]),
+        title="Disclosure control of " + listed(own),
         verdict=verdict(outcome),
         sections=[protected(outcome), tables, *since, *filter(None, (make(outcome) for make in _AFTER_TABLES))],
         data={"kinds": status_words(_LEGEND), "tables": grids},
@@ -65,6 +67,13 @@ _LEGEND = (
     ("s", "secondary: hidden to protect others", "○"),
     ("u", "not in the release", "–"),
 )
+
+
+def _added(table: Table) -> dict[str, str]:
+    """Return what the heading of a table says that cellguard added."""
+    if not table.is_added:
+        return {}
+    return {"name": ADDED[table.release]} | ({"by": "sum"} if table.release == "sums" else {})
 
 
 def _internal_grid(outcome: Outcome[SuppressionResult], at: int) -> Grid:

@@ -18,6 +18,7 @@ from cellguard.report.words import many, number, promise_of_counts, share
 from cellguard.seam.outcome import Outcome
 from cellguard.table.apriori import STATES, State
 from cellguard.table.pattern import STATUS
+from cellguard.table.table import ADDED
 
 _RELEASED = {
     "here": "",
@@ -38,8 +39,8 @@ def protected(outcome: Outcome[SuppressionResult]) -> Section:
         unpublished = int(table.unpublished.sum())
         tables.append(
             {
-                "name": table.name,
-                "by": [d.name for d in table.dimensions],
+                "name": ADDED.get(table.release, table.name),
+                "by": ["sum"] if table.release == "sums" else [d.name for d in table.dimensions],
                 "value": table.response,
                 "kind": "counts" if table.is_count else "sums",
                 "decimals": table.decimals,
@@ -70,6 +71,8 @@ def levels(outcome: Outcome[SuppressionResult]) -> Section:
     """Show for each table what is hidden of every combination of levels; those that are whole are only counted."""
     tables = []
     for at, here in enumerate(outcome.protected.findings.by_table):
+        if here.table.is_added:  # of which nothing is shown
+            continue
         losses = losses_by_level(outcome.protected.audit.pattern, at)
         whole = [loss for loss in losses if not loss.hidden]
         tables.append(
