@@ -33,7 +33,7 @@ def test_equations_inequalities_and_bounds_against_another_solver(seed):
     rng = np.random.default_rng(seed)
     rows, inside = rng.normal(size=(3, 5)), rng.uniform(-0.5, 0.5, 5)
     at, curvature = rows @ inside, rng.uniform(0.1, 2, 5)
-    low, high = at - [0, 0.1, INF], at + [0, 0.1, 0.2]
+    low, high = at - np.array([0, 0.1, INF]), at + np.array([0, 0.1, 0.2])
     asked = program(rows, low, high, cost=rng.normal(size=5), lower=-1, upper=1)
     known = minimize(
         lambda x: curvature @ x**2 / 2 + asked.cost @ x,
