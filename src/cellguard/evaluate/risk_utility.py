@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cellguard.evaluate.questions import MEASURE
 from cellguard.evaluate.utility import MEASURES, Utility
 from cellguard.seam.verdict import Kind
 from cellguard.table.arrow import Streams
@@ -15,6 +14,10 @@ from cellguard.table.arrow import Streams
 if TYPE_CHECKING:
     import pyarrow as pa
 
+MEASURE = (
+    "what is missing of the protection levels that the job's own rules ask for, in what an outsider can work out of a "
+    "suppressed cell, or in how far a changed figure is from the true one"
+)
 EVERYTHING, NOTHING = "original data", "no data"
 
 
@@ -150,7 +153,7 @@ class RiskUtility(Streams):
     def differences(self) -> tuple[str, ...]:
         """For each policy whose verdict and risk seem to contradict each other, which question each of them answers."""
         return tuple(
-            f"{point.name}: the verdict is {point.verdict!r}, the risk {point.risk_words()}"
+            f"{point.name}: the verdict is '{point.verdict}', the risk {point.risk_words()}"
             + (f" (from insiders {point.risk_words(inside=True)})" if point.inside_too_near >= 0 else "")
             + f". The verdict asks {point.asks}; the risk is {MEASURE}."
             for point in self.points

@@ -79,6 +79,15 @@ class PerturbationResult(Result):
         """The perturbed tables, whether or not they may be published. Confidential where they may not."""
         return Release(tuple(_released(here, self.decimals[here.table.name]) for here in self.check.tables))
 
+    @property
+    def question(self) -> str:
+        """Whether there is noise enough, in all that follows from the tables too."""
+        return (
+            "whether other contributors can estimate the largest one of a cell too closely in spite of the noise, and "
+            "of all sums and differences of cells, by those of the policy's own rules that say how much noise is "
+            "enough (min_frequency does not)"
+        )
+
     @cached_property
     def verdict(self) -> Verdict:
         """What the checks say, and what they did not look at."""
