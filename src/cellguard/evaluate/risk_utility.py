@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cellguard.evaluate.questions import MEASURE
 from cellguard.evaluate.utility import MEASURES, Utility
 from cellguard.seam.verdict import Kind
 from cellguard.table.arrow import Streams
@@ -15,6 +14,10 @@ from cellguard.table.arrow import Streams
 if TYPE_CHECKING:
     import pyarrow as pa
 
+MEASURE = (
+    "what is missing of the protection levels that the job's own rules ask for, in what an outsider can work out of a "
+    "suppressed cell, or in how far a changed figure is from the true one"
+)
 EVERYTHING, NOTHING = "original data", "no data"
 
 
@@ -84,7 +87,7 @@ class Point:
         if not self.differs:
             return ""
         inside = f" (from insiders {self.risk_words(inside=True)})" if self.inside_too_near >= 0 else ""
-        said = f"{self.name}: the verdict is {self.verdict!r}, the risk {self.risk_words()}{inside}"
+        said = f"{self.name}: the verdict is '{self.verdict}', the risk {self.risk_words()}{inside}"
         return f"{said}. The verdict asks {self.asks}; the risk is {MEASURE}."
 
     def risk_words(self, *, inside: bool = False) -> str:

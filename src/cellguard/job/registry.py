@@ -45,7 +45,8 @@ class Registered(Protocol):
     """What a job must know of a method: its name, what is done to a table, and the parts of a job that are its own.
 
     ``options`` is what a table may say in `protect`; ``settings`` what the job may say under the method's name;
-    ``attacked`` says that what is suppressed is attacked, as the job's `attack` says.
+    ``attacked`` says that what is suppressed is attacked, as the job's `attack` says; ``surveyed`` that rules see
+    respondents as `survey` says. What is not ``tabular`` has no cells that add up.
     """
 
     name: str
@@ -53,6 +54,8 @@ class Registered(Protocol):
     options: type[BaseModel]
     settings: type[BaseModel] | None
     attacked: bool
+    surveyed: bool
+    tabular: bool
 
     @classmethod
     def fault(cls, job: Any) -> str | None:  # noqa: ANN401

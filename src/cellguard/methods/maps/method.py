@@ -53,6 +53,7 @@ class Redistribute(Method[Located, MapResult]):
     settings: ClassVar[type[Spec] | None] = RedistributeSpec
     keeps_internal: ClassVar[bool] = True
     tabular: ClassVar[bool] = False
+    surveyed: ClassVar[bool] = False
 
     @classmethod
     def fault(cls, job: Job) -> str | None:

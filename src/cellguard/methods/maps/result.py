@@ -26,6 +26,7 @@ from cellguard.table.pattern import Release
 from cellguard.table.printed import nearest
 from cellguard.table.table import Table
 
+QUESTION = "whether the policy's own rules still find a sensitive hexagon on the map that is shown"
 _LIKELY = NotChecked("likelihood", "how likely a hexagon at the threshold had fewer records", "everybody")
 _KNOWING = NotChecked(
     "knowledge", "attackers who know that records were moved, or the counts of other hexagons", "insiders"
@@ -130,6 +131,11 @@ class MapResult(Result):
     def release(self) -> Release | None:
         """The map as a table; None if rules still find sensitive hexagons, or totals tell a contributor."""
         return Release((self.shown.table(),)) if self.verdict.allows_release else None
+
+    @property
+    def question(self) -> str:
+        """Whether there are sensitive hexagons left."""
+        return QUESTION
 
     @cached_property
     def verdict(self) -> Verdict:

@@ -58,6 +58,7 @@ class Perturb(Method[Calibration, PerturbationResult]):
     participle: ClassVar[str] = "perturbed"
     settings: ClassVar[type[Spec] | None] = PerturbSpec
     keeps_internal: ClassVar[bool] = True
+    surveyed: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.multipliers is None and not self.checked:

@@ -81,6 +81,15 @@ class PerturbationResult(Result):
         tables = [_released(here, self.decimals[here.table.name]) for here in self.check.tables]
         return Release.of(tables, {d.name: d for table in self.tables for d in table.dimensions})
 
+    @property
+    def question(self) -> str:
+        """Whether there is noise enough, in all that follows from the tables too."""
+        return (
+            "whether other contributors can estimate the largest one of a cell too closely in spite of the noise, and "
+            "of all sums and differences of cells, by those of the policy's own rules that say how much noise is "
+            "enough (min_frequency does not)"
+        )
+
     @cached_property
     def verdict(self) -> Verdict:
         """What the checks say, and what they did not look at."""

@@ -13,6 +13,7 @@ import numpy as np
 from cellguard.attack.audit import Audit, attacker_ends
 from cellguard.attack.derivation import explain
 from cellguard.attack.external_totals import ExternalTotals
+from cellguard.attack.insider_pairs import Hint
 from cellguard.attack.intervals import exact_moves
 from cellguard.attack.nearness import Near, nearest
 from cellguard.errors import InputError
@@ -114,6 +115,22 @@ class SuppressionResult(Result):
         chosen = self.choice if (pattern.secondary & ~pattern.unpublished).any() else Choice.GIVEN
         said = headline(self.findings, self.audit, self.sums, other_times=other, choice=chosen.value)
         return replace(said, accepted=self.accept_no_rules and said.kind == "no rule")
+
+    @property
+    def question(self) -> str:
+        """Who can come too near to an unsafe cell."""
+        whom = "an outsider" if self.audit.inside is None else "an outsider or a respondent"
+        return f"whether {whom} can come too near to a cell that the policy's own rules call unsafe"
+
+    @property
+    def hidden(self) -> BoolArray:
+        """The cells of the pattern."""
+        return self.audit.pattern.hidden
+
+    @property
+    def hints(self) -> Sequence[Hint]:
+        """The pairs of respondents that the engine found close to each other."""
+        return () if self.suppression is None else self.suppression.hints
 
     @property
     def inputs(self) -> Mapping[str, str]:

@@ -67,6 +67,8 @@ class SuppressDeclaration:
     options: ClassVar[type[ProtectSpec]] = SuppressOptions
     settings: ClassVar[type[Spec] | None] = None
     attacked: ClassVar[bool] = True
+    surveyed: ClassVar[bool] = True
+    tabular: ClassVar[bool] = True
 
     @classmethod
     def fault(cls, job: object) -> str | None:

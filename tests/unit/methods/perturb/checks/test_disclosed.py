@@ -18,8 +18,7 @@ from cellguard.methods.perturb.checks.listed import few_contributors, together
 from cellguard.methods.perturb.checks.unknowns import unknowns_of
 from cellguard.methods.perturb.checks.watch import Watch
 from cellguard.rules.limits import NoiseRule
-
-from .linear_oracle import rank
+from unit.linalg.linear_oracle import rank
 
 
 def tables_of(codes, values, *, unit=None, rule=None, weight=None):
