@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from cellguard.arrays import BoolArray, LongArray, Positions
 from cellguard.linalg import circuits_kernel, modular_kernel
 from cellguard.methods.suppress.engines import algebra_kernel
-from cellguard.methods.suppress.engines.bounds import Closing
+from cellguard.methods.suppress.engines.bounds import Bounds
 from cellguard.methods.suppress.engines.effort import BEST, QUICK, Effort
 from cellguard.methods.suppress.engines.engine_result import EngineResult, anytime
 from cellguard.methods.suppress.engines.search import Search
@@ -137,7 +137,7 @@ def _improve(search: Search, algebra: Algebra, moves: Moves) -> None:
     thorough = search.effort is BEST
     if not search.cost(moves.hidden):
         return
-    Closing(search).propagated()
+    Bounds(search).add_propagation_cuts()
     search.report_progress("bounded")
     if search.effort is QUICK:
         return

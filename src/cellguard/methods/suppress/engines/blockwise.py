@@ -15,7 +15,6 @@ from cellguard.methods.suppress.engines.coverage import Coverage
 from cellguard.methods.suppress.engines.flows import joint_flows
 from cellguard.methods.suppress.engines.hidden_system import HiddenSystem
 from cellguard.methods.suppress.engines.propagation import Propagation
-from cellguard.proofs.blocks import Blocks
 from cellguard.proofs.local import Neighbours
 from cellguard.proofs.pool import pooled_moves
 from cellguard.proofs.scale import decades
@@ -30,7 +29,7 @@ def serve_by_blocks(classes: HiddenSystem, served: Coverage, wanted: Wanted, run
     ``wanted`` are the classes with open targets, and how far each is to move.
     """
     policy = classes.system.policy
-    blocks, rng = Blocks(classes.matrix), np.random.default_rng(1)
+    neighbours, rng = Neighbours(classes.matrix), np.random.default_rng(1)
     for rows in policy.block_rows:
         tried, left = np.zeros(len(classes.roots), bool), [int((~served.mask()).sum())]
         while True:
@@ -43,7 +42,7 @@ def serve_by_blocks(classes: HiddenSystem, served: Coverage, wanted: Wanted, run
                 break
             middle = int(rng.choice(fresh))
             tried[middle] = True
-            inside, matrix = blocks.movable(middle, rows)
+            inside, matrix = neighbours.block(middle, rows)
             chosen = np.isin(columns, inside)
             places, far = np.searchsorted(inside, columns[chosen]), amounts[chosen]
             for group in decades(np.abs(far)):

@@ -11,7 +11,7 @@ from cellguard.methods.suppress.engines.master import Master
 from cellguard.methods.suppress.engines.search import Search
 
 
-class Closing:
+class Bounds:
     """The master of one search: what it proves goes to the search's bound, what it likes to the search's guide."""
 
     def __init__(self, search: Search) -> None:
@@ -23,7 +23,7 @@ class Closing:
         if few:
             search.kinds.add("relations")
 
-    def propagated(self) -> None:
+    def add_propagation_cuts(self) -> None:
         """Raise the bound by cuts of propagation until rounds gain little, or the work is used up."""
         search, end = self.search, self.search.work + self.search.bounding
         search.run.tell("computing a lower bound")
@@ -43,7 +43,7 @@ class Closing:
             if len(bounds) > 6 and bounds[-1] - bounds[-4] < gain * bounds[-1]:
                 break
 
-    def programmed(self, rounds: int) -> None:
+    def add_program_cuts(self, rounds: int) -> None:
         """Raise the bound by cuts of programs at fractional x: in two dimensions they are the better ones."""
         search = self.search
         for number in range(rounds):
@@ -65,7 +65,7 @@ class Closing:
         self.search.bound = max(self.search.bound, bound)
         self.search.guide = self.system.cost * (1.0 - self.policy.likely * np.clip(self.x, 0, 1)) + 1e-9
 
-    def take_over(self) -> None:
+    def add_search_cuts(self) -> None:
         """Add the exact cuts that the search has found."""
         if self.master.add(self.search.cuts):
             self.search.kinds.add("programs")
@@ -78,7 +78,7 @@ class Closing:
         _, bound = self.master.whole(nodes=1, gap=self.policy.near, start=self.search.pattern())
         self.search.bound = max(self.search.bound, bound)
 
-    def close(self, patience: int, to_the_end: bool) -> None:
+    def solve_masters(self, patience: int, to_the_end: bool) -> None:
         """Solve whole masters, each with the cuts that the last pattern violates; mend what is nearly safe.
 
         Rounds that neither save nor prove anything end it when they are too many in a row. Masters are only solved

@@ -23,7 +23,7 @@ from cellguard.methods.suppress.engines.elimination import with_room
 from cellguard.methods.suppress.engines.search import Search
 
 
-def begin(search: Search, start: BoolArray | None) -> None:
+def first_pattern(search: Search, start: BoolArray | None) -> None:
     """Make the first safe pattern; cells of ``start`` are published last."""
     system, state, run = search.system, search.state, search.run
     run.tell("constructing a pattern")
@@ -58,7 +58,7 @@ def _keep_wide(search: Search, open_: LongArray) -> None:
     search.keep(search.flow(state.hidden, left) if len(left) else state.hidden)
 
 
-def descend(search: Search) -> None:
+def publish_tiers(search: Search) -> None:
     """Hide everything again, publish ever cheaper cells, tier by tier, and keep each pattern that is safe and cheaper.
 
     A tier leaves cells hidden, whatever they are needed for, which together are worth a share of what propagation alone
@@ -79,12 +79,12 @@ def descend(search: Search) -> None:
     for share in search.policy.quick_tiers if search.effort is QUICK else search.policy.tiers:
         cells = _dearest_first(search)
         state.clean(cells[rank[cells] <= int((below > share * thin).sum())])
-        open_ = _roughly(search) if large else search.proven(search.policy.tier_repair * search.size)
+        open_ = _roughly(search) if large else search.prove_or_repair(search.policy.tier_repair * search.size)
         if not large and not len(open_):
             search.keep(state.hidden)
         search.report_progress("descending")
     if large:
-        open_ = search.proven(search.policy.tier_repair * search.size, patience=search.policy.patient_rounds)
+        open_ = search.prove_or_repair(search.policy.tier_repair * search.size, patience=search.policy.patient_rounds)
     if state.cost < search.cost(search.pattern()):
         search.keep(search.flow(state.hidden, open_) if len(open_) else state.hidden)
 

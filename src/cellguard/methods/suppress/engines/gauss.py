@@ -89,7 +89,7 @@ def _repaired(search: Search, pattern: BoolArray) -> None:
 def _unproven(search: Search, open_: LongArray, vast: bool) -> LongArray:
     """Return what pooled programs leave open or, of a vast set, whose programs take long, short moves near each."""
     if vast:
-        return search.nearby(open_)
+        return search.unproven_nearby(open_)
     return search.oracle.unproven(search.state.hidden, search.run, among=open_, patience=1)
 
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from cellguard import solver
 from cellguard.arrays import FloatArray, Positions
 from cellguard.methods.suppress.engines.hidden_system import HiddenSystem
-from cellguard.proofs.blocks import Blocks
+from cellguard.proofs.local import Neighbours
 from cellguard.run_context import Run
 from cellguard.solver.program import Program, Solution, Status
 
@@ -45,7 +45,7 @@ class Near:
     def __init__(self, classes: HiddenSystem, run: Run) -> None:
         self.work = 0.0
         self._classes, self._policy, self._run = classes, classes.system.policy, run
-        self._blocks = Blocks(classes.matrix)
+        self._neighbours = Neighbours(classes.matrix)
 
     def decide(self, cell: int, upward: bool, need: float, *, rough: bool = False) -> Refuted | Witnessed | None:
         """Tell why a cell cannot or can move as it needs, or None if what is near it does not tell.
@@ -66,7 +66,7 @@ class Near:
     def refute(self, cell: int, upward: bool, need: float, most: int) -> Refuted | None:
         """Return what keeps a cell from its need, if so many relations near it do."""
         classes, ratio = self._classes, float(self._classes.ratio[cell])
-        rows, columns = self._blocks.near(int(classes.place[cell]), most)
+        rows, columns = self._neighbours.around(int(classes.place[cell]), most)
         matrix = sp.csr_array(sp.csr_array(classes.matrix[rows])[:, columns])
         sign, solution = self._furthest(matrix, columns, 0, upward, need / ratio)
         refuted = solution.status is Status.optimal and sign * solution.x[0] < _ENOUGH
@@ -75,7 +75,7 @@ class Near:
     def prove(self, cell: int, upward: bool, need: float, most: int) -> Witnessed | None:
         """Return a move that serves a cell, if the classes of so many relations near it have one."""
         classes, ratio = self._classes, float(self._classes.ratio[cell])
-        columns, matrix = self._blocks.movable(int(classes.place[cell]), most)
+        columns, matrix = self._neighbours.block(int(classes.place[cell]), most)
         at = int(np.searchsorted(columns, classes.place[cell]))
         if at == len(columns) or columns[at] != classes.place[cell]:
             return None

@@ -7,7 +7,7 @@ from contextlib import suppress
 from cellguard.arrays import BoolArray
 from cellguard.errors import InputError
 from cellguard.methods.suppress.engines import algebra
-from cellguard.methods.suppress.engines.bounds import Closing
+from cellguard.methods.suppress.engines.bounds import Bounds
 from cellguard.methods.suppress.engines.effort import NORMAL, Effort
 from cellguard.methods.suppress.engines.engine_result import EngineResult, anytime
 from cellguard.methods.suppress.engines.master import Impossible
@@ -45,27 +45,27 @@ def optimal(system: System, *, start: BoolArray | None = None, effort: Effort = 
     return anytime(search, lambda: _close(search, _first(search, start)))
 
 
-def _first(search: Search, start: BoolArray | None) -> Closing:
+def _first(search: Search, start: BoolArray | None) -> Bounds:
     """Make the first safe pattern cheap, unless elimination has done so, and bound what any safe one costs."""
     if search.best is not None:
-        closing = Closing(search)
-        closing.propagated()
-        return closing
+        bounds = Bounds(search)
+        bounds.add_propagation_cuts()
+        return bounds
     return search_by_phases(search, start)
 
 
-def _close(search: Search, closing: Closing) -> None:
+def _close(search: Search, bounds: Bounds) -> None:
     """Drive the masters to the optimum, with the cuts of the world behind the system as soon as one is found."""
     behind, policy = search.system.behind, search.policy
     with suppress(Impossible):  # in the world behind: then the repair there says which cell cannot be protected
         while True:
             if search.gap > policy.proven:
-                closing.close(policy.optimal_rounds, True)
+                bounds.solve_masters(policy.optimal_rounds, True)
             if behind is None or search.gap > policy.proven:
                 return
             search.run.tell("looking at the crossing table")
             cuts = behind.cuts(search.pattern(), run=search.run)
             if not cuts:
                 return
-            search.bind(cuts)
-            closing.take_over()
+            search.adopt_cuts(cuts)
+            bounds.add_search_cuts()

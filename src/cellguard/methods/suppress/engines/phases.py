@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from cellguard.arrays import BoolArray
 from cellguard.methods.suppress.engines import descent
-from cellguard.methods.suppress.engines.bounds import Closing
+from cellguard.methods.suppress.engines.bounds import Bounds
 from cellguard.methods.suppress.engines.effort import BEST, NORMAL, QUICK
 from cellguard.methods.suppress.engines.master import Impossible
 from cellguard.methods.suppress.engines.search import Search
@@ -23,7 +23,7 @@ class Progress:
     """A search, the master that bounds what safe patterns cost, and the pattern to begin with, if there is one."""
 
     search: Search
-    closing: Closing
+    bounds: Bounds
     start: BoolArray | None = None
 
     @property
@@ -53,18 +53,18 @@ def follow(phases: Sequence[Phase], progress: Progress) -> None:
             phase.run(progress)
 
 
-def search_by_phases(search: Search, start: BoolArray | None) -> Closing:
+def search_by_phases(search: Search, start: BoolArray | None) -> Bounds:
     """Make the first safe pattern and, unless it costs nothing, make it cheaper; return the master that bounds it."""
-    progress = Progress(search, Closing(search), start)
+    progress = Progress(search, Bounds(search), start)
     follow(FIRST, progress)
     if search.cost(search.pattern()) > 0:
         follow(BETTER, progress)
-    return progress.closing
+    return progress.bounds
 
 
 def _bound_first(now: Progress) -> None:
     with suppress(Impossible):  # the search says which cell it is that cannot be protected
-        now.closing.propagated()
+        now.bounds.add_propagation_cuts()
 
 
 def _rests_on_flows(now: Progress) -> bool:
@@ -108,23 +108,23 @@ def _masters(now: Progress) -> bool:
 def _solve_masters(now: Progress) -> None:
     policy, effort = now.search.policy, now.search.effort
     patience = max(1, round(policy.idle * effort.seconds / NORMAL.seconds))
-    now.closing.close(patience, now.free <= policy.optimal_free)
+    now.bounds.solve_masters(patience, now.free <= policy.optimal_free)
 
 
 # In two dimensions the relaxed master is quick, and what it likes makes the first pattern better.
 FIRST = (
     Phase("bound", lambda now: now.search.system.is_flat, _bound_first),
-    Phase("circuits", lambda now: now.search.is_steep, lambda now: descent.begin(now.search, now.start)),
+    Phase("circuits", lambda now: now.search.is_steep, lambda now: descent.first_pattern(now.search, now.start)),
     Phase("construct", lambda now: not now.search.is_steep, lambda now: now.search.begin(now.start)),
     Phase("reroute", _rests_on_flows, lambda now: now.search.reroute_flows()),
     Phase("trim", _trims, lambda now: now.search.trim()),
 )
 BETTER = (
-    Phase("bound", lambda now: not now.search.system.is_flat, lambda now: now.closing.propagated()),
-    Phase("tiers", lambda now: now.search.is_steep, lambda now: descent.descend(now.search)),
+    Phase("bound", lambda now: not now.search.system.is_flat, lambda now: now.bounds.add_propagation_cuts()),
+    Phase("tiers", lambda now: now.search.is_steep, lambda now: descent.publish_tiers(now.search)),
     Phase("reroute", lambda now: now.search.is_steep, lambda now: now.search.reroute_flows()),
     Phase("report", lambda now: now.search.is_steep, lambda now: now.search.report_progress("descended")),
-    Phase("programs", _few_cuts_of_programs, lambda now: now.closing.programmed(now.search.policy.program_rounds)),
+    Phase("programs", _few_cuts_of_programs, lambda now: now.bounds.add_program_cuts(now.search.policy.program_rounds)),
     Phase(
         "reconstruct",
         lambda now: _few_cuts_of_programs(now) and now.search.system.is_flat,
@@ -133,7 +133,11 @@ BETTER = (
     Phase("report", lambda now: now.search.effort is not QUICK, lambda now: now.search.report_progress("bounded")),
     Phase("resume", lambda now: now.search.effort is QUICK or now.is_open, lambda now: now.search.resume()),
     Phase("polish", _polishes, lambda now: now.search.polish()),
-    Phase("take_over", lambda now: now.search.effort is not QUICK and now.is_open, lambda now: now.closing.take_over()),
-    Phase("raise", _raises, lambda now: now.closing.raise_bound()),
+    Phase(
+        "take_over",
+        lambda now: now.search.effort is not QUICK and now.is_open,
+        lambda now: now.bounds.add_search_cuts(),
+    ),
+    Phase("raise", _raises, lambda now: now.bounds.raise_bound()),
     Phase("masters", _masters, _solve_masters),
 )

@@ -39,7 +39,7 @@ class Repairer:
     def __init__(self, system: System, *, run: Run) -> None:
         self.system = system
         self.run = run
-        self.neighbours = Neighbours(system.matrix, np.zeros(system.n, bool), order=system.cost)
+        self.neighbours = Neighbours(system.matrix, order=system.cost)
 
     def flow(
         self,

@@ -100,7 +100,7 @@ class Search:
             self.best = hidden.copy()
         return better
 
-    def bind(self, cuts: list[Cut]) -> None:
+    def adopt_cuts(self, cuts: list[Cut]) -> None:
         """Take over cuts that more than this system asks for; of the patterns so far only a repaired one is kept."""
         self.cuts += cuts
         self.state.watch(cuts)
@@ -110,7 +110,7 @@ class Search:
 
     def begin(self, start: BoolArray | None) -> None:
         """Make the first safe pattern, from a given one if there is one; leave the constructed one in the state."""
-        self._open = self._constructed(self.system.hidden if start is None else start)
+        self._open = self._construct(self.system.hidden if start is None else start)
         hidden = self.state.hidden
         self.keep(self.flow(hidden, self._open) if len(self._open) else hidden)
 
@@ -124,19 +124,19 @@ class Search:
 
         Not where the first one is still to be repaired: that is left in the state.
         """
-        if not len(self._open) and not len(self._constructed(self.system.hidden)):
+        if not len(self._open) and not len(self._construct(self.system.hidden)):
             self.keep(self.state.hidden)
 
-    def _constructed(self, start: BoolArray) -> LongArray:
+    def _construct(self, start: BoolArray) -> LongArray:
         """Construct a pattern from what is hidden, and repair it by cuts; return the targets left open."""
         self.run.tell("constructing a pattern")
         self.run.check()
         self.state.move_to(start)
         self.state.construct(self.guide, self.run)
-        open_ = self._thinned()
+        open_ = self._thin()
         return self.repaired(open_)
 
-    def _thinned(self) -> LongArray:
+    def _thin(self) -> LongArray:
         """Publish what propagation finds needless: all in two dimensions, else the dearest part; return what opens.
 
         In two dimensions cells are exchanged for cheaper ones too. The less is left of it, the less the repaired
@@ -169,7 +169,7 @@ class Search:
         end = self.work + self.policy.trimming * self.size
         most = 1 << 60 if self.system.is_flat else round(self.policy.batch * self.size)
         while self.work < end and self.state.clean(most=most):
-            if not self.try_state(self._first_repair):
+            if not self.try_pattern(self._first_repair):
                 break
 
     @property
@@ -271,7 +271,7 @@ class Search:
             self.run.check()
         return self._single_flows(hidden, open_, within)
 
-    def nearby(self, open_: LongArray) -> LongArray:
+    def unproven_nearby(self, open_: LongArray) -> LongArray:
         """Return those of some targets that no short move of hidden cells near them serves; of counts, no whole one."""
         served, hidden = Coverage(self.propagation), self.state.hidden
         for number, target in enumerate(open_.tolist()):
@@ -366,15 +366,15 @@ class Search:
     def mend(self, hidden: BoolArray, allowed: float) -> None:
         """Make a pattern safe by cuts and, once the work allowed is used up, by flows; keep it if it is cheaper."""
         self.state.move_to(hidden)
-        open_ = self.proven(allowed)
+        open_ = self.prove_or_repair(allowed)
         self.keep(self.flow(self.state.hidden, open_) if len(open_) else self.state.hidden)
 
-    def try_state(self, allowed: float) -> bool:
+    def try_pattern(self, allowed: float) -> bool:
         """Prove the state's pattern, repairing it where needed; keep it if that worked and it is cheaper."""
-        open_ = self.proven(allowed, limit=self.cost(self.pattern()))
+        open_ = self.prove_or_repair(allowed, limit=self.cost(self.pattern()))
         return not len(open_) and self.keep(self.state.hidden)
 
-    def proven(self, allowed: float, *, limit: float = np.inf, patience: int | None = None) -> LongArray:
+    def prove_or_repair(self, allowed: float, *, limit: float = np.inf, patience: int | None = None) -> LongArray:
         """Prove the state's pattern, repairing it where needed; return the targets that are left open."""
         open_ = self.oracle.unproven(self.state.hidden, self.run, patience=1)
         return self.repair(open_, allowed, limit=limit, patience=patience) if len(open_) else open_
@@ -415,7 +415,7 @@ class Search:
                 dropping = False
                 changed = self._exchange(self.policy.spread * batch) > 0
             share = self.policy.trial * max(1.0, system.n / 10_000)
-            better = changed and self.try_state(min(share, budget - self.work))
+            better = changed and self.try_pattern(min(share, budget - self.work))
             failures = 0 if better else failures + 1
             dropping = dropping or better
             batch = int(min(batch * 1.5, system.n)) if better else max(batch // 2, self.policy.least_batch)

@@ -77,9 +77,9 @@ def test_the_first_pattern_and_every_tier_are_safe(seed, rows, monkeypatch):
     search, kept = Search(system, NORMAL, UNWATCHED), []
     keep = search.keep
     monkeypatch.setattr(search, "keep", lambda hidden: keep(hidden) and not kept.append(hidden.copy()))
-    descent.begin(search, None)
+    descent.first_pattern(search, None)
     first = search.cost(search.pattern())
-    descent.descend(search)
+    descent.publish_tiers(search)
     search.reroute_flows()
     assert len(kept) > 1 and search.cost(search.pattern()) < first
     assert all(audit(needs, system.pattern(hidden)).verdict == "safe" for hidden in kept)
@@ -89,10 +89,10 @@ def test_cells_of_an_earlier_pattern_are_published_last():
     needs = needs_of(1)
     system = system_of(needs)
     search = Search(system, QUICK, UNWATCHED)
-    descent.begin(search, None)
+    descent.first_pattern(search, None)
     earlier = search.pattern()
     search = Search(system, QUICK, UNWATCHED)
-    descent.begin(search, earlier)
+    descent.first_pattern(search, earlier)
     assert audit(needs, system.pattern(search.pattern())).verdict == "safe"
     assert (search.pattern() & ~earlier).sum() < 0.1 * earlier.sum()
 
