@@ -6,7 +6,7 @@ the populations that remain when tables about some are subtracted from tables ab
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
 from fuzz.attack import Goal
@@ -61,11 +61,15 @@ class Latent:
                 self.names[column].setdefault(leaves, name)
 
     def listed(self) -> set[Cell]:
-        """The cells that some table lists, suppressed or not."""
-        return {cell for table in self.response.tables for cell in self._cells_of(table)}
+        """The cells that some table has: shown, suppressed, or at levels that it does not publish.
 
-    def _cells_of(self, table: Shown) -> Iterator[Cell]:
-        for codes in table.rows:
+        These are judged by the rules of that table, and by no other's.
+        """
+        pairs = zip(self.response.tables, self.response.specs, strict=True)
+        return {cell for t, spec in pairs for cell in self._cells_of(t, {*t.rows, *_unpublished(t, spec)})}
+
+    def _cells_of(self, table: Shown, rows: Iterable[Sequence[str]]) -> Iterator[Cell]:
+        for codes in rows:
             leaves = dict(self.every)
             for axis, code in zip(table.axes, codes, strict=True):
                 leaves[axis.column] &= axis.below[code]
@@ -96,7 +100,9 @@ class Latent:
         """Whether some table lists cells of which this is the sum."""
         codes = self.response.case.records.codes
         for table in self.response.tables:
-            within = [one for one in self._cells_of(table) if all(a <= b for a, b in zip(one, cell, strict=True))]
+            within = [
+                one for one in self._cells_of(table, table.rows) if all(a <= b for a, b in zip(one, cell, strict=True))
+            ]
             records = (tuple(codes[column][i] for column in self.columns) for i in inside)
             if all(any(all(c in s for c, s in zip(r, one, strict=True)) for one in within) for r in records):
                 return True
