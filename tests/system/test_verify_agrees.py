@@ -198,3 +198,31 @@ def test_a_cell_waived_in_one_table_is_protected_as_the_others_ask(tmp_path):
     ]
     protected(tmp_path, tables=tables)
     assert refused(tmp_path) == []
+
+
+def test_a_table_divides_what_others_do_wherever_it_says_that_somebody_may_be(tmp_path):
+    """Two tables of one response group their codes differently where one of them says that there is nobody."""
+    (tmp_path / "a.csv").write_text(
+        "code,parent\nTotal,\nA0,Aup0\na3,A1\nAup0,Total\nA1,Total\na2,A0\na1,Total\na0,A1\n"
+    )
+    (tmp_path / "b.csv").write_text("code,parent\nTotal,\nb1,B0\nb0,B0\nb3,B0\nB1,Total\nB0,Total\nb4,B0\nb2,B1\n")
+    (tmp_path / "t0.csv").write_text("b,n\nTotal,4\nb0,1\nB0,4\nb1,2\nb3,1\n")
+    (tmp_path / "t1.csv").write_text(
+        "a,b,x,n,x1,x2\nTotal,B0,315,4,185,71\na1,Total,187,2,185,2\nA1,B0,128,2,71,57\nA1,Total,128,2,71,57\n"
+        "a1,B0,187,2,185,2\nTotal,Total,315,4,185,71\na0,Total,128,2,71,57\na0,B0,128,2,71,57\n"
+    )
+    (tmp_path / "t2.csv").write_text(
+        "a,b,x,n,x1,x2\na1,Total,187,2,185,2\nA1,B0,128,2,71,57\nTotal,Total,315,4,185,71\nTotal,B0,315,4,185,71\n"
+        "A1,Total,128,2,71,57\na1,B0,187,2,185,2\n"
+    )
+    cells = {"count": "n", "top": ["x1", "x2"]}
+    tables = [
+        {"name": "t0", "by": ["b"], "value": "count", "zeros": "known", "publish": {"b": [1, 2]}}
+        | {"cells": {"source": "t0.csv", "count": "n"}, "rules": [{"min_frequency": 3}]},
+        {"name": "t1", "by": ["a", "b"], "value": "x", "cells": {"source": "t1.csv", **cells}}
+        | {"rules": [{"statisticon": 10}]},
+        {"name": "t2", "by": ["a", "b"], "value": "x", "zeros": "possible", "cells": {"source": "t2.csv", **cells}}
+        | {"rules": [{"min_frequency": 3}]},
+    ]
+    protected(tmp_path, microdata=None, dimensions={d: {"parents": f"{d}.csv"} for d in "ab"}, tables=tables)
+    assert refused(tmp_path) == []

@@ -10,7 +10,7 @@ import numpy as np
 from cellguard.verifier.atoms import ABSENT, REMAINDER, Atoms, finest, labels, locate, summed
 from cellguard.verifier.cells import Cells
 from cellguard.verifier.clusters import Piece, Pieces
-from cellguard.verifier.leaves import REST, TableViews, View, common
+from cellguard.verifier.leaves import REST, TableViews, View, common, per_part, whole
 from cellguard.verifier.numbers import Bools, Int64
 from cellguard.verifier.relations import Terms, tied_groups
 from cellguard.verifier.rows import Rows, listed
@@ -77,10 +77,22 @@ def _full(cells: Cells, pieces: Pieces, group: int) -> int | None:
     for table in tables:
         mine = pieces.views[table]
         if spec.tables[table].zeros == "known" and all(
-            pieces.views[other].within(mine.classes()) and _no_further(pieces.views[other], mine) for other in tables
+            _divided_by(pieces.views[other], mine) and _no_further(pieces.views[other], mine) for other in tables
         ):
             return table
     return None
+
+
+def _divided_by(other: TableViews, mine: TableViews) -> bool:
+    """Return whether one table divides whatever the other does, on all leaves where it says that somebody may be."""
+    parts, views = mine.classes(), dict(zip(mine.axes, mine.views, strict=True))
+    for axis, theirs in zip(other.axes, other.views, strict=True):
+        leaves = theirs[0].label.size
+        anybody = ~np.any([view.label == REST for view in views.get(axis, ())] or [np.zeros(leaves, bool)], axis=0)
+        part = whole(parts, axis, leaves)[anybody]
+        if any(per_part(part, view.label[anybody]) is None for view in theirs):
+            return False
+    return True
 
 
 def _no_further(other: TableViews, mine: TableViews) -> bool:
