@@ -15,6 +15,7 @@ from cellguard.verifier.stored import Folder
 
 OWN = "internal/certificate.json"
 SEED = "internal/seed.json"  # of random costs, where there are any
+EXPLANATIONS = "internal/explanations.parquet"  # for people, and no part of the proof
 
 
 def check_digests(folder: Folder, document: Mapping[str, Any]) -> int:
@@ -52,7 +53,7 @@ def check_names(spec: Spec, document: Mapping[str, Any]) -> None:
     typed = {table.parquet for table in spec.released}
     if named & typed and not typed <= named:
         raise Refused("the release has Parquet files of some tables only")
-    may = typed | REPORTS | {WORKBOOK, SEED}
+    may = typed | REPORTS | {WORKBOOK, SEED, EXPLANATIONS}
     for name in sorted(needed - named):
         raise Refused(f"certificate.json does not name {name}")
     for name in sorted(named - needed - may):

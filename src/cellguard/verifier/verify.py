@@ -14,7 +14,7 @@ from cellguard.verifier.cells import Cells, identify
 from cellguard.verifier.clusters import read_pieces
 from cellguard.verifier.coalitions import Coalitions
 from cellguard.verifier.demands import read_demands
-from cellguard.verifier.digests import check_digests, check_names
+from cellguard.verifier.digests import EXPLANATIONS, check_digests, check_names
 from cellguard.verifier.facts import read_facts
 from cellguard.verifier.formats import check_formats
 from cellguard.verifier.hierarchies import read_dimensions
@@ -334,7 +334,7 @@ class _Work:
         again = [] if self._rewrite is not None else [f"{name}, byte for byte" for name in not_rewritten(files)]
         figures = [f"{SUMMARY}: {key}" for key in not_checked(self._folder)]
         columns = [f"internal/*.csv: {words}" for words in NOT_CHECKED_COLUMNS]
-        return (*again, *figures, *columns, *(name for name in (OFFICERS_PAGE,) if name in files))
+        return (*again, *figures, *columns, *(name for name in (OFFICERS_PAGE, EXPLANATIONS) if name in files))
 
     def trusted(self) -> tuple[str, ...]:
         """Return the rules that the certificate asks to take on trust."""
