@@ -10,10 +10,10 @@ from benchmark_modules import benchmark
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.perturb.cells.calibration import calibration_table
-from cellguard.methods.perturb.cells.noise_rule import NoiseRule
 from cellguard.methods.perturb.cells.respondents import respondents
 from cellguard.methods.perturb.draw.multipliers import Settings, make_multipliers
 from cellguard.methods.perturb.draw.replicate import replicate_as_drawn
+from cellguard.rules.limits import NoiseRule
 
 RULE = NoiseRule(3, 70)
 

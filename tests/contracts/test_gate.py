@@ -18,7 +18,8 @@ from cellguard.job.registry import forget, method_names
 from cellguard.methods.suppress.pattern_method import PatternMethod
 from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.pipeline import run
-from cellguard.seam.verdict import ANSWERABLE, NotChecked, Verdict
+from cellguard.seam.summary import Summary
+from cellguard.seam.verdict import Kind, NotChecked, Verdict
 from cellguard.table.pattern import Pattern, release
 
 CELLS = "region,turnover,firms\nTotal,100,19\nN,20,1\nS,50,9\nW,30,9\n"
@@ -116,7 +117,15 @@ def test_only_what_nobody_refuted_can_be_accepted(name, tmp_path):
     outcome = outcome_of(name, tmp_path)
     for kind in BAD:
         answered = with_verdict(outcome, Verdict(kind, "accepted", (), accepted=True))
-        assert (answered.release is not None) == (kind in ANSWERABLE), kind
+        assert (answered.release is not None) == Kind(kind).can_be_accepted, kind
+
+
+def test_who_accepts_tables_without_rules_accepts_nothing_else(tmp_path, monkeypatch):
+    made = replace(outcome_of("suppress", tmp_path).protected, accept_no_rules=True)
+    assert made.verdict.allows_release and not made.verdict.accepted
+    said = replace(made.verdict, kind="not proven")
+    monkeypatch.setattr("cellguard.methods.suppress.result.headline", lambda *_, **__: said)
+    assert replace(made).release is None and not replace(made).verdict.allows_release
 
 
 def test_a_frame_shows_nothing_that_its_verdict_does_not_allow(tmp_path):
@@ -137,11 +146,11 @@ def careless(request):
 
         @property
         def release(self):
-            return release(self.audit.pattern, self.audit.values)
+            return release(self.audit.pattern, self.audit.grains.value, self.audit.grains.decimals)
 
         def summary(self):
-            said = {"verdict": "not proven", "headline": "NOT PROVEN", "caveat": "", "tables": {}, "failing": []}
-            return said | {"set": {"cells": 4, "relations": 1, "witnesses": 0}}
+            facts = {"failing": [], "set": {"cells": 4, "relations": 1, "witnesses": 0}}
+            return Summary("careless", self.verdict, {}, facts=facts)
 
     @dataclass(frozen=True, eq=False)
     class Careless(PatternMethod):
@@ -168,6 +177,37 @@ def careless(request):
 
     yield Careless
     forget("careless")
+
+
+def test_a_method_that_writes_a_release_itself_writes_nothing(careless, tmp_path, monkeypatch):
+    """Its internal files are kept in any case, and it has a hand in the folder until it is closed."""
+
+    def seal(self, outcome, folder):
+        (folder / "release").mkdir()
+        (folder / "release/t.csv").write_text(CELLS)
+
+    monkeypatch.setattr(careless, "seal", seal)
+    job = _suppress(tmp_path)
+    job["tables"][0]["protect"] = {"method": "careless"}
+    outcome = run(Job.parse(job, folder=tmp_path))
+    with pytest.raises(NotProtected, match="nothing is released"):
+        OutputFolder(tmp_path / "out").write(outcome)
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_cannot_be_shown_is_not_written(careless, tmp_path, monkeypatch):
+    """The message of an error says that nothing was released, so that nothing may stand there by then."""
+
+    def screen(self, outcome, folder):
+        raise RuntimeError("no words")
+
+    monkeypatch.setattr(careless, "screen", screen)
+    monkeypatch.setattr("cellguard.seam.outcome.Outcome.release", property(lambda self: self.protected.release))
+    job = _suppress(tmp_path)
+    job["tables"][0]["protect"] = {"method": "careless"}
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job))
+    done = CliRunner().invoke(cli, ["protect", str(tmp_path / "job.yaml"), "--out", str(tmp_path / "out")])
+    assert isinstance(done.exception, RuntimeError) and not (tmp_path / "out").exists()
 
 
 def test_a_careless_method_releases_nothing(careless, tmp_path):

@@ -10,6 +10,7 @@ import cellguard as cg
 from cellguard.attack.audit import audit
 from cellguard.errors import NotProtected, Stopped
 from cellguard.methods.suppress.engines.catalogue import ENGINES as NAMED
+from cellguard.methods.suppress.engines.catalogue import engine_named
 from cellguard.methods.suppress.engines.effort import BEST, NORMAL, QUICK
 from cellguard.methods.suppress.suppress import suppress
 from cellguard.proofs.problem import grains_of, pose
@@ -18,7 +19,7 @@ from cellguard.table.apriori import State
 
 from attack_oracle import FAR, ends_by_vertices
 
-ENGINES = list(NAMED.values())
+ENGINES = [engine_named(name) for name in NAMED]
 EFFORTS = [QUICK, NORMAL, BEST]
 
 
@@ -62,7 +63,9 @@ def is_safe(needs, hidden):
     matrix = problem.matrix.toarray()
     down, up = (np.minimum(bound, FAR * 1000) for bound in (problem.down, problem.up))
     low, high = ends_by_vertices(matrix, down, up)
-    return bool(((high >= problem.upper) & (-low >= problem.lower) & (high - low >= problem.sliding)).all())
+    return bool(
+        ((high >= problem.levels.up) & (-low >= problem.levels.down) & (high - low >= problem.levels.width)).all()
+    )
 
 
 def cheapest(needs, cost):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from fuzz.attack import Goal
-from fuzz.public import TOTAL, selected
+from fuzz.public import TOTAL, Shown, selected
 from fuzz.scene import Response, Scene
 from fuzz.worlds import ALL, make_space
 
@@ -62,14 +62,14 @@ class Latent:
 
     def listed(self) -> set[Cell]:
         """The cells that some table lists, suppressed or not."""
-        found = set()
-        for table in self.response.tables:
-            for codes in table.rows:
-                leaves = dict(self.every)
-                for axis, code in zip(table.axes, codes, strict=True):
-                    leaves[axis.column] &= axis.below[code]
-                found.add(tuple(leaves[column] for column in self.columns))
-        return found
+        return {cell for table in self.response.tables for cell in self._cells_of(table)}
+
+    def _cells_of(self, table: Shown) -> Iterator[Cell]:
+        for codes in table.rows:
+            leaves = dict(self.every)
+            for axis, code in zip(table.axes, codes, strict=True):
+                leaves[axis.column] &= axis.below[code]
+            yield tuple(leaves[column] for column in self.columns)
 
     def cells(self) -> dict[Cell, list[int]]:
         """All cells that have records and that no table lists, with their records."""
@@ -86,8 +86,21 @@ class Latent:
         return found
 
     def unsafe(self) -> dict[Cell, list[int]]:
-        """Those that the rules call unsafe."""
-        return {cell: inside for cell, inside in self.cells().items() if self.response.need(inside) is not None}
+        """Those that the rules call unsafe; of ready-made tables without sums of their cells, which nobody judges."""
+        found = {cell: inside for cell, inside in self.cells().items() if self.response.need(inside) is not None}
+        if not self.response.is_ready:
+            return found
+        return {cell: inside for cell, inside in found.items() if not self._is_sum(cell, inside)}
+
+    def _is_sum(self, cell: Cell, inside: Sequence[int]) -> bool:
+        """Whether some table lists cells of which this is the sum."""
+        codes = self.response.case.records.codes
+        for table in self.response.tables:
+            within = [one for one in self._cells_of(table) if all(a <= b for a, b in zip(one, cell, strict=True))]
+            records = (tuple(codes[column][i] for column in self.columns) for i in inside)
+            if all(any(all(c in s for c, s in zip(r, one, strict=True)) for one in within) for r in records):
+                return True
+        return False
 
     def goals(self, cells: Mapping[Cell, Sequence[int]], scene: Scene) -> Iterator[Goal]:
         """The goals that cells are."""
@@ -97,6 +110,16 @@ class Latent:
             label = f"{self.response.name} by {'/'.join(self.columns)}: {name}"
             kind = "rest" if any(wanted[column] != self.every[column] for column in self.selecting) else "latent"
             yield self.response.goal(kind, label, scene.space.where(0, wanted), inside)
+
+
+def _unpublished(table: Shown, spec: Mapping) -> Iterator[tuple[str, ...]]:
+    """All combinations of the codes that a table has, if it does not publish all levels of a dimension."""
+    levels = spec.get("publish")
+    if not isinstance(levels, Mapping):
+        return iter(())
+    shown = [dict.fromkeys(codes) for codes in zip(*table.rows, strict=True)]
+    hidden = [axis.below if axis.name in levels else codes for axis, codes in zip(table.axes, shown, strict=False)]
+    return product(*hidden)
 
 
 def _subtract(populations: Mapping[Leaves, str]) -> dict[Leaves, str]:

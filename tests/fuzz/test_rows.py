@@ -12,7 +12,7 @@ from fuzz.rows import draw_rows, judge_rows, told_rows
 def test_no_reader_can_be_sure_of_an_unsafe_row(first):
     ends = [judge_rows(seed) for seed in range(first, first + (60 if first == 0 else 250))]
     assert not [end for end in ends if end.startswith("told")]
-    assert ends.count("safe") > len(ends) / 5
+    assert ends.count("safe") > len(ends) / 4
 
 
 def test_the_judge_is_sure_of_every_unsafe_row_where_nothing_is_hidden(tmp_path):

@@ -10,7 +10,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from cellguard.methods.perturb.cells.noise_rule import NoiseRule, matched_p_and_q, p_with_prior, q_halfway
 from cellguard.methods.perturb.cells.respondents import respondents
 from cellguard.methods.perturb.cells.sensitivity import (
     desired_totals,
@@ -24,7 +23,9 @@ from cellguard.methods.perturb.draw.mu import MuOptions, choose_mu, mu_by_formul
 from cellguard.methods.perturb.draw.noise import cell_noise, noise_statistics
 from cellguard.methods.perturb.draw.variance import noise_cv
 from cellguard.methods.perturb.draw.zes import Zes, draw_multipliers, perturbed
-from cellguard.rules.conversions import p_from_k
+from cellguard.rules.conversions import matched_p_and_q, p_from_k, p_with_prior, q_halfway
+from cellguard.rules.limits import NoiseRule
+from cellguard.rules.linear import Dominance
 
 from perturb_data import brute_exceedance, one_cell, sodap, study
 
@@ -40,7 +41,7 @@ def near(value, tolerance=1e-6):
 def test_table_2_3_is_dominated_but_safe_under_s_n():
     table = one_cell([4000, 2500, 1500, 850, 600, 550])
     needs = needs_of(table)
-    rule = table.rule.dominance
+    rule = Dominance(table.rule.n, table.rule.k)
     assert rule.measure(table.table.facts)[1] == near(80)
     assert rule.sensitivity(table.table.facts)[1] == near(1000) and dominated(table)[1]
     assert table.rule.accuracy == near(0.428571)

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.perturb.cells.calibration import calibration_table
-from cellguard.methods.perturb.cells.noise_rule import NoiseRule
 from cellguard.methods.perturb.cells.respondents import respondents
 from cellguard.methods.perturb.cells.sensitivity import desired_totals, dominated, needs_of, s_n, still_unsafe
 from cellguard.methods.perturb.draw.distribution import exceedance
 from cellguard.methods.perturb.draw.mu import MuOptions, smallest_mu
 from cellguard.methods.perturb.draw.zes import Zes, draw_multipliers, perturbed
 from cellguard.methods.perturb.fit.directions import directions
+from cellguard.rules.limits import NoiseRule
 
 from perturb_data import study
 

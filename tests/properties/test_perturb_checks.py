@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.perturb.cells.calibration import calibration_table
-from cellguard.methods.perturb.cells.noise_rule import NoiseRule
 from cellguard.methods.perturb.cells.respondents import respondents
 from cellguard.methods.perturb.checks.finding import Cell
 from cellguard.methods.perturb.draw.attributes import Attributes, define
 from cellguard.methods.perturb.draw.multipliers import Settings, make_multipliers
 from cellguard.methods.perturb.workflow import check_tables
+from cellguard.rules.limits import NoiseRule
 
 
 @st.composite

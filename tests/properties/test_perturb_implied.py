@@ -16,7 +16,6 @@ from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.io.folder import OutputFolder
 from cellguard.job.jobfile import Job
 from cellguard.methods.perturb.cells.calibration import calibration_table
-from cellguard.methods.perturb.cells.noise_rule import NoiseRule
 from cellguard.methods.perturb.cells.respondents import respondents
 from cellguard.methods.perturb.draw.attributes import define
 from cellguard.methods.perturb.draw.multipliers import Settings, make_multipliers
@@ -24,6 +23,7 @@ from cellguard.methods.perturb.fit.marg import Marg
 from cellguard.methods.perturb.fit.opt import Opt
 from cellguard.methods.perturb.workflow import check_tables
 from cellguard.pipeline import run
+from cellguard.rules.limits import NoiseRule
 
 from perturb_oracle import Attacker, Record, echelon, lies_in
 

@@ -279,6 +279,7 @@ def test_a_dry_run_and_other_commands(home):
         ({"table": {"cells": {"source": "h.csv", "count": "n", "top": ["m"]}}}, "`top` of `cells`"),
         ({"table": {"by": ["a", "b"]}}, "a map has one dimension"),
         ({"rules": [{"min_frequency": {"n": 3, "hide": "small"}}]}, "`hide: small` is for suppressed tables"),
+        ({"rules": [{"min_frequency": {"n": 3, "nonzero": True}}]}, "`nonzero` is for suppressed tables"),
     ],
 )
 def test_what_a_map_cannot_have_is_refused(home, change, message):

@@ -76,7 +76,8 @@ def test_an_unsafe_cell_is_explained_without_an_audit(attack, tmp_path, monkeypa
         # By which move a cell is protected, and whom a proof names, is its own choice.
         own = [[line for line in lines if not ("through" in line or "can " in line)] for lines in (quick, whole)]
         assert own[0] == own[1]
-        shares = [float(line.split("within ")[1].split(" %")[0].replace(",", "")) for line in quick if "largest other" in line]
+        near = [line.split("within ")[1].split(" %")[0] for line in quick if "largest other" in line]
+        shares = [float(percent.replace(",", "")) for percent in near]
         assert shares == sorted(shares)
     assert any("can tell the largest other respondent" in line for lines in told for line in lines)
 

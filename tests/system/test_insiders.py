@@ -13,8 +13,10 @@ import pytest
 
 import cellguard as cg
 from cellguard.io.folder import OutputFolder
+from cellguard.methods.suppress import judged_sums
 from cellguard.pipeline import audit_folder, explain_cell, run, verify_inputs
 from cellguard.verifier.verify import verify
+from cellguard.world.told_sums import Told
 
 JOB = {
     "version": 1,
@@ -137,17 +139,29 @@ def test_forged_contributions_are_refused(tmp_path):
 @pytest.mark.parametrize(
     "edit",
     [
-        lambda t: t.filter(pc.greater(t.column("insider"), 0)),
         lambda t: t.slice(1),
         lambda t: t.set_column(3, "amount", pc.multiply(t.column("amount"), 2)),
-        lambda t: t.set_column(1, "row", pc.add(t.column("row"), 10_000)),
-        lambda t: pa.concat_tables([t, t.slice(0, 1)]),
     ],
 )
 def test_contributions_that_are_not_those_of_the_facts_are_refused(tmp_path, edit):
     _, folder, _ = written(tmp_path)
     change(folder, "insiders.parquet", edit)
-    assert 8 in refusals(folder)
+    assert refusals(folder) == [8]
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda t: t.filter(pc.greater(t.column("insider"), 0)),
+        lambda t: t.set_column(1, "row", pc.add(t.column("row"), 10_000)),
+        lambda t: pa.concat_tables([t, t.slice(0, 1)]),
+    ],
+)
+def test_contributions_that_nobody_can_read_prove_neither_sums_nor_insiders(tmp_path, edit):
+    """Whether the sums of each holding were judged (check 5) is seen from who contributes, too."""
+    _, folder, _ = written(tmp_path)
+    change(folder, "insiders.parquet", edit)
+    assert refusals(folder) == [5, 8]
 
 
 @pytest.mark.parametrize(("lower", "seed"), [(0, 0), (0, 3), ("unbounded", 0)])
@@ -176,15 +190,26 @@ def one_holding_in_two_cells(tmp_path, name):
     return tmp_path / name
 
 
-def test_sums_of_hidden_cells_are_part_of_the_claim(tmp_path):
+def test_sums_of_hidden_cells_are_part_of_the_claim(tmp_path, monkeypatch):
+    cured = one_holding_in_two_cells(tmp_path, "cured")
+    claimed = json.loads((cured / "internal" / "certificate.json").read_text())["sums"]
+    assert claimed == {"tables": ["sums"], "told": [], "beyond": []} and refusals(cured) == []
+    assert "C,,c" in (cured / "release" / "t.csv").read_text()
+    monkeypatch.setattr(judged_sums, "holding_sums", lambda *_: [])
+    monkeypatch.setattr(judged_sums, "told_sums", lambda *_: Told(()))
+    told = one_holding_in_two_cells(tmp_path, "told")  # which claims that there were no sums to judge
+    assert "C,100,\n" in (told / "release" / "t.csv").read_text()
+    (wrong,) = (check for check in verify(told / "internal" / "certificate.json").checks if not check.passed)
+    assert wrong.number == 5 and "nobody judged a sum of hidden cells that readers know" in wrong.detail
+
+
+def test_a_set_with_tables_of_sums_claims_something_of_sums(tmp_path):
     folder = one_holding_in_two_cells(tmp_path, "cured")
     path = folder / "internal" / "certificate.json"
-    document = json.loads(path.read_text())
-    assert document["sums"]["tables"] == ["sums"] and refusals(folder) == []
-    assert "C,,c" in (folder / "release" / "t.csv").read_text()
-    path.write_text(json.dumps(document | {"sums": None}))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"sums": None}))
     seal(folder)
-    assert refusals(folder)
+    details = {check.detail for check in verify(path).checks}
+    assert details == {"certificate.json: sums is nothing, but tables has sums"}
 
 
 def test_missing_witnesses_are_noticed(tmp_path):
@@ -224,10 +249,10 @@ def test_the_headline_itself_says_what_is_not_proven_where_tables_have_cells_bet
     monkeypatch.setattr("cellguard.inputs.latent.MOST", 0)
     outcome = run(job)
     assert outcome.verdict.kind == "safe" and outcome.protected.audit.needs.world.between
-    assert "what respondents know beyond listed cells and" in outcome.verdict.text or (
-        "what respondents know beyond listed cells not checked" in outcome.verdict.text
+    assert outcome.verdict.text == (
+        "Safe against outsiders and every single respondent, what respondents know beyond listed cells not checked, "
+        "cells that no table lists (latent cells) not checked"
     )
-    assert "latent cells" in outcome.verdict.text
 
 
 def together(tmp_path, size):
@@ -246,7 +271,7 @@ def test_a_job_is_safe_against_two_respondents_together(tmp_path):
     assert "neither outsiders nor up to 2 respondents together" in page
     assert "<td>insiders " in page
     named = {outcome.protected.audit.needs.tables.cell_name(n.cell) for n in outcome.protected.nearest if n.others}
-    lines = [line for cell in named for line in explain_cell(folder, cell.split(": ")[1], table=cell.split(": ")[0])]
+    lines = [line for cell in named for line in explain_cell(folder, cell)]
     assert any("together can tell" in line for line in lines)
 
 

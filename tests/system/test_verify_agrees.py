@@ -3,7 +3,9 @@
 import csv
 
 import pyarrow.parquet as pq
+import pytest
 
+from cellguard.inputs import latent
 from cellguard.io.folder import OutputFolder
 from cellguard.job.jobfile import Job
 from cellguard.pipeline import run
@@ -83,15 +85,21 @@ def test_codes_that_no_row_shows_bound_no_count(tmp_path):
     assert refused(tmp_path) == []
 
 
-def test_a_value_that_readers_work_out_tells_that_somebody_is_there(tmp_path):
+@pytest.mark.parametrize(("most", "shown"), [(0, ["103", "100"]), (latent.MOST, ["103", ""])])
+def test_a_value_that_readers_work_out_tells_that_somebody_is_there(tmp_path, monkeypatch, most, shown):
     """All of d0G less those with d1a leaves a value: so each of the two with d1b would be known, were it known that
-    they are two."""
+    they are two.
+
+    The one respondent of d1b in d0G waives protection there, so that its value may be worked out. Where the crossing
+    table is judged, its cell d1b/d0b is protected: that says more of the respondent, which waived nothing there.
+    """
+    monkeypatch.setattr(latent, "MOST", most)
     tree = {"d0G": "Total", "d0a": "Total", "d0b": "d0G", "d0c": "d0G"}
     (tmp_path / "waived.csv").write_text("d1,status\nd1b,waived\n")
     listed, rest = {"name": "a", "where": {"d0": ["d0a"]}}, {"name": "g", "where": {"d0": ["d0G"]}}
     rest |= {"publish": {"d1": [0, 2]}, "apriori": "waived.csv"}
     count_by_two(tmp_path, tree, [listed, rest], y=3)
-    assert [row["value"] for row in rows_of(tmp_path, "g")] in (["103", "100"], ["103", ""])
+    assert [row["value"] for row in rows_of(tmp_path, "g")] == shown
     flags = {(row["d1"], row["d0"]): row["flag"] for row in rows_of(tmp_path, "n")}
     assert flags["d1b", "Total"] == "c"
     assert refused(tmp_path) == []
@@ -162,6 +170,31 @@ def test_values_in_two_groupings_beside_counts_are_said_not_to_be_checked(tmp_pa
         {"name": "x", "value": "x", "cells": {"source": "x.csv", "count": "n"}, **few},
     ]
     grouped = protected(tmp_path, microdata=None, dimensions={"b": two}, tables=tables)
-    assert [len(house.rooms) for house in grouped.protected.audit.needs.world.constraints.houses] == [1, 1]
+    assert [len(house.rooms) for house in grouped.protected.audit.needs.world.constraints.responses] == [1, 1]
     assert "counts_and_values" in grouped.summary["not_checked"]
+    assert refused(tmp_path) == []
+
+
+def test_a_published_zero_has_no_sign(tmp_path):
+    """Which side of 0 a value was on that rounds to it is nobody's business, and there is one way to write a 0."""
+    (tmp_path / "t.csv").write_text("r,x,n\nTotal,29.6,30\nN,-0.4,9\nS,20,12\nW,10,9\n")
+    cells = {"source": "t.csv", "count": "n"}
+    table = {"name": "t", "by": ["r"], "value": "x", "cells": cells, "rules": [{"min_frequency": 3}], "decimals": 0}
+    protected(tmp_path, microdata=None, tables=[table], attack={"lower": "unbounded"})
+    assert [row["value"] for row in rows_of(tmp_path, "t")] == ["30", "0", "20", "10"]
+    assert refused(tmp_path) == []
+
+
+def test_a_cell_waived_in_one_table_is_protected_as_the_others_ask(tmp_path):
+    """Of a cell that one table waives, the accuracy of that table's rules asks nothing of respondents."""
+    rows = [("a", 11), ("b", 1), ("c", 9), ("d", 9), ("e", 8), ("f", 7), ("g", 7), ("h", 7)]
+    region = {"a": "N", "b": "N", "c": "S", "d": "S", "e": "S", "f": "W", "g": "W", "h": "W"}
+    lines = [f"{who},{region[who]},{x}\n" for who, x in rows]
+    (tmp_path / "r.csv").write_text("id,r,x\n" + "".join(lines))
+    (tmp_path / "said.csv").write_text("r,status\nN,waived\n")
+    tables = [
+        {"name": "t0", "by": ["r"], "value": "x", "rules": [{"p_percent": 400}], "apriori": "said.csv"},
+        {"name": "t1", "by": ["r"], "value": "x", "rules": [{"dominance": {"n": 1, "k": 60}}]},
+    ]
+    protected(tmp_path, tables=tables)
     assert refused(tmp_path) == []

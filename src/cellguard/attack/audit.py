@@ -18,7 +18,6 @@ from cellguard.attack.insider_pairs import Hint
 from cellguard.attack.insiders import Inside, attack_inside
 from cellguard.attack.intervals import exact_moves
 from cellguard.errors import InputError
-from cellguard.proofs.exact import spread
 from cellguard.proofs.pricing import widened
 from cellguard.proofs.problem import Grains, Problem, grains_of, pose
 from cellguard.protection import Requirements
@@ -85,7 +84,7 @@ class Audit(Streams):
         """Return what may be published; raise `InputError` unless the verdict is safe."""
         if self.verdict != "safe":
             raise InputError(f"nothing is released: the audit's verdict is {self.verdict}")
-        return release(self.pattern, self.values)
+        return release(self.pattern, self.grains.value.tolist(), self.grains.decimals.tolist())
 
     def rows(self, name: str) -> pa.Table:
         """Return one row per cell of one table; see the class. Confidential."""
@@ -97,8 +96,9 @@ class Audit(Streams):
         return of_table(table, columns | {name: column[cells] for name, column in about.items()})
 
     def to_arrow(self) -> pa.Table:
-        """Return the rows of all tables, with a column ``table`` in front. Confidential."""
-        return of_all({table.name: self.rows(table.name) for table in self.needs.tables.tables})
+        """Return the rows of all tables that were not added, with a column ``table`` in front. Confidential."""
+        listed = [table for table in self.needs.tables.tables if not table.is_added]
+        return of_all({table.name: self.rows(table.name) for table in listed})
 
     def intervals(self) -> list[tuple[str, float, float]]:
         """Return the interval of each unknown cell by its name. Confidential."""
@@ -205,7 +205,7 @@ def _with_atoms(
         return problem, decided
     wider = pose(wide, unknown, grains, known)
     place = np.searchsorted(wider.cells, problem.cells)
-    moves = [spread(decided.reduction, move) for move in decided.moves]
+    moves = [decided.reduction.lift(move) for move in decided.moves]
     before = [replace(move, variables=place[move.variables]) for move in moves]
     return wider, decide(wider, before=before, run=run)
 

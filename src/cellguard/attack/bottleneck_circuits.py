@@ -53,8 +53,8 @@ class _Left:
     def _recall(self, cell: int) -> None:
         open_ = self.book.open(cell)
         up, down = open_.up < open_.asked.up, open_.down < open_.asked.down
-        slides = (open_.up + open_.down < open_.asked.sliding) & ~up & ~down
-        wanted = np.where(slides, open_.asked.sliding, open_.asked.up), open_.asked.down
+        slides = (open_.up + open_.down < open_.asked.width) & ~up & ~down
+        wanted = np.where(slides, open_.asked.width, open_.asked.up), open_.asked.down
         for need, way, short, asked in zip(self.need, (1, -1), (up | slides, down), wanted, strict=True):
             need[cell] = asked[short].max(initial=0)
             who = open_.who[short].tolist()
@@ -109,7 +109,7 @@ def enter_widest(book: InsiderProofSearch, hidden: BoolArray, rounds: int = _ROU
         order = width * np.exp(rng.normal(0, 0.5 * (number > 0), len(cells)))
         if number % 2:
             noticing = left.noticing(rng.permutation(some)[: max(len(some) // 4, 20)])
-            order = np.where(np.isin(standing.owner[cells], noticing), order * 1e-12, order)
+            order = np.where(np.isin(standing.knowing[cells], noticing), order * 1e-12, order)
         helped = 0
         ranked = cells[np.argsort(-order, kind="stable")]
         for moves, proven in _circuits(columns, ranked, left, some):

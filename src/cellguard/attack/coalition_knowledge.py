@@ -21,14 +21,15 @@ import numpy as np
 
 from cellguard.arrays import LongArray
 from cellguard.attack.insider_knowledge import InsiderKnowledge
-from cellguard.proofs.exact import Move
+from cellguard.proofs.levels import Level
+from cellguard.proofs.moves import Move
 from cellguard.proofs.scale import UNLIMITED
 
 Members = frozenset[int]
 
 
 class Place(NamedTuple):
-    """A cell that a move changes: who contributes what, what others do at most, what is left, and if k are all."""
+    """A cell that a move changes: who contributes what, what others do at most, what is left, and if k know it."""
 
     amounts: dict[int, int]
     rest: int
@@ -95,7 +96,7 @@ class Coalitions:
         own += (self.size - many) * standing.rest[cells]
         bounded = np.where(standing.signed[cells], down[cells], np.maximum(standing.value[cells] - own, 0))
         down[cells] = np.minimum(down[cells], bounded)
-        filled = cells[many == np.diff(standing.start)[cells]]
+        filled = cells[(many == np.diff(standing.start)[cells]) & ~standing.unlisted[cells]]
         down[filled] = up[filled] = 0
         return down, up
 
@@ -103,11 +104,10 @@ class Coalitions:
         """Return the coalition against which a cell needs most: the next ones after its largest contributor."""
         return frozenset(self.standing.contributors(cell)[1 : self.size + 1].tolist())
 
-    def asked(self, cell: int, members: Collection[int]) -> tuple[int, int, int]:
+    def asked(self, cell: int, members: Collection[int]) -> Level:
         """Return how far a cell must move down, up and either way for a coalition that does not fill it."""
         own, other = self.parties(cell, members)
-        down, up, sliding = self.standing.against(cell, np.array([own]), np.array([other]))
-        return int(down[0]), int(up[0]), int(sliding[0])
+        return self.standing.against(cell, np.array([own]), np.array([other])).rows()[0]
 
     def parties(self, cell: int, members: Collection[int]) -> tuple[int, int]:
         """Return what a coalition contributes to a cell, at most, and what the largest other respondent does."""
@@ -118,7 +118,7 @@ class Coalitions:
             (own if who in members else others).append(amount)
         return sum(own) + (self.size - len(own)) * rest, max([*others, rest])
 
-    def most_asked(self, cell: int) -> tuple[int, int, int]:
+    def most_asked(self, cell: int) -> Level:
         """Return what a cell needs at most against any coalition: the largest one is to be protected from the next."""
         standing = self.standing
         ranked = standing.amount[standing.start[cell] : standing.start[cell + 1]][: self.size + 1].tolist()
@@ -126,9 +126,10 @@ class Coalitions:
         own, other, problem = np.array([sum(ranked[1:])]), np.array([ranked[0]]), standing.problem
         up = int(standing.against(cell, own, other).up[0])
         if standing.signed[cell] or problem.whole[cell] or not standing.told[cell]:
-            return int(problem.lower[cell]), up, int(problem.sliding[cell])
+            outside = problem.levels.take(slice(cell, cell + 1)).rows()[0]
+            return outside._replace(up=up)
         down = min(int(standing.level(cell, own, other)[0]), int(problem.down[cell]))
-        return down, up, int(standing.unit[cell])
+        return Level(down, up, int(standing.unit[cell]))
 
     def trace(self, move: Move) -> Trace:
         """Return where coalitions may notice a move."""
@@ -137,7 +138,7 @@ class Coalitions:
         for cell, n, rounded in zip(move.variables.tolist(), move.n.tolist(), left.tolist(), strict=True):
             part, rest = slice(standing.start[cell], standing.start[cell + 1]), int(standing.rest[cell])
             amounts = dict(zip(standing.who[part].tolist(), standing.amount[part].tolist(), strict=True))
-            few = 0 < len(amounts) <= self.size
+            few = 0 < len(amounts) <= self.size and not standing.unlisted[cell]
             after = rounded if n < 0 and not standing.signed[cell] and standing.told[cell] else UNLIMITED
             who = set(amounts) if few else self._helping(amounts, rest, after)
             always |= self.size * rest > after

@@ -122,7 +122,9 @@ def name(constraints: Constraints, cell: int, home: int | None = None) -> str:
     tables = constraints.tables
     if cell >= len(tables):
         return constraints.cell_name(cell)
-    table, position = (int(a[cell]) for a in tables.first)
-    if len(tables.tables) == 1 or (home is not None and int(tables.first[0][home]) == table):
-        return tables.tables[table].cell_name(position)
+    number, position = (int(a[cell]) for a in tables.first)
+    table, listed = tables.tables[number], [table for table in tables.tables if not table.is_added]
+    same = home is not None and int(tables.first[0][home]) == number
+    if not table.is_added and (len(listed) == 1 or same):
+        return table.cell_name(position)
     return tables.cell_name(cell)

@@ -1,22 +1,24 @@
 """What each respondent knows by itself of the unknown cells, and how far from them its estimates must stay.
 
-Respondent h contributes y to cell c. So it knows that c is y or more, and c itself if nobody else is in it. The largest
-other contributor s, with x, is protected from h if h cannot tell that x is less than (1 + p/100) x: the cell must be
-able to move up by y + (1 + p/100) x - v, where v is its value, and down by as much, as far as h's own bound lets it.
-Nobody but its only respondent may work out an unsafe cell exactly, so that each can at least move by one unit. Counts
-have no amounts to protect: what an outsider must not find out about them, no respondent may.
+Respondent h contributes y to cell c. So it knows that c is y or more, and c itself if nobody else is in it. (But not a
+latent cell or a sum, which no table lists: nothing tells h that it is alone there.)
+
+The largest other contributor s, with x, is protected from h if h cannot tell that x is less than (1 + p/100) x: the
+cell must be able to move up by y + (1 + p/100) x - v, where v is its value, and down by as much, as far as h's own
+bound lets it. Nobody but its only respondent may work out an unsafe cell exactly, so that each can at least move by
+one unit. Counts have no amounts to protect: what an outsider must not find out about them, no respondent may.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
+from cellguard.proofs.levels import Levels
 from cellguard.proofs.problem import Grains, Problem
 from cellguard.proofs.stack import Stack
 from cellguard.protection import Requirements
@@ -26,14 +28,6 @@ ANYBODY = NOBODY  # a respondent who is in none of the cells that matter
 OUTSIDER = -2  # and somebody who is no respondent
 
 
-class Asked(NamedTuple):
-    """How far a cell must move down and up for each of some insiders, and both together, in grains."""
-
-    down: LongArray
-    up: LongArray
-    sliding: LongArray
-
-
 @dataclass(frozen=True, eq=False)
 class InsiderKnowledge:
     """Contributions to the unknown cells of a problem, in whole grains (rounded up: who knows more attacks better).
@@ -41,6 +35,7 @@ class InsiderKnowledge:
     ``start``, ``who`` and ``amount`` list them by cell, the largest first; ``by_start``, ``by_cell`` and ``by_amount``
     by insider. ``rest`` is the most that anybody contributes who is not listed, ``owner`` the only respondent, or -1.
     ``signed`` marks cells that may be negative: there a contribution bounds nothing, unless its cell has no other.
+    ``unlisted`` marks cells that no table lists.
     """
 
     problem: Problem
@@ -57,6 +52,12 @@ class InsiderKnowledge:
     accuracy: FloatArray
     unit: LongArray
     signed: BoolArray
+    unlisted: BoolArray
+
+    @cached_property
+    def knowing(self) -> LongArray:
+        """Who knows each cell: its only respondent, or -1."""
+        return np.where(self.unlisted, NOBODY, self.owner)
 
     def contributors(self, cell: int) -> LongArray:
         """Return the listed contributors of a cell."""
@@ -76,7 +77,7 @@ class InsiderKnowledge:
             cells, amounts = self.known_to(insider)
             bounded = np.where(self.signed[cells], down[cells], np.maximum(self.value[cells] - amounts, 0))
             down[cells] = np.minimum(down[cells], bounded)
-            alone = cells[self.owner[cells] == insider]
+            alone = cells[self.knowing[cells] == insider]
             down[alone] = up[alone] = 0
         return down, up
 
@@ -93,16 +94,16 @@ class InsiderKnowledge:
         some = np.flatnonzero((np.diff(self.start) > 0) & ~self.signed)
         largest = self.amount[self.start[some]]
         calm[some] = np.minimum(calm[some], np.maximum(self.value[some] - largest, 0))
-        calm[self.owner >= 0] = 0
+        calm[self.knowing >= 0] = 0
         return calm
 
     def notices(self, moves: Stack) -> list[LongArray]:
         """Return the insiders for whom each move is none: alone in a cell that moves, or with more than it leaves."""
         cells, number = moves.cells, moves.number
-        alone = np.flatnonzero(self.owner[cells] >= 0)
-        pairs = [(number[alone], self.owner[cells[alone]])]
+        alone = np.flatnonzero(self.knowing[cells] >= 0)
+        pairs = [(number[alone], self.knowing[cells[alone]])]
         depth = -(moves.n // moves.denominator)  # rounded up
-        watched = (self.owner[cells] < 0) & ~self.signed[cells]
+        watched = (self.knowing[cells] < 0) & ~self.signed[cells]
         deep = np.flatnonzero((moves.n < 0) & watched & (depth > self.calm[cells]))
         size = np.diff(self.start)[cells[deep]]
         entry = np.repeat(self.start[cells[deep]] - np.cumsum(size) + size, size) + np.arange(size.sum())
@@ -113,25 +114,32 @@ class InsiderKnowledge:
         both = np.unique(first * span + who)
         return np.split(both % span, np.searchsorted(both, np.arange(1, len(moves)) * span)) if len(moves) else []
 
-    def asked(self, cell: int, insiders: LongArray) -> Asked:
+    def asked(self, cell: int, insiders: LongArray) -> Levels[LongArray]:
         """Return what a cell needs against each of some insiders, none of whom is alone in it."""
-        problem, asked = self.problem, self.against(cell, *self.parties(cell, insiders))
-        outside = problem.lower[cell], problem.upper[cell], problem.sliding[cell]
-        return Asked(*(np.where(insiders == OUTSIDER, out, need) for out, need in zip(outside, asked, strict=True)))
+        inside, outside = self.against(cell, *self.parties(cell, insiders)), self._outside(cell, len(insiders))
+        outsider = insiders == OUTSIDER
+        return Levels(
+            np.where(outsider, outside.down, inside.down),
+            np.where(outsider, outside.up, inside.up),
+            np.where(outsider, outside.width, inside.width),
+        )
 
-    def against(self, cell: int, own: LongArray, other: LongArray) -> Asked:
+    def _outside(self, cell: int, many: int) -> Levels[LongArray]:
+        """Return what a cell needs against outsiders, so many times."""
+        return self.problem.levels.take(np.full(many, cell))
+
+    def against(self, cell: int, own: LongArray, other: LongArray) -> Levels[LongArray]:
         """Return what a cell needs against those who contribute ``own`` to it, the largest others being ``other``."""
-        problem, ones = self.problem, np.ones(len(own), np.int64)
-        outside = Asked(problem.lower[cell] * ones, problem.upper[cell] * ones, problem.sliding[cell] * ones)
+        problem, outside = self.problem, self._outside(cell, len(own))
         if self.signed[cell] or not self.told[cell]:
             return outside
         room = np.maximum(self.value[cell] - own, 0)
         if problem.whole[cell]:
-            return outside._replace(down=np.minimum(outside.down, room))
+            return replace(outside, down=np.minimum(outside.down, room))
         level = self.level(cell, own, other)
         down = np.minimum(level, np.minimum(room, problem.down[cell]))
         up = np.minimum(level, problem.up[cell])
-        return Asked(down, up, np.where(np.maximum(down, up) < self.unit[cell], self.unit[cell], 0))
+        return Levels(down, up, np.where(np.maximum(down, up) < self.unit[cell], self.unit[cell], 0))
 
     def level(self, cell: int, own: LongArray, other: LongArray) -> LongArray:
         """Return how far estimates of the largest others must be able to go, whatever the bounds of the cell."""
@@ -146,11 +154,12 @@ class InsiderKnowledge:
             these = np.flatnonzero(target & (self.accuracy == accuracy))
             level[these] += _shares(accuracy, first[these])
         plain = ~self.told | problem.whole | self.signed
-        outside = np.maximum(problem.upper, problem.sliding)
+        levels = problem.levels
+        outside = np.maximum(levels.up, levels.width)
         up = np.where(plain, outside, np.clip(level, self.unit, np.maximum(problem.up, self.unit)))
-        down = np.where(plain, problem.lower, np.clip(level, 0, problem.down))
+        down = np.where(plain, levels.down, np.clip(level, 0, problem.down))
         if outsider:
-            up, down = np.maximum(up, outside), np.maximum(down, problem.lower)
+            up, down = np.maximum(up, outside), np.maximum(down, levels.down)
         return np.where(target, up, 0), np.where(target, down, 0)
 
     def parties(self, cell: int, insiders: LongArray) -> tuple[LongArray, LongArray]:
@@ -176,6 +185,8 @@ def stand(problem: Problem, grains: Grains, needs: Requirements, known: Contribu
     rest, owner, told = np.zeros(len(cells), np.int64), np.full(len(cells), NOBODY), np.zeros(len(cells), bool)
     rest[listed] = _grains(np.abs(known.rest[at]), scale[listed])
     owner[listed], told[listed] = known.owner[at], known.told[at]
+    unlisted = np.zeros(len(cells), bool)
+    unlisted[listed] = needs.tables.unlisted[at]
     size = np.zeros(len(cells), np.int64)
     size[listed] = np.diff(known.start)[at]
     start = np.concatenate([[0], np.cumsum(size)])
@@ -201,6 +212,7 @@ def stand(problem: Problem, grains: Grains, needs: Requirements, known: Contribu
         accuracy,
         np.rint(needs.world.unit[cells] * scale).astype(np.int64),
         ~needs.world.never_negative[cells] & (needs.knowledge.lower < 0),
+        unlisted,
     )
 
 

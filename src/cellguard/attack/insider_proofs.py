@@ -13,11 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellguard.arrays import LongArray, Positions
-from cellguard.attack.insider_knowledge import Asked
 from cellguard.attack.insider_pairs import OpenLevels, Pair, way_of
 from cellguard.attack.insider_witnesses import InsiderWitnesses
-from cellguard.proofs.exact import Move
 from cellguard.proofs.local import Goal, Rooms
+from cellguard.proofs.moves import Move
 from cellguard.proofs.stack import Stack
 
 Find = Callable[["InsiderProofSearch", Goal, LongArray], Move | None]
@@ -73,9 +72,7 @@ class InsiderProofSearch(InsiderWitnesses):
             keep = np.array([who not in stuck for who in open_.who.tolist()], bool)
             if not keep.any():
                 break
-            open_ = OpenLevels(
-                open_.who[keep], Asked(*(a[keep] for a in open_.asked)), open_.down[keep], open_.up[keep]
-            )
+            open_ = open_.take(keep)
             if not self._serve(cell, open_, find):
                 stuck.update((pair.insider, pair) for pair in self._each(cell, open_, find if each else None))
         if not stuck:
@@ -86,8 +83,7 @@ class InsiderProofSearch(InsiderWitnesses):
         """Serve insiders one by one, until one is served; return those who are not, without ``find`` all of them."""
         stuck = []
         for place in range(len(open_.who)):
-            one = slice(place, place + 1)
-            single = OpenLevels(open_.who[one], Asked(*(a[one] for a in open_.asked)), open_.down[one], open_.up[one])
+            single = open_.take(slice(place, place + 1))
             several = len(open_.who) > 1 and not self.is_spent()
             if find is not None and several and self._serve(cell, single, find):
                 break
@@ -123,7 +119,7 @@ class InsiderProofSearch(InsiderWitnesses):
         """Return rooms in which none of some insiders notices a move, and prices for being noticed by others."""
         standing = self.standing
         down, up = standing.limits(insiders[insiders >= 0])
-        calm, alone = self._calm.copy(), standing.owner >= 0
+        calm, alone = self._calm.copy(), standing.knowing >= 0
         if standing.owner[cell] >= 0:
             own, _ = standing.known_to(int(standing.owner[cell]))
             own = own[standing.owner[own] == standing.owner[cell]]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from cellguard.attack.audit import Audit
-from cellguard.proofs.exact import Move, gathered
+from cellguard.proofs.moves import Move
 
 _WIDE = 300  # variables from which on a witness is left out here, which leaves more to prove anew, and never less
 
@@ -28,11 +28,10 @@ def relies_on(audit: Audit) -> dict[int, list[int] | None]:
     {1: [3]}
     """
     reduction, cells = audit.decided.reduction, audit.problem.cells
-    inside = [] if audit.inside is None else [gathered(reduction, move) for move in audit.inside.moves]
+    inside = [] if audit.inside is None else [reduction.apply(move) for move in audit.inside.moves]
     moves = [move for move in (*audit.decided.moves, *inside) if len(move.variables) <= _WIDE]
-    needs = reduction.need_up, reduction.need_down, reduction.sliding
-    wanted = np.flatnonzero((needs[0] > 0) | (needs[1] > 0) | (needs[2] > 0))
-    found: dict[int, list[_Witness]] = {variable: [] for variable in wanted.tolist()}
+    levels = reduction.levels
+    found: dict[int, list[_Witness]] = {variable: [] for variable in np.flatnonzero(levels.asked()).tolist()}
     for move in sorted(moves, key=lambda move: len(move.variables)):
         _enter(found, move)
     moving = np.flatnonzero((reduction.sign != 0) & (cells < len(audit.needs.tables)))
@@ -41,8 +40,7 @@ def relies_on(audit: Audit) -> dict[int, list[int] | None]:
         behind.setdefault(number, []).append(cell)
     relying: dict[int, list[int] | None] = {}
     for variable, witnesses in found.items():
-        up, down, sliding = (int(need[variable]) for need in needs)
-        kept = _common(witnesses, up, down, sliding)
+        kept = _common(witnesses, *(int(need[variable]) for need in (levels.up, levels.down, levels.width)))
         for cell in behind.get(variable, ()):
             if audit.needs.primary[cell]:
                 relying[cell] = None if kept is None else sorted({c for v in kept for c in behind.get(v, ())} - {cell})

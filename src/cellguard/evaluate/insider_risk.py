@@ -67,7 +67,8 @@ def risk_behind_pattern(
 def _shortfall(standing: InsiderKnowledge, insider: int, cell: int, run: Run) -> tuple[float, list[int]]:
     """Return which share of a cell's need against an insider is missing, below, above or in all; and who notices."""
     who = np.array([insider])
-    needs = np.concatenate(standing.asked(cell, who)).astype(float)
+    levels = standing.asked(cell, who)
+    needs = np.concatenate([levels.down, levels.up, levels.width]).astype(float)
     problem = standing.problem
     scale = max(float(standing.value[cell]), needs.max(), 1.0)
     limits = standing.limits(who[who >= 0])
@@ -89,7 +90,7 @@ def _shortfall(standing: InsiderKnowledge, insider: int, cell: int, run: Run) ->
 
 def _noticing(standing: InsiderKnowledge, move: FloatArray, scale: float) -> set[int]:
     """Return the insiders for whom a move is none: alone in a cell that moves, or with more than is left of it."""
-    owners = standing.owner[np.abs(move) > _STILL * scale]
+    owners = standing.knowing[np.abs(move) > _STILL * scale]
     noticing = set(owners[owners >= 0].tolist())
     after = np.where(standing.signed, np.inf, standing.value + move)
     left = np.repeat(after, np.diff(standing.start))

@@ -17,14 +17,13 @@ from cellguard.arrays import FloatArray
 from cellguard.errors import CellguardError, InputError
 from cellguard.evaluate.candidates import Policy
 from cellguard.evaluate.insider_risk import missing
-from cellguard.evaluate.questions import MAP_VERDICT
 from cellguard.evaluate.risk_utility import Point, RiskUtility, ends
 from cellguard.evaluate.utility import measure_loss
 from cellguard.geometry.hexgrid import Grid
 from cellguard.job.jobfile import Job
 from cellguard.methods.maps.contributors import Contributors
 from cellguard.methods.maps.files.job_points import read_map
-from cellguard.methods.maps.result import MapResult
+from cellguard.methods.maps.result import QUESTION, MapResult
 from cellguard.pipeline import run
 from cellguard.rules.rule import Rule
 from cellguard.run_context import Run
@@ -96,7 +95,7 @@ def _place(policy: Policy, job: Job, truth: Truth, needs: FloatArray) -> Point:
     by_table, seconds = {job.tables[0].name: loss}, process_time() - start
     point = Point(name, loss.utility, mean, near, by_table, {}, seconds, inside_risk=mean, inside_too_near=near)
     if outcome is None:
-        return replace(point, verdict="not checked", said=_LEFT_OUT, asks=MAP_VERDICT)
+        return replace(point, verdict="not checked", said=_LEFT_OUT, asks=QUESTION)
     verdict = outcome.verdict
     return replace(
         point,
@@ -104,16 +103,15 @@ def _place(policy: Policy, job: Job, truth: Truth, needs: FloatArray) -> Point:
         open=tuple(attack.name for attack in verdict.not_checked),
         verdict=verdict.kind,
         said=verdict.text,
-        asks=MAP_VERDICT,
+        asks=QUESTION,
     )
 
 
 def _moved(job: Job, truth: Truth) -> Outcome[MapResult]:
     """Return a redistributed map with its verdict."""
     outcome = run(job)
-    mapped = outcome.protected
-    if not isinstance(mapped, MapResult):
+    if outcome.method.tabular:
         raise InputError(f"what is {outcome.method.participle} is no map")
-    if mapped.hexagons.grid != truth.grid:
+    if outcome.protected.hexagons.grid != truth.grid:
         raise InputError("the map needs larger hexagons than the job asks for, so it cannot be held against its own")
     return outcome

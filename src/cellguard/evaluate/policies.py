@@ -18,14 +18,12 @@ from cellguard.errors import CellguardError, InputError
 from cellguard.evaluate.candidates import Policy, repeatable
 from cellguard.evaluate.map_policies import compare_maps
 from cellguard.evaluate.outsider_risk import Attackers, Nearness, measure_nearness
-from cellguard.evaluate.questions import verdict_question
 from cellguard.evaluate.risk_utility import Point, RiskUtility, ends
 from cellguard.evaluate.utility import Utility, measure_utility
 from cellguard.job.jobfile import Job
-from cellguard.methods.perturb.result import PerturbationResult
+from cellguard.job.registry import declared
 from cellguard.methods.suppress.assessment import Assessment
 from cellguard.methods.suppress.pattern_method import read_known_totals
-from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.pipeline import assess_job, run
 from cellguard.protection import Requirements
 from cellguard.run_context import Run
@@ -51,7 +49,7 @@ def compare_policies(
         raise InputError("name at least one policy: a method, with rules if not those of the job")
     for policy in policies:
         policy.check()
-    if job.method == "redistribute":
+    if not declared(job.method).tabular:
         if cells:
             raise InputError("chosen cells are those of tables, and the job makes a map; leave them out")
         return compare_maps(job, policies, tolerated, within)
@@ -115,11 +113,8 @@ class Reference:
     def nearness(self, outcome: Outcome[Any], release: Release) -> Nearness:
         """Attack what a policy gives. Cells that a method suppresses are so, however the others are rounded."""
         made = outcome.protected
-        if not isinstance(made, SuppressionResult):
-            return measure_nearness(self.needs, release, Run(), self.attackers)
-        hints = () if made.suppression is None else made.suppression.hints
-        attackers = replace(self.attackers, hints=hints)
-        return measure_nearness(self.needs, release, Run(), attackers, hidden=made.audit.pattern.hidden)
+        attackers = replace(self.attackers, hints=made.hints)
+        return measure_nearness(self.needs, release, Run(), attackers, hidden=made.hidden)
 
 
 def _place(reference: Reference, name: str, job: Job | str) -> Point:
@@ -133,7 +128,7 @@ def _place(reference: Reference, name: str, job: Job | str) -> Point:
     seconds = process_time() - start
     fault = "" if outcome.release is not None else outcome.verdict.text
     # What is not released all the same has a risk and a utility, which tell why.
-    release = outcome.protected.drawn if isinstance(outcome.protected, PerturbationResult) else outcome.release
+    release = outcome.release if outcome.protected.drawn is None else outcome.protected.drawn
     if release is None:
         return Point.failed(name, seconds, fault, verdict=outcome.verdict.kind)
     nearness = reference.nearness(outcome, release)
@@ -154,7 +149,7 @@ def _place(reference: Reference, name: str, job: Job | str) -> Point:
         open=tuple(a.name for a in outcome.verdict.not_checked if a.key != "insiders" or reference.insiders is None),
         verdict=outcome.verdict.kind,
         said=outcome.verdict.text,
-        asks=verdict_question(outcome),
+        asks=outcome.protected.question,
     )
 
 

@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cellguard.evaluate.questions import MEASURE
 from cellguard.evaluate.utility import MEASURES, Utility
-from cellguard.seam.verdict import SAFE
+from cellguard.seam.verdict import Kind
 from cellguard.table.arrow import Streams
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+MEASURE = (
+    "what is missing of the protection levels that the job's own rules ask for, in what an outsider can work out of a "
+    "suppressed cell, or in how far a changed figure is from the true one"
+)
 EVERYTHING, NOTHING = "original data", "no data"
 
 
@@ -63,7 +66,7 @@ class Point:
     @property
     def proven(self) -> bool:
         """Whether the policy may be chosen: it releases something that its own checks call safe."""
-        return self.measured and not self.fault and self.verdict == SAFE
+        return self.measured and not self.fault and self.verdict == Kind.SAFE
 
     @property
     def settled(self) -> bool:
@@ -76,7 +79,16 @@ class Point:
         if self.is_end or not self.measured or self.verdict == "not checked":
             return False
         near = self.too_near > 0 or self.inside_too_near > 0
-        return near == (self.verdict == SAFE)
+        return near == (self.verdict == Kind.SAFE)
+
+    @property
+    def difference(self) -> str:
+        """Which question the verdict answers and which one the risk does, where they seem to contradict each other."""
+        if not self.differs:
+            return ""
+        inside = f" (from insiders {self.risk_words(inside=True)})" if self.inside_too_near >= 0 else ""
+        said = f"{self.name}: the verdict is '{self.verdict}', the risk {self.risk_words()}{inside}"
+        return f"{said}. The verdict asks {self.asks}; the risk is {MEASURE}."
 
     def risk_words(self, *, inside: bool = False) -> str:
         """Return the risk as people read it; of what is not proven, what it is at least.
@@ -108,6 +120,7 @@ class Point:
             "seconds": round(self.seconds, 2),
             "not_checked": list(self.open),
             "fault": self.fault,
+            "difference": self.difference,
         }
 
 
@@ -149,13 +162,7 @@ class RiskUtility(Streams):
     @property
     def differences(self) -> tuple[str, ...]:
         """For each policy whose verdict and risk seem to contradict each other, which question each of them answers."""
-        return tuple(
-            f"{point.name}: the verdict is {point.verdict!r}, the risk {point.risk_words()}"
-            + (f" (from insiders {point.risk_words(inside=True)})" if point.inside_too_near >= 0 else "")
-            + f". The verdict asks {point.asks}; the risk is {MEASURE}."
-            for point in self.points
-            if point.differs
-        )
+        return tuple(point.difference for point in self.points if point.differs)
 
     def words(self) -> str:
         """Say what is recommended, and why."""
@@ -189,13 +196,13 @@ class RiskUtility(Streams):
             plain = point.plain()
             inside = [plain["inside_risk"], plain["inside_too_near"]]
             risks = [plain[key] for key in ("utility", "risk", "risk_at_least", "too_near")]
-            whole = [plain["verdict"], *risks, *inside, round(point.seconds, 2), point.fault]
+            whole = [plain["verdict"], *risks, *inside, round(point.seconds, 2), point.fault, point.difference]
             for name, utility in point.by_table.items():
                 rows.append([point.name, name, *whole, *(utility.plain()[measure] for measure in MEASURES)])
             if not point.by_table:
                 rows.append([point.name, "", *whole, *([None] * len(MEASURES))])
         names = ["verdict", "utility", "risk", "risk_at_least", "too_near", "inside_risk", "inside_too_near"]
-        return ["policy", "table", *names, "seconds", "fault", *MEASURES], rows
+        return ["policy", "table", *names, "seconds", "fault", "difference", *MEASURES], rows
 
     def to_arrow(self) -> pa.Table:
         """Return one row per policy and table."""

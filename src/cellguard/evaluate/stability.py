@@ -26,6 +26,7 @@ from cellguard.microdata.sources import open_records
 from cellguard.pipeline import assess_job, run
 from cellguard.randomness import stream
 from cellguard.reading.dialect import Dialect
+from cellguard.rules.assess import Findings, TableFindings
 from cellguard.run_context import Run
 from cellguard.scratch import scratch_in
 from cellguard.table.pattern import Release
@@ -65,7 +66,7 @@ def study_stability(job: Job, samples: int = 50, *, seed: int = 1, within: Run =
         raise InputError("stability is studied on records with column names; the job needs `microdata` without `rda`")
     if samples < 1:
         raise InputError("a study needs at least one sample")
-    tables = {here.table.name: here.table for here in assess_job(job, within=within).findings.by_table}
+    tables = {here.table.name: here.table for here in _listed(assess_job(job, within=within).findings)}
     unsafe, hidden = _Tally.over(tables), _Tally.over(tables)
     drawn, failed = _Resampled.of(job, spec), 0
     with scratch_in(Path(tempfile.gettempdir())) as work:
@@ -73,13 +74,18 @@ def study_stability(job: Job, samples: int = 50, *, seed: int = 1, within: Run =
             within.tell(f"sample {number + 1} of {samples}", number, samples)
             sample = drawn.job(job, work.path / "sample.parquet", seed, number)
             findings = assess_job(sample).findings
-            for here in findings.by_table:
+            for here in _listed(findings):
                 unsafe.add(here.table.name, _codes(here.table), findings.shown_primary(here.table.name))
             release = _released(sample)
             failed += release is None
             for table in () if release is None else release.tables:
                 hidden.add(table.name, table.codes, table.suppressed)
     return Stability(tables, unsafe.shares(), hidden.shares(), samples, failed)
+
+
+def _listed(findings: Findings) -> list[TableFindings]:
+    """Return what was found in the tables that a job lists; cellguard may add others to one sample and not another."""
+    return [here for here in findings.by_table if not here.table.is_added]
 
 
 def _released(job: Job) -> Release | None:

@@ -26,6 +26,8 @@ _NAME = "latent"
 def with_latent(job: Job, dimensions: Mapping[str, Dimension], grouped: Grouped) -> Job:
     """Return the job with the crossing table of each response whose tables have one; too large ones are left out.
 
+    It is there once for each kind of contributions that rules see (`survey`, `negative`).
+
     What is left out shows in the headline: see `uncrossed` of `cellguard.table.populations`.
     """
     if job.attack.crossing != "checked":
@@ -38,10 +40,20 @@ def with_latent(job: Job, dimensions: Mapping[str, Dimension], grouped: Grouped)
         extent = crossing(extents)
         if any(own.covers(extent) for own in extents):
             continue
-        spec = _latent(made, extent, [spec.name for spec in tables])
-        if cells_at_most(grouped, _wanted(job, spec, dimensions, grouped), MOST):
-            tables.append(spec)
+        for alike in _seen_alike(made):
+            spec = _latent(alike, extent, [spec.name for spec in tables])
+            if cells_at_most(grouped, _wanted(job, spec, dimensions, grouped), MOST):
+                tables.append(spec)
     return job if len(tables) == len(job.tables) else job.model_copy(update={"tables": tables})
+
+
+def _seen_alike(made: Sequence[TableSpec]) -> list[list[TableSpec]]:
+    """Return tables in groups whose rules see the same contributions: no others could judge the crossing table."""
+    alike: dict[str, list[TableSpec]] = {}
+    for spec in made:
+        alike.setdefault(repr((spec.survey, spec.negative)), []).append(spec)
+    judging = [group for group in alike.values() if any(rule.can_fire for spec in group for rule in spec.rules)]
+    return judging or [list(made)]
 
 
 def _latent(made: Sequence[TableSpec], extent: Extent, taken: Sequence[str]) -> TableSpec:

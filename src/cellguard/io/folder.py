@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +23,14 @@ from cellguard.io import layout
 from cellguard.io.linked_folders import ReadFolder, join_folders, read_folder
 from cellguard.io.stored_run import Stored, rebuild
 from cellguard.io.write import csv_text, whole_folder, write_json
-from cellguard.io.writers.csv_injection import unguarded, written_codes
-from cellguard.io.writers.formats import write_formats
+from cellguard.io.writers.csv_injection import unguarded
+from cellguard.io.writers.release_files import write_release
+from cellguard.job.formats import PAGES
 from cellguard.job.names import check_names, check_stored_names
 from cellguard.job.registry import find_method, method_names
 from cellguard.job.yamlfile import read_yaml
 from cellguard.run_context import UNWATCHED, Run
 from cellguard.seam.outcome import Outcome
-from cellguard.table.pattern import Release
 from cellguard.views.grid import Axis
 
 CellKey = tuple[str, frozenset[tuple[str, str]]]
@@ -85,9 +85,9 @@ class OutputFolder:
         with whole_folder(self.path, force=force) as made:
             here.tell("writing the release", 0, total)
             if outcome.release is not None:
-                more = {table.name: method.about(outcome, table.name) for table in outcome.release.tables}
-                write_release(made / "release", outcome.release, more, raw_codes=outcome.job.raw_codes)
-                write_formats(made / "release", outcome.release, outcome.job.formats)
+                about = {table.name: method.about(outcome, table.name) for table in outcome.release.tables}
+                published = replace(outcome.release, about=about, raw_codes=outcome.job.raw_codes)
+                write_release(made / "release", published, outcome.job.formats)
                 method.write_release(outcome, made / "release")
             here.tell("writing the internal files", 1, total)
             _write_inside(made / "internal", outcome)
@@ -96,6 +96,8 @@ class OutputFolder:
                 (made / name).write_text(page, encoding="utf-8")
             here.tell("sealing", total - 1, total)
             method.seal(outcome, made)
+            if outcome.release is None and (made / "release").exists():
+                raise NotProtected(f"nothing is released, although the method wrote something: {outcome.verdict.text}")
         here.tell("written", total, total)
         return notes
 
@@ -118,7 +120,7 @@ class OutputFolder:
     @property
     def method(self) -> str:
         """The method, as its release or its internal half says; all that hide cells are `suppress` to a reader."""
-        for path, key in ((self.outside / "metadata.json", "method"), (self.inside / "summary.json", "step")):
+        for path, key in ((self.outside / "metadata.json", "method"), (self.inside / "summary.json", "folder")):
             document = _read_json(path) if path.is_file() else None
             if isinstance(document, dict) and document.get(key) in method_names():
                 return str(document[key])
@@ -247,34 +249,6 @@ def cell_keys(
     return [(response, frozenset(codes)) for codes in named]
 
 
-def write_release(
-    folder: Path, published: Release, more: Mapping[str, Mapping[str, Any]], *, raw_codes: bool = False
-) -> None:
-    """Write the publishable half; it takes a `Release`, so there is no hidden value to let out.
-
-    ``more`` is what the metadata say of each table beyond what they say of every one.
-    """
-    folder.mkdir()
-    about = {}
-    for table in published.tables:
-        flags = np.where(table.suppressed, "c", "")
-        codes, guarded = written_codes(table, raw=raw_codes)
-        rows = zip(*codes, table.value, flags.tolist(), strict=True)
-        (folder / f"{table.name}.csv").write_text(csv_text(layout.released(table.by), rows), encoding="utf-8")
-        about[table.name] = {
-            "by": list(table.by),
-            "response": table.response,
-            "population": table.population,
-            "decimals": table.decimals,
-            "cells": len(table),
-            "suppressed": int(table.suppressed.sum()),
-            **more.get(table.name, {}),
-            **({"guarded": guarded} if guarded else {}),
-        }
-    said = next((table["method"] for table in more.values() if "method" in table), None)
-    write_json(folder / "metadata.json", ({"method": said} if said else {}) | {"tables": about})
-
-
 def _write_inside(folder: Path, outcome: Outcome[Any]) -> None:
     folder.mkdir(mode=0o700)
     outcome.method.write_internal(outcome, folder)
@@ -284,12 +258,12 @@ def _write_inside(folder: Path, outcome: Outcome[Any]) -> None:
         (folder / "hierarchies" / f"{dimension.name}.csv").write_text(text, encoding="utf-8")
     resolved = yaml.safe_dump(outcome.job.model_dump(), sort_keys=False, allow_unicode=True)
     (folder / "job.yaml").write_text(resolved, encoding="utf-8")
-    write_json(folder / "summary.json", outcome.summary)
+    write_json(folder / "summary.json", outcome.summary.plain())
 
 
 def _pages(outcome: Outcome[Any]) -> tuple[Mapping[str, str], list[str]]:
     """Return the reports by their path in the folder, if the job wants them and can have them, and notes."""
-    if "html" not in outcome.job.formats:
+    if PAGES not in outcome.job.formats:
         return {}, []
     try:
         pages = outcome.method.pages(outcome)

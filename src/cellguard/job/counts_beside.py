@@ -8,7 +8,6 @@ are whole and add up, and with one pattern a count is unknown where its value is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from cellguard.job.specs import CellsSpec, TableSpec
 from cellguard.rules.rule import Rule
@@ -34,7 +33,7 @@ def _with_its_counts(table: TableSpec) -> TableSpec:
 
 
 def _counts_of(table: TableSpec) -> TableSpec:
-    """Return the frequency table of a table's cells, by the rules for counts that it has."""
+    """Return the frequency table of a table's cells, by what its rules ask of counts."""
     shown = table.counts == "shown"
     rules = [] if shown else _rules_of_counts(table.rules)
     followed = [] if shown else [table.response or table.value]
@@ -55,8 +54,8 @@ def _counts_of(table: TableSpec) -> TableSpec:
 
 
 def _rules_of_counts(rules: Sequence[Rule]) -> list[Rule]:
-    """Return the minimum frequencies among some rules: no other rule speaks of a count."""
-    return [replace(rule, nonzero=False) for rule in rules if isinstance(rule, MinFrequency)]
+    """Return what some rules ask of a count."""
+    return [of_counts for rule in rules if (of_counts := rule.of_counts) is not None]
 
 
 def _columns_of_counts(cells: CellsSpec) -> CellsSpec:

@@ -10,6 +10,7 @@ from pydantic import Field, PlainValidator, ValidationError, model_validator
 
 from cellguard.errors import JobError, did_you_mean
 from cellguard.job.faults import below, explain
+from cellguard.job.registry import declared, method_names
 from cellguard.job.rulespec import parse_rule
 from cellguard.job.specs import AttackSpec, Spec, TableSpec
 from cellguard.job.yamlfile import Lines, read_yaml
@@ -97,9 +98,11 @@ def with_policy(data: Mapping[str, Any], policy: Policy, source: str, lines: Lin
     return filled
 
 
-def _is_perturbed(table: Mapping[str, Any]) -> bool:
+def _is_surveyed(table: Mapping[str, Any]) -> bool:
+    """Tell whether the rules of a table see respondents as `survey` says, by the method that it names."""
     protect = table.get("protect")
-    return isinstance(protect, Mapping) and protect.get("method") == "perturb"
+    name = protect.get("method") if isinstance(protect, Mapping) else None
+    return name not in method_names() or declared(str(name)).surveyed
 
 
 def _table(table: object, policy: Policy, weighted: bool, where: str) -> object:
@@ -108,8 +111,8 @@ def _table(table: object, policy: Policy, weighted: bool, where: str) -> object:
         return table
     ready, count = bool(table.get("cells")), table.get("value") == "count"
     defaults = {"survey": policy.preset.survey, **policy.tables}
-    noisy = _is_perturbed({**defaults, **table})
-    if ready or noisy or not weighted:
+    surveyed = _is_surveyed({**defaults, **table})
+    if ready or not (surveyed and weighted):
         defaults.pop("survey")
     if ready or count:
         defaults.pop("negative", None)
@@ -121,6 +124,6 @@ def _table(table: object, policy: Policy, weighted: bool, where: str) -> object:
             raise JobError(f"{where}: the policy has no rules named {rules!r}{near}")
         rules = policy.rules[rules]
     if isinstance(rules, list):
-        sums = not (ready or count or noisy)
+        sums = surveyed and not (ready or count)
         whole["rules"] = [as_in(policy.preset, rule, sums_of_records=sums) for rule in rules]
     return whole

@@ -23,7 +23,7 @@ from cellguard.job.counts_beside import with_counts
 from cellguard.job.faults import below, explain
 from cellguard.job.house_policy import load_policy, with_policy
 from cellguard.job.names import collision_fault, dimension_fault
-from cellguard.job.registry import find_method, sections
+from cellguard.job.registry import declared, section, section_names, sections
 from cellguard.job.rulespec import rule_schema
 from cellguard.job.specs import (
     AttackSpec,
@@ -112,8 +112,9 @@ class Job(Spec):
         if "settings" in data:
             hint = ", which is not said here but under the name of a method"
             raise PydanticCustomError("unknown_key", "unknown key '{key}'{hint}", {"key": "settings", "hint": hint})
-        own = {key: data[key] for key in sections() if data.get(key) is not None}
-        return {**{key: value for key, value in data.items() if key not in sections()}, "settings": own}
+        names = section_names()
+        own = {key: data[key] for key in names if data.get(key) is not None}
+        return {**{key: value for key, value in data.items() if key not in names}, "settings": own}
 
     @field_validator("settings", mode="before")
     @classmethod
@@ -121,7 +122,7 @@ class Job(Spec):
         checked, faults = {}, list[InitErrorDetails]()
         for name, said in data.items():
             try:
-                checked[name] = sections()[name].model_validate(said)
+                checked[name] = section(name).model_validate(said)
             except ValidationError as error:
                 faults += [below(name, fault) for fault in error.errors(include_url=False)]
         if faults:
@@ -131,11 +132,11 @@ class Job(Spec):
     @model_serializer(mode="wrap")
     def _as_written(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Write what methods are told under their own names, as a job file does, and who attacks what they hide."""
-        own = {name: self.settings[name].model_dump() if name in self.settings else None for name in sections()}
+        own = {name: self.settings[name].model_dump() if name in self.settings else None for name in section_names()}
         whole: dict[str, Any] = {}
         for key, value in dump(self).items():
             whole |= own if key == "settings" else {key: value}
-        if find_method(self.method).attacked:
+        if declared(self.method).attacked:
             whole["attack"]["insiders"] = self.insiders
         return whole
 
@@ -145,7 +146,7 @@ class Job(Spec):
             if all(table.protect.method != name for table in self.tables):
                 raise ValueError(f"`{name}` is given, but no table says `protect: {{method: {name}}}`")
         _refuse_two_methods(self.tables)
-        fault = find_method(self.method).fault(self)
+        fault = declared(self.method).fault(self)
         if fault:
             raise ValueError(fault)
         return self
@@ -159,7 +160,7 @@ class Job(Spec):
     def insiders(self) -> bool:
         """Whether respondents attack too: as the job says, and if it does not, wherever it has their records."""
         said = self.attack.insiders
-        return self.microdata is not None and find_method(self.method).attacked if said is None else said
+        return self.microdata is not None and declared(self.method).attacked if said is None else said
 
     @property
     def folder(self) -> Path:
@@ -231,14 +232,14 @@ class Job(Spec):
 def _refuse_two_methods(tables: Sequence[TableSpec]) -> None:
     """Refuse tables with different methods: what one of them hides, another may show."""
     first = next((table for table in tables if table.protect.method != "suppress"), tables[0])
-    done = find_method(first.protect.method).participle
+    done = declared(first.protect.method).participle
     others = [table for table in tables if table.protect.method != first.protect.method]
     for table in (table for table in tables if table.protect.method == first.protect.method):
         for other in others:
             if (table.response or table.value) == (other.response or other.value):
                 raise ValueError(
                     f"conflict: table {table.name!r} is {done} and table {other.name!r} of the same response is "
-                    f"{find_method(other.protect.method).participle}; the true values of one give away the noise of "
+                    f"{declared(other.protect.method).participle}; the true values of one give away the noise of "
                     "the other, so use one method"
                 )
     if others:

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from cellguard.errors import InputError, did_you_mean
 from cellguard.rules.catalogue import rules
 from cellguard.rules.doubts import small_percent
-from cellguard.rules.rule import All, Rule, name_of, parameters, percents, required
+from cellguard.rules.rule import All, Rule, inner, name_of, parameters, percents, required
 from cellguard.verifier.rule_words import parse_rule as twin
 from cellguard.verifier.rules import unknown_names
 
@@ -76,10 +76,8 @@ def refuse_shares(rule: Rule) -> None:
     cellguard.errors.InputError: p_percent: p is 0.1 %; did you mean 10 %? Percentages are written as 10, not as 0.1.
     If it is meant, confirm it: {p_percent: {p: 0.1, confirmed: true}}
     """
-    inner = rule.rules if isinstance(rule, All) else [getattr(rule, f.name) for f in parameters(type(rule))]
-    for part in inner:
-        if isinstance(part, Rule):
-            refuse_shares(part)
+    for part in inner(rule):
+        refuse_shares(part)
     small, name = rule.small_percents(), name_of(rule)
     for key, value in small.items():
         spelled = ", ".join(f"{k}: {getattr(rule, k):g}" for k in dict.fromkeys([*_numbers(rule), *small]))

@@ -7,7 +7,9 @@ on earlier rows and is skipped; a pivot that is 0 by chance is cured by another 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +19,7 @@ from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import InternalError
 from cellguard.linalg.residues_kernel import backward, forward, panel, to_residues
 
+T = TypeVar("T")
 Residues = npt.NDArray[np.int64]
 
 # With blocks of 64, sums of products of residues stay below 64 p^2 < 2^52, so that a matrix product is exact.
@@ -68,12 +71,26 @@ def factor(matrix: FloatArray, prime: int) -> Factors | None:
     return Factors(matrix, independent, prime)
 
 
-def factor_gram(matrix: sp.csr_array, prime: int, random: np.random.Generator) -> tuple[Residues, Factors]:
-    """Return a random diagonal D and A D A' factored: modulo the prime, its columns span what those of A span."""
+def with_random_diagonal(
+    matrix: sp.csr_array,
+    prime: int,
+    random: np.random.Generator,
+    attempt: Callable[[Residues, sp.csr_array], T | None],
+) -> T:
+    """Return what comes of a random diagonal D and A D, each tried in turn: chance makes a pivot 0 now and then."""
     for _ in range(_ATTEMPTS):
         scale = random.integers(1, prime, matrix.shape[1])
         spread = sp.csr_array((matrix.data * scale[matrix.indices], matrix.indices, matrix.indptr), matrix.shape)
-        factors = factor(((spread @ matrix.T).toarray() % prime).astype(np.float64), prime)
-        if factors:
-            return scale, factors
+        if (done := attempt(scale, spread)) is not None:
+            return done
     raise InternalError("a random elimination failed many times in a row")
+
+
+def factor_gram(matrix: sp.csr_array, prime: int, random: np.random.Generator) -> tuple[Residues, Factors]:
+    """Return a random diagonal D and A D A' factored: modulo the prime, its columns span what those of A span."""
+
+    def attempt(scale: Residues, spread: sp.csr_array) -> tuple[Residues, Factors] | None:
+        factors = factor(((spread @ matrix.T).toarray() % prime).astype(np.float64), prime)
+        return (scale, factors) if factors else None
+
+    return with_random_diagonal(matrix, prime, random, attempt)

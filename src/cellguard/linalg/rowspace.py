@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from math import isqrt
 
 import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, LongArray
+from cellguard.linalg.fractions_of_residues import fractions_of
 from cellguard.linalg.peeling_kernel import complete, peel_off, use
 from cellguard.linalg.residues import PRIMES, Factors, Residues, factor_gram
 
@@ -210,28 +210,5 @@ def _residues(target: Target, prime: int) -> Residues:
 def _lift(residues: Sequence[Residues]) -> Combination | None:
     """Return the fractions that the residues modulo the first primes stand for, or None if they are too long."""
     rows = np.flatnonzero(np.logical_or.reduce([r != 0 for r in residues]))
-    modulus, values = 1, [0] * len(rows)
-    for residue, prime in zip(residues, PRIMES, strict=False):
-        step = pow(modulus, -1, prime)
-        values = [
-            v + modulus * ((int(r) - v) * step % prime) for v, r in zip(values, residue[rows].tolist(), strict=True)
-        ]
-        modulus *= prime
-    fractions = [short_fraction(v, modulus) for v in values]
-    if any(f is None for f in fractions):
-        return None
-    return Combination(tuple(rows.tolist()), tuple(f for f in fractions if f is not None))
-
-
-def short_fraction(residue: int, modulus: int) -> Fraction | None:
-    """Return the fraction with small numerator and denominator that has this residue (Wang 1981).
-
-    >>> short_fraction(pow(2, -1, 101) * 3 % 101, 101)
-    Fraction(3, 2)
-    """
-    most = isqrt(modulus // 2)
-    above, below = (modulus, 0), (residue % modulus, 1)
-    while below[0] > most:
-        times = above[0] // below[0]
-        above, below = below, (above[0] - times * below[0], above[1] - times * below[1])
-    return Fraction(below[0], below[1]) if 0 < abs(below[1]) <= most else None
+    fractions = fractions_of([residue[rows].tolist() for residue in residues], PRIMES)
+    return None if fractions is None else Combination(tuple(rows.tolist()), tuple(fractions))

@@ -9,7 +9,7 @@ from cellguard.pipeline.folders import (
     verify,
     verify_inputs,
 )
-from cellguard.pipeline.jobs import assess_job, audit_job, check_formats, run
+from cellguard.pipeline.jobs import assess_job, audit_job, run
 from cellguard.pipeline.third_party_audit import audit_third_party, inferred_summary
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "audit_folder",
     "audit_job",
     "audit_third_party",
-    "check_formats",
     "compare_folders",
     "diff_folders",
     "explain_cell",

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from cellguard.errors import InputError
 from cellguard.io.write import check_room
-from cellguard.io.writers.excel import check_excel
+from cellguard.job.formats import check_formats
 from cellguard.job.jobfile import Job
 from cellguard.job.registry import find_method, refuse_other
 from cellguard.methods.suppress.assessment import Assessment
@@ -66,7 +66,7 @@ def audit_job(job: Job, *, within: Run = Run(), **asked: Any) -> Outcome[Suppres
 
 
 def _run(method: Method[Any, Any], folder: str | Path | None, within: Run) -> Outcome[Any]:
-    check_formats(method.job)
+    check_formats(method.job.formats)
     seconds: dict[str, float] = {}
     assessed = method.assess(within, seconds)
     if folder is not None:
@@ -114,9 +114,3 @@ def assess_job(job: Job, *, within: Run = Run()) -> Assessment:  # noqa: B008
     if not method.tabular:
         raise InputError(f"what is {method.participle} has no table to assess; `cellguard map JOB --dry-run` does it")
     return assess_tables(job, within, {})
-
-
-def check_formats(job: Job) -> None:
-    """Refuse a format that cannot be written here, before any work is done."""
-    if "xlsx" in job.formats:
-        check_excel()

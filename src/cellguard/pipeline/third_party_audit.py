@@ -62,7 +62,7 @@ def _audit_truth(given: ThirdParty, tables: Sequence[Table], run: Run) -> dict[s
     pattern = Pattern(needs.tables, needs.primary, hidden & ~needs.primary)
     judged = audit(needs, pattern, known=sums, intervals=True, run=run.during("auditing"))
     done = SuppressionResult(findings, judged, known)
-    return done.summary() | {"intervals": _intervals(needs.tables.cell_name, judged, np.flatnonzero(hidden))}
+    return done.summary().plain() | {"intervals": _intervals(needs.tables.cell_name, judged, np.flatnonzero(hidden))}
 
 
 def inferred_summary(found: Intervals) -> dict[str, Any]:

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cellguard.hierarchy.hierarchy import Dimension, IntArray
+from cellguard.hierarchy.hierarchy import IntArray
 from cellguard.table.pattern import STATUS, ReleasedTable
+from cellguard.table.public_codes import PublicDimension
 from cellguard.table.table import Table
 from cellguard.views import grid as views
+from cellguard.views.grid import AnyDimension
 
 MOST = 250_000  # cells that a page holds of one table; of larger ones the coarser levels
 MARKS = dict(zip(STATUS, ".psu", strict=True))
@@ -45,7 +47,7 @@ def marked_grid(table: Table, decimals: int, kept: Positions, marks: Sequence[st
     return grid
 
 
-def public_grid(table: ReleasedTable, dimensions: Sequence[Dimension]) -> Grid:
+def public_grid(table: ReleasedTable, dimensions: Sequence[PublicDimension]) -> Grid:
     """Return a table as published. A suppressed cell has no value, and nothing tells why it is suppressed."""
     codes = views.released_codes(table, dimensions)
     kept = coarsest(dimensions, codes, MOST)
@@ -57,7 +59,7 @@ def public_grid(table: ReleasedTable, dimensions: Sequence[Dimension]) -> Grid:
     return grid
 
 
-def coarsest(dimensions: Sequence[Dimension], codes: Sequence[IntArray], most: int) -> Positions:
+def coarsest(dimensions: Sequence[AnyDimension], codes: Sequence[IntArray], most: int) -> Positions:
     """Return the cells of the coarsest levels, as many whole levels as fit, in their own order."""
     depth = np.sum([d.level[c] for d, c in zip(dimensions, codes, strict=True)], axis=0)
     if len(depth) <= most:
@@ -66,7 +68,9 @@ def coarsest(dimensions: Sequence[Dimension], codes: Sequence[IntArray], most: i
     return np.flatnonzero(depth < max(int(np.searchsorted(total, most, side="right")), 1))
 
 
-def _grid(name: str, response: str, decimals: int, dimensions: Sequence[Dimension], codes: Sequence[IntArray]) -> Grid:
+def _grid(
+    name: str, response: str, decimals: int, dimensions: Sequence[AnyDimension], codes: Sequence[IntArray]
+) -> Grid:
     model = views.Grid.of(name, dimensions, codes)
     axes, columns = [axis.plain() for axis in model.axes], [column.tolist() for column in model.codes]
     return {"name": name, "response": response, "decimals": decimals, "axes": axes, "codes": columns}

@@ -125,7 +125,7 @@ class Findings(Streams):
         `cellguard.job.counts_beside`.
         """
         judged = [here.table for here in self.by_table if any(rule.can_fire for rule in here.rules)]
-        bare = [here for here in self.by_table if here.table not in judged]
+        bare = [here for here in self.by_table if here.table not in judged and not here.table.is_added]
         return tuple(here.table.name for here in bare if not (here.rules and _beside(here.table, judged)))
 
     @cached_property
@@ -142,8 +142,9 @@ class Findings(Streams):
         return self.primary[self.tables.cells_of[number]]
 
     def to_arrow(self) -> pa.Table:
-        """Return the rows of all tables, with a column ``table`` in front. Confidential."""
-        return of_all({findings.table.name: findings.to_arrow() for findings in self.by_table})
+        """Return the rows of all tables that were not added, with a column ``table`` in front. Confidential."""
+        listed = [findings for findings in self.by_table if not findings.table.is_added]
+        return of_all({findings.table.name: findings.to_arrow() for findings in listed})
 
     def why(self, cell: str | Sequence[str]) -> list[str]:
         """Return the reasons of a cell of the first table that has it, as `TableFindings.why`."""
@@ -191,9 +192,7 @@ def assess(tables: Table | TableSet, rules: Rule | Sequence[Rule] | Mapping[str,
     listed = {t.name: _listed(chosen[t.name]) for t in linked.tables}
     linked = with_others(linked, listed)
     judged = [assess_table(t, listed[t.name]) for t in linked.tables]
-    judged = [
-        replace(j, elsewhere=_elsewhere(linked, i)) if j.table.release == "latent" else j for i, j in enumerate(judged)
-    ]
+    judged = [replace(j, elsewhere=_elsewhere(linked, i)) if j.table.is_latent else j for i, j in enumerate(judged)]
     findings = Findings(linked, tuple(judged))
     _refuse_contradiction(findings)
     return findings
@@ -203,7 +202,7 @@ def _elsewhere(tables: TableSet, number: int) -> BoolArray:
     """Tell which cells of a table other tables list, each by rules of its own."""
     listed = np.zeros(len(tables), bool)
     for other, (table, cells) in enumerate(zip(tables.tables, tables.cells_of, strict=True)):
-        if other != number and table.release != "latent":
+        if other != number and not table.is_latent:
             listed[cells] = True
     return listed[tables.cells_of[number]]
 

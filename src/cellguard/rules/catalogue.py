@@ -1,14 +1,17 @@
-"""Every rule there is: those of this folder, and those that somebody registered besides."""
+"""Every rule there is: those of this folder, of installed packages, and those that a program registered besides."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from pkgutil import iter_modules
 
 import cellguard.rules
 from cellguard.rules.rule import RULES, Rule, required
+
+GROUP = "cellguard.rules"
 
 
 def rules() -> Mapping[str, type[Rule]]:
@@ -17,7 +20,7 @@ def rules() -> Mapping[str, type[Rule]]:
     >>> list(rules())[:2]
     ['attribute_disclosure', 'dominance']
     """
-    _declare_ours()
+    _declare_all()
     return dict(sorted(RULES.items()))
 
 
@@ -34,6 +37,9 @@ def docs_row(name: str) -> str:
 
 
 @cache
-def _declare_ours() -> None:
+def _declare_all() -> None:
+    """Load the modules of this folder, and what installed packages name as entry points: rules declare themselves."""
     for module in iter_modules(cellguard.rules.__path__):
         import_module(f"cellguard.rules.{module.name}")
+    for point in entry_points(group=GROUP):
+        point.load()

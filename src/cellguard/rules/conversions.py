@@ -10,7 +10,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from cellguard.errors import InputError
+from cellguard.rules.limits import p_from_k as p_from_k
 from cellguard.rules.linear import Dominance, PPercent, PriorPosterior
+from cellguard.rules.parameters import percent
 
 Relaxable = TypeVar("Relaxable", Dominance, PPercent, PriorPosterior)
 
@@ -22,15 +24,6 @@ def k_from_p(p: float) -> float:
     80.0
     """
     return 100 * 100 / (100 + p)
-
-
-def p_from_k(k: float) -> float:
-    """Return the p of which `k_from_p` gives ``k``.
-
-    >>> p_from_k(80)
-    25.0
-    """
-    return 100 * (100 - k) / k
 
 
 def p_from_prior_posterior(p: float, q: float) -> float:
@@ -58,6 +51,37 @@ def estimate_from_dominance(rule: Dominance, q: float = 100) -> PPercent | Prior
     if q == 100:
         return PPercent(p, coalition=rule.n - 1, inclusive=rule.inclusive)
     return PriorPosterior(q / 100 * p, q, coalition=rule.n - 1, inclusive=rule.inclusive)
+
+
+def p_with_prior(k: float, q: float) -> float:
+    """Return the smallest p for which cells safe under dominance with ``k`` are safe with prior knowledge ``q`` (4.4).
+
+    >>> round(p_with_prior(70, 100), 4)
+    42.8571
+    """
+    return q / 100 * p_from_k(k)
+
+
+def q_halfway(p: float) -> float:
+    """Return the suggested q, halfway between p and 100 percent.
+
+    >>> round(q_halfway(p_from_k(70)), 4)
+    71.4286
+    """
+    return p + (100 - p) / 2
+
+
+def matched_p_and_q(k: float) -> tuple[float, float]:
+    """Return the p and q that satisfy both `p_with_prior` and `q_halfway`: p = a / (2 - a) with a = 1/k - 1.
+
+    >>> [round(x, 4) for x in matched_p_and_q(70)]
+    [27.2727, 63.6364]
+    """
+    a = p_from_k(k) / 100
+    if not a < 1:
+        raise InputError(f"k must be above 50 percent for p to be below q, not {percent(k)}")
+    p = 100 * a / (2 - a)
+    return p, q_halfway(p)
 
 
 def relaxed(rule: Relaxable, factor: float) -> Relaxable:

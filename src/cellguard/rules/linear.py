@@ -16,6 +16,7 @@ import numpy as np
 
 from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import InputError
+from cellguard.rules.limits import Ceiling, NoiseRule
 from cellguard.rules.parameters import check_share, check_whole, options, percent
 from cellguard.rules.rule import Formula, Percent, Rule, above, register, unsafe_zeros
 from cellguard.table.fact import Fact, Top, Total, Unwaived
@@ -111,6 +112,16 @@ class Dominance(_Linear):
         """Return the share of the n largest contributions, in percent of the total."""
         top = np.sum([cells.top(rank) for rank in range(1, self.n + 1)], axis=0)
         return _ratio(top, cells.whole(self.n))
+
+    @property
+    def noise(self) -> NoiseRule:
+        """n - 1 others may not come closer than theorem 4 of Cuppen (2000) says."""
+        return NoiseRule(self.n, self.k)
+
+    @property
+    def ceiling(self) -> Ceiling:
+        """k/(100 - k) of the others."""
+        return Ceiling(self.n, self.n, self.k / (100 - self.k))
 
     @property
     def minimum_contributions(self) -> int:
@@ -211,6 +222,16 @@ class PPercent(_Estimate):
         """-1."""
         return -1.0
 
+    @property
+    def noise(self) -> NoiseRule:
+        """The coalition may not come closer than p; that somebody waived protection is not looked at."""
+        return NoiseRule(self.coalition + 1, p=self.p)
+
+    @property
+    def ceiling(self) -> Ceiling | None:
+        """100/p of all but the coalition and the largest itself; None with waivers."""
+        return None if self.waivers else Ceiling(1, 1 + self.coalition, 100 / self.p, near=self.p)
+
     def measure(self, cells: Facts) -> FloatArray:
         """Return the error of the best estimate of the largest contribution, in percent of it."""
         return _error(*self._estimate(cells))
@@ -257,6 +278,11 @@ class PriorPosterior(_Estimate):
     def tail(self) -> float:
         """-q/100."""
         return -self.q / 100
+
+    @property
+    def noise(self) -> NoiseRule:
+        """The coalition may not come closer than p; that somebody waived protection is not looked at."""
+        return NoiseRule(self.coalition + 1, p=self.p, q=self.q)
 
     def measure(self, cells: Facts) -> FloatArray:
         """Return the error of the best estimate of the largest contribution, in percent of it."""

@@ -8,7 +8,7 @@ total that the facts relate contributions to, see `Facts`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeVar, get_type_hints
 
@@ -17,6 +17,7 @@ import numpy as np
 from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import InputError
 from cellguard.rules.doubts import small_percent
+from cellguard.rules.limits import Ceiling, NoiseRule
 from cellguard.rules.parameters import percent
 from cellguard.table.fact import Fact
 from cellguard.table.facts import Facts
@@ -152,6 +153,31 @@ class Rule(ABC):
         """The count that an attacker's interval of an unsafe count must reach, if he may not tell that it is small."""
         return None
 
+    @property
+    def fewest(self) -> int | None:
+        """The least number of respondents of a safe cell, if the rule asks for nothing else."""
+        return None
+
+    @property
+    def noise(self) -> NoiseRule | None:
+        """How close others may come to the largest contributor of a perturbed cell; None if the rule does not say."""
+        return None
+
+    @property
+    def ceiling(self) -> Ceiling | None:
+        """How large the largest contributions may be against the rest; None if the rule does not say."""
+        return None
+
+    @property
+    def of_counts(self) -> Rule | None:
+        """What the rule asks of the counts that are published beside values; None if nothing."""
+        return None
+
+    @property
+    def only_suppressed(self) -> str:
+        """The parameter that has a meaning for suppressed tables alone, in words; blank if there is none."""
+        return ""
+
     def look(self, table: Table) -> Judgement:
         """Judge the cells of a table: each by its own facts, unless the rule looks at more than that."""
         cells, nothing = table.facts, np.zeros(len(table))
@@ -253,6 +279,24 @@ def percents(kind: type[Rule]) -> list[str]:
     """
     hints = get_type_hints(kind, include_extras=True)
     return [f.name for f in parameters(kind) if hints[f.name] == Percent]
+
+
+def fewest_of(rules: Iterable[Rule]) -> int | None:
+    """Return how many respondents a safe cell has at the least, by the rules that ask for nothing else."""
+    return max((rule.fewest for rule in rules if rule.fewest is not None), default=None)
+
+
+def inner(rule: Rule) -> list[Rule]:
+    """Return the rules that are parameters of a rule.
+
+    >>> from cellguard.rules.linear import PPercent
+    >>> from cellguard.rules.simple import MinFrequency
+    >>> [str(one) for one in inner(All((MinFrequency(3), PPercent(10))))]
+    ['min_frequency 3', 'p_percent 10']
+    """
+    values = [getattr(rule, f.name) for f in parameters(type(rule))]
+    each = [one for value in values for one in (value if isinstance(value, tuple) else (value,))]
+    return [one for one in each if isinstance(one, Rule)]
 
 
 def required(kind: type[Rule]) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
 
 from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import InputError
+from cellguard.rules.limits import Ceiling
 from cellguard.rules.parameters import check_percent, check_share, check_whole, options, percent
 from cellguard.rules.rule import PROTECTION_PERCENT, Formula, Percent, Rule, above, count_of, occupied, register
 from cellguard.table.fact import Count, Fact, Mark, NonZero, Requested, Top, Total
@@ -64,6 +65,23 @@ class MinFrequency(Rule):
     def enough(self) -> int:
         """The smallest number of respondents that is not too small."""
         return self.n + self.inclusive
+
+    @property
+    def fewest(self) -> int:
+        """The smallest number of respondents that is not too small."""
+        return self.enough
+
+    @property
+    def of_counts(self) -> Rule:
+        """As many: a count of respondents has no zeros of its own."""
+        return replace(self, nonzero=False)
+
+    @property
+    def only_suppressed(self) -> str:
+        """``hide: small`` and ``nonzero``: what is changed is not hidden, and nobody looks at its parts."""
+        if self.hide == "small":
+            return "`hide: small` is for suppressed tables of counts"
+        return "`nonzero` is for suppressed tables" if self.nonzero else ""
 
     @property
     def hides_below(self) -> int | None:
@@ -147,6 +165,11 @@ class MaxShare(_LargestShare):
     def words(self) -> str:
         """Say how large a share is too large."""
         return f"the largest respondent makes up more than {percent(self.k)} % of the value"
+
+    @property
+    def ceiling(self) -> Ceiling:
+        """k/(100 - k) of the others."""
+        return Ceiling(1, 1, self.k / (100 - self.k))
 
     @property
     def subadditive(self) -> bool:

@@ -11,8 +11,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
+from cellguard.arrays import BoolArray
 from cellguard.errors import InputError
 from cellguard.job.jobfile import Job
 from cellguard.job.registry import Registered, register
@@ -20,9 +21,13 @@ from cellguard.job.specs import ProtectSpec, Spec
 from cellguard.run_context import Run
 from cellguard.seam.outcome import Outcome
 from cellguard.seam.screen import Screen
+from cellguard.seam.summary import Summary
 from cellguard.seam.verdict import Verdict
 from cellguard.table.pattern import Release
 from cellguard.table.table import Table
+
+if TYPE_CHECKING:
+    from cellguard.attack.insider_pairs import Hint
 
 
 class Result(ABC):
@@ -55,9 +60,29 @@ class Result(ABC):
     def inputs(self) -> Mapping[str, str]:
         """The digests of the files that were read, by the name that the job gives them."""
 
+    @property
+    def question(self) -> str:
+        """What the verdict asks, in words that go on from "the verdict asks"."""
+        return "what its method checks by the policy's own rules"
+
+    @property
+    def drawn(self) -> Release | None:
+        """The tables as made, whether or not they may be published; None if only a release can be measured."""
+        return None
+
+    @property
+    def hidden(self) -> BoolArray | None:
+        """Which distinct cells are suppressed, however the others were changed; None if the release says it."""
+        return None
+
+    @property
+    def hints(self) -> Sequence[Hint]:
+        """Whom the method knew to be near each other, so that nobody need search for them again."""
+        return ()
+
     @abstractmethod
-    def summary(self) -> dict[str, Any]:
-        """Return counts and findings for `summary.json` and `--json`; no hidden or true value of a cell."""
+    def summary(self) -> Summary:
+        """Return counts and findings for `summary.json`, `--json` and screens; no hidden or true value of a cell."""
 
 
 A = TypeVar("A")
@@ -71,7 +96,8 @@ class Method(ABC, Generic[A, P]):
     ``participle`` says what is done to a table. ``options`` is what a table may say in `protect`, ``settings`` what the
     job may say under the method's name. ``keeps_internal`` says that internal files are written even if nothing may be
     released, ``ends_early`` that a run may be stopped with a result, ``attacked`` that what is hidden is attacked.
-    What is not ``tabular`` has no cells that add up.
+    What is not ``tabular`` has no cells that add up. Unless it is ``surveyed``, its rules see respondents as they are
+    given, whatever `survey` says, and nobody asks who has only zeros.
     """
 
     job: Job
@@ -83,6 +109,7 @@ class Method(ABC, Generic[A, P]):
     ends_early: ClassVar[bool] = False
     tabular: ClassVar[bool] = True
     attacked: ClassVar[bool] = False
+    surveyed: ClassVar[bool] = True
 
     def __init_subclass__(cls, **more: Any) -> None:  # noqa: ANN401
         super().__init_subclass__(**more)
@@ -97,6 +124,11 @@ class Method(ABC, Generic[A, P]):
             if key not in known and value:
                 raise InputError(f"`{key.replace('_', '-')}` does not go with tables that are {cls.participle}")
         return cls(job, **{key: value for key, value in asked.items() if key in known})
+
+    @property
+    def folder(self) -> str:
+        """The method whose output folder this one's is to a reader."""
+        return self.name
 
     @classmethod
     def fault(cls, job: Job) -> str | None:

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from cellguard.job.jobfile import Job
+from cellguard.seam.summary import Summary
 from cellguard.table.pattern import Release
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Outcome(Generic[P]):
     >>> with tempfile.TemporaryDirectory() as here:
     ...     _ = Path(here, "t.csv").write_text("region,x,n\\nTotal,100,19\\nN,20,1\\nS,50,9\\nW,30,9\\n")
     ...     outcome = cg.run(cg.Job.parse({"version": 1, "tables": [table]}, folder=here))
-    >>> outcome.verdict.kind, outcome.summary["set"]["secondary"]
+    >>> str(outcome.verdict.kind), outcome.summary["set"]["secondary"]
     ('safe', 1)
     """
 
@@ -70,12 +71,12 @@ class Outcome(Generic[P]):
         return self.protected.release if self.verdict.allows_release else None
 
     @cached_property
-    def summary(self) -> dict[str, Any]:
-        """Counts, findings and run facts as plain data; no hidden or true value of a cell."""
-        return {
-            "cellguard": version("cellguard"),
-            **self.protected.summary(),
-            "inputs": dict(self.protected.inputs),
-            "versions": {name: version(name) for name in _LIBRARIES},
-            "seconds": {step: round(seconds, 3) for step, seconds in self.seconds.items()},
-        }
+    def summary(self) -> Summary:
+        """Counts, findings and run facts; no hidden or true value of a cell."""
+        return self.protected.summary().with_facts(
+            folder=self.method.folder,
+            inputs=dict(self.protected.inputs),
+            cellguard=version("cellguard"),
+            versions={name: version(name) for name in _LIBRARIES},
+            seconds={step: round(seconds, 3) for step, seconds in self.seconds.items()},
+        )

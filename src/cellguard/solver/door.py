@@ -1,7 +1,8 @@
-"""The door to the solver: a program goes in, a session comes out. Nobody else knows which solver there is."""
+"""The door to the solvers: a program goes in, a session or a solution comes out. Nobody else knows which there are."""
 
 from __future__ import annotations
 
+from cellguard.arrays import FloatArray
 from cellguard.run_context import UNWATCHED, Run
 from cellguard.solver.highs import Session
 from cellguard.solver.program import Program, Solution
@@ -34,3 +35,17 @@ def solve(program: Program, *, presolve: bool = True, interior: bool = False, ru
         return session.solve()
     finally:
         session.close()
+
+
+def solve_quadratic(program: Program, curvature: FloatArray, *, run: Run = UNWATCHED) -> Solution:
+    """Solve a program to whose cost a convex square is added for each variable: curvature @ x**2 / 2.
+
+    >>> import numpy as np, scipy.sparse as sp
+    >>> one, two = np.ones(1), np.ones(2)
+    >>> sum_of_1 = Program(sp.csr_array([[1.0, 1.0]]), one, one, 0 * two, two, 0 * two)
+    >>> solve_quadratic(sum_of_1, np.array([1.0, 3.0])).x.round(6).tolist()
+    [0.75, 0.25]
+    """
+    from cellguard.solver.quadratic import solve  # loaded where it is needed: few runs have squares
+
+    return solve(program, curvature, run)

@@ -17,7 +17,8 @@ from cellguard.hierarchy.build import from_parents
 from cellguard.inputs.tables import build_tables
 from cellguard.job.jobfile import Job
 from cellguard.microdata.rda import describes_cells, read_rda, read_rda_of_cells
-from cellguard.microdata.sources import Layout, Opened, open_records
+from cellguard.microdata.sources import Opened, open_records
+from cellguard.reading.dialect import Dialect
 from cellguard.reading.encodings import check_readable
 from cellguard.suggest.cells import Draft, draft_cells_job
 from cellguard.suggest.columns import COUNT_NAME, Column, look_at
@@ -77,10 +78,10 @@ def draft_job(data: Path, folder: Path) -> Draft:
     if rda and describes_cells(rda):
         described = read_rda_of_cells(rda)
         names = tuple(variable.name for variable in described.variables)
-        opened = open_records(data, layout=Layout(names, delimiter=described.delimiter))
+        opened = open_records(data, dialect=Dialect(described.delimiter, columns=names))
         return draft_cells_job(data, folder, look_at(opened), metadata=described)
     metadata = read_rda(rda) if rda else None
-    opened = open_records(data, layout=metadata.layout if metadata else None)
+    opened = open_records(data, dialect=metadata.dialect if metadata else None)
     columns = look_at(opened)
     if metadata is None and any(column.has_total for column in columns):
         return draft_cells_job(data, folder, columns)

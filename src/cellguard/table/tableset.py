@@ -89,10 +89,25 @@ class TableSet:
         """Which distinct cells are counts, or sums of weights, and so not below 0."""
         return self.gather([np.full(len(t), t.never_negative) for t in self.tables])
 
+    @cached_property
+    def unlisted(self) -> BoolArray:
+        """Which distinct cells are only there since they may be told: latent cells and sums, which no table lists."""
+        unlisted = np.ones(len(self), bool)
+        for table, cells in zip(self.tables, self.cells_of, strict=True):
+            if not table.is_added:
+                unlisted[cells] = False
+        return unlisted
+
     @property
     def topics(self) -> tuple[Topic, ...]:
         """The different responses and populations."""
         return self.numbering.topics
+
+    @cached_property
+    def ready_made(self) -> tuple[Topic, ...]:
+        """The responses and populations no table of which is made from records, but for those of earlier releases."""
+        made = {(t.response, t.population) for t in self.tables if t.origin == "records" and t.release != "earlier"}
+        return tuple(topic for topic in self.topics if topic not in made)
 
     def locate(self, topic: Topic, table: int, rows: Positions) -> Positions:
         """Return the distinct cell of another response with the codes of some rows of a table, -1 where none is."""
@@ -108,13 +123,15 @@ class TableSet:
 
     def cell_name(self, cell: int) -> str:
         """Return a distinct cell as 'turnover: North/B'."""
-        table, position = (int(a[cell]) for a in self.first)
-        return f"{self.tables[table].name}: {self.tables[table].cell_name(position)}"
+        number, position = (int(a[cell]) for a in self.first)
+        table = self.tables[number]
+        return table.in_words(position, table.cell_name(position))
 
     def message_name(self, cell: int) -> str:
         """Return a distinct cell as messages show it: without codes that may be values."""
-        table, position = (int(a[cell]) for a in self.first)
-        return f"{self.tables[table].name}: {self.tables[table].message_name(position)}"
+        number, position = (int(a[cell]) for a in self.first)
+        table = self.tables[number]
+        return table.in_words(position, table.message_name(position))
 
 
 def link(tables: Iterable[Table] | Table, equations: Iterable[str | Equation] = ()) -> TableSet:

@@ -98,6 +98,14 @@ class Cells:
         words = [self.dimensions[a].codes[self.row_codes[row, a]] for a in self.axes(spec)]
         return f"{spec.internal} line {row - int(self.offsets[table]) + 2} ({', '.join(words)})"
 
+    def only_in(self, *kinds: str) -> Bools:
+        """Return which distinct cells only tables of some kinds have, by where these are released."""
+        only = np.ones(self.count, dtype=bool)
+        for i, table in enumerate(self.spec.tables):
+            if table.where not in kinds:
+                only[self.cell[self.rows(i)]] = False
+        return only
+
     def first_row(self) -> Int64:
         """Return the first row of each distinct cell."""
         first = np.zeros(self.count, dtype=np.int64)

@@ -28,11 +28,15 @@ _ENDLESS = 1 << 62
 
 
 class _Seen(NamedTuple):
-    """A cell that a witness moves, and what is left of it: who contributes to it, and what others do at most."""
+    """A cell that a witness moves, and what is left of it: who contributes to it, and what others do at most.
+
+    ``few`` says that a coalition may know that nobody else is in it.
+    """
 
     amounts: dict[int, int]
     rest: int
     left: int
+    few: bool
 
 
 @dataclass(frozen=True)
@@ -104,10 +108,10 @@ class Coalitions:
                 after = int(self._demands.value[cell]) + move // int(self._proof.denominator[entry])
                 left = after if bounded else _ENDLESS
                 others = (self._size - 1) * max([*amounts.values(), rest])
-                all_of_few = len(amounts) <= self._size
-                who = {one for one, amount in amounts.items() if all_of_few or amount + others > left}
+                few = len(amounts) <= self._size and not self._known.unlisted[cell]
+                who = {one for one, amount in amounts.items() if few or amount + others > left}
                 if who or self._size * rest > left:
-                    seen.append(_Seen(amounts, rest, left))
+                    seen.append(_Seen(amounts, rest, left, few))
                     helping |= who
             self._places[witness] = tuple(seen), frozenset(helping)
         return self._places[witness]
@@ -115,10 +119,10 @@ class Coalitions:
     def _noticed(self, witness: _Witness, some: frozenset[int]) -> bool:
         """Tell whether a coalition does not accept a witness."""
         if witness.helping.isdisjoint(some):
-            return any(self._size * rest > left for _, rest, left in witness.seen)
-        for amounts, rest, left in witness.seen:
+            return any(self._size * rest > left for _, rest, left, _ in witness.seen)
+        for amounts, rest, left, few in witness.seen:
             own = [amounts[one] for one in some if one in amounts]
-            fills = 0 < len(own) == len(amounts)
+            fills = few and 0 < len(own) == len(amounts)
             if fills or sum(own) + (self._size - len(own)) * rest > left:
                 return True
         return False

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cellguard.verifier.cells import Cells
-from cellguard.verifier.facts import Facts
+from cellguard.verifier.facts import WAIVED, Facts
 from cellguard.verifier.needs import Capacities, axes_of, judged_elsewhere, units
 from cellguard.verifier.numbers import Bools, Floats, Int64
 from cellguard.verifier.rows import Rows
@@ -100,7 +100,7 @@ def _accuracy(cells: Cells, facts: Sequence[Facts]) -> Floats:
         for given in table.rules:
             rule = parse_rule(given)
             unsafe = np.ones(cell.size, dtype=bool) if unknown_names([rule]) else rule.judge(here).unsafe
-            unsafe = unsafe & ~elsewhere[cells.rows(i)]
+            unsafe = unsafe & ~elsewhere[cells.rows(i)] & (here.state != WAIVED)
             np.maximum.at(accuracy, cell[unsafe], 0.0 if unknown_names([rule]) else accuracy_of(given))
     return np.where(accuracy > 0, accuracy, DEFAULT_PERCENT)
 

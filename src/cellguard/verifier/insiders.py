@@ -1,9 +1,10 @@
 """What respondents know of themselves: whether witnesses that each of them must accept reach every need against it.
 
 Insider h contributes y to a cell of value v. It accepts another world only if the cell stays at y or more there, and
-the same where h is the only respondent. Let x be the largest contribution of another: against h the cell must move up
-by y + (1 + a/100) x - v, where a is the accuracy of the rules that make it unsafe, and down by as much (but not below
-y); and at least by one unit in all. Frequencies need what they need against outsiders.
+the same where h is the only respondent and a table lists the cell: nothing tells h that it is alone in a latent cell
+or a sum. Let x be the largest contribution of another: against h the cell must move up by y + (1 + a/100) x - v, where
+a is the accuracy of the rules that make it unsafe, and down by as much (but not below y); and at least by one unit in
+all. Frequencies need what they need against outsiders.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from cellguard.verifier.numbers import Bools, Floats, Int64
 from cellguard.verifier.rows import Rows
 from cellguard.verifier.rule_words import parse_rule
 from cellguard.verifier.rules import InRows
-from cellguard.verifier.spec import TableSpec
+from cellguard.verifier.spec import FITTED, LATENT, SUMS, TableSpec
 from cellguard.verifier.stages import Refused
 from cellguard.verifier.stored import Folder, read_parquet
 from cellguard.verifier.witnesses import Witnesses
@@ -38,6 +39,7 @@ class Contributors:
     """Who contributes how many grains to which cell, by cell and the largest first; -1 where nobody is alone.
 
     ``rest`` is the most that anybody contributes who is not listed, ``told`` says of which cells anything is.
+    ``unlisted`` are latent cells and sums: nothing tells anybody that it is alone there.
     """
 
     starts: Int64
@@ -46,6 +48,7 @@ class Contributors:
     rest: Int64
     owner: Int64
     told: Bools
+    unlisted: Bools
 
 
 def read_contributors(folder: Folder, cells: Cells) -> Contributors:
@@ -78,7 +81,7 @@ def read_contributors(folder: Folder, cells: Cells) -> Contributors:
     single = np.flatnonzero((np.diff(starts) == 1) & (rest == 0))
     owner = np.full(cells.count, NOBODY, dtype=np.int64)
     owner[single] = insider[order][starts[single]]
-    return Contributors(starts, insider[order], amount[order], rest, owner, told)
+    return Contributors(starts, insider[order], amount[order], rest, owner, told, cells.only_in(LATENT, SUMS))
 
 
 def check_contributors(known: Contributors, cells: Cells, rows: Rows, facts: Sequence[Facts], job: Job) -> None:
@@ -97,6 +100,8 @@ def check_contributors(known: Contributors, cells: Cells, rows: Rows, facts: Seq
     for i, said in enumerate(job.tables):
         made[cells.cell[cells.rows(i)]] |= not said["cells"]
     for i, (table, said) in enumerate(zip(cells.spec.tables, job.tables, strict=True)):
+        if table.where == FITTED:  # whose counts fit, but tell of nobody who is alone
+            continue
         cell, here = cells.cell[cells.rows(i)], facts[i]
         hidden = ~public[cell]  # a level that one table does not show may be another one's
         count = here.count if said["cells"] else _concerned(given_axes(job, cells, i, here), table, here.count)
@@ -176,7 +181,7 @@ def _reached(proof: Witnesses, moves: Int64, seen: list[Int64], who: Int64) -> t
 
 def _notices(known: Contributors, cells: Cells, value: Int64, proof: Witnesses, signed: Bools) -> tuple[Int64, Int64]:
     """Return the insiders who do not accept each witness: starts, and numbers."""
-    owner = known.owner[proof.cell]
+    owner = np.where(known.unlisted, NOBODY, known.owner)[proof.cell]
     pairs = [np.stack([proof.witness[owner >= 0], owner[owner >= 0]])]
     falling = np.flatnonzero((proof.move < 0) & ~signed[proof.cell])
     cell = proof.cell[falling]

@@ -108,7 +108,7 @@ def _check_table(number: int, tables: Mapping[str, Any], cells: Cells, rows: Row
     table = cells.spec.tables[number]
     summary, where = _mapping(tables, table.name), f"tables.{table.name}."
     status = rows.status[cells.rows(number)]
-    expected = {"cells": status.size, "failing": 0}
+    expected: dict[str, object] = {"release": table.where, "cells": status.size, "failing": 0}
     expected |= {word: int((status == i).sum()) for i, word in enumerate(STATUSES)}
     for key, count in expected.items():
         _same(summary, key, count, where)

@@ -18,7 +18,7 @@ from scipy import sparse
 from cellguard.verifier.cells import Cells
 from cellguard.verifier.facts import Facts, read_facts
 from cellguard.verifier.insiders import Contributors
-from cellguard.verifier.numbers import Bools, Int64, texts
+from cellguard.verifier.numbers import Bools, texts
 from cellguard.verifier.relations import Matrix
 from cellguard.verifier.rows import Rows
 from cellguard.verifier.rule_words import parse_rule
@@ -303,8 +303,4 @@ def _facts(known: Contributors, union: Sum, grain: float) -> Facts:
 
 def unknown_cells(cells: Cells, rows: Rows, known: Bools) -> Bools:
     """Return the distinct cells that are no sums and that readers do not know."""
-    sums: Int64 = np.zeros(cells.count, dtype=np.int64)
-    for i, table in enumerate(cells.spec.tables):
-        if table.where == SUMS:
-            sums[cells.cell[cells.rows(i)]] = 1
-    return np.asarray(~known & (sums == 0), dtype=bool)
+    return np.asarray(~known & ~cells.only_in(SUMS), dtype=bool)

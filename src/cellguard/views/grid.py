@@ -17,6 +17,9 @@ from cellguard.arrays import BoolArray
 from cellguard.errors import InternalError
 from cellguard.hierarchy.hierarchy import Dimension, IntArray
 from cellguard.table.pattern import ReleasedTable
+from cellguard.table.public_codes import PublicDimension, first_parents, with_ancestors
+
+AnyDimension = Dimension | PublicDimension
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +36,12 @@ class Axis:
     labels: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, dimension: Dimension, column: IntArray) -> tuple[Axis, IntArray]:
+    def of(cls, dimension: AnyDimension, column: IntArray) -> tuple[Axis, IntArray]:
         """Return the tree of the codes of some cells, and the column in its numbers."""
-        parent = first_parents(dimension)
+        parent = first_parents(dimension) if isinstance(dimension, Dimension) else dimension.parent
         seen = np.zeros(len(parent), bool)
         seen[column] = True
-        keep = _with_ancestors(parent, seen)
+        keep = with_ancestors(parent, column)
         renumber = np.cumsum(keep) - 1
         kept = np.flatnonzero(keep)
         above = np.where(parent[kept] < 0, -1, renumber[parent[kept]]).astype(np.int32)
@@ -88,7 +91,7 @@ class Grid:
     codes: Sequence[IntArray]
 
     @classmethod
-    def of(cls, name: str, dimensions: Sequence[Dimension], codes: Sequence[IntArray]) -> Grid:
+    def of(cls, name: str, dimensions: Sequence[AnyDimension], codes: Sequence[IntArray]) -> Grid:
         """Return the grid of cells whose codes are numbered as in their dimensions."""
         made = [Axis.of(dimension, column) for dimension, column in zip(dimensions, codes, strict=True)]
         return cls(name, [axis for axis, _ in made], [column for _, column in made])
@@ -138,30 +141,12 @@ class Grid:
         return place[column[cells]]
 
 
-def released_codes(table: ReleasedTable, dimensions: Sequence[Dimension]) -> list[IntArray]:
+def released_codes(table: ReleasedTable, dimensions: Sequence[AnyDimension]) -> list[IntArray]:
     """Return the codes of a released table, numbered as in its dimensions."""
     return [_positions(d, column) for d, column in zip(dimensions, table.codes, strict=True)]
 
 
-def first_parents(dimension: Dimension) -> IntArray:
-    """Return the position of each code's parent in the first hierarchy that has the code; -1 for the total."""
-    parent = dimension.parents[0].copy()
-    for other in dimension.parents[1:]:
-        parent = np.where(parent == -2, other, parent)
-    return parent.astype(np.int32)
-
-
-def _with_ancestors(parent: IntArray, seen: BoolArray) -> BoolArray:
-    keep = np.zeros(len(parent), bool)
-    new = np.flatnonzero(seen)
-    while len(new):
-        keep[new] = True
-        above = np.unique(parent[new])
-        new = above[(above >= 0) & ~keep[above]].astype(np.intp)
-    return keep
-
-
-def _positions(dimension: Dimension, column: npt.NDArray[np.object_]) -> IntArray:
+def _positions(dimension: AnyDimension, column: npt.NDArray[np.object_]) -> IntArray:
     position: Mapping[str, int] = dimension.position
     try:
         return np.array([position[code] for code in column.tolist()], np.int32)

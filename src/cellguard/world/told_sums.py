@@ -1,4 +1,4 @@
-"""Which sums of unknown cells readers know, exactly or nearly.
+"""Which sums of unknown cells relations tell.
 
 In a relation whose unknown cells are all parts of a known whole, their sum is known: the whole less the known parts.
 If one of them is itself a whole some parts of which are known, these can be taken off too, and so on; and if one known
@@ -6,13 +6,11 @@ sum holds another, what it has beyond that is known. Sums of all parts of a whol
 two, and where cells are not too many of three and four, all sums are found that follow from any number of relations:
 those that no random move changes. Larger sums that only follow from several relations together are not looked for.
 
-Nearly known sums matter where one holding is behind several cells: each may move far, but only against the others. So
-the cells in which a holding has a stake are added up (`holding_sums`), whatever the relations tell.
+Sums that are nearly known only matter where one holding is behind several cells, see `holding_sums`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -22,15 +20,13 @@ from scipy.sparse.linalg import lsmr
 
 from cellguard.arrays import BoolArray, FloatArray, Positions
 from cellguard.solver.program import SEED
-from cellguard.table.sums import Stakes, Sum
+from cellguard.table.sums import Sum
 
 _STEPS = 30  # replacements of wholes by their parts that are looked at per relation
 _PAIRED = 20_000  # unknown cells of which all pairs are looked at
 _TRIED, _TRIED_FOUR = 2_000, 500  # unknown cells of which all sums of three, and of four, are looked at
 _MOST = 3_000  # sums of few cells of one size; a set of three is found three times
 _ROUNDS, _STILL = 3_000, 1e-7  # of the search for a random move, and by how much two cells of one may differ
-_SUBSETS = 4  # cells of one holding of which all sums are looked at
-_STAKES, _TOGETHER = 5, 3  # cells of one holding of which all sums of so many are looked at
 
 
 @dataclass(frozen=True)
@@ -241,115 +237,3 @@ def _unknown_terms(relations: sp.csr_array, row: int, unknown: BoolArray) -> tup
     part = slice(relations.indptr[row], relations.indptr[row + 1])
     hidden = unknown[relations.indices[part]]
     return np.sort(relations.indices[part][hidden]), relations.data[part][hidden]
-
-
-def holding_sums(relations: sp.csr_array, stakes: Stakes, total: FloatArray) -> list[Sum]:
-    """Return the sums of the unsafe cells in which one holding has a stake.
-
-    Sums are taken of cells that share no record of the holding, the smallest of the ``total`` of all cells first; of
-    its cells below one whole, be they parts of it or of its parts; and of the same where it is alone. Where a sum has
-    few cells, the sums of some of them are taken too.
-
-    >>> rows = sp.csr_array(np.array([[1.0, -1, -1, -1]]))
-    >>> own = Stakes(np.array([1, 2, 3]), np.array([7, 7, 8]), np.array([0, 1, 2]), np.ones(3, bool))
-    >>> holding_sums(rows, own, np.array([9.0, 2, 3, 4]))
-    [(1, 2)]
-    """
-    found: dict[Sum, None] = {}
-    wholes = _Wholes.of(relations)
-    order = np.lexsort((stakes.cell, stakes.holding))
-    ends = np.flatnonzero(np.diff(stakes.holding[order])) + 1
-    for own in np.split(order, ends) if len(order) else ():
-        held: dict[int, set[int]] = {}
-        for c, r in zip(stakes.cell[own].tolist(), stakes.row[own].tolist(), strict=True):
-            held.setdefault(c, set()).add(r)
-        if len(held) < 2:
-            continue
-        families = [_apart(held, total), *wholes.families(held)]
-        alone = set(stakes.cell[own[stakes.alone[own]]].tolist())
-        families += wholes.families(alone) if 1 < len(alone) < len(held) else []
-        for family in families:
-            found.update(dict.fromkeys(_subsets(family)))
-        found.update(dict.fromkeys(_disjoint(held) if len(held) <= _STAKES else ()))
-    return list(found)
-
-
-@dataclass(frozen=True, eq=False)
-class _Wholes:
-    """The relations of a set as wholes and parts: by relation its parts, and by cell the relations it is a part of."""
-
-    whole: Positions
-    parts: sp.csr_array
-    part_of: sp.csc_array
-
-    @classmethod
-    def of(cls, relations: sp.csr_array) -> _Wholes:
-        signed = sp.csr_array(relations)
-        rows = np.repeat(np.arange(signed.shape[0]), np.diff(signed.indptr))
-        up = np.flatnonzero(signed.data > 0)
-        single = np.bincount(rows[up], minlength=signed.shape[0]) == 1
-        whole = np.full(signed.shape[0], -1, np.intp)
-        whole[rows[up]] = signed.indices[up]
-        below = (signed.data < 0) & single[rows]
-        parts = sp.csr_array((below[below], (rows[below], signed.indices[below])), shape=signed.shape)
-        return cls(np.where(single, whole, -1), parts, sp.csc_array(parts))
-
-    def families(self, chosen: Collection[int]) -> list[list[int]]:
-        """Return for each relation above some cells those that are parts of it, and with those below other parts."""
-        reached, queue = dict.fromkeys(chosen), list(chosen)
-        above: dict[int, list[int]] = {}  # the relations of each whole with a part that is reached
-        while queue:
-            cell = queue.pop()
-            for relation in self.part_of.indices[self.part_of.indptr[cell] : self.part_of.indptr[cell + 1]].tolist():
-                whole = int(self.whole[relation])
-                listed = above.setdefault(whole, [])
-                if relation not in listed:
-                    listed.append(relation)
-                if whole not in reached:
-                    reached[whole] = None
-                    queue.append(whole)
-        known: dict[int, set[int]] = {cell: {cell} for cell in chosen}
-        numbers = [relation for listed in above.values() for relation in listed]
-        families = {tuple(sorted(self._below(relation, above, known))) for relation in numbers}
-        families |= {tuple(part for part in self._parts(relation) if part in chosen) for relation in numbers}
-        return [list(family) for family in sorted(families) if len(family) > 1]
-
-    def _parts(self, relation: int) -> list[int]:
-        parts: list[int] = self.parts.indices[self.parts.indptr[relation] : self.parts.indptr[relation + 1]].tolist()
-        return sorted(parts)
-
-    def _below(self, relation: int, above: dict[int, list[int]], known: dict[int, set[int]]) -> set[int]:
-        """Return the chosen cells among the parts of a relation, and below the others."""
-        family: set[int] = set()
-        for part in self._parts(relation):
-            if part not in known:
-                known[part] = self._below(above[part][0], above, known) if part in above else set()
-            family |= known[part]
-        return family
-
-
-def _apart(held: dict[int, set[int]], total: FloatArray) -> list[int]:
-    """Return cells that share no record of a holding, the smallest first."""
-    taken, chosen = set[int](), list[int]()
-    for cell in sorted(held, key=lambda c: (len(held[c]), total[c], c)):
-        if not held[cell] & taken:
-            chosen.append(cell)
-            taken |= held[cell]
-    return sorted(chosen)
-
-
-def _disjoint(held: dict[int, set[int]]) -> Iterator[Sum]:
-    """Go through the sets of two or three cells that share no record of a holding."""
-    for size in range(2, _TOGETHER + 1):
-        for some in combinations(sorted(held), size):
-            if sum(len(held[cell]) for cell in some) == len(set().union(*(held[cell] for cell in some))):
-                yield some
-
-
-def _subsets(cells: list[int]) -> Iterator[Sum]:
-    """Go through the sets of two or more of some cells: every one if they are few, else all of them together."""
-    if len(cells) > _SUBSETS:
-        yield tuple(cells)
-        return
-    for size in range(2, len(cells) + 1):
-        yield from combinations(cells, size)

@@ -9,11 +9,14 @@ import pytest
 
 import cellguard as cg
 from cellguard.attack.audit import audit
+from cellguard.attack.coalition_knowledge import Coalitions
 from cellguard.errors import Stopped
 from cellguard.hierarchy.build import flat, from_parents
 from cellguard.methods.suppress.engines.engine_result import EngineResult
 from cellguard.methods.suppress.headline import headline
 from cellguard.methods.suppress.suppress import suppress
+from cellguard.proofs.exact import Move
+from cellguard.proofs.stack import Stack
 from cellguard.run_context import Run
 from cellguard.table.contributions import contributions_of
 from cellguard.table.fact import Holdings
@@ -48,6 +51,23 @@ def test_one_holding_alone_in_several_cells_knows_them_all():
     assert near(needs, hiding(needs)) == {(0, "C")}
     other = assessed(rows((1, "A", 50), (3, "B", 30), (2, "C", 40), *MANY), [REGION], RULES[0])
     assert near(other, hiding(other)) == set()
+
+
+def test_nothing_tells_respondents_that_they_are_alone_in_cells_that_no_table_lists():
+    """They know that it is at least what they contribute, by themselves or together."""
+    needs = assessed(rows((1, "A", 50), (2, "B", 30), *[(20 + i, "C", 9) for i in range(5)], *MANY), [REGION], RULES[0])
+    judged = audit(needs, hiding(needs, "C"), insiders=contributions_of(needs.tables))
+    listed = judged.inside.standing
+    names = [needs.tables.cell_name(cell) for cell in judged.problem.cells.tolist()]
+    a, b, c = (names.index(f"t0: {code}") for code in "ABC")
+    unlisted = replace(listed, unlisted=np.ones(len(listed.value), bool))
+    more = Stack.of([Move(np.array([a, c]), np.array([1, -1]), 1), Move(np.array([a, c]), np.array([-1, 1]), 1)])
+    for standing, ends, noticing in ((listed, (0, 0), [0, 0]), (unlisted, (0, listed.problem.up[a]), [None, 0])):
+        assert tuple(limit[a] for limit in standing.limits(np.array([0]))) == ends
+        assert tuple(limit[b] for limit in Coalitions(standing, 2).limits([0, 1])) == (0, ends[1])
+        assert [next(iter(who.tolist()), None) for who in standing.notices(more)] == noticing
+        traces = [Coalitions(standing, 2).trace(more[number]) for number in range(2)]
+        assert [trace.noticed_by([0, 1]) for trace in traces] == [who is not None for who in noticing]
 
 
 def test_a_large_contributor_elsewhere_estimates_too_well():

@@ -105,6 +105,15 @@ def test_who_has_zero_counts_only_in_sums_of_records():
     assert sums.rules == [MinFrequency(3, nonzero=True)] and counts.rules == [MinFrequency(3)]
 
 
+@pytest.mark.parametrize("policy", PRESETS)
+def test_maps_take_only_what_they_can(policy):
+    table = {"name": "m", "by": ["h"], "value": "x", "rules": [{"min_frequency": 3}, {"p_percent": 10}]}
+    table["protect"] = {"method": "redistribute"}
+    records = {"version": 1, "policy": policy, "microdata": {"source": "x.csv", "weight": "w"}}
+    made = Job.parse({**records, "tables": [table]}).tables[0]
+    assert made.survey is None and not made.rules[0].nonzero
+
+
 def test_perturbed_tables_take_only_what_they_can():
     records = {"version": 1, "policy": "g_confid", "microdata": {"source": "x.csv", "weight": "w"}}
     rules = [{"min_frequency": 3}, {"p_percent": 10}]

@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from cellguard.linalg.fractions_of_residues import short_fraction
 from cellguard.linalg.residues import PRIMES, factor
-from cellguard.linalg.rowspace import RowSpace, short_fraction
-from unit.methods.perturb.checks.linear_oracle import determined
+from cellguard.linalg.rowspace import RowSpace
+
+from .linear_oracle import determined
 
 small = st.tuples(st.integers(1, 9), st.integers(1, 9))
 matrices = small.flatmap(lambda shape: arrays(np.int64, shape, elements=st.sampled_from([0, 0, 1, 1, -1])))

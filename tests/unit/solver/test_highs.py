@@ -112,12 +112,12 @@ def test_nothing_is_printed(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_only_one_file_imports_the_solver():
-    home = Path(cellguard.__file__).parent
-    users = [
-        p.relative_to(home) for p in home.rglob("*.py") if re.search(r"^\s*(import|from) highspy", p.read_text(), re.M)
+@pytest.mark.parametrize(("solver", "file"), [("highspy", "highs"), ("clarabel", "quadratic")])
+def test_only_one_file_imports_each_solver(solver, file):
+    home, words = Path(cellguard.__file__).parent, re.compile(rf"^\s*(import|from) {solver}\b", re.M)
+    assert [p.relative_to(home) for p in home.rglob("*.py") if words.search(p.read_text())] == [
+        Path(f"solver/{file}.py")
     ]
-    assert users == [Path("solver/highs.py")]
 
 
 class Broken:

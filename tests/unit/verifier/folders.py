@@ -120,7 +120,8 @@ def summary(content):
         status = [r["status"] for r in rows]
         words = {word: status.count(word) for word in ("published", "primary", "secondary", "unpublished")}
         hidden = [float(r["value"]) for r in rows if r["status"] in ("primary", "secondary")]
-        tables[about["name"]] = {"cells": len(rows), **words, "failing": 0, "suppressed_value": sum(hidden)}
+        found = {"release": about["release"], "cells": len(rows), **words, "failing": 0}
+        tables[about["name"]] = found | {"suppressed_value": sum(hidden)}
         for r in rows:
             codes = frozenset((d, c) for d, c in zip(about["by"], r["codes"], strict=True) if c != "Total")
             cell = about["response"], about["population"], codes

@@ -80,7 +80,7 @@ def _own(
         for note in OutputFolder(out).write(outcome, force=force):
             click.echo(note, err=True)
         written.append(f"release and certificate: {out}")
-    return Attacked(outcome.summary, safe, tuple(written))
+    return Attacked(outcome.summary.plain(), safe, tuple(written))
 
 
 def _released(path: Path, others: Sequence[Path], intervals: Path | None, within: Run, *, force: bool) -> Attacked:

@@ -160,6 +160,7 @@ def verify(
     from dataclasses import replace
 
     from cellguard.pipeline import verify, verify_inputs
+    from cellguard.verifier.verify import INPUTS, LABELS
 
     refuse_no_certificate(certificate)
     path = certificate / "internal" / "certificate.json" if certificate.is_dir() else certificate
@@ -172,13 +173,13 @@ def verify(
         from cellguard.job.jobfile import Job
 
         with progress(as_json or quiet) as within:
-            more = verify_inputs(internal or path.resolve().parent, Job.load(job), within=within)
-        left = tuple(name for name in found.not_checked if name != "internal/summary.json: inputs")
+            more = verify_inputs(internal or path.absolute().parent, Job.load(job), within=within)
+        left = tuple(name for name in found.not_checked if name not in {INPUTS, LABELS})
         found = replace(found, checks=found.checks + more, not_checked=left)
     if as_json:
         checks = [{"number": c.number, "name": c.name, "passed": c.passed, "detail": c.detail} for c in found.checks]
         summary = {"valid": found.valid, "checks": checks, "warnings": found.warnings, "trusted": found.trusted}
-        summary |= {"said": dict(found.said), "not_checked": found.not_checked}
+        summary |= {"said": dict(found.said), "not_checked": found.not_checked, "claims": found.claims}
         click.echo(json.dumps(summary, indent=2))
     elif not quiet:
         show_verification(found)

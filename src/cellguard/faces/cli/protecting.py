@@ -186,7 +186,8 @@ def _run(
     """Run a job, write the folder and show what came of it; the exit status is 1 if nothing may be published."""
     from cellguard.io.folder import OutputFolder
     from cellguard.io.write import check_folder
-    from cellguard.pipeline import check_formats, run
+    from cellguard.job.formats import check_formats
+    from cellguard.pipeline import run
 
     method = _method(job)
     if time_limit is not None and not method.ends_early:
@@ -194,18 +195,21 @@ def _run(
     named = job.output.folder if job.output else None
     if out is None and named is None:
         raise click.UsageError("say where the results go: --out DIR, or `output: {folder: DIR}` in the job")
-    check_formats(job)
+    check_formats(job.formats)
     folder = out or job.path(named or "")
     check_folder(folder, force=force)
     with _stoppable(folder):
         with progress(as_json or quiet, seconds=time_limit, threads=threads) as within:
             outcome = run(job, folder=folder, within=within, **asked)
             written = outcome.release is not None or method.keeps_internal
+            # Before anything is written: whatever fails here, nothing was released.
+            screen = () if as_json or quiet else outcome.method.screen(outcome, folder if written else None)
+            summary = json.dumps(outcome.summary.plain(), indent=2) if as_json else ""
             notes = OutputFolder(folder).write(outcome, force=force, run=within) if written else []
         if as_json:
-            click.echo(json.dumps(outcome.summary, indent=2))
+            click.echo(summary)
         elif not quiet:
-            show_screen(outcome.method.screen(outcome, folder if written else None))
+            show_screen(screen)
             show_notes(notes, folder)
     sys.exit(0 if outcome.release is not None else 1)
 

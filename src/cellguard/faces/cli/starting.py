@@ -80,7 +80,7 @@ def demo(out: Path, rows: int, force: bool, as_json: bool, quiet: bool) -> None:
             outcome = run(Job.load(job), within=within)
             notes = OutputFolder(folder).write(outcome, force=True, run=within)
         found = verify(folder / "internal" / "certificate.json")
-        summaries[job.stem] = outcome.summary | {"valid": found.valid}
+        summaries[job.stem] = outcome.summary.plain() | {"valid": found.valid}
         if not (as_json or quiet):
             click.echo(f"{job}:")
             show_screen(outcome.method.screen(outcome, folder))

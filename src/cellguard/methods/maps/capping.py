@@ -18,9 +18,7 @@ from cellguard.errors import InputError
 from cellguard.geometry.space import Space
 from cellguard.methods.maps.capping_kernel import receivers
 from cellguard.methods.maps.contributors import Contributors
-from cellguard.rules.linear import Dominance, PPercent
 from cellguard.rules.rule import Rule
-from cellguard.rules.simple import MaxShare
 
 _JUST_BELOW = 1 - 1e-9  # where a tie is unsafe
 
@@ -29,6 +27,9 @@ _JUST_BELOW = 1 - 1e-9  # where a tie is unsafe
 class Cap:
     """The sum of the ``n`` largest values is at most ``a`` times what is left after the ``m`` largest.
 
+    It is the `Ceiling` of a rule, which also says how ``near`` others may come to the largest, 0 if anyhow.
+
+    >>> from cellguard.rules.simple import MaxShare
     >>> cell = Contributors.of([0] * 5, [48, 9, 7, 6, 4], 1)
     >>> (48 * Cap.of(MaxShare(50)).factor(cell)).round(6).tolist()
     [26.0]
@@ -38,17 +39,16 @@ class Cap:
     n: int
     m: int
     a: float
+    near: float
 
     @classmethod
     def of(cls, rule: Rule) -> Cap:
-        """Return the cap of a rule."""
-        if isinstance(rule, MaxShare):
-            return cls(rule, 1, 1, rule.k / (100 - rule.k))
-        if isinstance(rule, Dominance):
-            return cls(rule, rule.n, rule.n, rule.k / (100 - rule.k))
-        if isinstance(rule, PPercent) and not rule.waivers:
-            return cls(rule, 1, 1 + rule.coalition, 100 / rule.p)
-        raise InputError(f"values cannot be redistributed by the rule {rule}; use max_share, dominance or p_percent")
+        """Return the cap of a rule that has a ceiling."""
+        if rule.ceiling is None:
+            raise InputError(
+                f"values cannot be redistributed by the rule {rule}; use max_share, dominance or p_percent"
+            )
+        return cls(rule, *rule.ceiling)
 
     def unsafe(self, values: Contributors) -> BoolArray:
         """Tell which cells the rule finds unsafe."""

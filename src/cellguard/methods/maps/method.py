@@ -27,8 +27,7 @@ from cellguard.methods.maps.result import MapResult
 from cellguard.methods.maps.screen import assessed_words, map_words
 from cellguard.methods.maps.spec import RedistributeSpec
 from cellguard.randomness import fresh_seed
-from cellguard.rules.linear import PPercent
-from cellguard.rules.simple import MinFrequency
+from cellguard.rules.rule import fewest_of
 from cellguard.run_context import Run, timed
 from cellguard.seam.method import Method
 from cellguard.seam.outcome import Outcome
@@ -54,6 +53,7 @@ class Redistribute(Method[Located, MapResult]):
     settings: ClassVar[type[Spec] | None] = RedistributeSpec
     keeps_internal: ClassVar[bool] = True
     tabular: ClassVar[bool] = False
+    surveyed: ClassVar[bool] = False
 
     @classmethod
     def fault(cls, job: Job) -> str | None:
@@ -106,10 +106,10 @@ class Redistribute(Method[Located, MapResult]):
     def _plan(self) -> Plan | None:
         """Return how counts are raised, if a rule asks for a number of records."""
         said = RedistributeSpec.of(self.job)
-        enough = [rule.enough for rule in self.job.tables[0].rules if isinstance(rule, MinFrequency)]
-        if not enough or max(enough) < 2:
+        fewest = fewest_of(self.job.tables[0].rules)
+        if fewest is None or fewest < 2:
             return None
-        return Plan(max(enough), said.algorithm, said.outliers, said.outlier_distance, said.outlier_cells, said.order)
+        return Plan(fewest, said.algorithm, said.outliers, said.outlier_distance, said.outlier_cells, said.order)
 
     def _large_enough(self, assessed: Located, plan: Plan | None) -> Hexagons:
         here = assessed.hexagons
@@ -125,12 +125,11 @@ class Redistribute(Method[Located, MapResult]):
 
     def _values(self, assessed: Located, hexagons: Hexagons, plan: Plan | None) -> Values:
         said, points = RedistributeSpec.of(self.job), assessed.points
-        caps = [Cap.of(rule) for rule in self.job.tables[0].rules if not isinstance(rule, MinFrequency)]
+        caps = [Cap.of(rule) for rule in self.job.tables[0].rules if rule.fewest is None]
         value = np.zeros(0) if points is None or points.value is None else points.value
         contributors = Contributors.of(hexagons.of_point, value, len(hexagons.count))
         seed = fresh_seed() if said.seed is None else said.seed
-        asked = [rule.p for rule in self.job.tables[0].rules if isinstance(rule, PPercent)]
-        away = min(max([said.keep_away, *asked]), _FARTHEST) if said.keep_away else 0.0
+        away = min(max([said.keep_away, *(cap.near for cap in caps)]), _FARTHEST) if said.keep_away else 0.0
         decimals = assessed.decimals if self.job.tables[0].decimals is None else self.job.tables[0].decimals
         done = redistribute_values(
             hexagons.space, contributors, caps, plan, keep_away=away, decimals=decimals, seed=seed
@@ -180,7 +179,7 @@ class Redistribute(Method[Located, MapResult]):
         if _pictured(outcome):
             from cellguard.methods.maps.report.figures import map_figure
 
-            figure = map_figure(shown.q, shown.r, np.array(shown.value, float), title=shown.name)
+            figure = map_figure(shown.q, shown.r, shown.table().figures, title=shown.name)
             _draw(outside / shown.name, figure, len(shown))
 
     def pages(self, outcome: Outcome[MapResult]) -> Mapping[str, str]:
@@ -219,11 +218,10 @@ def _draw(path: Path, figure: Figure, hexagons: int) -> None:
 
 def _rule_fault(job: Job) -> str | None:
     table = job.tables[0]
-    few = [rule for rule in table.rules if isinstance(rule, MinFrequency)]
-    others = [rule for rule in table.rules if not isinstance(rule, MinFrequency)]
-    if any(rule.hide == "small" for rule in few):
-        return f"table {table.name!r}: `hide: small` is for suppressed tables of counts; leave it out"
-    if table.value == _COUNTS and (others or not few or max(rule.enough for rule in few) < 2):
+    others = [rule for rule in table.rules if rule.fewest is None]
+    if why := next((rule.only_suppressed for rule in table.rules if rule.only_suppressed), ""):
+        return f"table {table.name!r}: {why}; leave it out"
+    if table.value == _COUNTS and (others or (fewest_of(table.rules) or 0) < 2):
         return (
             f"table {table.name!r}: a map of counts has the one rule `min_frequency` of 2 or more, as "
             "`rules: [{min_frequency: 3}]`"

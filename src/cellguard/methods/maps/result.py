@@ -18,12 +18,15 @@ from cellguard.methods.maps.places import Hexagons
 from cellguard.methods.maps.shown import ShownMap
 from cellguard.methods.maps.spec import RedistributeSpec
 from cellguard.methods.maps.transfers import Transfers
-from cellguard.rules.simple import MinFrequency
+from cellguard.rules.rule import fewest_of
 from cellguard.seam.method import Result
-from cellguard.seam.verdict import NotChecked, Verdict
+from cellguard.seam.summary import Summary
+from cellguard.seam.verdict import Kind, NotChecked, Verdict
 from cellguard.table.pattern import Release
+from cellguard.table.printed import nearest
 from cellguard.table.table import Table
 
+QUESTION = "whether the policy's own rules still find a sensitive hexagon on the map that is shown"
 _LIKELY = NotChecked("likelihood", "how likely a hexagon at the threshold had fewer records", "everybody")
 _KNOWING = NotChecked(
     "knowledge", "attackers who know that records were moved, or the counts of other hexagons", "insiders"
@@ -74,8 +77,7 @@ class MapResult(Result):
     @cached_property
     def spec_threshold(self) -> int | None:
         """The least number of records that the rules ask for, if they do."""
-        enough = [rule.enough for rule in self.job.tables[0].rules if isinstance(rule, MinFrequency)]
-        return max(enough, default=None)
+        return fewest_of(self.job.tables[0].rules)
 
     @property
     def before(self) -> FloatArray:
@@ -119,7 +121,7 @@ class MapResult(Result):
             self.hexagons.grid,
             self.hexagons.q[here],
             self.hexagons.r[here],
-            [f"{value + 0.0:.{self.decimals}f}" for value in self.after[here].tolist()],
+            nearest(self.after[here].tolist(), self.decimals),
             table.response or table.value,
             table.population,
             self.decimals,
@@ -130,6 +132,11 @@ class MapResult(Result):
         """The map as a table; None if rules still find sensitive hexagons, or totals tell a contributor."""
         return Release((self.shown.table(),)) if self.verdict.allows_release else None
 
+    @property
+    def question(self) -> str:
+        """Whether there are sensitive hexagons left."""
+        return QUESTION
+
     @cached_property
     def verdict(self) -> Verdict:
         """What is known of the map, and what was not checked."""
@@ -139,35 +146,30 @@ class MapResult(Result):
                 f"safe from recovery: every shown hexagon has {self.threshold} records or more, and no count below "
                 f"{self.threshold} can be worked out from the map, which may be the true one"
             )
-            return Verdict("safe", text, (_LIKELY, _KNOWING, _OTHERS, *asked))
+            return Verdict(Kind.SAFE, text, (_LIKELY, _KNOWING, _OTHERS, *asked))
         stuck, close = int(self.values.stuck.sum()), int(self.values.close.sum())
         if stuck:
-            return Verdict("unsafe", f"UNSAFE: rules still find {stuck:,} sensitive: {self.values.why}", (_SEVERAL,))
+            return Verdict(Kind.UNSAFE, f"UNSAFE: rules still find {stuck:,} sensitive: {self.values.why}", (_SEVERAL,))
         if close:
             near = f"{close:,} totals are within {self.values.closeness:g} % of a true largest value"
             if self.spec.keep_away > 0:
-                return Verdict("unsafe", f"UNSAFE: {near}", (_SEVERAL,))
-            return Verdict("not proven", f"NOT PROVEN: {near}", (_SEVERAL,), accepted=True)  # `keep_away: 0` says so
+                return Verdict(Kind.UNSAFE, f"UNSAFE: {near}", (_SEVERAL,))
+            return Verdict(Kind.NOT_PROVEN, f"NOT PROVEN: {near}", (_SEVERAL,), accepted=True)  # `keep_away: 0` says so
         text = (
             "no rule finds a sensitive hexagon, and no changed total is within "
             f"{self.values.closeness:g} % of a true largest value, also for the runner-up"
         )
-        return Verdict("safe", f"safe from direct estimates: {text}", (_SEVERAL, _KNOWING, _OTHERS, *asked))
+        return Verdict(Kind.SAFE, f"safe from direct estimates: {text}", (_SEVERAL, _KNOWING, _OTHERS, *asked))
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
         """Return counts, mu and what the verdict says; no value of a hexagon."""
-        return {
-            "step": "redistribute",
-            "verdict": self.verdict.kind,
-            "headline": self.verdict.text,
-            "caveat": self.verdict.caveat,
+        facts = {
             "released": self.release is not None,
-            "tables": {self.job.tables[0].name: self._about()},
             "grid": {"dx": self.hexagons.grid.dx, "dy": self.hexagons.grid.dy},
             "coarsened": self.hexagons.grid != self.asked,
             "algorithms": {name: {"mu": other.mu} for name, other in self.others.items()},
-            "warnings": list(self.notes),
         }
+        return Summary("redistribute", self.verdict, {self.job.tables[0].name: self._about()}, self.notes, facts)
 
     def _about(self) -> dict[str, Any]:
         both = {

@@ -34,7 +34,7 @@ from cellguard.methods.perturb.spec import PerturbSpec
 from cellguard.methods.perturb.workflow import check_tables
 from cellguard.randomness import fresh_seed
 from cellguard.rules.doubts import doubts
-from cellguard.rules.simple import MinFrequency
+from cellguard.rules.rule import fewest_of
 from cellguard.run_context import Run, timed
 from cellguard.seam.method import Method
 from cellguard.seam.outcome import Outcome
@@ -58,6 +58,7 @@ class Perturb(Method[Calibration, PerturbationResult]):
     participle: ClassVar[str] = "perturbed"
     settings: ClassVar[type[Spec] | None] = PerturbSpec
     keeps_internal: ClassVar[bool] = True
+    surveyed: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.multipliers is None and not self.checked:
@@ -178,11 +179,10 @@ class Perturb(Method[Calibration, PerturbationResult]):
         pages = {"internal/report.html": page.perturbed_page(outcome)}
         if outcome.release is not None:
             done = outcome.protected
-            dimensions = {d.name: d for table in done.tables for d in table.dimensions}
             how = done.how_checked
             title = "" if how == "checked" else f"{how[:1].upper()}{how[1:]} before release: {', '.join(done.flags)}"
             pages["release/report.html"] = page.public_perturbed_page(
-                outcome.release, dimensions, adds_up=not done.rounded(), title=title
+                outcome.release, adds_up=not done.rounded(), title=title
             )
         return pages
 
@@ -233,7 +233,7 @@ def _marg(job: Job, spec: PerturbSpec) -> Marg:
 
 def _few(job: Job, spec: PerturbSpec) -> int:
     """Return how many contributors a cell should have: as `few` says, or a rule of a table if that is more."""
-    return max([spec.few, *(rule.n for t in job.tables for rule in t.rules if isinstance(rule, MinFrequency))])
+    return max(spec.few, fewest_of(rule for table in job.tables for rule in table.rules) or 0)
 
 
 def _cell(text: str) -> Cell:
@@ -264,14 +264,12 @@ def _further(data: Calibration, drawn: Multipliers) -> list[CalibrationTable]:
 
 def check_rules(job: Job) -> None:
     """Refuse a job that does not say of each table how close is too close."""
-    bare = [t.name for t in job.tables if all(isinstance(rule, MinFrequency) for rule in t.rules)]
+    bare = [t.name for t in job.tables if all(rule.fewest is not None for rule in t.rules)]
     if bare:
         raise JobError(
             f"table {bare[0]!r}: no rule says how much noise a cell needs (min_frequency does not); add dominance, "
             "p_percent or prior_posterior to its `rules`, as {dominance: {n: 3, k: 70}}"
         )
     for table in job.tables:
-        if any(isinstance(rule, MinFrequency) and rule.hide == "small" for rule in table.rules):
-            raise JobError(f"table {table.name!r}: `hide: small` is for suppressed tables of counts; leave it out")
-        if any(isinstance(rule, MinFrequency) and rule.nonzero for rule in table.rules):
-            raise JobError(f"table {table.name!r}: `nonzero` is for suppressed tables; leave it out")
+        if why := next((rule.only_suppressed for rule in table.rules if rule.only_suppressed), ""):
+            raise JobError(f"table {table.name!r}: {why}; leave it out")

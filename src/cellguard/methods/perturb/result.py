@@ -20,8 +20,10 @@ from cellguard.methods.perturb.spec import PerturbSpec
 from cellguard.methods.perturb.workflow import Check, Perturbed
 from cellguard.report.cell_names import name_cell
 from cellguard.seam.method import Result
-from cellguard.seam.verdict import NotChecked, Verdict
+from cellguard.seam.summary import Summary
+from cellguard.seam.verdict import Kind, NotChecked, Verdict
 from cellguard.table.pattern import Release, ReleasedTable
+from cellguard.table.printed import nearest
 from cellguard.table.table import Table
 
 CALIBRATED = "in the calibration set"
@@ -76,14 +78,24 @@ class PerturbationResult(Result):
     @cached_property
     def drawn(self) -> Release:
         """The perturbed tables, whether or not they may be published. Confidential where they may not."""
-        return Release(tuple(_released(here, self.decimals[here.table.name]) for here in self.check.tables))
+        tables = [_released(here, self.decimals[here.table.name]) for here in self.check.tables]
+        return Release.of(tables, {d.name: d for table in self.tables for d in table.dimensions})
+
+    @property
+    def question(self) -> str:
+        """Whether there is noise enough, in all that follows from the tables too."""
+        return (
+            "whether other contributors can estimate the largest one of a cell too closely in spite of the noise, and "
+            "of all sums and differences of cells, by those of the policy's own rules that say how much noise is "
+            "enough (min_frequency does not)"
+        )
 
     @cached_property
     def verdict(self) -> Verdict:
         """What the checks say, and what they did not look at."""
         open_ = tuple(NotChecked(f"limit {i}", limit, "") for i, limit in enumerate(self.check.limits))
         answered = self.check.unproven or not self.check.checked
-        return Verdict(self.check.verdict, self._headline, (*open_, *self.elsewhere), accepted=answered)
+        return Verdict(Kind(self.check.verdict), self._headline, (*open_, *self.elsewhere), accepted=answered)
 
     @property
     def elsewhere(self) -> tuple[NotChecked, ...]:
@@ -181,20 +193,19 @@ class PerturbationResult(Result):
         """Return a cell's table, codes and labels."""
         return name_cell(self.check.tables[number].table.table, cell)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
         """Return verdict, counts, noise and findings; no cell's value, no multiplier, no seed."""
+        counts = {name: self._count(i, flag) for i, (name, flag) in enumerate(self.flags.items())}
+        return Summary("perturb", self.verdict, counts, self.warnings(), self._facts())
+
+    def _facts(self) -> dict[str, Any]:
         check, settings = self.check, self.check.multipliers.settings
         plan = check.multipliers.plan
         return {
-            "step": "perturb",
-            "verdict": check.verdict,
-            "headline": self.verdict.text,
             "caveat": replace(self.verdict, not_checked=self.elsewhere).caveat,
-            "not_checked": [attack.key for attack in self.verdict.not_checked],
             "checked_with": [here.table.name for here in check.published] if check.checked else [],
             "checked": check.checked,
             "released": self.release is not None,
-            "tables": {name: self._count(i, flag) for i, (name, flag) in enumerate(self.flags.items())},
             "method": settings.method,
             "mu": plan.zes.mu,
             "sigma": plan.zes.sigma,
@@ -208,7 +219,6 @@ class PerturbationResult(Result):
             "places": check.places(),
             "advice": check.advice,
             "not_looked_at": list(check.limits),
-            "warnings": self.warnings(),
         }
 
     def warnings(self) -> list[str]:
@@ -265,11 +275,6 @@ def _released(here: Perturbed, decimals: int) -> ReleasedTable:
     rows = np.flatnonzero(~table.unpublished)
     codes = tuple(np.array(d.codes, object)[c[rows]] for d, c in zip(table.dimensions, table.codes, strict=True))
     names = tuple(d.name for d in table.dimensions)
-    text = [_fixed(value, decimals) for value in here.total[rows].tolist()]
+    units = nearest(here.total[rows].tolist(), decimals)
     hidden = np.zeros(len(rows), bool)
-    return ReleasedTable(table.name, names, codes, text, hidden, table.response, table.population, decimals)
-
-
-def _fixed(value: float, decimals: int) -> str:
-    text = f"{value:.{decimals}f}"
-    return text.removeprefix("-") if float(text) == 0 else text
+    return ReleasedTable(table.name, names, codes, units, hidden, table.response, table.population, decimals)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
@@ -16,6 +17,7 @@ from cellguard.protection import Requirements
 from cellguard.rules.assess import Findings
 from cellguard.rules.doubts import job_doubts, small_percent
 from cellguard.rules.notices import notices
+from cellguard.table.contributions import Contributions, contributions_of
 from cellguard.table.sums import RecordSums
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
@@ -63,7 +65,7 @@ class Assessment:
     def warnings(self) -> list[str]:
         """Return what a statistician should know before going on."""
         warnings = [*self.notes, *rule_doubts(self.findings)]
-        warnings += [text for here in self.findings.by_table for text in notices(here)]
+        warnings += [text for here in self.findings.by_table if not here.table.is_added for text in notices(here)]
         if self.job.attack.percent is not None and self.job.attack.percent < 1:
             warnings.append(f"attack: {small_percent('percent', self.job.attack.percent)}")
         for dimension in {d.name: d for t in self.tables.tables for d in t.dimensions}.values():
@@ -80,7 +82,9 @@ class Assessment:
         fine = [
             table
             for spec, table in zip(self.job.tables, self.tables.tables, strict=False)  # earlier releases come last
-            if spec.decimals is None and (np.isnan(table.rounding) or 0 < table.rounding < 0.49 * table.unit)
+            if spec.decimals is None
+            and not table.is_added
+            and (np.isnan(table.rounding) or 0 < table.rounding < 0.49 * table.unit)
         ]
         if fine:
             warnings.append(
@@ -105,6 +109,11 @@ class Assessment:
                 r.cure for r, unsafe in zip(here.rules, here.unsafe, strict=True) if r.cure and (unsafe & bad).any()
             ]
         return "".join(f". {cure[:1].upper()}{cure[1:]}" for cure in dict.fromkeys(cures))
+
+    @cached_property
+    def contributions(self) -> Contributions:
+        """Who contributes what to the cells, worked out once, for the search and its audit. Confidential."""
+        return contributions_of(self.tables)
 
     @property
     def headline(self) -> str:
@@ -138,6 +147,7 @@ class Assessment:
     def _count(self, number: int) -> dict[str, Any]:
         here, cells = self.findings.by_table[number], self.tables.cells_of[number]
         return {
+            "release": here.table.release,
             "cells": len(here.table),
             "primary": int(self.findings.primary[cells].sum()),
             "by_rule": {str(r): int((u & here.primary).sum()) for r, u in zip(here.rules, here.unsafe, strict=True)},
@@ -146,9 +156,12 @@ class Assessment:
 
 
 def rule_doubts(findings: Findings) -> list[str]:
-    """Return the questions about the parameters of all rules; what looks like a share, their job has confirmed."""
+    """Return the questions about the parameters of all rules; what looks like a share, their job has confirmed.
+
+    Tables that cellguard added have the rules of those that the job lists.
+    """
     asked: dict[str, list[Table]] = {}
-    for here in findings.by_table:
+    for here in (here for here in findings.by_table if not here.table.is_added):
         for doubt in (doubt for rule in here.rules for doubt in job_doubts(rule)):
             asked.setdefault(doubt, []).append(here.table)
     return [f"{_tables(tables)}: {doubt}" for doubt, tables in asked.items()]

@@ -42,7 +42,7 @@ def explain_one(
     tables = needs.tables
     number, position = find_cell(tables, name, table)
     here, cell = findings.by_table[number], int(tables.cells_of[number][position])
-    called = here.table.cell_name(position)
+    called = tables.cell_name(cell) if here.table.is_added else here.table.cell_name(position)
     lines = [_facts(here, position, called), *_figures(here, position)]
     if needs.primary[cell]:
         reasons = here.why(position) or ["unsafe in a linked table"]
@@ -106,6 +106,8 @@ def _facts(here: TableFindings, position: int, called: str) -> str:
         if count is None or table.is_count
         else f", {count[position]:,.0f} respondent{'' if count[position] == 1 else 's'}"
     )
+    if table.is_added:
+        return f"{called}: {table.response} {value}{people}."
     return f"{called}{label} in table {table.name!r}: {table.response} {value}{people}."
 
 
@@ -124,6 +126,10 @@ def _figures(here: TableFindings, position: int) -> list[str]:
 
 def find_cell(tables: TableSet, name: str, wanted: str | None = None) -> tuple[int, int]:
     """Return the table that has a cell of this name (the first, if they are one cell), and its position there."""
+    for number, cells in enumerate(tables.cells_of):
+        added = cells[tables.unlisted[cells]] if tables.tables[number].is_added else cells[:0]
+        if wanted is None and (same := [c for c in added.tolist() if tables.cell_name(c) == name]):
+            return number, int(np.flatnonzero(cells == same[0])[0])  # as summaries write it
     names = [table.name for table in tables.tables]
     first, mark, rest = name.partition(": ")
     if mark and wanted is None and first in names:  # as summaries write it

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +17,12 @@ from cellguard.attack.insider_pairs import Pair
 from cellguard.errors import listing
 from cellguard.methods.suppress.assessment import no_rule
 from cellguard.rules.assess import Findings
-from cellguard.seam.verdict import NotChecked, Verdict
+from cellguard.seam.verdict import Kind, NotChecked, Verdict
 from cellguard.table.populations import uncrossed, unjudged
 from cellguard.table.sums import JudgedSums
 from cellguard.table.tableset import TableSet
 from cellguard.world.world import World
 
-Kind = Literal["safe", "unsafe", "undecided", "no rule"]
 _BEYOND = "what respondents know beyond listed cells"
 _OTHER_TIMES = NotChecked(
     "other_times",
@@ -76,14 +75,10 @@ class Headline(Verdict):
 
     singles: Singles
 
-    def plain(self) -> dict[str, Any]:
-        """Return what a summary holds of it."""
-        return {
-            "headline": self.text,
-            "caveat": self.caveat,
-            "not_checked": [attack.key for attack in self.not_checked],
-            "single_respondent_cells": None if self.singles.unknown else self.singles.cells,
-        }
+    @property
+    def single_respondent_cells(self) -> int | None:
+        """How many cells a single respondent could start from; None if that is not known."""
+        return None if self.singles.unknown else self.singles.cells
 
 
 def headline(
@@ -114,8 +109,8 @@ def headline(
     'Safe against outsiders only; insiders not checked: 1 single-respondent cell is hidden in the same sums as others'
     """
     singles = single_respondent_cells(audit)
-    tables = audit.needs.tables
-    unchecked = (*_open_ties(audit.needs.world), *_open_differences(tables), *_open_latent(tables), *_open_sums(sums))
+    world, tables = audit.needs.world, audit.needs.tables
+    unchecked = (*_open_ties(world), *_open_differences(tables), *_open_latent(world), *_open_sums(sums))
     kind, text = _verdict(findings, audit, unchecked, singles)
     inside = _open_insiders(audit, singles)
     earlier = any(table.release == "earlier" for table in audit.needs.tables.tables)
@@ -131,31 +126,31 @@ def _verdict(findings: Findings, audit: Audit, untied: Sequence[NotChecked], sin
         near = f"an outsider comes too near to {_cells(audit.failing)}"
         if not audit.failing.any() and audit.inside is not None:
             near = f"{_insiders(audit.inside.failing)} can come too near to others"
-        return "unsafe", f"UNSAFE: {near}; do not publish{more}"
+        return Kind.UNSAFE, f"UNSAFE: {near}; do not publish{more}"
     if audit.verdict == "undecided" and audit.inside is not None and audit.inside.undecided:
         undecided = np.zeros(len(audit.problem.cells), bool)
         undecided[[pair.cell for pair in audit.inside.undecided]] = True
         why = f"what respondents can work out of {_cells(undecided)} could not be decided"
         together = audit.inside.size > 1
         cure = "`coalition: 1` looks at single respondents" if together else "`insiders: false` looks at outsiders only"
-        return "undecided", f"NOT PROVEN: {why} ({cure}); do not publish{more}"
+        return Kind.UNDECIDED, f"NOT PROVEN: {why} ({cure}); do not publish{more}"
     if audit.verdict == "undecided":
         why = f"{_cells(audit.undecided)} could not be decided"
         if audit.needs.world.open:
             cure = "accept this with `attack: {crossing: not_checked}`, or publish less in one job"
             why = f"{'; '.join(audit.needs.world.open)} ({cure})"
-        return "undecided", f"NOT PROVEN: {why}; do not publish{more}"
+        return Kind.UNDECIDED, f"NOT PROVEN: {why}; do not publish{more}"
     if unruled:
-        return "no rule", f"{unruled}, so nothing is known to be safe"
+        return Kind.NO_RULE, f"{unruled}, so nothing is known to be safe"
     open_ties = f", {' and '.join(one.name for one in untied)} not checked" if untied else ""
     if audit.inside is not None:
         whom = "every single respondent" if audit.inside.linked else "the respondents of single cells"
         if audit.inside.size > 1:
             whom = f"up to {audit.inside.size} respondents together"
         beyond = f", {_BEYOND} not checked" if audit.needs.world.between else ""
-        return "safe", f"Safe against outsiders and {whom}{beyond}{open_ties}"
+        return Kind.SAFE, f"Safe against outsiders and {whom}{beyond}{open_ties}"
     only = f"outsiders only{open_ties}"
-    return "safe", f"Safe against {only}; insiders not checked: {singles}"
+    return Kind.SAFE, f"Safe against {only}; insiders not checked: {singles}"
 
 
 def _open_ties(world: World) -> tuple[NotChecked, ...]:
@@ -205,9 +200,14 @@ def _open_differences(tables: TableSet) -> tuple[NotChecked, ...]:
     return (NotChecked("differences", "differences of populations", who),)
 
 
-def _open_latent(tables: TableSet) -> tuple[NotChecked, ...]:
-    """Return the crossing tables that no table of the set has, so that no rule judged their cells."""
-    open_ = [f"{listing(topic.tables, 5)} (by {', '.join(topic.by)})" for topic in uncrossed(tables.tables)]
+def _open_latent(world: World) -> tuple[NotChecked, ...]:
+    """Return the crossing tables that no table of the set has, and ready-made tables with cells between them."""
+    open_ = [f"{listing(topic.tables, 5)} (by {', '.join(topic.by)})" for topic in uncrossed(world.tables.tables)]
+    for house in world.constraints.responses:
+        own = [t for t in world.tables.tables if (t.response, t.population) == house.topic]
+        ready = house.topic in world.tables.ready_made and all(t.release != "fitted" for t in own)
+        if ready and not open_ and any((room.cell >= len(world.tables)).any() for room in house.rooms):
+            open_.append(f"{listing([t.name for t in own], 5)} (by parts that no code names)")
     if not open_:
         return ()
     cure = "give the crossing table with `publish: nothing`, or publish fewer tables in one job"
@@ -275,15 +275,18 @@ def foreign(disclosed: int, untied: Sequence[str] = ()) -> str:
 
 
 def single_respondent_cells(audit: Audit) -> Singles:
-    """Count the hidden cells with exactly one respondent that share a relation with another hidden cell."""
+    """Count the hidden cells with exactly one respondent that share a relation with another hidden cell.
+
+    Hidden are those that the release suppresses; cells that no table shows, as sums of them, are not counted.
+    """
     world = audit.needs.world
     tables = world.tables
-    hidden = audit.pattern.hidden & ~world.constraints.empty
+    hidden = audit.pattern.hidden & ~audit.pattern.unpublished & ~world.constraints.empty & ~tables.unlisted
     single, told = np.zeros(len(tables), bool), np.zeros(len(tables), bool)
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):
         if table.facts.count is not None:
             told[cells] = True
-            single[cells[table.facts.count == 1]] = True
+            single[cells[(table.facts.count == 1) & (table.release != "fitted")]] = True
     relations = abs(world.relations[:, : len(tables)])
     beside = relations.T @ (relations @ hidden.astype(float) > 1).astype(float) > 0
     silent = hidden & ~told

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
@@ -17,13 +16,13 @@ from cellguard.job.jobfile import Job
 from cellguard.job.specs import ProtectSpec
 from cellguard.methods.suppress.assessment import Assessment
 from cellguard.methods.suppress.costs import parse_cost, random_factors, set_costs
-from cellguard.methods.suppress.engines.catalogue import usual_engine
 from cellguard.methods.suppress.engines.effort import BEST, EFFORTS, NORMAL, Effort, effort_named
+from cellguard.methods.suppress.engines.gauss import usual_engine
 from cellguard.methods.suppress.files.seed_file import read_seed
 from cellguard.methods.suppress.hide_together import Followers, refuse_shown, suppress_together
 from cellguard.methods.suppress.judged_sums import SumSearch
 from cellguard.methods.suppress.pattern_method import PatternMethod, insiders_of
-from cellguard.methods.suppress.spec import SuppressOptions
+from cellguard.methods.suppress.spec import SuppressDeclaration, SuppressOptions
 from cellguard.methods.suppress.suppress import Suppression, suppress
 from cellguard.methods.suppress.time_estimate import TimeEstimate
 from cellguard.randomness import checked_seed, fresh_seed
@@ -35,7 +34,7 @@ from cellguard.table.tableset import TableSet
 
 
 @dataclass(frozen=True, eq=False)
-class Suppress(PatternMethod):
+class Suppress(SuppressDeclaration, PatternMethod):
     """Hide as little as possible. ``warm`` is the output folder of an earlier run, whose pattern is the start.
 
     ``effort`` goes before what the tables say. With a deadline and no word of effort the search runs until then, and
@@ -47,9 +46,6 @@ class Suppress(PatternMethod):
     effort: str | None = None
     seed_from: str | Path | None = None
     seed: int | None = None
-    name: ClassVar[str] = "suppress"
-    participle: ClassVar[str] = "suppressed"
-    options: ClassVar[type[ProtectSpec]] = SuppressOptions
 
     def assess(self, run: Run, seconds: dict[str, float]) -> Assessment:
         """Build the job's tables and apply the rules; what cannot be read is told before the work."""

@@ -20,6 +20,7 @@ from cellguard.methods.suppress.assessment import Assessment
 from cellguard.methods.suppress.files.cell_tables import write_cells
 from cellguard.methods.suppress.files.certificate import write_certificate
 from cellguard.methods.suppress.files.seed_file import write_seed
+from cellguard.methods.suppress.fitted_counts import with_fitted
 from cellguard.methods.suppress.judged_sums import SumSearch, on_grown
 from cellguard.methods.suppress.report.signing import Baseline
 from cellguard.methods.suppress.result import Choice, SuppressionResult
@@ -32,7 +33,7 @@ from cellguard.run_context import Run, timed
 from cellguard.seam.method import Method
 from cellguard.seam.outcome import Outcome
 from cellguard.seam.screen import Screen
-from cellguard.table.contributions import Contributions, contributions_of
+from cellguard.table.contributions import Contributions
 from cellguard.table.fact import Holdings
 from cellguard.table.pattern import Pattern
 from cellguard.table.tableset import TableSet, link
@@ -52,6 +53,11 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
     compare: str | Path | None = None
     ends_early: ClassVar[bool] = True
     attacked: ClassVar[bool] = True
+
+    @property
+    def folder(self) -> str:
+        """Return `suppress`: whoever chose a pattern, its folder reads alike."""
+        return "suppress"
 
     @abstractmethod
     def choose(self, assessment: Assessment, known: ExternalTotals | None, run: Run) -> Pattern | Suppression:
@@ -128,10 +134,9 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
         from cellguard.report import render
 
         render.require_extra()
-        dimensions = {d.name: d for t in outcome.protected.tables for d in t.dimensions}
         pages = {"internal/report.html": page.internal_page(outcome, self._baseline())}
         if outcome.release is not None:
-            pages["release/report.html"] = page.public_page(outcome.release, dimensions)
+            pages["release/report.html"] = page.public_page(outcome.release)
         return pages
 
 
@@ -184,13 +189,14 @@ def assess_tables(job: Job, run: Run, seconds: dict[str, float]) -> Assessment:
         built = build_tables(job, run=here)
     job = built.job
     with timed("linking the tables", run, seconds):
-        linked = _link(built)
-    with timed("applying the rules", run, seconds):
-        rules: dict[str, Sequence[Rule]] = {spec.name: spec.rules for spec in job.tables}
-        findings = assess(linked, rules | {earlier.table.name: earlier.rules for earlier in built.earlier})
-    with timed("setting protection levels", run, seconds) as here:
         attack = job.attack
         knowledge = Knowledge(attack.lower, attack.upper, attack.percent, attack.crossing == "checked")
+        said: dict[str, Sequence[Rule]] = {spec.name: spec.rules for spec in job.tables}
+        said |= {earlier.table.name: earlier.rules for earlier in built.earlier}
+        linked, rules = with_fitted(_link(built), said, knowledge, run=run)
+    with timed("applying the rules", run, seconds):
+        findings = assess(linked, rules)
+    with timed("setting protection levels", run, seconds) as here:
         needs = require(findings, knowledge, run=here.endless())
     return Assessment(job, findings, needs, seconds, built.notes, built.counts, built.inputs, built.sums)
 
@@ -204,7 +210,7 @@ def insiders_of(assessment: Assessment) -> Contributions | None:
             "attack: insiders: no table tells how many respondents its cells have; name the column with `count`, or "
             "say insiders: false"
         )
-    known, together = contributions_of(assessment.tables), assessment.job.attack.coalition
+    known, together = assessment.contributions, assessment.job.attack.coalition
     if together > 1 and not known.linked:
         silent = [table.name for table in assessment.tables.tables if Holdings() not in table.facts]
         raise InputError(

@@ -13,6 +13,7 @@ import numpy as np
 from cellguard.attack.audit import Audit, attacker_ends
 from cellguard.attack.derivation import explain
 from cellguard.attack.external_totals import ExternalTotals
+from cellguard.attack.insider_pairs import Hint
 from cellguard.attack.intervals import exact_moves
 from cellguard.attack.nearness import Near, nearest, suspects
 from cellguard.attack.reliance import relies_on
@@ -25,10 +26,12 @@ from cellguard.methods.suppress.explain import Explanations, explain_pattern
 from cellguard.methods.suppress.headline import Headline, headline
 from cellguard.methods.suppress.hide_together import hidden_with
 from cellguard.methods.suppress.suppress import Suppression
+from cellguard.proofs.probe import Unsolved
 from cellguard.report.cell_names import name_cell
 from cellguard.rules.assess import Findings
 from cellguard.run_context import UNWATCHED
 from cellguard.seam.method import Result
+from cellguard.seam.summary import Summary
 from cellguard.table.facts import BoolArray, FloatArray
 from cellguard.table.pattern import STATUS, Release, release
 from cellguard.table.sums import JudgedSums
@@ -93,7 +96,7 @@ class SuppressionResult(Result):
     choice: Choice = Choice.GIVEN
 
     def __repr__(self) -> str:
-        return f"<Proven: {self.audit!r}>"
+        return f"<SuppressionResult: {self.audit!r}>"
 
     @property
     def tables(self) -> Sequence[Table]:
@@ -103,7 +106,9 @@ class SuppressionResult(Result):
     @cached_property
     def release(self) -> Release | None:
         """The tables as published, if every need is proven and every table has rules, or it is accepted that not."""
-        return release(self.audit.pattern, self.audit.values) if self.verdict.allows_release else None
+        grains = self.audit.grains
+        exact = grains.value.tolist(), grains.decimals.tolist()
+        return release(self.audit.pattern, *exact) if self.verdict.allows_release else None
 
     @cached_property
     def verdict(self) -> Headline:
@@ -112,7 +117,23 @@ class SuppressionResult(Result):
         pattern = self.audit.pattern
         chosen = self.choice if (pattern.secondary & ~pattern.unpublished).any() else Choice.GIVEN
         said = headline(self.findings, self.audit, self.sums, other_times=other, choice=chosen.value)
-        return replace(said, accepted=self.accept_no_rules)
+        return replace(said, accepted=self.accept_no_rules and said.kind == "no rule")
+
+    @property
+    def question(self) -> str:
+        """Who can come too near to an unsafe cell."""
+        whom = "an outsider" if self.audit.inside is None else "an outsider or a respondent"
+        return f"whether {whom} can come too near to a cell that the policy's own rules call unsafe"
+
+    @property
+    def hidden(self) -> BoolArray:
+        """The cells of the pattern."""
+        return self.audit.pattern.hidden
+
+    @property
+    def hints(self) -> Sequence[Hint]:
+        """The pairs of respondents that the engine found close to each other."""
+        return () if self.suppression is None else self.suppression.hints
 
     @property
     def inputs(self) -> Mapping[str, str]:
@@ -173,15 +194,21 @@ class SuppressionResult(Result):
         number, position = (int(a[cell]) for a in self.audit.needs.tables.first)
         return "; ".join(self.findings.by_table[number].why(position)) or "unsafe in a linked table"
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
         """Return verdict, counts and what gives cells away; no hidden value, but what an attacker would find."""
+        return Summary(
+            "audit" if self.suppression is None else "protect",
+            self.verdict,
+            {t.name: self._count(i) for i, t in enumerate(self.tables)},
+            [*self.notes, *self._not_optimal(), *self._random()],
+            self._facts(),
+        )
+
+    def _facts(self) -> dict[str, Any]:
         audit, tables = self.audit, self.audit.needs.tables
         return {
-            "step": "audit" if self.suppression is None else "protect",
-            "verdict": self.verdict.kind,
-            **self.verdict.plain(),
+            "single_respondent_cells": self.verdict.single_respondent_cells,
             **({"microdata": dict(self.counts)} if self.counts else {}),
-            "tables": {t.name: self._count(i) for i, t in enumerate(tables.tables)},
             "set": {
                 "cells": len(tables),
                 "relations": int(tables.relations.shape[0]),
@@ -198,7 +225,6 @@ class SuppressionResult(Result):
             "too_near": self.too_near(),
             "sums": self._sums(),
             "trusted": taken_on_trust(rule for here in self.findings.by_table for rule in here.rules),
-            "warnings": [*self.notes, *self._not_optimal(), *self._random()],
             "settings": {} if self.job is None else self.job.model_dump(),
             "choice": self.choice.value,
             "seed": None if self.suppression is None else "secret" if self.choice is Choice.RANDOM else "fixed",
@@ -282,6 +308,7 @@ class SuppressionResult(Result):
         counts = {word: int((status == word).sum()) for word in STATUS}
         hidden = np.isin(status, STATUS[1:3])
         return {
+            "release": self.tables[number].release,
             "cells": len(status),
             **counts,
             "failing": int(self.audit.failing[cells].sum()),
@@ -290,7 +317,10 @@ class SuppressionResult(Result):
 
 
 def exact_intervals(audit: Audit, most: int = MOST) -> Intervals | None:
-    """Return the exact intervals: those of the audit, or worked out now if they are few; None if they are many."""
+    """Return the exact intervals: those of the audit, or worked out now if they are few.
+
+    None if they are many, or beyond the solver: nothing that is proven rests on them.
+    """
     problem, n = audit.problem, len(audit.needs.tables)
     hidden = np.zeros(n, bool)
     hidden[problem.cells[problem.cells < n]] = True
@@ -298,7 +328,11 @@ def exact_intervals(audit: Audit, most: int = MOST) -> Intervals | None:
         return Intervals(hidden, audit.lower, audit.upper)
     if len(problem.cells) > most:
         return None
-    return Intervals(hidden, *attacker_ends(audit.grains, problem, n, *exact_moves(problem, run=UNWATCHED)))
+    try:
+        ends = exact_moves(problem, run=UNWATCHED)
+    except Unsolved:
+        return None
+    return Intervals(hidden, *attacker_ends(audit.grains, problem, n, *ends))
 
 
 def _finite(number: float) -> float | None:

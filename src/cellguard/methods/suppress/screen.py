@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cellguard.seam.screen import Board, Screen, counted
+from cellguard.table.table import ADDED
 
 CURE = "Give every table `rules`, or accept this with --accept-no-rules."
 _SHOWN = 20
@@ -17,7 +18,8 @@ def assessed_words(summary: Mapping[str, Any], *, cured: bool = True) -> Screen:
     for name, table in summary["tables"].items():
         share = f"{100 * table['primary'] / table['cells']:.1f} %" if table["cells"] else "-"
         rules = "; ".join(f"{rule}: {cells:,}" for rule, cells in table["by_rule"].items()) or "no rules"
-        rows.append([name, f"{table['cells']:,}", f"{table['primary']:,}", share, rules])
+        called = ADDED.get(table["release"], name)
+        rows.append([called, f"{table['cells']:,}", f"{table['primary']:,}", share, rules])
     both = summary["set"]
     return [
         Board(["table", "cells", "unsafe", "share", "unsafe by rule"], rows, (1, 2, 3)),
@@ -62,7 +64,8 @@ def _tables(summary: Mapping[str, Any]) -> Screen:
         ]
     header = ["table", "cells", "published", "primary", "secondary", "not protected"]
     keys = ("cells", "published", "primary", "secondary", "failing")
-    rows = [[name, *(f"{table[k]:,}" for k in keys)] for name, table in summary["tables"].items()]
+    tables = summary["tables"].items()
+    rows = [[ADDED.get(table["release"], name), *(f"{table[k]:,}" for k in keys)] for name, table in tables]
     return [
         Board(header, rows, range(1, 6)),
         f"As one set: {counted(both['cells'], 'distinct cell')}, {counted(both['relations'], 'relation')}, "

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
-from cellguard.job.specs import ProtectSpec
+from cellguard.job.specs import ProtectSpec, Spec
 from cellguard.methods.suppress.costs import COSTS, parse_cost
-from cellguard.methods.suppress.engines.catalogue import ENGINES, engine_named
+from cellguard.methods.suppress.engines.catalogue import ENGINES, checked_engine
 
 
 def _checked_cost(data: object) -> object:
@@ -18,7 +18,7 @@ def _checked_cost(data: object) -> object:
 
 def _checked_engine(data: object) -> object:
     if data is not None:
-        engine_named(str(data))
+        checked_engine(str(data))
     return data
 
 
@@ -57,3 +57,20 @@ class SuppressOptions(ProtectSpec):
     hide_with: list[str] = Field(
         [], description="responses: a cell of this table is hidden wherever the same cell of one of them is"
     )
+
+
+class SuppressDeclaration:
+    """What a job must know of suppression, without the engines."""
+
+    name: ClassVar[str] = "suppress"
+    participle: ClassVar[str] = "suppressed"
+    options: ClassVar[type[ProtectSpec]] = SuppressOptions
+    settings: ClassVar[type[Spec] | None] = None
+    attacked: ClassVar[bool] = True
+    surveyed: ClassVar[bool] = True
+    tabular: ClassVar[bool] = True
+
+    @classmethod
+    def fault(cls, job: object) -> str | None:
+        """Return None: whatever a job says goes with suppression."""
+        return None

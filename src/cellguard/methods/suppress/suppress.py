@@ -16,10 +16,11 @@ from cellguard.attack.insider_pairs import Hint
 from cellguard.errors import NotProtected, Stopped
 from cellguard.methods.suppress.advice import advice
 from cellguard.methods.suppress.costs import Cost, costs_by
-from cellguard.methods.suppress.engines.catalogue import ENGINES, Engine, engine_named, usual_engine
+from cellguard.methods.suppress.engines.catalogue import Engine, engine_named
 from cellguard.methods.suppress.engines.crossing_cuts import first_system
 from cellguard.methods.suppress.engines.effort import NORMAL, Effort, effort_named
 from cellguard.methods.suppress.engines.engine_result import EngineResult
+from cellguard.methods.suppress.engines.gauss import usual_engine
 from cellguard.methods.suppress.engines.insider_repair import mend_inside
 from cellguard.methods.suppress.engines.master import Impossible
 from cellguard.methods.suppress.engines.system import System
@@ -125,7 +126,7 @@ def suppress(
         again = partial(choose, start=None, effort=looked, run=run)
         raise NotProtected(advice(work.system, work.costs, known, again, run=run)) from None
     paid = float(work.costs[work.pattern.secondary].sum())
-    said = name if choose is ENGINES.get(name) else getattr(choose, "__name__", "own")
+    said = getattr(choose, "__name__", "own")
     return Suppression(work.pattern, paid, solved.bound, work.costs, solved.finished, solved.cuts, said, hints)
 
 

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -20,7 +21,11 @@ from cellguard.methods.perturb.files.job_respondents import noise_rules
 from cellguard.methods.perturb.files.published_tables import read_published
 from cellguard.methods.perturb.method import Perturb
 from cellguard.pipeline import audit_job, run
+from cellguard.rules.limits import NoiseRule
+from cellguard.rules.rule import Rule
+from cellguard.rules.simple import MinFrequency
 from cellguard.run_context import Run
+from cellguard.table.fact import Top, Total
 
 RULES = [{"dominance": {"n": 3, "k": 70}}]
 
@@ -127,6 +132,28 @@ def test_rules_say_how_much_noise_a_cell_needs(rule, words):
     assert [str(one) for one in noise_rules(both)] == [words, "n = 2, p = 5, q = 100"]
 
 
+@dataclass(frozen=True)
+class Runner(Rule):
+    """A rule of somebody's own, by which two others may not come closer than a tenth to the largest."""
+
+    facts = (Total(), Top(1))
+
+    def sensitivity(self, cells):
+        return cells.top(1) - 0.9 * cells.total
+
+
+@dataclass(frozen=True)
+class Noisy(Runner):
+    noise = NoiseRule(3, p=10)
+
+
+def test_a_rule_of_ones_own_says_itself_how_much_noise_a_cell_needs():
+    spec = TableSpec.model_validate(table("t", ["r"]))
+    assert noise_rules(spec.model_copy(update={"rules": [Noisy(), MinFrequency(3)]})) == (NoiseRule(3, p=10),)
+    with pytest.raises(InputError, match="the rule Runner does not say how much noise a cell needs"):
+        noise_rules(spec.model_copy(update={"rules": [Noisy(), Runner()]}))
+
+
 def test_holdings_share_a_multiplier(folder):
     done = run(
         job(folder, table("t", ["region"]), microdata={"source": "firms.csv", "respondent": "id", "holding": "group"})
@@ -149,6 +176,9 @@ def test_min_frequency_says_which_cells_are_few(folder):
     tables = [table("t", ["region", "size"]) | {"rules": [*RULES, {"min_frequency": 50}]}]
     found = [f for f in run(job(folder, *tables)).protected.check.findings if f.kind == "few"]
     assert "fewer than 50 contributors" in found[0].text
+    tables[0]["rules"] = [*RULES, {"min_frequency": {"n": 50, "inclusive": True}}]
+    found = [f for f in run(job(folder, *tables)).protected.check.findings if f.kind == "few"]
+    assert "fewer than 51 contributors" in found[0].text
 
 
 def test_other_pipelines_refuse_a_perturbed_job(folder):

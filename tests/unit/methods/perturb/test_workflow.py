@@ -12,7 +12,6 @@ from cellguard.errors import InputError
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.perturb.cells.calibration import calibration_table
-from cellguard.methods.perturb.cells.noise_rule import NoiseRule
 from cellguard.methods.perturb.cells.respondents import respondents
 from cellguard.methods.perturb.checks.conflicts import TableMethod
 from cellguard.methods.perturb.checks.finding import Cell
@@ -22,6 +21,7 @@ from cellguard.methods.perturb.draw.multipliers import Settings, load_multiplier
 from cellguard.methods.perturb.draw.saved import Saved, fingerprints, read_saved, write_saved
 from cellguard.methods.perturb.draw.zes import Zes
 from cellguard.methods.perturb.workflow import check_tables
+from cellguard.rules.limits import NoiseRule
 
 from perturb_data import sodap
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from cellguard.arrays import BoolArray, FloatArray, IntArray
 from cellguard.errors import InputError, did_you_mean
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.methods.perturb.cells.noise_rule import NoiseRule
 from cellguard.methods.perturb.cells.respondents import Respondents
+from cellguard.rules.limits import NoiseRule
 from cellguard.table.apriori import Apriori
 from cellguard.table.fact import Count, Top, Total
 from cellguard.table.facts import Facts

@@ -124,7 +124,7 @@ def extreme_rule(table: CalibrationTable) -> Dominance:
 
 def dominated(table: CalibrationTable) -> BoolArray:
     """Tell which cells are unsafe under the (n, k) dominance rule (formula 2.1), or under one of several."""
-    return np.logical_or.reduce([rule.dominance.unsafe(table.table.facts) for rule in table.rules])
+    return np.logical_or.reduce([Dominance(rule.n, rule.k).unsafe(table.table.facts) for rule in table.rules])
 
 
 def desired_totals(needs: Needs, direction: FloatArray) -> FloatArray:

@@ -7,14 +7,14 @@ proportional, of three they lie in a plane. Random solutions modulo a prime (see
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, LongArray
+from cellguard.linalg.dependence import along, dependence
+from cellguard.linalg.fractions_of_residues import fractions_of
 from cellguard.linalg.residues import PRIMES, Residues
-from cellguard.linalg.rowspace import RowSpace, Target, short_fraction
+from cellguard.linalg.rowspace import RowSpace, Target
 from cellguard.methods.perturb.checks.coalitions_kernel import divide_by_first, planar_triples
 
 MOST_UNITS = 20_000
@@ -66,7 +66,7 @@ def tied_sets(
         near = np.zeros(len(candidates), bool)
         near[around.of(np.array([a]))] = True
         near &= candidates
-        for rest in tied_sets(_project(kernel, [a], prime), near, sparse, size - 1, most - len(sets), prime):
+        for rest in tied_sets(along(kernel, [a], prime), near, sparse, size - 1, most - len(sets), prime):
             sets.add(tuple(sorted((a, *rest))))
         if len(sets) >= most:
             break
@@ -96,7 +96,7 @@ def told_by_units(
             continue
         near = around.of(own)
         near = near[moves[near]]
-        left = _project(kernel[np.concatenate([own, near])], list(range(len(own))), prime)[len(own) :]
+        left = along(kernel[np.concatenate([own, near])], list(range(len(own))), prime)[len(own) :]
         told += [(*own.tolist(), int(u)) for u in near[~left.any(axis=1)]]
     return told
 
@@ -116,18 +116,6 @@ class _Around:
         return near[~np.isin(near, unknowns)].astype(np.int64)
 
 
-def _project(kernel: Residues, onto: list[int], prime: int) -> Residues:
-    """Return the rows of a kernel along the lines from some of them: multiples of these are taken off every row."""
-    left = kernel
-    for a in onto:
-        row = left[a]
-        if row.any():
-            lead = int(np.flatnonzero(row)[0])
-            shares = left[:, lead] * pow(int(row[lead]), -1, prime) % prime
-            left = (left - shares[:, None] * row[None, :]) % prime
-    return left
-
-
 def work_of(sparse: sp.csr_array, size: int = 3) -> int:
     """Return how many neighbours `tied_sets` would look at."""
     width = np.diff(sparse.indptr).astype(np.int64)
@@ -138,44 +126,12 @@ def work_of(sparse: sp.csr_array, size: int = 3) -> int:
 
 def tie(space: RowSpace, unknowns: tuple[int, ...]) -> Target | None:
     """Return the coefficients with which cells give a combination of just these unknowns, the last of them being 1."""
-    residues = [_dependence(space.kernel(prime)[list(unknowns)], prime) for prime in PRIMES[:2]]
-    if any(r is None for r in residues):
-        return None
-    shares: dict[int, Fraction] = {}
-    for at, unknown in enumerate(unknowns):
-        one, two = (int(r[at]) for r in residues if r is not None)
-        step = pow(PRIMES[0], -1, PRIMES[1])
-        share = short_fraction(one + PRIMES[0] * ((two - one) * step % PRIMES[1]), PRIMES[0] * PRIMES[1])
-        if share is None:
-            return None
-        if share:
-            shares[unknown] = share
-    return shares
-
-
-def _dependence(rows: Residues, prime: int) -> list[int] | None:
-    """Return c with c @ rows = 0 and the last c = 1, modulo the prime, or None: elimination on the other rows."""
-    *others, last = rows.tolist()
-    basis: list[tuple[int, list[int], list[int]]] = []
-    for number, other in enumerate(others):
-        row, tag = _sweep(other, [int(i == number) for i in range(len(others))], basis, prime)
-        pivot = next((i for i, x in enumerate(row) if x), None)
-        if pivot is None:
-            return None
-        scale = pow(row[pivot], -1, prime)
-        basis.append((pivot, [x * scale % prime for x in row], [x * scale % prime for x in tag]))
-    left, tag = _sweep(last, [0] * len(others), basis, prime)
-    return None if any(left) else [*tag, 1]
-
-
-def _sweep(
-    row: list[int], tag: list[int], basis: list[tuple[int, list[int], list[int]]], prime: int
-) -> tuple[list[int], list[int]]:
-    for pivot, clean, its in basis:
-        f = row[pivot]
-        row = [(x - f * y) % prime for x, y in zip(row, clean, strict=True)]
-        tag = [(x - f * y) % prime for x, y in zip(tag, its, strict=True)]
-    return row, tag
+    found = [dependence(space.kernel(prime)[list(unknowns)], prime) for prime in PRIMES[:2]]
+    residues = [residue for residue in found if residue is not None]
+    shares = fractions_of(residues, PRIMES) if len(residues) == len(found) else None
+    return (
+        None if shares is None else {unknown: share for unknown, share in zip(unknowns, shares, strict=True) if share}
+    )
 
 
 def _scaled(rows: Residues, prime: int) -> Residues:

@@ -18,9 +18,9 @@ from functools import cached_property
 import numpy as np
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray
-from cellguard.methods.perturb.cells.noise_rule import NoiseRule
 from cellguard.methods.perturb.cells.sensitivity import in_spite_of, needy, rest_of
 from cellguard.methods.perturb.checks.unknowns import Unknowns
+from cellguard.rules.limits import NoiseRule
 
 Shares = Mapping[int, int | Fraction]
 

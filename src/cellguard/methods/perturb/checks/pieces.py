@@ -2,7 +2,7 @@
 
 Leaves that every table adds up in the same way are one piece. A response that is a difference of others (profit =
 revenue - cost) can be much smaller than its parts; it is a piece of its own then, with its own contributors' sizes,
-and that it is the difference of the others is something that everybody knows: a tie. No table need show it for that.
+and everybody knows that it is the difference of the others: a constraint. No table need show it for that.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class Piece:
 
 @dataclass(frozen=True)
 class Pieces:
-    """The pieces of a family; each of ``ties`` adds up to 0: the numbers of pieces with their signs."""
+    """The pieces of a family; each of ``constraints`` adds up to 0: the numbers of pieces with their signs."""
 
     pieces: tuple[Piece, ...]
-    ties: tuple[Mapping[int, int], ...] = ()
+    constraints: tuple[Mapping[int, int], ...] = ()
 
 
 def pieces_of(parts: Sequence[Part], records: Respondents, others: Sequence[Part] = ()) -> Pieces:
@@ -43,24 +43,24 @@ def pieces_of(parts: Sequence[Part], records: Respondents, others: Sequence[Part
     >>> [dict(p.leaves) for p in pieces_of([{"home": 1, "export": 1}], firms).pieces]
     [{'home': 1, 'export': 1}]
     >>> both = pieces_of([{"home": 1}, {"home": 1, "cost": -1}], firms)
-    >>> [dict(p.leaves) for p in both.pieces], [dict(t) for t in both.ties]
+    >>> [dict(p.leaves) for p in both.pieces], [dict(t) for t in both.constraints]
     ([{'home': 1}, {'cost': 1}, {'home': 1, 'cost': -1}], [{2: 1, 0: -1, 1: 1}])
     """
     base = _together(parts)
-    ties: list[dict[int, int]] = []
+    constraints: list[dict[int, int]] = []
     apart: list[Part] = []
     for part in [*parts, *others]:
         inside = _made_of(part, base)
         if part in apart or not _cancel([(base[at].leaves, sign) for at, sign in inside.items()], records):
             continue
-        ties.append({len(base) + len(apart): 1, **{at: -sign for at, sign in inside.items()}})
+        constraints.append({len(base) + len(apart): 1, **{at: -sign for at, sign in inside.items()}})
         apart.append(part)
     pieces = [
         Piece(piece.leaves, tuple(0 if part in apart else s for part, s in zip(parts, piece.signs, strict=True)))
         for piece in base
     ]
     pieces += [Piece(part, tuple(int(other == part) for other in parts)) for part in apart]
-    return Pieces(tuple(pieces), tuple(ties))
+    return Pieces(tuple(pieces), tuple(constraints))
 
 
 def _made_of(part: Part, base: Sequence[Piece]) -> dict[int, int]:

@@ -21,7 +21,7 @@ from cellguard.methods.perturb.checks.unknowns import Unknowns
 class Published:
     """The cells of a system; ``rows`` are those that say something of their own.
 
-    ``space`` is what they span, together with the ties of the system, which come last.
+    ``space`` is what they span, together with the constraints of the system, which come last.
     """
 
     system: Unknowns
@@ -87,4 +87,4 @@ def published(system: Unknowns, core: int) -> tuple[Published, list[str]]:
 
 
 def _space(system: Unknowns, rows: LongArray) -> RowSpace:
-    return RowSpace(sp.csr_array(sp.vstack([system.members[rows], system.ties], format="csr")))
+    return RowSpace(sp.csr_array(sp.vstack([system.members[rows], system.constraints], format="csr")))

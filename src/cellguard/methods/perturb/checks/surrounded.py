@@ -19,8 +19,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray
+from cellguard.linalg.span import rows_apart, spanned
 from cellguard.methods.perturb.checks.judged import Judge
-from cellguard.methods.perturb.checks.span import rows_apart, spanned
 from cellguard.run_context import Run
 
 _CHUNK, _ALIKE, _WIDE = 256, 1.25, 8

@@ -5,7 +5,8 @@ the same published cells of all tables always come together, so they are one unk
 which codes, levels, dimensions or tables they are told apart, only whether a published cell holds one and not the
 other. Responses that are tied by definitions (Z = X + Y) are one system, in the perturbed contributions to their
 pieces, see `pieces`. So an attacker has A u = t and T u = 0: A the cells by unknowns (``members``), t the published
-totals, T the ties; and knows c u for every c = A'y + T'z, and nothing else but that u >= 0 where nobody subtracts.
+totals, T the constraints; and knows c u for every c = A'y + T'z, and nothing else but that u >= 0 where nobody
+subtracts.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ class Unknowns:
     contributions by their size, ``value`` the sum as it is, without weights, ``perturbed`` what it adds to perturbed
     totals, ``noise`` how much of this is noise, ``signed`` whether it may be below 0, and ``weighted`` whether some of
     its units stand for more than themselves. ``totals`` are the perturbed totals. ``follows`` marks margins: sums of
-    other cells of their table, which say nothing new. ``ties`` are sums of unknowns that are 0 by definition.
+    other cells of their table, which say nothing new. ``constraints`` are sums of unknowns that are 0 by definition.
     """
 
     tables: tuple[CalibrationTable, ...]
     table: LongArray
     cell: LongArray
     members: sp.csr_array
-    ties: sp.csr_array
+    constraints: sp.csr_array
     follows: BoolArray
     totals: FloatArray
     units: sp.csr_array
@@ -118,7 +119,7 @@ def unknowns_of(
         table=np.repeat(np.arange(len(tables)), lengths)[order],
         cell=np.concatenate([np.arange(n) for n in lengths])[order],
         members=sp.csr_array(members[order]),
-        ties=_ties(pieces, blocks),
+        constraints=_constraints(pieces, blocks),
         follows=follows[order],
         totals=np.concatenate(totals)[order],
         units=units,
@@ -162,7 +163,7 @@ def _block(
     Pieces that are tied have the same groups.
     """
     piece = pieces.pieces[number]
-    showing = [t for t, sign in zip(tables, piece.signs, strict=True) if sign or pieces.ties]
+    showing = [t for t, sign in zip(tables, piece.signs, strict=True) if sign or pieces.constraints]
     group, groups = alike(showing)
     plain, weighted, added = (
         np.sum([sign * of(leaf) for leaf, sign in piece.leaves.items()], axis=0)
@@ -196,17 +197,17 @@ def _block(
     )
 
 
-def _ties(pieces: Pieces, blocks: Sequence[_Block]) -> sp.csr_array:
-    """Return the sums of unknowns that are 0: each tie of pieces, for each group of records."""
+def _constraints(pieces: Pieces, blocks: Sequence[_Block]) -> sp.csr_array:
+    """Return the sums of unknowns that are 0: each constraint of pieces, for each group of records."""
     starts = np.cumsum([0, *(len(b.group) for b in blocks)])
-    ties = [sp.csr_array((0, int(starts[-1])), dtype=np.int64)]
-    for tie in pieces.ties:
-        groups = max(int(blocks[at].group.max(initial=-1)) for at in tie) + 1
-        row = np.concatenate([blocks[at].group for at in tie])
-        column = np.concatenate([starts[at] + np.arange(len(blocks[at].group)) for at in tie])
-        sign = np.concatenate([np.full(len(blocks[at].group), s) for at, s in tie.items()])
-        ties.append(sp.csr_array((sign, (row, column)), shape=(groups, int(starts[-1]))))
-    return sp.csr_array(sp.vstack(ties, format="csr")).astype(np.int64)
+    constraints = [sp.csr_array((0, int(starts[-1])), dtype=np.int64)]
+    for constraint in pieces.constraints:
+        groups = max(int(blocks[at].group.max(initial=-1)) for at in constraint) + 1
+        row = np.concatenate([blocks[at].group for at in constraint])
+        column = np.concatenate([starts[at] + np.arange(len(blocks[at].group)) for at in constraint])
+        sign = np.concatenate([np.full(len(blocks[at].group), s) for at, s in constraint.items()])
+        constraints.append(sp.csr_array((sign, (row, column)), shape=(groups, int(starts[-1]))))
+    return sp.csr_array(sp.vstack(constraints, format="csr")).astype(np.int64)
 
 
 def _totals(table: CalibrationTable, part: Mapping[str, int], contributions: Mapping[str, FloatArray]) -> FloatArray:

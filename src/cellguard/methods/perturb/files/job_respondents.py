@@ -16,7 +16,6 @@ from cellguard.inputs.tables import build_dimensions, input_digests, refuse_chan
 from cellguard.job.jobfile import Job
 from cellguard.job.specs import TableSpec
 from cellguard.methods.perturb.cells.calibration import CalibrationTable, calibration_table
-from cellguard.methods.perturb.cells.noise_rule import NoiseRule
 from cellguard.methods.perturb.cells.respondents import Respondents
 from cellguard.methods.perturb.draw.attributes import Definitions, define
 from cellguard.methods.perturb.draw.strata import Strata, by_column, by_need
@@ -24,9 +23,8 @@ from cellguard.methods.perturb.files.published_tables import PublishedFolder, wi
 from cellguard.methods.perturb.spec import PerturbSpec
 from cellguard.microdata.grouped import COUNT
 from cellguard.microdata.query import read_units
-from cellguard.rules.linear import Dominance, PPercent, PriorPosterior
+from cellguard.rules.limits import NoiseRule
 from cellguard.rules.rule import Rule
-from cellguard.rules.simple import MinFrequency
 from cellguard.table.facts import FloatArray
 
 
@@ -93,7 +91,7 @@ def _strata(job: Job, read: JobRecords, records: Respondents, tables: tuple[Cali
 
 
 def noise_rules(spec: TableSpec) -> tuple[NoiseRule, ...]:
-    """Return the rules of a perturbed table: n and p from its dominance, p % or prior-posterior rules.
+    """Return what the rules of a perturbed table say of noise; those that only count respondents say nothing.
 
     >>> from cellguard.job.specs import TableSpec
     >>> table = {"name": "t", "by": ["r"], "value": "x", "protect": {"method": "perturb"}}
@@ -101,23 +99,19 @@ def noise_rules(spec: TableSpec) -> tuple[NoiseRule, ...]:
     >>> [str(rule) for rule in noise_rules(TableSpec.model_validate({**table, "rules": both}))]
     ['n = 1, p = 100, q = 100', 'n = 2, p = 11.1111, q = 100']
     """
-    rules = [rule for rule in spec.rules if not isinstance(rule, MinFrequency)]
+    rules = [rule for rule in spec.rules if rule.fewest is None]
     if not rules:
         raise JobError(f"table {spec.name!r}: no rule says how much noise a cell needs; give dominance or p_percent")
-    return tuple(_as_noise_rule(spec.name, rule) for rule in rules)
+    return tuple(_noise_rule(spec.name, rule) for rule in rules)
 
 
-def _as_noise_rule(name: str, rule: Rule) -> NoiseRule:
-    if isinstance(rule, Dominance):
-        return NoiseRule(rule.n, rule.k)
-    if isinstance(rule, PPercent):
-        return NoiseRule(rule.coalition + 1, p=rule.p)
-    if isinstance(rule, PriorPosterior):
-        return NoiseRule(rule.coalition + 1, p=rule.p, q=rule.q)
-    raise JobError(
-        f"table {name!r}: the rule {rule} does not say how much noise a cell needs; use dominance, p_percent or "
-        "prior_posterior"
-    )
+def _noise_rule(name: str, rule: Rule) -> NoiseRule:
+    if (said := rule.noise) is None:
+        raise JobError(
+            f"table {name!r}: the rule {rule} does not say how much noise a cell needs; use dominance, p_percent or "
+            "prior_posterior"
+        )
+    return said
 
 
 def _with_parts(job: Job, definitions: Definitions) -> Job:

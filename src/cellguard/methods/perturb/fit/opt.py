@@ -22,8 +22,8 @@ from cellguard.arrays import FloatArray, Positions
 from cellguard.errors import InputError, did_you_mean
 from cellguard.methods.perturb.fit.desired import desired_noise, random_caps, random_needs
 from cellguard.methods.perturb.fit.directions import Pattern
+from cellguard.methods.perturb.fit.least_squares import least_squares
 from cellguard.methods.perturb.fit.programs import best_signs, least_absolute, least_largest
-from cellguard.methods.perturb.fit.quadratic import least_squares
 from cellguard.methods.perturb.fit.supertable import Supertable
 from cellguard.methods.perturb.fit.wish import Wish
 from cellguard.randomness import Stream, stream
@@ -164,13 +164,13 @@ def _judged(whole: Supertable, wish: Wish, need: FloatArray, d: FloatArray) -> O
 def _least_squares(wish: Wish, run: Run) -> FloatArray:
     """Solve least squares; bounds that cannot all hold are first widened by as little as can be."""
     if not wish.bounded:
-        return least_squares(wish, run=run)
+        return least_squares(wish, scale=wish.scale, run=run)
     some = np.full(len(wish.weight), 1e-3)
     e = np.asarray(wish.matrix @ least_absolute(replace(wish, weight=some), run=run), float)
     over, firm = 1e-9 * wish.scale, wish.violation(e) <= 1e-6 * np.minimum(np.abs(wish.lower), np.abs(wish.upper))
     lower = np.where(firm, wish.lower, np.minimum(wish.lower, e - over))
     upper = np.where(firm, wish.upper, np.maximum(wish.upper, e + over))
-    return least_squares(replace(wish, lower=lower, upper=upper), run=run)
+    return least_squares(replace(wish, lower=lower, upper=upper), scale=wish.scale, run=run)
 
 
 def _signs(wish: Wish, need: FloatArray, guess: FloatArray, how: Opt, run: Run) -> tuple[FloatArray, bool]:

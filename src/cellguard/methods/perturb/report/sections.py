@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from cellguard.methods.perturb.cells.noise_rule import NoiseRule
 from cellguard.methods.perturb.draw.noise import NoiseStatistics, table_statistics
 from cellguard.methods.perturb.draw.variance import published_variance
 from cellguard.methods.perturb.result import PerturbationResult
 from cellguard.report.section import Section
 from cellguard.report.words import many, share, short
+from cellguard.rules.limits import NoiseRule
 from cellguard.rules.parameters import percent
 from cellguard.seam.outcome import Outcome
 

@@ -26,7 +26,7 @@ class EngineResult:
     by_hand: bool = False
 
 
-def anytime(search: Search, steps: Callable[[], None]) -> EngineResult:
+def anytime(search: Search, steps: Callable[[], object]) -> EngineResult:
     """Take the steps of a search, and return the best safe pattern.
 
     If they are stopped, by hand, the clock or a failure, that is the best one so far; without one, or if all shall end,

@@ -24,8 +24,8 @@ from cellguard.attack.insider_proofs import InsiderProofSearch
 from cellguard.attack.local_moves import CLOSE, FAR, WIDE, hopeless_among, near_among
 from cellguard.methods.suppress.engines.repair_for_group import hide_within
 from cellguard.methods.suppress.engines.system import System
-from cellguard.proofs.exact import Move
 from cellguard.proofs.local import Goal, Neighbours, Rooms
+from cellguard.proofs.moves import Move
 from cellguard.proofs.problem import grains_of, pose
 from cellguard.run_context import Run
 from cellguard.table.contributions import Contributions

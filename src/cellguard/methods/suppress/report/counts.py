@@ -17,7 +17,7 @@ def counts(outcome: Outcome[SuppressionResult], most: int = 60) -> Section | Non
     """
     audit, ends = outcome.protected.audit, outcome.protected.intervals
     tables, pattern = audit.needs.tables, audit.pattern
-    cells = np.flatnonzero(pattern.hidden & tables.is_count)
+    cells = np.flatnonzero(pattern.hidden & tables.is_count & ~tables.unlisted)
     if not len(cells):
         return None
     title = "What can be told of hidden counts"

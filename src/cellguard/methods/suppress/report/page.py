@@ -6,12 +6,10 @@ forbids the rest. They need the extra `report` (jinja2).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.suppress.report.assurance import checked, inside, run, verdict
 from cellguard.methods.suppress.report.counts import counts
 from cellguard.methods.suppress.report.sections import edge, largest, levels, protected, protects, reasons
@@ -26,7 +24,7 @@ from cellguard.report.tables_page import heading, listed, public_tables, status_
 from cellguard.report.words import number, told_count
 from cellguard.seam.outcome import Outcome
 from cellguard.table.pattern import Release
-from cellguard.table.table import Table
+from cellguard.table.table import ADDED, Table
 
 
 def internal_page(outcome: Outcome[SuppressionResult], earlier: Baseline | None = None) -> str:
@@ -36,11 +34,13 @@ def internal_page(outcome: Outcome[SuppressionResult], earlier: Baseline | None 
     """
     grids = [_internal_grid(outcome, at) for at in range(len(outcome.protected.findings.by_table))]
     legend = [entry for entry in _LEGEND if entry[0] != "u" or any("u" in grid["status"] for grid in grids)]
-    tables = Section("tables", "The tables", {"grids": [heading(g) for g in grids], "legend": legend})
+    headings = [heading(g) | _added(table) for g, table in zip(grids, outcome.protected.tables, strict=True)]
+    tables = Section("tables", "The tables", {"grids": headings, "legend": legend})
+    own = [table.name for table in outcome.protected.tables if not table.is_added]
     since = [compared(outcome, earlier)] if earlier else []
     return render(
         "internal.html",
-        title="Disclosure control of " + listed([here.table.name for here in outcome.protected.findings.by_table]),
+        title="Disclosure control of " + listed(own),
         verdict=verdict(outcome),
         sections=[protected(outcome), tables, *since, *filter(None, (make(outcome) for make in _AFTER_TABLES))],
         data={"kinds": status_words(_LEGEND), "tables": grids},
@@ -50,12 +50,12 @@ def internal_page(outcome: Outcome[SuppressionResult], earlier: Baseline | None 
     )
 
 
-def public_page(release: Release, dimensions: Mapping[str, Dimension], *, title: str = "") -> str:
-    """Return a page of the tables as published. It is made from the release and from public codes and labels only.
+def public_page(release: Release, *, title: str = "") -> str:
+    """Return a page of the tables as published. It is made from the release and from nothing else.
 
     It tells no hidden value, no sum of them, and not why a cell is suppressed.
     """
-    return public_tables("public.html", release, dimensions, title=title, marks=True)
+    return public_tables("public.html", release, title=title, marks=True)
 
 
 _AFTER_TABLES = (hidden_cells, levels, largest, counts, edge, reasons, inside, what_if, checked, run, signing)
@@ -65,6 +65,13 @@ _LEGEND = (
     ("s", "secondary: hidden to protect others", "○"),
     ("u", "not in the release", "–"),
 )
+
+
+def _added(table: Table) -> dict[str, str]:
+    """Return what the heading of a table says that cellguard added."""
+    if not table.is_added:
+        return {}
+    return {"name": ADDED[table.release]} | ({"by": "sum"} if table.release == "sums" else {})
 
 
 def _internal_grid(outcome: Outcome[SuppressionResult], at: int) -> Grid:

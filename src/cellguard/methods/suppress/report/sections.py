@@ -18,11 +18,14 @@ from cellguard.report.words import many, number, promise_of_counts, share
 from cellguard.seam.outcome import Outcome
 from cellguard.table.apriori import STATES, State
 from cellguard.table.pattern import STATUS
+from cellguard.table.table import ADDED
 
 _RELEASED = {
     "here": "",
     "nowhere": "not released: only protected, since readers can work it out from others",
     "latent": "not released: the cells that lie behind several tables, protected where no table lists them",
+    "fitted": "not released: the cells that lie behind several tables, with counts that fit these, protected where the "
+    "tables leave no choice and no table lists them",
     "sums": "not released: sums of suppressed cells, protected since the rules call them unsafe",
     "earlier": "of an earlier release: what it shows is known, and it is not released again",
 }
@@ -38,8 +41,8 @@ def protected(outcome: Outcome[SuppressionResult]) -> Section:
         unpublished = int(table.unpublished.sum())
         tables.append(
             {
-                "name": table.name,
-                "by": [d.name for d in table.dimensions],
+                "name": ADDED.get(table.release, table.name),
+                "by": ["sum"] if table.release == "sums" else [d.name for d in table.dimensions],
                 "value": table.response,
                 "kind": "counts" if table.is_count else "sums",
                 "decimals": table.decimals,
@@ -70,6 +73,8 @@ def levels(outcome: Outcome[SuppressionResult]) -> Section:
     """Show for each table what is hidden of every combination of levels; those that are whole are only counted."""
     tables = []
     for at, here in enumerate(outcome.protected.findings.by_table):
+        if here.table.is_added:  # of which nothing is shown
+            continue
         losses = losses_by_level(outcome.protected.audit.pattern, at)
         whole = [loss for loss in losses if not loss.hidden]
         tables.append(

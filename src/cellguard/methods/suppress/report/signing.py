@@ -35,6 +35,8 @@ def compared(outcome: Outcome[SuppressionResult], earlier: Baseline) -> Section:
     figures += [(word, earlier.summary.get(word), now.get(word)) for word in ("cost", "gap", "verdict")]
     rows: list[dict[str, str]] = []
     for at, table in enumerate(outcome.protected.tables):
+        if table.is_added:  # nothing of it is ever released
+            continue
         rows += _changes(
             table, outcome.protected.audit.pattern.status(at).tolist(), earlier.statuses.get(table.name, {})
         )

@@ -21,7 +21,8 @@ _FACTORS = (0.5, 1.0, 1.5, 2.0)
 
 def what_if(outcome: Outcome[SuppressionResult]) -> Section | None:
     """Show for each rule how many cells would be unsafe with parameters around the chosen one, all else as it is."""
-    tables = [_table(here) for here in outcome.protected.findings.by_table if len(here.table) <= _MOST_CELLS]
+    listed = (here for here in outcome.protected.findings.by_table if not here.table.is_added)
+    tables = [_table(here) for here in listed if len(here.table) <= _MOST_CELLS]
     tables = [table for table in tables if table["rows"]]
     return Section("what_if", "What if", {"tables": tables}) if tables else None
 

@@ -8,7 +8,6 @@ from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.hierarchy.recode import merge
 from cellguard.methods.perturb.cells.calibration import calibration_table
-from cellguard.methods.perturb.cells.noise_rule import NoiseRule, matched_p_and_q
 from cellguard.methods.perturb.cells.respondents import respondents
 from cellguard.methods.perturb.cells.sensitivity import (
     desired_totals,
@@ -20,6 +19,8 @@ from cellguard.methods.perturb.cells.sensitivity import (
 )
 from cellguard.methods.perturb.checks.redesign import redesign
 from cellguard.methods.perturb.fit.directions import directions
+from cellguard.rules.conversions import matched_p_and_q
+from cellguard.rules.limits import NoiseRule
 from cellguard.rules.linear import Dominance
 
 from perturb_data import brute_need, grid_table, one_cell
@@ -242,7 +243,7 @@ def test_wrong_rules_are_refused(options, message):
 
 def test_rules_say_what_they_are():
     assert str(NoiseRule(2, p=10)) == "n = 2, p = 10, q = 100"
-    assert NoiseRule().dominance == Dominance(3, 70)
+    assert Dominance(3, 70).noise == NoiseRule()
     with pytest.raises(InputError, match="above 50"):
         matched_p_and_q(50)
 

@@ -6,12 +6,12 @@ import pytest
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.perturb.cells.calibration import calibration_table
-from cellguard.methods.perturb.cells.noise_rule import NoiseRule
 from cellguard.methods.perturb.cells.respondents import respondents
 from cellguard.methods.perturb.cells.sensitivity import dominated, needs_of, supersensitive
 from cellguard.methods.perturb.draw.multipliers import Settings, make_multipliers
 from cellguard.methods.perturb.fit.opt import Opt
 from cellguard.methods.perturb.workflow import check_tables
+from cellguard.rules.limits import NoiseRule
 
 from perturb_data import brute_need
 

@@ -12,14 +12,13 @@ from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.perturb.cells.alike import families
 from cellguard.methods.perturb.cells.calibration import calibration_table
-from cellguard.methods.perturb.cells.noise_rule import NoiseRule
 from cellguard.methods.perturb.cells.respondents import respondents
 from cellguard.methods.perturb.checks.disclosed import disclosed
 from cellguard.methods.perturb.checks.listed import few_contributors, together
 from cellguard.methods.perturb.checks.unknowns import unknowns_of
 from cellguard.methods.perturb.checks.watch import Watch
-
-from .linear_oracle import rank
+from cellguard.rules.limits import NoiseRule
+from unit.linalg.linear_oracle import rank
 
 
 def tables_of(codes, values, *, unit=None, rule=None, weight=None):

@@ -7,7 +7,6 @@ from cellguard.errors import Stopped
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.perturb.cells.calibration import calibration_table
-from cellguard.methods.perturb.cells.noise_rule import NoiseRule
 from cellguard.methods.perturb.cells.respondents import respondents
 from cellguard.methods.perturb.cells.sensitivity import needs_of, still_unsafe
 from cellguard.methods.perturb.checks.disclosed import disclosed
@@ -18,6 +17,7 @@ from cellguard.methods.perturb.checks.watch import Watch
 from cellguard.methods.perturb.draw.attributes import define
 from cellguard.methods.perturb.draw.multipliers import make_multipliers
 from cellguard.methods.perturb.workflow import check_tables
+from cellguard.rules.limits import NoiseRule
 from cellguard.run_context import Run
 
 RULE = NoiseRule(3, 70)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from cellguard.methods.perturb.cells.noise_rule import NoiseRule
 from cellguard.methods.perturb.cells.sensitivity import needs_of, still_unsafe
 from cellguard.methods.perturb.draw.multipliers import Settings, make_multipliers
 from cellguard.methods.perturb.draw.redraw import LEAST, redraw, set_chances
 from cellguard.methods.perturb.draw.zes import Zes
+from cellguard.rules.limits import NoiseRule
 
 from perturb_data import grid_table
 

@@ -7,7 +7,6 @@ from cellguard.errors import InputError
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.perturb.cells.calibration import calibration_table
-from cellguard.methods.perturb.cells.noise_rule import NoiseRule
 from cellguard.methods.perturb.cells.respondents import respondents
 from cellguard.methods.perturb.draw.attributes import Attributes, define
 from cellguard.methods.perturb.draw.mu import MuOptions, choose_mu_by_stratum
@@ -15,6 +14,7 @@ from cellguard.methods.perturb.draw.multipliers import Settings, load_multiplier
 from cellguard.methods.perturb.draw.replicate import replicate_as_drawn
 from cellguard.methods.perturb.draw.strata import Plan, Strata, by_column, by_need, plan_mu
 from cellguard.methods.perturb.draw.zes import Zes, draw_multipliers, perturbed
+from cellguard.rules.limits import NoiseRule
 
 
 def firms(n=60):

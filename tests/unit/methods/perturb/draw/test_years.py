@@ -7,10 +7,10 @@ from cellguard.errors import InputError
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.perturb.cells.calibration import calibration_table
-from cellguard.methods.perturb.cells.noise_rule import NoiseRule
 from cellguard.methods.perturb.cells.respondents import respondents
 from cellguard.methods.perturb.draw.attributes import Attributes
 from cellguard.methods.perturb.draw.multipliers import Settings, make_multipliers
+from cellguard.rules.limits import NoiseRule
 
 P = 0.08
 

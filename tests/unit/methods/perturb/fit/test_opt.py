@@ -7,10 +7,10 @@ import pytest
 from scipy.optimize import linprog, minimize
 
 from cellguard.errors import InputError
-from cellguard.methods.perturb.cells.noise_rule import NoiseRule
 from cellguard.methods.perturb.draw.multipliers import Settings, make_multipliers
 from cellguard.methods.perturb.fit.opt import Opt, fit_desired, least_loss
 from cellguard.methods.perturb.fit.supertable import supertable
+from cellguard.rules.limits import NoiseRule
 
 from perturb_data import grid_table
 

@@ -5,12 +5,12 @@ import numpy as np
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.perturb.cells.calibration import calibration_table
-from cellguard.methods.perturb.cells.noise_rule import NoiseRule
 from cellguard.methods.perturb.cells.respondents import respondents
 from cellguard.methods.perturb.draw.multipliers import Settings, make_multipliers
 from cellguard.methods.perturb.result import PerturbationResult
 from cellguard.methods.perturb.spec import PerturbSpec
 from cellguard.methods.perturb.workflow import check_tables
+from cellguard.rules.limits import NoiseRule
 from cellguard.table.pattern import Release, ReleasedTable
 from unit.methods.suppress.report.cases import Told
 
@@ -50,8 +50,8 @@ def release(case):
         codes = tuple(np.array(d.codes, object)[c] for d, c in zip(table.dimensions, table.codes, strict=True))
         names, text = tuple(d.name for d in table.dimensions), [f"{x:.2f}" for x in here.total]
         hidden = np.zeros(len(table), bool)
-        found.append(ReleasedTable(table.name, names, codes, text, hidden, "x", "all", 2))
-    return Release(tuple(found))
+        found.append(ReleasedTable.of_texts(table.name, names, codes, text, hidden, "x", "all", 2))
+    return Release.of(found, dimensions(case))
 
 
 def dimensions(case):

@@ -6,8 +6,8 @@ G a diagonal block: with rows (i, r), i being such rows,
 
     z_i = G_ii^-1 (b_i - G_ir z_r),    (G_rr - G_ri G_ii^-1 G_ir) z_r = b_r - G_ri G_ii^-1 b_i,
 
-and only what is left is eliminated densely. Ties of responses (net = gross - cost), one row per group of records, all
-vanish so. Whatever z is, a column counts only if G z is that column.
+and only what is left is eliminated densely. Constraints such as net = gross - cost, one row per group
+of records, all vanish so. Whatever z is, a column counts only if G z is that column.
 """
 
 from __future__ import annotations
@@ -16,10 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, LongArray
-from cellguard.errors import InternalError
-from cellguard.linalg.residues import PRIMES, Residues, factor
-
-_ATTEMPTS = 20
+from cellguard.linalg.residues import PRIMES, Residues, factor, with_random_diagonal
 
 
 def spanned(columns: sp.csr_array, wanted: Residues, random: np.random.Generator, prime: int = PRIMES[0]) -> BoolArray:
@@ -33,14 +30,15 @@ def spanned(columns: sp.csr_array, wanted: Residues, random: np.random.Generator
     if not columns.shape[1]:
         return np.asarray(~right.any(axis=0), bool)
     apart = rows_apart(columns)
-    for _ in range(_ATTEMPTS):
-        scale = random.integers(1, prime, columns.shape[1])
-        spread = sp.csr_array((columns.data * scale[columns.indices], columns.indices, columns.indptr), columns.shape)
+
+    def attempt(_: Residues, spread: sp.csr_array) -> BoolArray | None:
         solution = _solved(_modulo(sp.csr_array(spread @ columns.T), prime), right, apart, prime)
-        if solution is not None:
-            back = spread @ (columns.T @ solution % prime) % prime
-            return np.asarray((back == right).all(axis=0), bool)
-    raise InternalError("a random elimination failed many times in a row")
+        if solution is None:
+            return None
+        back = spread @ (columns.T @ solution % prime) % prime
+        return np.asarray((back == right).all(axis=0), bool)
+
+    return with_random_diagonal(columns, prime, random, attempt)
 
 
 def rows_apart(columns: sp.csr_array) -> BoolArray:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from cellguard.methods.perturb.checks.span import rows_apart, spanned
+from cellguard.linalg.span import rows_apart, spanned
 
 from .linear_oracle import rank
 

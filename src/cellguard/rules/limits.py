@@ -1,13 +1,25 @@
-"""`NoiseRule`: how close a coalition may come to the largest contributor of a perturbed cell."""
+"""What methods that change values must know of a rule: how close others may come, and how much the largest may make up.
+
+Suppression asks a rule which cells are unsafe and how wide an interval must be. Perturbation asks for a `NoiseRule`, a
+map for a `Ceiling`. A rule that gives none is refused there by name.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from cellguard.errors import InputError
-from cellguard.rules.conversions import p_from_k
-from cellguard.rules.linear import Dominance
 from cellguard.rules.parameters import check_whole, percent
+
+
+def p_from_k(k: float) -> float:
+    """Return the p of which `k_from_p` gives ``k``.
+
+    >>> p_from_k(80)
+    25.0
+    """
+    return 100 * (100 - k) / k
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,38 +61,14 @@ class NoiseRule:
         """q as a share."""
         return self.q / 100
 
-    @property
-    def dominance(self) -> Dominance:
-        """The (n, k) dominance rule with the same n and k."""
-        return Dominance(self.n, self.k)
 
+class Ceiling(NamedTuple):
+    """A cell is safe if its ``n`` largest contributions are at most ``a`` times what is left after the ``m`` largest.
 
-def p_with_prior(k: float, q: float) -> float:
-    """Return the smallest p for which cells safe under dominance with ``k`` are safe with prior knowledge ``q`` (4.4).
-
-    >>> round(p_with_prior(70, 100), 4)
-    42.8571
+    ``near`` is how close, in percent of it, others may come to the largest, 0 if the rule does not speak of that.
     """
-    return q / 100 * p_from_k(k)
 
-
-def q_halfway(p: float) -> float:
-    """Return the suggested q, halfway between p and 100 percent.
-
-    >>> round(q_halfway(p_from_k(70)), 4)
-    71.4286
-    """
-    return p + (100 - p) / 2
-
-
-def matched_p_and_q(k: float) -> tuple[float, float]:
-    """Return the p and q that satisfy both `p_with_prior` and `q_halfway`: p = a / (2 - a) with a = 1/k - 1.
-
-    >>> [round(x, 4) for x in matched_p_and_q(70)]
-    [27.2727, 63.6364]
-    """
-    a = p_from_k(k) / 100
-    if not a < 1:
-        raise InputError(f"k must be above 50 percent for p to be below q, not {percent(k)}")
-    p = 100 * a / (2 - a)
-    return p, q_halfway(p)
+    n: int
+    m: int
+    a: float
+    near: float = 0.0
