@@ -6,21 +6,33 @@ more than u - y. So it overestimates x by at least (u - y) / x - 1, or comes as 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from cellguard import solver
 from cellguard.arrays import BoolArray, FloatArray, LongArray
 from cellguard.attack.coalition_proofs import CoalitionProofSearch
+from cellguard.attack.insider_knowledge import stand
 from cellguard.attack.insider_proofs import InsiderProofSearch
 from cellguard.attack.insiders import Inside
+from cellguard.proofs.local import Neighbours
+from cellguard.proofs.problem import grains_of, pose
 from cellguard.proofs.scale import as_floats
+from cellguard.protection import Requirements
+from cellguard.run_context import UNWATCHED, Run
 from cellguard.solver.program import Program, Status
+from cellguard.table.contributions import Contributions
+from cellguard.table.pattern import Pattern
+from cellguard.world.completion import MANY_CROSSING
 
 _ALL = (1 << 30, 0, 1 << 30)
 _FAR = 1e4
-_LOOKS = 4  # coalitions worked out exactly, per one that is told
+_TOLD = 5  # respondents of a cell
+_LOOKS = 4  # coalitions looked at, per respondent or coalition that is told
 
 
 class Near(NamedTuple):
@@ -71,21 +83,77 @@ def nearest(inside: Inside, most: int = 50) -> list[Near]:
     )
 
 
-def nearest_to(inside: Inside, cell: int, most: int = 5) -> list[Near]:
-    """Return the insiders who come nearest to the others of one unsafe distinct cell, worked out exactly."""
+def respondents_of(
+    needs: Requirements,
+    pattern: Pattern,
+    known: Contributions,
+    totals: sp.csr_array | None = None,
+    *,
+    coalition: int = 1,
+    run: Run = UNWATCHED,
+) -> InsiderProofSearch:
+    """Return what the respondents behind a pattern know, without a proof of anything.
+
+    Of the atoms of a large crossing table only those with a value move, as in an audit before needs ask for others.
+    """
+    world = needs.world
+    thin = needs if world.constraints.crossing.sum() <= MANY_CROSSING else replace(needs, world=world.thinned())
+    grains = grains_of(world)
+    problem = pose(thin, pattern.unknown & ~world.constraints.empty, grains, totals)
+    book = InsiderProofSearch(stand(problem, grains, needs, known), Neighbours(problem.matrix, problem.whole), run)
+    return CoalitionProofSearch.of(book, coalition) if coalition > 1 else book
+
+
+class Suspects(NamedTuple):
+    """Who may come nearest to the others of a cell, nearest first as far as the proof tells; ``all`` who may or not."""
+
+    near: Sequence[Near]
+    all: bool
+
+
+def suspects(inside: Inside, cell: int, most: int | None = None) -> Suspects:
+    """Return the insiders who may come near to the others of one unsafe distinct cell, at most so many.
+
+    What the proof tells of each is a bound: nobody comes nearer than that.
+    """
     book = inside.book
     place = np.flatnonzero(book.standing.problem.cells == cell)
     if not len(place) or not _has_amounts(book, int(place[0])):
-        return []
+        return Suspects((), True)
     here = int(place[0])
-    failing = {pair.insider for pair in inside.failing if pair.cell == here}
-    who = [int(h) for h in book.reached(here).who if h >= 0]
-    near = [Near(h, cell, _exact(book, (h,), here), h in failing) for h in who]
-    for some in _together(book, here)[: _LOOKS * most]:
-        members = (some.insider, *some.others)
-        fails = any(pair.cell == here and pair.members == members for pair in inside.failing)
-        near.append(Near(some.insider, cell, _exact(book, members, here), fails, some.others))
-    return sorted((n for n in near if np.isfinite(n.percent)), key=lambda n: n.percent)[:most]
+    failing = {pair.members for pair in inside.failing if pair.cell == here}
+    reached = book.reached(here)
+    percent = _percent(book, here, reached.who, reached.up)
+    near = [
+        Near(who, cell, bound, (who,) in failing)
+        for who, bound in zip(reached.who.tolist(), percent.tolist(), strict=True)
+        if who >= 0 and np.isfinite(bound)
+    ]
+    for some in _together(book, here)[: _LOOKS * _TOLD]:
+        near.append(some._replace(cell=cell, failing=(some.insider, *some.others) in failing))
+    near.sort(key=lambda one: one.percent)
+    return Suspects(near[:most], most is None or len(near) <= most)
+
+
+def nearest_to(book: InsiderProofSearch, cell: int, some: Suspects) -> list[Near] | None:
+    """Return the suspects who come nearest to the others of an unsafe distinct cell, worked out exactly.
+
+    Since bounds are known, not all need be. It is None if others than these suspects may come nearer.
+    """
+    place = np.flatnonzero(book.standing.problem.cells == cell)
+    if not len(place):
+        return [] if some.all else None
+    found = list[Near]()
+    for one in some.near:
+        if len(found) >= _TOLD and sorted(near.percent for near in found)[_TOLD - 1] <= one.percent:
+            return _first(found)
+        percent = _exact(book, (one.insider, *one.others), int(place[0]))
+        found += [one._replace(percent=percent)] if np.isfinite(percent) else []
+    return _first(found) if some.all else None
+
+
+def _first(found: list[Near]) -> list[Near]:
+    return sorted(found, key=lambda near: near.percent)[:_TOLD]
 
 
 def _has_amounts(book: InsiderProofSearch, cell: int) -> bool:

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from cellguard.attack.audit import audit
-from cellguard.attack.nearness import nearest_to
+from cellguard.attack.nearness import nearest_to, respondents_of, suspects
 from cellguard.attack.third_party import Intervals
 from cellguard.io.folder import OutputFolder
 from cellguard.io.linked_folders import ReadFolder, infer_folders
+from cellguard.io.stored_explanations import NAME as EXPLANATIONS
+from cellguard.io.stored_explanations import StoredExplanations, read_explanations
 from cellguard.io.stored_run import Stored
 from cellguard.io.stored_sums import sums_of_folder
 from cellguard.job.jobfile import Job
@@ -160,27 +162,36 @@ def compare_folders(first: str | Path, second: str | Path) -> dict[str, list[Any
 
 
 def explain_cell(folder: str | Path, name: str, *, table: str | None = None) -> list[str]:
-    """Say in words what a cell of an output folder is, what the rules say of it, and why it is hidden or not."""
-    stored = OutputFolder(folder).stored()
-    known = None if stored.known is None else stored.known.sums
-    needs = stored.needs
-    lines = explain_one(stored.findings, needs, stored.pattern, name, table=table, known=known)
+    """Say in words what a cell of an output folder is, what the rules say of it, and why it is hidden or not.
+
+    What the run knew is read from the folder. Only of an older one, which does not tell, is it worked out by an audit.
+    """
+    output = OutputFolder(folder)
+    stored = output.stored()
+    needs, known = stored.needs, None if stored.known is None else stored.known.sums
+    kept = read_explanations(output.inside / EXPLANATIONS, needs.tables)
+    lines = explain_one(stored.findings, needs, stored.pattern, name, table=table, known=known, stored=kept)
     number, position = find_cell(needs.tables, name, table)
     cell = int(needs.tables.cells_of[number][position])
-    followed = hidden_with(stored.pattern, Job.load(OutputFolder(folder).inside / "job.yaml")).get(cell, ())
+    followed = hidden_with(stored.pattern, Job.load(output.inside / "job.yaml")).get(cell, ())
     along = [f"The job has it hidden with {response}." for response in followed]
-    return [*lines, *along, *(_nearest_lines(stored, cell) if needs.primary[cell] else [])]
+    return [*lines, *along, *(_nearest_lines(stored, cell, kept) if needs.primary[cell] else [])]
 
 
-def _nearest_lines(stored: Stored, cell: int) -> list[str]:
+def _nearest_lines(stored: Stored, cell: int, kept: StoredExplanations) -> list[str]:
     """Say how near the respondents come to the others of an unsafe cell, if the folder tells who they are."""
     if stored.insiders is None:
         return []
     known = None if stored.known is None else stored.known.sums
-    judged = audit(stored.needs, stored.pattern, known=known, insiders=stored.insiders, coalition=stored.coalition)
-    if judged.inside is None:
-        return []
-    near = nearest_to(judged.inside, cell)
+    near = None
+    if kept.suspects is not None and cell in kept.suspects:
+        book = respondents_of(stored.needs, stored.pattern, stored.insiders, known, coalition=stored.coalition)
+        near = nearest_to(book, cell, kept.suspects[cell])
+    if near is None:
+        judged = audit(stored.needs, stored.pattern, known=known, insiders=stored.insiders, coalition=stored.coalition)
+        if judged.inside is None:
+            return []
+        near = nearest_to(judged.inside.book, cell, suspects(judged.inside, cell)) or []
     return [
         f"{n.who[:1].upper()}{n.who[1:]} can tell the largest other respondent to within {n.percent:,.1f} %"
         + (", which is too near." if n.failing else ".")

@@ -16,6 +16,7 @@ from cellguard.verifier.stored import Folder
 
 OWN = "internal/certificate.json"
 SEED = "internal/seed.json"  # of random costs, where there are any
+EXPLANATIONS = "internal/explanations.parquet"  # for people, and no part of the proof
 
 
 def check_digests(folder: Folder, document: Mapping[str, Any]) -> int:
@@ -53,7 +54,7 @@ def check_names(spec: Spec, document: Mapping[str, Any], written: Callable[[], C
         needed |= {"internal/sums.parquet", *(f"internal/facts/{told.name}.parquet" for told in spec.told)}
     needed |= set() if spec.inside is None else {"internal/insiders.parquet"}
     named = set(document["files"])
-    may = known_files(spec, named) | {OFFICERS_PAGE, SEED}
+    may = known_files(spec, named) | {OFFICERS_PAGE, SEED, EXPLANATIONS}
     for name in sorted(needed - named):
         raise Refused(f"certificate.json does not name {name}")
     for name in sorted(named - needed - may):

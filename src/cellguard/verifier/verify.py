@@ -14,7 +14,7 @@ from cellguard.verifier.cells import Cells, identify
 from cellguard.verifier.clusters import read_pieces
 from cellguard.verifier.coalitions import Coalitions
 from cellguard.verifier.demands import read_demands
-from cellguard.verifier.digests import check_digests, check_names
+from cellguard.verifier.digests import EXPLANATIONS, check_digests, check_names
 from cellguard.verifier.facts import read_facts
 from cellguard.verifier.fitted import check_fitted
 from cellguard.verifier.formats import Released, check_formats
@@ -349,7 +349,7 @@ class _Work:
         figures = [f"{SUMMARY}: {key}" for key in not_checked(self._folder)]
         columns = [f"internal/*.csv: {words}" for words in NOT_CHECKED_COLUMNS]
         labels = [LABELS] if any(dimension.labels for dimension in self.cells.get().dimensions) else []
-        return (*again, *figures, *columns, *labels, *(name for name in (OFFICERS_PAGE,) if name in files))
+        return (*again, *figures, *columns, *labels, *(name for name in (OFFICERS_PAGE, EXPLANATIONS) if name in files))
 
     def claims(self) -> tuple[str, ...]:
         """Return headline and caveat of a folder whose words were checked."""

@@ -210,7 +210,10 @@ def parquet_changes(path, columns=None, step=1):
     for name in columns or table.column_names:
         kind, values = table.schema.field(name).type, table[name].to_pylist()
         for i, value in list(enumerate(values))[::step]:
-            new = {"string": "waived", "double": 1.0}.get(str(kind), 1) if value is None else changed(value)
+            if pa.types.is_list(kind):
+                new = [] if value is None else None
+            else:
+                new = {"string": "waived", "double": 1.0}.get(str(kind), 1) if value is None else changed(value)
             column = pa.array([*values[:i], new, *values[i + 1 :]], kind)
             pq.write_table(table.set_column(table.column_names.index(name), name, column), path)
             yield path.name, i, name

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cellguard.arrays import Positions
 from cellguard.attack.audit import audit
 from cellguard.errors import InputError, did_you_mean, listing
 from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.io.stored_explanations import StoredExplanations
 from cellguard.methods.suppress.explain import explain_pattern
 from cellguard.protection import Requirements
 from cellguard.rules.assess import Findings, TableFindings
@@ -29,10 +32,12 @@ def explain_one(
     *,
     table: str | None = None,
     known: sp.csr_array | None = None,
+    stored: StoredExplanations = StoredExplanations(),  # noqa: B008
 ) -> list[str]:
     """Return what is known of a cell: value, respondents, the figure of each rule, and why it is hidden or not.
 
-    The name is spelled as codes joined by ``/``, with or without blanks around, or by the labels of the codes.
+    The name is spelled as codes joined by ``/``, with or without blanks around, or by the labels of the codes. What
+    ``stored`` explanations do not tell is worked out.
     """
     tables = needs.tables
     number, position = find_cell(tables, name, table)
@@ -41,20 +46,45 @@ def explain_one(
     lines = [_facts(here, position, called), *_figures(here, position)]
     if needs.primary[cell]:
         reasons = here.why(position) or ["unsafe in a linked table"]
-        moved = explain_pattern(needs, pattern, only=cell, known=known).through.values()
-        through = [tables.cell_name(c) for c in sorted(set().union(*moved))]
+        through = [tables.cell_name(c) for c in _through(needs, pattern, cell, known, stored)]
         lines.append(f"{called} is primary: {'; '.join(reasons)}.")
         return [*lines, "It is protected through " + listing(through, 20) + "." if through else "Nothing protects it."]
     if pattern.unpublished[cell]:
         return [*lines, f"{called} is in no release."]
     if not pattern.secondary[cell]:
         return [*lines, f"{called} is published{_since(tables, cell)}."]
-    without = replace(pattern, secondary=pattern.secondary & (np.arange(len(tables)) != cell))
-    lost = np.flatnonzero(audit(needs, without, known=known).failing)
+    lost = _lost_without(needs, pattern, cell, known, stored)
     if not len(lost):
         return [*lines, f"{called} is secondary. Every unsafe cell would be protected without it too."]
     names = listing([tables.cell_name(int(c)) for c in lost], 20)
     return [*lines, f"{called} is secondary. Without it these unsafe cells would not be protected: {names}."]
+
+
+def _through(
+    needs: Requirements, pattern: Pattern, cell: int, known: sp.csr_array | None, stored: StoredExplanations
+) -> Sequence[int]:
+    """Return the cells through which an unsafe one is protected."""
+    if cell in stored.through:
+        return stored.through[cell]
+    moved = explain_pattern(needs, pattern, only=cell, known=known).through.values()
+    return sorted(set().union(*moved))
+
+
+def _lost_without(
+    needs: Requirements, pattern: Pattern, secondary: int, known: sp.csr_array | None, stored: StoredExplanations
+) -> Positions:
+    """Return the unsafe cells that are not protected if a secondary is published.
+
+    Only those are attacked whose proof relies on it, as far as that is known.
+    """
+    relying = needs.primary.copy()
+    relying[[cell for cell, others in stored.relies.items() if secondary not in others]] = False
+    if not relying.any():
+        return np.zeros(0, np.intp)
+    asked = [np.where(relying, need, 0.0) for need in (needs.lower, needs.upper, needs.sliding)]
+    some = replace(needs, primary=relying, lower=asked[0], upper=asked[1], sliding=asked[2])
+    without = replace(pattern, secondary=pattern.secondary & (np.arange(len(needs.tables)) != secondary))
+    return np.flatnonzero(audit(some, without, known=known).failing)
 
 
 def _since(tables: TableSet, cell: int) -> str:

@@ -13,6 +13,8 @@ from cellguard.attack.external_totals import ExternalTotals, read_external_total
 from cellguard.errors import Disagreement, InputError, listing
 from cellguard.inputs.tables import Built, build_tables, refuse_changed
 from cellguard.io.folder import OutputFolder
+from cellguard.io.stored_explanations import NAME as EXPLANATIONS
+from cellguard.io.stored_explanations import write_explanations
 from cellguard.job.jobfile import Job
 from cellguard.methods.suppress.assessment import Assessment
 from cellguard.methods.suppress.files.cell_tables import write_cells
@@ -111,8 +113,9 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
         return audit_words(outcome.summary, written, cured=outcome.release is not None)
 
     def write_internal(self, outcome: Outcome[SuppressionResult], inside: Path) -> None:
-        """Write every cell with status and reasons, the facts of the rules, and the seed of random costs."""
+        """Write every cell with status and reasons, facts and explanations, and the seed of random costs."""
         write_cells(inside, outcome.protected)
+        write_explanations(inside / EXPLANATIONS, outcome.protected.explanations, outcome.protected.findings.tables)
         chosen = outcome.protected.suppression
         if chosen is not None and chosen.seed is not None:
             write_seed(inside, chosen.seed)

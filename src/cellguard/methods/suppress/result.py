@@ -15,9 +15,11 @@ from cellguard.attack.derivation import explain
 from cellguard.attack.external_totals import ExternalTotals
 from cellguard.attack.insider_pairs import Hint
 from cellguard.attack.intervals import exact_moves
-from cellguard.attack.nearness import Near, nearest
+from cellguard.attack.nearness import Near, nearest, suspects
+from cellguard.attack.reliance import relies_on
 from cellguard.errors import InputError
 from cellguard.io.folder import OutputFolder
+from cellguard.io.stored_explanations import StoredExplanations
 from cellguard.job.jobfile import Job
 from cellguard.job.rulespec import taken_on_trust
 from cellguard.methods.suppress.explain import Explanations, explain_pattern
@@ -36,6 +38,7 @@ from cellguard.table.sums import JudgedSums
 from cellguard.table.table import Table
 
 MOST = 2_000  # unknown cells up to which exact intervals are worked out for a report
+SUSPECTS = 25  # respondents of whom a folder keeps how near they may come to the others of a cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +147,17 @@ class SuppressionResult(Result):
             return None
         sums = None if self.known is None else self.known.sums
         return explain_pattern(self.audit.needs, self.audit.pattern, known=sums)
+
+    @cached_property
+    def explanations(self) -> StoredExplanations:
+        """What is known of why cells are hidden, as the folder keeps it: of each unsafe cell, and who comes near."""
+        relies = relies_on(self.audit) if self.audit.verdict == "safe" else {}
+        inside, unsafe = self.audit.inside, np.flatnonzero(self.audit.needs.primary).tolist()
+        return StoredExplanations(
+            {} if self.explained is None else self.explained.through,
+            {cell: others for cell, others in relies.items() if others is not None},
+            None if inside is None else {cell: suspects(inside, cell, SUSPECTS) for cell in unsafe},
+        )
 
     @cached_property
     def hidden_with(self) -> Mapping[int, list[str]]:

@@ -1,0 +1,77 @@
+"""On which hidden cells the proof of an unsafe one relies: those that every witness of one of its needs moves.
+
+A witness holds as long as the cells that it moves are unknown. So an unsafe cell stays protected when a hidden cell is
+published that some witness of each of its needs lets stand still, and nothing has to be proven anew. What proves it
+against respondents is a witness against outsiders, too. Cells that equal each other are one variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from cellguard.attack.audit import Audit
+from cellguard.proofs.moves import Move
+
+_WIDE = 300  # variables from which on a witness is left out here, which leaves more to prove anew, and never less
+
+
+def relies_on(audit: Audit) -> dict[int, list[int] | None]:
+    """Return for unsafe distinct cells the others on which their proof relies; None where only wide moves prove them.
+
+    >>> import cellguard as cg
+    >>> t = cg.cells({"r": ["Total", "N", "S", "W"], "x": [10, 2, 5, 3], "n": [9, 1, 4, 4]}, by=["r"], value="x",
+    ...              count="n")
+    >>> needs = cg.require(cg.assess(t, cg.MinFrequency(3)))
+    >>> relies_on(cg.audit(needs, cg.suppress(needs).pattern))
+    {1: [3]}
+    """
+    reduction, cells = audit.decided.reduction, audit.problem.cells
+    inside = [] if audit.inside is None else [reduction.apply(move) for move in audit.inside.moves]
+    moves = [move for move in (*audit.decided.moves, *inside) if len(move.variables) <= _WIDE]
+    levels = reduction.levels
+    found: dict[int, list[_Witness]] = {variable: [] for variable in np.flatnonzero(levels.asked()).tolist()}
+    for move in sorted(moves, key=lambda move: len(move.variables)):
+        _enter(found, move)
+    moving = np.flatnonzero((reduction.sign != 0) & (cells < len(audit.needs.tables)))
+    behind: dict[int, list[int]] = {}
+    for number, cell in zip(reduction.variable[moving].tolist(), cells[moving].tolist(), strict=True):
+        behind.setdefault(number, []).append(cell)
+    relying: dict[int, list[int] | None] = {}
+    for variable, witnesses in found.items():
+        kept = _common(witnesses, *(int(need[variable]) for need in (levels.up, levels.down, levels.width)))
+        for cell in behind.get(variable, ()):
+            if audit.needs.primary[cell]:
+                relying[cell] = None if kept is None else sorted({c for v in kept for c in behind.get(v, ())} - {cell})
+    return dict(sorted(relying.items()))
+
+
+_Witness = tuple[int, frozenset[int]]  # how far it moves the cell, and all that it moves
+
+
+def _enter(found: dict[int, list[_Witness]], move: Move) -> None:
+    """Enter a move for all unsafe variables that it moves."""
+    moved = frozenset(move.variables.tolist())
+    for variable, reach in zip(move.variables.tolist(), move.reach().tolist(), strict=True):
+        if reach and variable in found:
+            found[variable].append((reach, moved))
+
+
+def _common(witnesses: Sequence[_Witness], up: int, down: int, sliding: int) -> frozenset[int] | None:
+    """Return what all witnesses of some need move; None if these do not meet all needs."""
+    ways = [[moved for reach, moved in witnesses if reach >= up]] if up else []
+    ways += [[moved for reach, moved in witnesses if -reach >= down]] if down else []
+    ways += [list(_wide_enough(witnesses, sliding))] if sliding else []
+    if not all(ways):
+        return None
+    return frozenset().union(*(frozenset.intersection(*way) for way in ways))
+
+
+def _wide_enough(witnesses: Sequence[_Witness], sliding: int) -> Iterator[frozenset[int]]:
+    """Go through what moves a variable far enough both ways together: one move, or the furthest two."""
+    yield from (moved for reach, moved in witnesses if abs(reach) >= sliding)
+    up = max((one for one in witnesses if one[0] > 0), key=lambda one: one[0], default=None)
+    down = min((one for one in witnesses if one[0] < 0), key=lambda one: one[0], default=None)
+    if up and down and up[0] - down[0] >= sliding:
+        yield up[1] | down[1]
