@@ -381,8 +381,20 @@ def test_summary(run):
     assert summary["cellguard"] == version("cellguard")
     assert summary["step"] == "assess"
     assert summary["tables"] == {
-        "turnover": {"cells": cells, "primary": 5, "by_rule": {"min_frequency 3": 3}, "unprotectable": 0},
-        "by_region": {"cells": 6, "primary": 2, "by_rule": {"min_frequency 16": 2}, "unprotectable": 0},
+        "turnover": {
+            "release": "here",
+            "cells": cells,
+            "primary": 5,
+            "by_rule": {"min_frequency 3": 3},
+            "unprotectable": 0,
+        },
+        "by_region": {
+            "release": "here",
+            "cells": 6,
+            "primary": 2,
+            "by_rule": {"min_frequency 16": 2},
+            "unprotectable": 0,
+        },
     }
     assert summary["set"]["cells"] == cells
     assert summary["set"]["primary"] == 5
