@@ -25,7 +25,7 @@ test-long: .venv/ready servers
 test-all: .venv/ready
 	$(BIN)/python -m pytest -n auto --dist worksteal -m endless tests
 
-# Random jobs, attacked through their released files, one in ten also with a rule about rows; failing ones go to build/fuzz.
+# Random jobs, attacked through their released files, one in ten also with a rule about rows, and of ready-made counts; failing ones go to build/fuzz.
 JOBS ?= 20000
 SEED ?= 1
 fuzz: .venv/ready

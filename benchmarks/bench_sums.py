@@ -1,4 +1,4 @@
-"""Whole jobs from records: what it takes that sums of suppressed cells and latent cells are protected too."""
+"""Whole jobs: what it takes that sums of suppressed cells and latent cells are protected too."""
 
 from __future__ import annotations
 
@@ -51,6 +51,40 @@ def _write(folder: Path, levels: Sequence[str]) -> None:
     (folder / "firms.csv").write_text("\n".join(lines) + "\n")
 
 
+def ready(tables: Mapping[str, Sequence[str]]) -> Callable[[], Iterator[str]]:
+    """Protect ready-made tables of counts of 10,000 firms, each by some columns, with the table behind them."""
+
+    def run() -> Iterator[str]:
+        with tempfile.TemporaryDirectory() as folder:
+            for name, by in tables.items():
+                _write_counts(Path(folder), name, by)
+            job = {
+                "version": 1,
+                "tables": [
+                    {"name": name, "by": list(by), "value": "count", "rules": [{"min_frequency": 3}],
+                     "cells": {"source": f"{name}.csv", "count": "n"}}
+                    for name, by in tables.items()
+                ],
+            }  # fmt: skip
+            start = time.process_time()
+            outcome = cg.run(cg.Job.parse(job, folder=folder))
+            spent = time.process_time() - start
+        yield f"{_words(outcome.protected)}, {outcome.verdict.kind}, {spent:.1f} CPU s"
+
+    return run
+
+
+def _write_counts(folder: Path, name: str, by: Sequence[str]) -> None:
+    data = records(10_000)
+    columns = {column: [f"{column}{code}" for code in data[column].tolist()] for column in by}
+    firms = cg.records(columns, by=list(by), values=[])
+    table = cg.tabulate(firms, list(by), value="count", rules=[], name=name)
+    codes = [np.array(d.codes, object)[c].tolist() for d, c in zip(table.dimensions, table.codes, strict=True)]
+    rows = zip(*codes, table.value.astype(int).tolist(), strict=True)
+    lines = [",".join([*by, "n"]), *(",".join(map(str, row)) for row in rows)]
+    (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+
+
 def _words(proven: Any) -> str:
     pattern = proven.audit.pattern
     secondary = pattern.secondary & ~pattern.unpublished
@@ -69,6 +103,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[str]]] = {
          "rs": (("region",), ("size",))},
         insiders=False,
     ),
+    "ready-3": ready({"dr": ("division", "region"), "ds": ("division", "size"), "rs": ("region", "size")}),
     "latent-3-insiders": sums(
         {"ir": (("section", "division"), ("region",)), "is": (("section", "division"), ("size",)),
          "rs": (("region",), ("size",))},

@@ -32,6 +32,17 @@ def test_the_verifier_shares_no_code_with_what_it_verifies():
         assert [n for n in own if not n.startswith(("cellguard.verifier", "cellguard.errors"))] == [], path.name
 
 
+def test_only_the_command_line_knows_the_libraries_of_terminals():
+    knowing = set()
+    for path in (ROOT / "src/cellguard").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            if any(name.partition(".")[0] in {"click", "rich"} for name in names):
+                knowing.add(path.parent.relative_to(ROOT / "src/cellguard").as_posix())
+    assert knowing == {"faces/cli"}
+
+
 def test_public_names_have_a_home_and_exist():
     assert list(cellguard._HOME) == cellguard.__all__ == sorted(cellguard.__all__)
     for name in cellguard.__all__:

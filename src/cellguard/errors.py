@@ -63,7 +63,7 @@ class NotProtected(CellguardError):
 
 
 class Stopped(CellguardError):
-    """The time that was allowed is over; whoever has a safe result so far returns it."""
+    """Somebody asked for the end, or the time allowed is over; a safe result so far is returned."""
 
 
 class InternalError(CellguardError):

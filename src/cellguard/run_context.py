@@ -1,48 +1,186 @@
-"""`Run`: what a piece of work owes the person who started it."""
+"""`Run`: what a piece of work owes the person who started it: events, an end on request or in time, few threads."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from threading import RLock
 
 from cellguard.errors import Stopped
 
-Tell = Callable[[str], None]
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What work tells of itself while it goes on: steps and counts, never a cost or a value of a cell.
+
+    ``phase`` is the step, ``text`` what people read, and ``done`` of ``total`` how far the phase is, None where nobody
+    knows. While a phase lasts ``total`` stays as it is and ``done`` never falls; a phase may come again.
+
+    >>> Event("auditing", "1 cell left to prove", 3, 4).share
+    0.75
+    """
+
+    phase: str
+    text: str
+    done: int | None = None
+    total: int | None = None
+
+    @property
+    def share(self) -> float | None:
+        """How far the phase is, from 0 to 1, if it is known."""
+        return None if self.done is None or not self.total else self.done / self.total
 
 
-def silent(step: str) -> None:
-    """Tell nobody."""
+Listener = Callable[[Event], None]
+
+
+def nobody(event: Event) -> None:
+    """Listen to nothing."""
+
+
+class Cancel:
+    """A token by which any thread can stop work; what is not proven by then is not released.
+
+    The first `stop` ends the search, if one goes on: its best safe pattern is proven as usual, and released if it is
+    safe. Without one, or at the second `stop`, or ``at_once``, all ends at the next look, with nothing.
+
+    >>> token = Cancel()
+    >>> with token.search():
+    ...     token.stop(), token.stopped, token.ended, token.stop(), token.ended
+    (True, True, False, False, True)
+    """
+
+    def __init__(self) -> None:
+        self._lock = RLock()  # a signal may arrive while its own thread holds the lock
+        self._asked = self._searches = 0
+
+    def stop(self, *, at_once: bool = False) -> bool:
+        """Ask for the end; tell whether a search goes on that will hear of it, and had not been asked before."""
+        with self._lock:
+            heard = self.heeded and not at_once
+            self._asked = 2 if at_once else min(self._asked + 1, 2)
+            return heard
+
+    @property
+    def stopped(self) -> bool:
+        """Whether anybody asked for the end."""
+        return self._asked > 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether all shall end, not only the search."""
+        return self._asked > 1
+
+    @property
+    def heeded(self) -> bool:
+        """Whether `stop` would end a search and leave its result to be proven."""
+        return self._searches > 0 and not self._asked
+
+    @contextmanager
+    def search(self) -> Iterator[None]:
+        """Say that a search goes on, which ends with its best result when it is stopped."""
+        with self._lock:
+            self._searches += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._searches -= 1
+
+
+class _Progress:
+    """How far the phases of a run are, so that no event goes back behind another."""
+
+    def __init__(self) -> None:
+        self._lock, self._reached = RLock(), dict[str, tuple[int, int]]()
+
+    def begin(self, phase: str) -> None:
+        """Begin a phase, perhaps anew."""
+        with self._lock:
+            self._reached.pop(phase, None)
+
+    def tell(self, listen: Listener, event: Event) -> None:
+        """Pass on an event; without numbers that go back or count something else than those before."""
+        with self._lock:
+            if event.done is not None and event.total is not None:
+                done, total = self._reached.get(event.phase, (0, event.total))
+                if done <= event.done <= event.total == total:
+                    self._reached[event.phase] = event.done, event.total
+                else:
+                    event = replace(event, done=None, total=None)
+            listen(event)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a piece of work owes the person who started it: word of progress, an end, no more threads than given.
+    """What a piece of work owes the person who started it: events, an end on request or in time, few threads.
 
-    ``tell`` shows the present step. ``deadline`` is a moment of `time.monotonic`; long work calls `check` now and then.
+    The command line, a notebook, a thread and a web server use it alike: they ``listen`` to events, call `stop` from
+    any thread, or set a ``deadline``, a moment of `time.monotonic`. Long work calls `check` now and then.
 
-    >>> Run().check()
+    >>> run = Run(lambda event: print(event.phase, event.text, event.share))
+    >>> run.during("auditing").left(1, 4, "cells left to prove")
+    auditing auditing None
+    auditing 1 cells left to prove 0.75
+    >>> run.check()
+    >>> run.stop()
+    False
+    >>> run.check()
+    Traceback (most recent call last):
+    cellguard.errors.Stopped: stopped
     >>> Run.within(0).check()
     Traceback (most recent call last):
     cellguard.errors.Stopped: the time allowed is over
     """
 
-    tell: Tell = silent
+    listen: Listener = nobody
     deadline: float | None = None
     threads: int = 1
+    cancel: Cancel = field(default_factory=Cancel)
+    phase: str = ""
+    finishing: bool = False
+    _progress: _Progress = field(default_factory=_Progress, repr=False, compare=False)
 
     @classmethod
-    def within(cls, seconds: float | None, *, tell: Tell = silent, threads: int = 1) -> Run:
+    def within(
+        cls, seconds: float | None, *, listen: Listener = nobody, threads: int = 1, cancel: Cancel | None = None
+    ) -> Run:
         """Return a run that ends so many seconds from now, or when it is done if that is None."""
-        return cls(tell, None if seconds is None else time.monotonic() + seconds, threads)
+        return cls(listen, None if seconds is None else time.monotonic() + seconds, threads, cancel or Cancel())
 
     def endless(self) -> Run:
-        """Return the same run without its deadline, for what must come to an end once it is begun."""
-        return Run(self.tell, None, self.threads)
+        """Return the same run for what must come to an end once a search is over: only the second `stop` ends it."""
+        return Run(self.listen, None, self.threads, self.cancel, self.phase, True, self._progress)
+
+    def during(self, phase: str) -> Run:
+        """Begin a phase, tell of it, and return the same run for it."""
+        here = replace(self, phase=phase)
+        here._progress.begin(phase)
+        here.tell(phase)
+        return here
+
+    def tell(self, text: str, done: int | None = None, total: int | None = None) -> None:
+        """Tell what goes on, and how far it is, if that is known."""
+        self._progress.tell(self.listen, Event(self.phase, text, done, total))
+
+    def left(self, number: int, total: int, words: str) -> None:
+        """Tell how many of all are left; ``words`` say what they are and what they wait for."""
+        self.tell(f"{number:,} {words}", total - number, total)
+
+    def stop(self, *, at_once: bool = False) -> bool:
+        """Ask for the end, from any thread; see `Cancel.stop`."""
+        return self.cancel.stop(at_once=at_once)
+
+    def heed(self) -> None:
+        """Raise `Stopped` if somebody asked for the end, whatever the time."""
+        if self.cancel.ended or (self.cancel.stopped and not self.finishing):
+            raise Stopped("stopped")
 
     def check(self) -> None:
-        """Raise `Stopped` if the time allowed is over."""
+        """Raise `Stopped` if somebody asked for the end, or the time allowed is over."""
+        self.heed()
         if self.deadline is not None and time.monotonic() >= self.deadline:
             raise Stopped("the time allowed is over")
 
@@ -51,9 +189,10 @@ UNWATCHED = Run()  # tells nobody, and has no end
 
 
 @contextmanager
-def timed(name: str, run: Run, seconds: dict[str, float]) -> Iterator[None]:
-    """Tell of a step, and take its time."""
-    run.tell(name)
+def timed(name: str, run: Run, seconds: dict[str, float]) -> Iterator[Run]:
+    """Tell of a step, and take its time; unless somebody asked for the end."""
+    run.heed()
+    here = run.during(name)
     start = time.perf_counter()
-    yield
+    yield here
     seconds[name] = time.perf_counter() - start

@@ -120,6 +120,14 @@ def test_only_what_nobody_refuted_can_be_accepted(name, tmp_path):
         assert (answered.release is not None) == Kind(kind).can_be_accepted, kind
 
 
+def test_who_accepts_tables_without_rules_accepts_nothing_else(tmp_path, monkeypatch):
+    made = replace(outcome_of("suppress", tmp_path).protected, accept_no_rules=True)
+    assert made.verdict.allows_release and not made.verdict.accepted
+    said = replace(made.verdict, kind="not proven")
+    monkeypatch.setattr("cellguard.methods.suppress.result.headline", lambda *_, **__: said)
+    assert replace(made).release is None and not replace(made).verdict.allows_release
+
+
 def test_a_frame_shows_nothing_that_its_verdict_does_not_allow(tmp_path):
     outcome = with_verdict(outcome_of("suppress", tmp_path), Verdict("not proven", "NOT PROVEN", ()))
     frame = ProtectedFrame(outcome.method, outcome.protected, outcome.seconds, outcome.made)
@@ -138,7 +146,7 @@ def careless(request):
 
         @property
         def release(self):
-            return release(self.audit.pattern, self.audit.values)
+            return release(self.audit.pattern, self.audit.grains.value, self.audit.grains.decimals)
 
         def summary(self):
             facts = {"failing": [], "set": {"cells": 4, "relations": 1, "witnesses": 0}}
@@ -169,6 +177,37 @@ def careless(request):
 
     yield Careless
     forget("careless")
+
+
+def test_a_method_that_writes_a_release_itself_writes_nothing(careless, tmp_path, monkeypatch):
+    """Its internal files are kept in any case, and it has a hand in the folder until it is closed."""
+
+    def seal(self, outcome, folder):
+        (folder / "release").mkdir()
+        (folder / "release/t.csv").write_text(CELLS)
+
+    monkeypatch.setattr(careless, "seal", seal)
+    job = _suppress(tmp_path)
+    job["tables"][0]["protect"] = {"method": "careless"}
+    outcome = run(Job.parse(job, folder=tmp_path))
+    with pytest.raises(NotProtected, match="nothing is released"):
+        OutputFolder(tmp_path / "out").write(outcome)
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_cannot_be_shown_is_not_written(careless, tmp_path, monkeypatch):
+    """The message of an error says that nothing was released, so that nothing may stand there by then."""
+
+    def screen(self, outcome, folder):
+        raise RuntimeError("no words")
+
+    monkeypatch.setattr(careless, "screen", screen)
+    monkeypatch.setattr("cellguard.seam.outcome.Outcome.release", property(lambda self: self.protected.release))
+    job = _suppress(tmp_path)
+    job["tables"][0]["protect"] = {"method": "careless"}
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job))
+    done = CliRunner().invoke(cli, ["protect", str(tmp_path / "job.yaml"), "--out", str(tmp_path / "out")])
+    assert isinstance(done.exception, RuntimeError) and not (tmp_path / "out").exists()
 
 
 def test_a_careless_method_releases_nothing(careless, tmp_path):

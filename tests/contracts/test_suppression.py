@@ -63,7 +63,9 @@ def is_safe(needs, hidden):
     matrix = problem.matrix.toarray()
     down, up = (np.minimum(bound, FAR * 1000) for bound in (problem.down, problem.up))
     low, high = ends_by_vertices(matrix, down, up)
-    return bool(((high >= problem.upper) & (-low >= problem.lower) & (high - low >= problem.sliding)).all())
+    return bool(
+        ((high >= problem.levels.up) & (-low >= problem.levels.down) & (high - low >= problem.levels.width)).all()
+    )
 
 
 def cheapest(needs, cost):

@@ -47,7 +47,7 @@ def find_all(case: Case, release: Path, know: Knowledge = ALL, kinds: Collection
     if judged:
         scene = Scene(space, attack.facts, space.places(0, case.records, columns))
         goals += [goal for latent, found in zip(latents, cells, strict=True) for goal in latent.goals(found, scene)]
-        for sums in (Sums(one, scene) for one in judged):
+        for sums in (Sums(one, scene) for one in judged if not one.is_ready):
             goals += sums.goals() if "sum" in kinds else ()
             goals += sums.any_few() if "any sum" in kinds else ()
     return attack.disclosures(goal for goal in goals if goal.kind in kinds)

@@ -25,11 +25,12 @@ for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 from fuzz.beyond import KINDS
 from fuzz.cases import read_case
 from fuzz.generator import draw_any, draw_case
+from fuzz.ready import draw_ready, judge_ready
 from fuzz.rows import draw_rows, judge_rows
 from fuzz.run import How, Kind, Result, run_case, run_seed
 
 CHUNK = 25
-ROWS = 10  # of so many seeds one is also the seed of a job with a rule about rows
+ROWS = 10  # of so many seeds one is also the seed of a job with a rule about rows, and of one of ready-made counts
 SECONDS = 120  # for one job; more is a failure of its own
 
 
@@ -54,7 +55,7 @@ def run_chunk(first: int, last: int, out: Path, how: How) -> list[Result]:
                 if released.is_dir():
                     shutil.copytree(released, out / str(seed) / "release", dirs_exist_ok=True)
             if seed % ROWS == 0:
-                found.append(run_rows(seed, out))
+                found += [run_rows(seed, out), run_ready(seed, out)]
     return found
 
 
@@ -69,6 +70,20 @@ def run_rows(seed: int, out: Path) -> Result:
         result = Result(seed, kinds.get(end, Kind.disclosed), end, ("a row",), ("rows",))
     if result.failed:
         draw_rows(seed).write(out / f"{seed}-rows", f"{result}\n")
+    return result
+
+
+def run_ready(seed: int, out: Path) -> Result:
+    """Run the job of ready-made counts of a seed, and write it down if it failed."""
+    kinds = {"safe": Kind.safe, "nothing": Kind.nothing, "refused": Kind.refused, "named": Kind.open}
+    try:
+        end = judge_ready(seed)
+    except Exception:  # whatever gets out is a bug
+        result = Result(seed, Kind.crash, traceback.format_exc(), features=("ready",))
+    else:
+        result = Result(seed, kinds.get(end.partition(":")[0], Kind.disclosed), end, ("behind counts",), ("ready",))
+    if result.failed:
+        draw_ready(seed).write(out / f"{seed}-ready", f"{result}\n")
     return result
 
 

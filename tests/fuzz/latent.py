@@ -61,18 +61,15 @@ class Latent:
                 self.names[column].setdefault(leaves, name)
 
     def listed(self) -> set[Cell]:
-        """The cells that some table has: shown, suppressed, or at levels that it does not publish.
+        """The cells that some table lists, suppressed or not."""
+        return {cell for table in self.response.tables for cell in self._cells_of(table)}
 
-        These are judged by the rules of that table, and by no other's.
-        """
-        found = set()
-        for table, spec in zip(self.response.tables, self.response.specs, strict=True):
-            for codes in {*table.rows, *_unpublished(table, spec)}:
-                leaves = dict(self.every)
-                for axis, code in zip(table.axes, codes, strict=True):
-                    leaves[axis.column] &= axis.below[code]
-                found.add(tuple(leaves[column] for column in self.columns))
-        return found
+    def _cells_of(self, table: Shown) -> Iterator[Cell]:
+        for codes in table.rows:
+            leaves = dict(self.every)
+            for axis, code in zip(table.axes, codes, strict=True):
+                leaves[axis.column] &= axis.below[code]
+            yield tuple(leaves[column] for column in self.columns)
 
     def cells(self) -> dict[Cell, list[int]]:
         """All cells that have records and that no table lists, with their records."""
@@ -89,8 +86,21 @@ class Latent:
         return found
 
     def unsafe(self) -> dict[Cell, list[int]]:
-        """Those that the rules call unsafe."""
-        return {cell: inside for cell, inside in self.cells().items() if self.response.need(inside) is not None}
+        """Those that the rules call unsafe; of ready-made tables without sums of their cells, which nobody judges."""
+        found = {cell: inside for cell, inside in self.cells().items() if self.response.need(inside) is not None}
+        if not self.response.is_ready:
+            return found
+        return {cell: inside for cell, inside in found.items() if not self._is_sum(cell, inside)}
+
+    def _is_sum(self, cell: Cell, inside: Sequence[int]) -> bool:
+        """Whether some table lists cells of which this is the sum."""
+        codes = self.response.case.records.codes
+        for table in self.response.tables:
+            within = [one for one in self._cells_of(table) if all(a <= b for a, b in zip(one, cell, strict=True))]
+            records = (tuple(codes[column][i] for column in self.columns) for i in inside)
+            if all(any(all(c in s for c, s in zip(r, one, strict=True)) for one in within) for r in records):
+                return True
+        return False
 
     def goals(self, cells: Mapping[Cell, Sequence[int]], scene: Scene) -> Iterator[Goal]:
         """The goals that cells are."""

@@ -16,8 +16,7 @@ from typing import Any
 from cellguard.errors import InputError, NotProtected
 from cellguard.io.folder import OutputFolder
 from cellguard.job.jobfile import Job
-from cellguard.pipeline import run
-from cellguard.verifier.verify import verify
+from cellguard.pipeline import run, verify
 
 from fuzz.attack import Contradiction, Disclosure
 from fuzz.beyond import KINDS, claimed, find_all

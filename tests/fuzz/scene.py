@@ -1,8 +1,8 @@
 """A release and the truth behind it, as what is judged beyond single cells needs them: sums and latent cells.
 
 All tables of one response are judged together, by the rules of all of them, if they are made from records: ready-made
-tables do not tell who contributes. Jobs that say something of single cells beforehand are left out, since what it means
-for a sum is nobody's claim.
+tables do not tell who contributes. Of ready-made counts latent cells are judged, but no sums. Jobs that say something
+of single cells beforehand are left out, since what it means for a sum is nobody's claim.
 """
 
 from __future__ import annotations
@@ -37,8 +37,14 @@ class Response:
 
     @property
     def is_judged(self) -> bool:
-        """Whether it is known who contributes, and nothing else is said."""
-        return bool(self.rules) and not any({"cells", "apriori"} & set(spec) for spec in self.specs)
+        """Whether it is known who contributes, or all are counts, and nothing else is said."""
+        ready = any("cells" in spec for spec in self.specs)
+        return bool(self.rules) and not any("apriori" in spec for spec in self.specs) and (self.is_ready or not ready)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether all tables are ready-made counts of everybody."""
+        return self.is_count and all("cells" in spec and "where" not in spec for spec in self.specs)
 
     @cached_property
     def rules(self) -> list[dict[str, Any]]:
@@ -66,7 +72,8 @@ class Response:
             return None
         value = float(sum(self.worth[i] for i in inside))
         lower = min(need.level, value - floor(self.specs[0], self.case))
-        upper, sliding = max(need.level, need.reach), need.width
+        # Of a ready-made count that may be 0 nobody knows that it is small: whoever made the tables does not, either.
+        upper, sliding = max(need.level, 0.0 if self.is_ready else need.reach), need.width
         if self.is_count or max(lower, upper, sliding) < 1 - 1e-9:
             sliding = max(sliding, 1.0)
         return Goal(name, self.name, cell, value, lower, upper, sliding, kind)

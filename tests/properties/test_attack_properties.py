@@ -94,7 +94,11 @@ def agrees_with_vertices(posed):
     value = found.needs.tables.value[problem.cells]
     assert np.allclose(found.lower[problem.cells], value + low, atol=1e-6)
     assert np.allclose(found.upper[problem.cells], value + high, atol=1e-6)
-    short = (high * grain < problem.upper) | (-low * grain < problem.lower) | ((high - low) * grain < problem.sliding)
+    short = (
+        (high * grain < problem.levels.up)
+        | (-low * grain < problem.levels.down)
+        | ((high - low) * grain < problem.levels.width)
+    )
     assert np.array_equal(found.failing[problem.cells], short)
     assert not found.undecided.any()
     return free > 0

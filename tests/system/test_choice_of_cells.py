@@ -135,9 +135,9 @@ def test_studies_are_repeated_with_the_same_random_costs(tmp_path):
     assert points[0] == points[1] or points[0].hidden_value == points[1].hidden_value
 
 
-@pytest.mark.parametrize("jobs", [(0, 8), pytest.param(range(20), marks=pytest.mark.long)])
+@pytest.mark.parametrize("jobs", [(0, 8), pytest.param(range(50), marks=pytest.mark.long)])
 def test_more_tables_give_the_released_pattern_with_random_costs(jobs):
-    """The measure of benchmarks/bench_minimality.py, on the case and on a few drawn tables."""
+    """The measure of benchmarks/bench_minimality.py, on the case and on drawn tables: what is left, at what cost."""
     study = benchmark("bench_minimality")
     case, pattern = study.case(), np.array([0, 1, 1, 0, 0], bool)
     _, before, _, _ = study.study(case, 0.0, parts=3)

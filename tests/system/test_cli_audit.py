@@ -340,6 +340,19 @@ def test_statuses_that_tools_use_in_different_ways_are_asked_about(run, tmp_path
     assert done.returncode == 2 and "--flag" in done.stderr
 
 
+@pytest.mark.parametrize("primary", ["X", "P"])
+def test_published_cells_with_a_status_beside_one_without(run, tmp_path, primary):
+    """S means published to G-Confid and sdcTable; that E has no status does not make it a mark of suppressed cells."""
+    rows = f"Total,100,S\nN,,{primary}\nS,50,S\nW,50,S\nE,0,\n"
+    (tmp_path / "t.csv").write_text("region,value,status\n" + rows)
+    words = ("audit", "--table", "t.csv", "--dim", "region", "--flag", "status")
+    done = run(*words)
+    assert done.returncode == 2 and "a column of flags and" in done.stderr and "--suppressed" in done.stderr
+    assert run(*words, "--suppressed", primary).returncode == 1  # nothing is left for N
+    (tmp_path / "t.csv").write_text("region,value,status\n" + rows.replace("100,S", "100,").replace("50,S", ",S"))
+    assert run(*words).returncode == 0  # primary and secondary cells, and neither shows a value
+
+
 def test_a_set_without_a_primary_is_not_called_safe(run, tmp_path):
     (tmp_path / "t.csv").write_text(TRUE)
     words = ("--value", "shown", "--flag", "mark", "--true", "turnover", "--primary", "U")

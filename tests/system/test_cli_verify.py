@@ -44,6 +44,17 @@ def test_what_was_said_of_single_cells_is_counted(made):
     assert found == {"must_publish": 1, "must_suppress": 1, "waived": 1, "cost": 1, "bounds": 1}
 
 
+def test_what_was_checked_is_said_and_what_was_not(made):
+    done = run("verify", made[0])
+    assert "Claimed: Safe against outsiders only" in done.output
+    assert "insiders not checked" in done.output.partition("Claimed: ")[2].splitlines()[1]
+    assert "Not checked by verify: internal/hierarchies/*.csv: labels of codes" in done.output
+    found = json.loads(run("verify", made[0], "--json").output)
+    assert found["claims"][0].startswith("Safe against outsiders only")
+    found = json.loads(run("verify", made[0], "--job", made[1], "--json").output)
+    assert not [name for name in found["not_checked"] if "labels" in name or "inputs" in name]
+
+
 def test_the_inputs_are_read_again(made):
     done = run("verify", made[0], "--job", made[1])
     assert done.exit_code == 0, done.output

@@ -132,7 +132,7 @@ def test_pages_fit_and_can_be_read(visit, name, size):
 def test_fifty_thousand_hexagons_are_no_burden(browser, tmp_path):
     """The bar: below 5 MB, and interactive within a second (here: three, on machines that do other things too)."""
     q, r = (part.ravel() for part in np.meshgrid(np.arange(250), np.arange(200), indexing="ij"))
-    value = [str(3 + (a * b) % 97) for a, b in zip(q.tolist(), r.tolist(), strict=True)]
+    value = [3 + (a * b) % 97 for a, b in zip(q.tolist(), r.tolist(), strict=True)]
     shown = ShownMap("big", "hexagon", Grid.of_size(1.0), q - r // 2, r, value, "count", "all", 0)
     text = public_map(shown)
     assert len(text.encode()) < 5_000_000

@@ -10,7 +10,8 @@ import cellguard as cg
 from cellguard.methods.perturb.report.page import perturbed_page, public_perturbed_page
 from cellguard.methods.suppress.report.page import internal_page, public_page
 from cellguard.table.pattern import Release, ReleasedTable, release
-from unit.methods.suppress.report import cases, perturbed_cases
+from unit.methods.perturb.report import perturbed_cases
+from unit.methods.suppress.report import cases
 
 from system.browsing import CONTRAST, DESKTOP, NEEDS_BROWSER, PAPER, PHONE
 
@@ -33,14 +34,14 @@ def files(tmp_path_factory):
     axes = ("A1", "A2", "B1", "B2"), tuple(f"region{i}" for i in range(12)), ("x", "y")
     tables = [cases.table(f"t{n}", axes[:n], response=f"r{n}", seed=n) for n in (1, 2, 3)]
     case = cases.case(cg.link(tables), SUMMARY, made="2026-01-02")
-    dimensions = {d.name: d for t in tables for d in t.dimensions}
+    audit = case.protected.audit
     noisy = perturbed_cases.case(lone=True, summary=SUMMARY, made="2026-01-02")
     pages = {
         "internal": internal_page(case),
-        "public": public_page(release(case.protected.audit.pattern, case.protected.audit.values), dimensions),
+        "public": public_page(release(audit.pattern, audit.grains.value, audit.grains.decimals)),
         "unsafe": internal_page(cases.unsafe_case()),
         "perturbed": perturbed_page(noisy),
-        "noisy": public_perturbed_page(perturbed_cases.release(noisy), perturbed_cases.dimensions(noisy)),
+        "noisy": public_perturbed_page(perturbed_cases.release(noisy)),
     }
     for name, text in pages.items():
         (home / f"{name}.html").write_text(text, encoding="utf-8")
@@ -266,11 +267,11 @@ def test_a_hundred_thousand_cells_open_quickly(browser, tmp_path):
     rows, columns = [f"row {i}" for i in range(1_000)], [f"c{i}" for i in range(100)]
     first = np.repeat(np.array(["Total", *rows], object), 101)
     second = np.tile(np.array(["Total", *columns], object), 1_001)
-    value = [str(i) for i in range(len(first))]
+    value = list(range(len(first)))
     table = ReleasedTable("big", ("r", "s"), (first, second), value, np.zeros(len(first), bool), "x", "all", 0)
     dimensions = {"r": cg.Dimension("r", cg.Hierarchy.flat(rows)), "s": cg.Dimension("s", cg.Hierarchy.flat(columns))}
     start = time.monotonic()
-    text = public_page(Release((table,)), dimensions)
+    text = public_page(Release.of([table], dimensions))
     assert time.monotonic() - start < 10 and len(text.encode()) < 10_000_000
     (tmp_path / "big.html").write_text(text, encoding="utf-8")
     page = browser.new_page()

@@ -87,3 +87,31 @@ def test_ctrl_c_after_the_folder_took_its_place_does_not_deny_it(tmp_path, capsy
     assert end.value.code == 0 and "out is whole" in capsys.readouterr().err
     with pytest.raises(KeyboardInterrupt), _stoppable(folder):
         raise KeyboardInterrupt
+
+
+def test_ctrl_c_in_a_search_takes_its_best_pattern_and_a_second_one_ends_all(tmp_path):
+    rows = [
+        f"{r},{s},{100 + 7 * i * j}" for i, r in enumerate("abcdefgh") for j, s in enumerate("klmnop") for _ in "xy"
+    ]
+    Path(tmp_path, "r.csv").write_text("\n".join(["r,s,x", *rows]) + "\n")
+    job = "version: 1\nmicrodata: {source: r.csv}\nattack: {insiders: false}\ntables:\n"
+    Path(tmp_path, "job.yaml").write_text(job + "  - {name: t, by: [r, s], value: x, rules: [{min_frequency: 3}]}\n")
+    code = """
+        from cellguard.methods.suppress.engines.search import Search
+        def keep(self, hidden, kept=Search.keep):
+            better = kept(self, hidden)
+            for _ in range(TIMES):
+                os.kill(os.getpid(), signal.SIGINT)
+            self.run.check()
+            return better
+        Search.keep = keep
+        sys.argv = ["cellguard", "protect", "job.yaml", "--out", "out", "--json"]
+        from cellguard.faces.cli.main import main
+        main(came)
+    """
+    once = run(code.replace("TIMES", "1"), cwd=tmp_path)
+    assert once.returncode == 0 and '"deterministic": false' in once.stdout, once.stderr
+    assert (tmp_path / "out" / "release").is_dir()
+    twice = run(code.replace("TIMES", "2").replace('"out", "--json"', '"other", "--json"'), cwd=tmp_path)
+    assert twice.returncode == 1 and "interrupted; nothing was released" in twice.stderr, twice.stdout
+    assert not (tmp_path / "other").exists()

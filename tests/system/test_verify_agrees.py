@@ -175,6 +175,16 @@ def test_values_in_two_groupings_beside_counts_are_said_not_to_be_checked(tmp_pa
     assert refused(tmp_path) == []
 
 
+def test_a_published_zero_has_no_sign(tmp_path):
+    """Which side of 0 a value was on that rounds to it is nobody's business, and there is one way to write a 0."""
+    (tmp_path / "t.csv").write_text("r,x,n\nTotal,29.6,30\nN,-0.4,9\nS,20,12\nW,10,9\n")
+    cells = {"source": "t.csv", "count": "n"}
+    table = {"name": "t", "by": ["r"], "value": "x", "cells": cells, "rules": [{"min_frequency": 3}], "decimals": 0}
+    protected(tmp_path, microdata=None, tables=[table], attack={"lower": "unbounded"})
+    assert [row["value"] for row in rows_of(tmp_path, "t")] == ["30", "0", "20", "10"]
+    assert refused(tmp_path) == []
+
+
 def test_a_cell_waived_in_one_table_is_protected_as_the_others_ask(tmp_path):
     """Of a cell that one table waives, the accuracy of that table's rules asks nothing of respondents."""
     rows = [("a", 11), ("b", 1), ("c", 9), ("d", 9), ("e", 8), ("f", 7), ("g", 7), ("h", 7)]

@@ -410,7 +410,7 @@ def test_two_forms_of_one_rule_are_counted_apart(run):
 def test_each_step_is_told(write, tmp_path):
     (tmp_path / "job.yaml").write_text(JOB, encoding="utf-8")
     told = []
-    found = assess_job(Job.load(tmp_path / "job.yaml"), within=Run(told.append))
+    found = assess_job(Job.load(tmp_path / "job.yaml"), within=Run(lambda event: told.append(event.text)))
     assert told == list(found.seconds)
 
 

@@ -18,7 +18,6 @@ from cellguard.attack.insider_pairs import Hint
 from cellguard.attack.insiders import Inside, attack_inside
 from cellguard.attack.intervals import exact_moves
 from cellguard.errors import InputError
-from cellguard.proofs.exact import spread
 from cellguard.proofs.pricing import widened
 from cellguard.proofs.problem import Grains, Problem, grains_of, pose
 from cellguard.protection import Requirements
@@ -85,7 +84,7 @@ class Audit(Streams):
         """Return what may be published; raise `InputError` unless the verdict is safe."""
         if self.verdict != "safe":
             raise InputError(f"nothing is released: the audit's verdict is {self.verdict}")
-        return release(self.pattern, self.values)
+        return release(self.pattern, self.grains.value.tolist(), self.grains.decimals.tolist())
 
     def rows(self, name: str) -> pa.Table:
         """Return one row per cell of one table; see the class. Confidential."""
@@ -100,6 +99,11 @@ class Audit(Streams):
         """Return the rows of all tables that were not added, with a column ``table`` in front. Confidential."""
         listed = [table for table in self.needs.tables.tables if not table.is_added]
         return of_all({table.name: self.rows(table.name) for table in listed})
+
+    def intervals(self) -> list[tuple[str, float, float]]:
+        """Return the interval of each unknown cell by its name. Confidential."""
+        cells = np.flatnonzero(self.pattern.unknown).tolist()
+        return [(self.needs.tables.cell_name(c), float(self.lower[c]), float(self.upper[c])) for c in cells]
 
     def in_grains(self, amounts: LongArray) -> list[Decimal]:
         """Return whole numbers of grains, one per distinct cell, as exact decimals."""
@@ -125,8 +129,8 @@ def audit(
     behind the cells: with them the pattern is attacked as each of them would, too, and as up to ``coalition`` of them
     would who tell each other what they contribute.
     ``hints`` are moves of cells of the world, and what they help to prove, to look at first; each is checked like any
-    other. ``threads`` work at the same time; ``tell`` hears of progress. What is not proven safe is unsafe or
-    undecided; nothing raises for being so.
+    other. ``run`` hears of progress, and says how many threads work at the same time. What is not proven safe is unsafe
+    or undecided; nothing raises for being so.
 
     >>> from cellguard.rules.assess import assess
     >>> from cellguard.rules.simple import MinFrequency
@@ -145,7 +149,8 @@ def audit(
     judged, complete = _attack_outside(needs, pattern, known, intervals, run)
     if insiders is None or judged.verdict != "safe":
         return judged
-    inside = attack_inside(judged.problem, judged.grains, needs, insiders, complete=complete, hints=hints, run=run)
+    here = run.during("auditing against respondents")
+    inside = attack_inside(judged.problem, judged.grains, needs, insiders, complete=complete, hints=hints, run=here)
     if coalition > 1 and not inside.failing and not inside.undecided:
         inside = attack_together(inside, coalition, complete=complete)
     return replace(judged, inside=inside)
@@ -171,7 +176,7 @@ def _attack_outside(
     least, most = outer.least, outer.most
     exact = np.zeros(len(bounds.cells), bool)
     if intervals:
-        least, most = exact_moves(bounds, run=run)
+        least, most = exact_moves(bounds, run=run.during("working out intervals"))
         exact[:] = bounds is problem
     lower, upper = attacker_ends(grains, bounds, n, least, most)
     sharp, failing = np.ones(n, bool), np.zeros(n, bool)
@@ -200,7 +205,7 @@ def _with_atoms(
         return problem, decided
     wider = pose(wide, unknown, grains, known)
     place = np.searchsorted(wider.cells, problem.cells)
-    moves = [spread(decided.reduction, move) for move in decided.moves]
+    moves = [decided.reduction.lift(move) for move in decided.moves]
     before = [replace(move, variables=place[move.variables]) for move in moves]
     return wider, decide(wider, before=before, run=run)
 

@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from cellguard.arrays import LongArray, Positions
 from cellguard.attack.pooling import next_targets
 from cellguard.attack.witness_ledger import WitnessLedger
-from cellguard.proofs.blocks import Blocks
-from cellguard.proofs.exact import Move, exact_among
-from cellguard.proofs.local import reduction_of
+from cellguard.proofs.exact import exact_among
+from cellguard.proofs.local import Neighbours, reduction_of
+from cellguard.proofs.moves import Move
 from cellguard.proofs.pool import pooled_moves
 from cellguard.proofs.scale import as_floats, decades
 from cellguard.run_context import Run
@@ -73,12 +73,12 @@ class _Blocks:
 
     def __init__(self, ledger: WitnessLedger, run: Run) -> None:
         self._ledger, self._run = ledger, run
-        self._blocks = Blocks(sp.csr_array(ledger.reduction.matrix))
+        self._neighbours = Neighbours(sp.csr_array(ledger.reduction.matrix))
         self._done = 0
 
     def close(self, middle: int, rows: int, targets: Positions, amounts: LongArray) -> int:
         """Move those of some targets that lie in the block around one; return how many cells that proves."""
-        inside, matrix = self._blocks.movable(middle, rows)
+        inside, matrix = self._neighbours.block(middle, rows)
         chosen = np.isin(targets, inside)
         places, far = np.searchsorted(inside, targets[chosen]), amounts[chosen]
         closed = sum(
@@ -86,7 +86,7 @@ class _Blocks:
         )
         self._done += 1
         if self._done % _LAST == 0:
-            self._run.tell(f"{int(self._ledger.open().sum()):,} cells left to prove")
+            self._ledger.tell(self._run)
         self._run.check()
         return closed
 

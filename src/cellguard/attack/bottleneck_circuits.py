@@ -53,8 +53,8 @@ class _Left:
     def _recall(self, cell: int) -> None:
         open_ = self.book.open(cell)
         up, down = open_.up < open_.asked.up, open_.down < open_.asked.down
-        slides = (open_.up + open_.down < open_.asked.sliding) & ~up & ~down
-        wanted = np.where(slides, open_.asked.sliding, open_.asked.up), open_.asked.down
+        slides = (open_.up + open_.down < open_.asked.width) & ~up & ~down
+        wanted = np.where(slides, open_.asked.width, open_.asked.up), open_.asked.down
         for need, way, short, asked in zip(self.need, (1, -1), (up | slides, down), wanted, strict=True):
             need[cell] = asked[short].max(initial=0)
             who = open_.who[short].tolist()
@@ -115,7 +115,7 @@ def enter_widest(book: InsiderProofSearch, hidden: BoolArray, rounds: int = _ROU
         for moves, proven in _circuits(columns, ranked, left, some):
             helped += _enter(left, moves, proven)
         idle = idle + 1 if helped < _WORTH * len(some) else 0
-        book.run.tell(f"{len(some):,} cells to prove against insiders")
+        book.tell(len(some))
         book.run.check()
 
 

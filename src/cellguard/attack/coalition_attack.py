@@ -18,7 +18,7 @@ from cellguard.attack.deciding import decide
 from cellguard.attack.insider_pairs import Pair
 from cellguard.attack.insiders import Inside
 from cellguard.attack.local_moves import CLOSE, FAR, WIDE, find_among
-from cellguard.proofs.exact import spread
+from cellguard.proofs.levels import Levels
 from cellguard.proofs.problem import Problem
 
 _OFTEN = 50  # cells between two words of progress
@@ -33,10 +33,11 @@ def attack_together(inside: Inside, size: int, *, complete: bool = True) -> Insi
     book = CoalitionProofSearch.of(inside.book, size)
     failing, undecided = list[Pair](), list[Pair]()
     cells = book.targets()
+    run = book.run.during("auditing against coalitions")
     try:
         for number, cell in enumerate(cells):
             if number % _OFTEN == 0:
-                book.run.tell(f"{len(cells) - number:,} cells to prove against coalitions")
+                run.left(len(cells) - number, len(cells), "cells to prove against coalitions")
             book.run.check()
             pair, refuted = _settle(book, cell)
             if pair is not None:
@@ -62,7 +63,7 @@ def _settle(book: CoalitionProofSearch, cell: int) -> tuple[Pair | None, bool]:
         if judged.failing[cell]:
             return pair_of(gap, cell), True
         for move in judged.moves:
-            book.credit(spread(judged.reduction, move))
+            book.credit(judged.reduction.lift(move))
         before = gap
     return None, False
 
@@ -70,6 +71,6 @@ def _settle(book: CoalitionProofSearch, cell: int) -> tuple[Pair | None, bool]:
 def _in_the_eyes_of(book: CoalitionProofSearch, gap: Reached, cell: int) -> Problem:
     """Return the problem of one coalition, with the needs of one cell."""
     down, up = book.limits(gap.members)
-    needs = np.zeros((3, len(down)), np.int64)
-    needs[:, cell] = gap.asked
-    return replace(book.standing.problem, down=down, up=up, lower=needs[0], upper=needs[1], sliding=needs[2])
+    needs = [(0, 0, 0)] * len(down)
+    needs[cell] = gap.asked
+    return replace(book.standing.problem, down=down, up=up, levels=Levels.of_rows(needs))

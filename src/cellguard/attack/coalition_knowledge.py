@@ -21,7 +21,8 @@ import numpy as np
 
 from cellguard.arrays import LongArray
 from cellguard.attack.insider_knowledge import InsiderKnowledge
-from cellguard.proofs.exact import Move
+from cellguard.proofs.levels import Level
+from cellguard.proofs.moves import Move
 from cellguard.proofs.scale import UNLIMITED
 
 Members = frozenset[int]
@@ -103,11 +104,10 @@ class Coalitions:
         """Return the coalition against which a cell needs most: the next ones after its largest contributor."""
         return frozenset(self.standing.contributors(cell)[1 : self.size + 1].tolist())
 
-    def asked(self, cell: int, members: Collection[int]) -> tuple[int, int, int]:
+    def asked(self, cell: int, members: Collection[int]) -> Level:
         """Return how far a cell must move down, up and either way for a coalition that does not fill it."""
         own, other = self.parties(cell, members)
-        down, up, sliding = self.standing.against(cell, np.array([own]), np.array([other]))
-        return int(down[0]), int(up[0]), int(sliding[0])
+        return self.standing.against(cell, np.array([own]), np.array([other])).rows()[0]
 
     def parties(self, cell: int, members: Collection[int]) -> tuple[int, int]:
         """Return what a coalition contributes to a cell, at most, and what the largest other respondent does."""
@@ -118,7 +118,7 @@ class Coalitions:
             (own if who in members else others).append(amount)
         return sum(own) + (self.size - len(own)) * rest, max([*others, rest])
 
-    def most_asked(self, cell: int) -> tuple[int, int, int]:
+    def most_asked(self, cell: int) -> Level:
         """Return what a cell needs at most against any coalition: the largest one is to be protected from the next."""
         standing = self.standing
         ranked = standing.amount[standing.start[cell] : standing.start[cell + 1]][: self.size + 1].tolist()
@@ -126,9 +126,10 @@ class Coalitions:
         own, other, problem = np.array([sum(ranked[1:])]), np.array([ranked[0]]), standing.problem
         up = int(standing.against(cell, own, other).up[0])
         if standing.signed[cell] or problem.whole[cell] or not standing.told[cell]:
-            return int(problem.lower[cell]), up, int(problem.sliding[cell])
+            outside = problem.levels.take(slice(cell, cell + 1)).rows()[0]
+            return outside._replace(up=up)
         down = min(int(standing.level(cell, own, other)[0]), int(problem.down[cell]))
-        return down, up, int(standing.unit[cell])
+        return Level(down, up, int(standing.unit[cell]))
 
     def trace(self, move: Move) -> Trace:
         """Return where coalitions may notice a move."""

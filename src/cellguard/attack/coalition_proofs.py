@@ -20,15 +20,16 @@ from cellguard.attack.coalition_knowledge import Coalitions, Members, Trace
 from cellguard.attack.insider_pairs import Entry, OpenLevels, Pair, listed, way_of
 from cellguard.attack.insider_pairs import Reached as Single
 from cellguard.attack.insider_proofs import Find, InsiderProofSearch
-from cellguard.proofs.exact import Move
+from cellguard.proofs.levels import Level
 from cellguard.proofs.local import Rooms
+from cellguard.proofs.moves import Move
 
 
 class Reached(NamedTuple):
     """One coalition: how far a cell must move down, up and either way for it, and how far it does."""
 
     members: Members
-    asked: tuple[int, int, int]
+    asked: Level
     down: int
     up: int
 
@@ -81,7 +82,7 @@ class CoalitionProofSearch(InsiderProofSearch):
         """Return a book with all that is in one about single respondents."""
         served = {cell: list(entries) for cell, entries in book.served.items()}
         return cls(
-            book.standing, book.neighbours, book.run, book.outsider, list(book.moves), served, dead=set(book.dead),
+            book.standing, book.neighbours, book.run, book.outsider, book.moves.copy(), served, dead=set(book.dead),
             size=size,
         )  # fmt: skip
 
@@ -95,7 +96,7 @@ class CoalitionProofSearch(InsiderProofSearch):
         A coalition that is short is returned again if there are more ``entries`` by then.
         """
         known, contributors = self.coalitions, frozenset(self.standing.contributors(cell).tolist())
-        asked: dict[Members, tuple[int, int, int]] = {}
+        asked: dict[Members, Level] = {}
         ways = self._ways(cell, entries())
         waiting: list[Members] = [frozenset(), known.worst(cell)]
         seen = set(waiting)

@@ -15,9 +15,9 @@ from cellguard.attack.integer_moves import furthest
 from cellguard.attack.pooling import next_targets
 from cellguard.attack.witness_ledger import WitnessLedger
 from cellguard.linalg.circuits import circuits
-from cellguard.proofs.blocks import Blocks
 from cellguard.proofs.chunks import Component, Task
-from cellguard.proofs.exact import Move
+from cellguard.proofs.local import Neighbours
+from cellguard.proofs.moves import Move
 from cellguard.proofs.pool import whole_moves
 from cellguard.proofs.scale import as_floats
 from cellguard.proofs.short import short_moves
@@ -67,7 +67,7 @@ def circle_counts(ledger: WitnessLedger, *, run: Run) -> None:
         for move in _circuits(sp.csr_array(columns[:, order]), len(targets), down, up):
             ledger.credit(Move.of_some(order[move.indices], move.data))
         left.append(len(_small(ledger)))
-        run.tell(f"{int(ledger.open().sum()):,} cells left to prove")
+        ledger.tell(run)
         run.check()
         if 2 * (left[-2] - left[-1]) < len(targets):
             size = max(min(size, left[-1]) // 2, _ALONE)
@@ -87,7 +87,7 @@ def _small(ledger: WitnessLedger) -> Positions:
     """Return the counts that need nothing but to move by one, whichever way."""
     reduction = ledger.reduction
     more = ledger.open_up() | ledger.open_down()
-    return np.flatnonzero(ledger.open_sliding() & ~more & (reduction.sliding == 1) & reduction.whole)
+    return np.flatnonzero(ledger.open_sliding() & ~more & (reduction.levels.width == 1) & reduction.whole)
 
 
 def _by_blocks(ledger: WitnessLedger, relations: int, run: Run) -> None:
@@ -98,7 +98,7 @@ def _by_blocks(ledger: WitnessLedger, relations: int, run: Run) -> None:
     """
     reduction, rng = ledger.reduction, np.random.default_rng(SEED)
     whole = np.flatnonzero(reduction.whole)
-    blocks = Blocks(sp.csr_array(reduction.matrix[:, whole].astype(float)))
+    neighbours = Neighbours(sp.csr_array(reduction.matrix[:, whole].astype(float)))
     down, up = (as_floats(room[whole]) for room in (reduction.down, reduction.up))
     idle = 0
     while idle < _IDLE:
@@ -107,7 +107,7 @@ def _by_blocks(ledger: WitnessLedger, relations: int, run: Run) -> None:
         places, wanted = np.searchsorted(whole, targets[counted]), (signs * amounts)[counted].astype(float)
         if not len(places):
             break
-        inside, matrix = blocks.movable(int(rng.choice(places)), relations)
+        inside, matrix = neighbours.block(int(rng.choice(places)), relations)
         chosen = np.sort(rng.permutation(np.flatnonzero(np.isin(places, inside)))[:_TOGETHER])
         closed = 0
         if len(chosen):
@@ -116,7 +116,7 @@ def _by_blocks(ledger: WitnessLedger, relations: int, run: Run) -> None:
                 Move.of_some(whole[inside], whole_moves(matrix, *rooms, at, wanted[chosen], run=run))
             )
         idle = 0 if closed >= _WORTH else idle + 1
-        run.tell(f"{int(ledger.open().sum()):,} cells left to prove")
+        ledger.tell(run)
         run.check()
 
 
@@ -138,7 +138,7 @@ def _by_short_moves(ledger: WitnessLedger, run: Run) -> None:
         move = short_moves(matrix, (down, up), np.searchsorted(whole, targets), amounts, weights, run=run)
         ledger.credit(Move.of_some(whole, move))
         tries[targets] += 1
-        run.tell(f"{int(ledger.open().sum()):,} cells left to prove")
+        ledger.tell(run)
         run.check()
 
 

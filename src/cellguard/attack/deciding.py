@@ -17,7 +17,8 @@ from cellguard.attack.pooling import pool
 from cellguard.attack.unbounded_witnesses import move_freely
 from cellguard.attack.witness_ledger import WitnessLedger
 from cellguard.proofs.chunks import Chunk, Task, cut_tasks, in_parallel
-from cellguard.proofs.exact import Move, exact_move, gathered, tight_move
+from cellguard.proofs.exact import exact_move, tight_move
+from cellguard.proofs.moves import Move
 from cellguard.proofs.pool import is_vast
 from cellguard.proofs.probe import Prober, Unsolved
 from cellguard.proofs.problem import Problem
@@ -40,7 +41,7 @@ class Verdict:
     undecided: BoolArray
     least: FloatArray
     most: FloatArray
-    moves: list[Move]
+    moves: Sequence[Move]
     reduction: Reduction
 
     @property
@@ -66,8 +67,8 @@ def decide(problem: Problem, *, before: Sequence[Move] = (), run: Run) -> Verdic
     _, reduction, least, most = propagated(problem)
     ledger = WitnessLedger(reduction)
     for move in before:
-        ledger.credit(gathered(reduction, move))
-    run.tell(f"{int(ledger.open().sum()):,} cells to prove")
+        ledger.credit(reduction.apply(move))
+    ledger.tell(run)
     run.check()
     move_freely(ledger, run=run)
     circle_counts(ledger, run=run)
@@ -95,14 +96,12 @@ def propagated(problem: Problem) -> Propagated:
 
 def _beyond(problem: Problem, low: FloatArray, high: FloatArray) -> BoolArray:
     """Tell which cells need more than moves between ``low`` and ``high`` give them."""
-    short = (problem.upper > high + NEAR) | (problem.lower > -low + NEAR) | (problem.sliding > high - low + NEAR)
-    return np.asarray(short, bool)
+    return problem.levels.short_of(-low, high, NEAR)
 
 
 def _without(problem: Problem, cells: BoolArray) -> Problem:
     """Forget the needs of some cells."""
-    keep = ~cells
-    return replace(problem, lower=problem.lower * keep, upper=problem.upper * keep, sliding=problem.sliding * keep)
+    return replace(problem, levels=problem.levels.kept(~cells))
 
 
 def _narrowed(reduction: Reduction, least: FloatArray, most: FloatArray) -> Reduction:
@@ -125,7 +124,7 @@ def _probe(ledger: WitnessLedger, least: FloatArray, most: FloatArray, run: Run)
                 most[v] = min(most[v], np.floor(reach + hair(reach)))
             else:
                 least[v] = max(least[v], np.ceil(-reach - hair(reach)))
-        run.tell(f"{int(ledger.open().sum()):,} cells left to prove ({done} of {len(chunks)} chunks)")
+        ledger.tell(run, f"({done} of {len(chunks)} chunks)")
         run.check()
 
 
@@ -138,19 +137,19 @@ def _prove_inside(ledger: WitnessLedger, run: Run) -> None:
     for chunk in cut_tasks(reduction, _tasks(ledger)):
         prober = chunk.prober(reduction.limits, run=run, enough=True)
         for task in chunk.tasks:
-            need = int((reduction.need_up if task.sign > 0 else reduction.need_down)[task.variable])
+            need = int((reduction.levels.up if task.sign > 0 else reduction.levels.down)[task.variable])
             if need and ledger.open()[task.variable]:
                 ledger.credit(_just(reduction, prober, chunk, task, need))
-                run.tell(f"{int(ledger.open().sum()):,} cells left to prove")
+                ledger.tell(run)
             run.check()
 
 
 def _tasks(ledger: WitnessLedger) -> list[Task]:
     reduction = ledger.reduction
     up, down, slides = ledger.open_up(), ledger.open_down(), ledger.open_sliding()
-    tasks = []
+    tasks, most = [], reduction.levels.most()
     for v in np.flatnonzero(ledger.open()).tolist():
-        scale = float(max(reduction.need_up[v], reduction.need_down[v], reduction.sliding[v], 1))
+        scale = float(max(most[v], 1))
         tasks += [Task(v, 1, scale)] if up[v] or slides[v] else []
         tasks += [Task(v, -1, scale)] if down[v] or slides[v] else []
     return tasks
@@ -181,7 +180,7 @@ def _work(ledger: WitnessLedger, run: Run, chunk: Chunk) -> list[tuple[Task, flo
 def _missed(reduction: Reduction, task: Task, exact: Move | None, reach: float) -> int:
     """Return the need that a program serves, but the exact move next to it misses by a hair; 0 if there is none."""
     v = task.variable
-    need = int(reduction.need_up[v] if task.sign > 0 else reduction.need_down[v])
+    need = int((reduction.levels.up if task.sign > 0 else reduction.levels.down)[v])
     if reach < need - hair(need):
         return 0
     served = exact is not None and task.sign * exact.amount(v) >= need * exact.denominator

@@ -20,7 +20,8 @@ from cellguard.attack.deciding import propagated
 from cellguard.attack.insider_proofs import InsiderProofSearch
 from cellguard.attack.pooling import pool_briefly
 from cellguard.attack.witness_ledger import WitnessLedger
-from cellguard.proofs.exact import Move, spread
+from cellguard.proofs.levels import Levels
+from cellguard.proofs.moves import Move
 from cellguard.proofs.problem import Problem
 from cellguard.solver.program import SEED
 
@@ -30,7 +31,7 @@ _MANY = 200  # cells without any short move from which on groups pay
 _MANY_ASIDE = 2_000  # who dominate no cell, and are worth groups of their own
 _CROWD = 400  # insiders that cannot all be kept apart from one
 _FEW = 10  # open cells that are left to single programs
-_PER_CELL = ("cells", "down", "up", "lower", "upper", "sliding", "whole")
+_PER_CELL = ("cells", "down", "up", "whole")
 
 
 def pays(book: InsiderProofSearch) -> bool:
@@ -104,11 +105,11 @@ def problem_of(book: InsiderProofSearch, group: LongArray, cells: BoolArray) -> 
     What cells need that they can never have within these bounds, whatever is hidden, is left out.
     """
     standing, members = book.standing, frozenset(group.tolist())
-    needs = np.zeros((3, len(standing.owner)), np.int64)
+    needs = [(0, 0, 0)] * len(standing.owner)
     for cell in np.flatnonzero(cells & book.unproven()).tolist():
-        needs[:, cell] = book.asked_against(cell, members)
+        needs[cell] = book.asked_against(cell, members)
     down, up = standing.limits(group)
-    problem = replace(standing.problem, down=down, up=up, lower=needs[0], upper=needs[1], sliding=needs[2])
+    problem = replace(standing.problem, down=down, up=up, levels=Levels.of_rows(needs))
     return propagated(problem).hopeful
 
 
@@ -121,7 +122,7 @@ def enter_pooled(book: InsiderProofSearch, problem: Problem, hidden: BoolArray) 
     _, reduction, _, _ = propagated(_among(problem, cells))
     ledger = WitnessLedger(reduction)
     pool_briefly(ledger, run=book.run)
-    moves = [spread(reduction, move) for move in ledger.moves]
+    moves = [reduction.lift(move) for move in ledger.moves]
     here = [Move(cells[move.variables], move.n, move.denominator) for move in moves]
     book.credit_all(here, partial(_helped, book, problem, set()))
 
@@ -139,8 +140,9 @@ def _helped(
     ``given`` are the cells and ways that have it.
     """
     reach = move.reach()[np.searchsorted(move.variables, cells)]
-    way = np.where(reach > 0, problem.upper[cells], problem.lower[cells])
-    asked = np.where(way > 0, way, problem.sliding[cells])
+    levels = problem.levels.take(cells)
+    way = np.where(reach > 0, levels.up, levels.down)
+    asked = np.where(way > 0, way, levels.width)
     some = []
     for cell, far, need in zip(cells.tolist(), reach.tolist(), asked.tolist(), strict=True):
         if cell in book.closed:
@@ -156,4 +158,5 @@ def _among(problem: Problem, cells: Positions) -> Problem:
     """Return the problem in which only some cells move."""
     matrix = sp.csr_array(problem.matrix[:, cells])
     arrays = {name: getattr(problem, name)[cells] for name in _PER_CELL}
-    return replace(problem, matrix=matrix[np.flatnonzero(np.diff(matrix.indptr))], **arrays)
+    rows = matrix[np.flatnonzero(np.diff(matrix.indptr))]
+    return replace(problem, matrix=rows, levels=problem.levels.take(cells), **arrays)

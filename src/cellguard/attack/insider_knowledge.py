@@ -11,14 +11,14 @@ one unit. Counts have no amounts to protect: what an outsider must not find out 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
+from cellguard.proofs.levels import Levels
 from cellguard.proofs.problem import Grains, Problem
 from cellguard.proofs.stack import Stack
 from cellguard.protection import Requirements
@@ -26,14 +26,6 @@ from cellguard.table.contributions import NOBODY, Contributions
 
 ANYBODY = NOBODY  # a respondent who is in none of the cells that matter
 OUTSIDER = -2  # and somebody who is no respondent
-
-
-class Asked(NamedTuple):
-    """How far a cell must move down and up for each of some insiders, and both together, in grains."""
-
-    down: LongArray
-    up: LongArray
-    sliding: LongArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,25 +114,32 @@ class InsiderKnowledge:
         both = np.unique(first * span + who)
         return np.split(both % span, np.searchsorted(both, np.arange(1, len(moves)) * span)) if len(moves) else []
 
-    def asked(self, cell: int, insiders: LongArray) -> Asked:
+    def asked(self, cell: int, insiders: LongArray) -> Levels[LongArray]:
         """Return what a cell needs against each of some insiders, none of whom is alone in it."""
-        problem, asked = self.problem, self.against(cell, *self.parties(cell, insiders))
-        outside = problem.lower[cell], problem.upper[cell], problem.sliding[cell]
-        return Asked(*(np.where(insiders == OUTSIDER, out, need) for out, need in zip(outside, asked, strict=True)))
+        inside, outside = self.against(cell, *self.parties(cell, insiders)), self._outside(cell, len(insiders))
+        outsider = insiders == OUTSIDER
+        return Levels(
+            np.where(outsider, outside.down, inside.down),
+            np.where(outsider, outside.up, inside.up),
+            np.where(outsider, outside.width, inside.width),
+        )
 
-    def against(self, cell: int, own: LongArray, other: LongArray) -> Asked:
+    def _outside(self, cell: int, many: int) -> Levels[LongArray]:
+        """Return what a cell needs against outsiders, so many times."""
+        return self.problem.levels.take(np.full(many, cell))
+
+    def against(self, cell: int, own: LongArray, other: LongArray) -> Levels[LongArray]:
         """Return what a cell needs against those who contribute ``own`` to it, the largest others being ``other``."""
-        problem, ones = self.problem, np.ones(len(own), np.int64)
-        outside = Asked(problem.lower[cell] * ones, problem.upper[cell] * ones, problem.sliding[cell] * ones)
+        problem, outside = self.problem, self._outside(cell, len(own))
         if self.signed[cell] or not self.told[cell]:
             return outside
         room = np.maximum(self.value[cell] - own, 0)
         if problem.whole[cell]:
-            return outside._replace(down=np.minimum(outside.down, room))
+            return replace(outside, down=np.minimum(outside.down, room))
         level = self.level(cell, own, other)
         down = np.minimum(level, np.minimum(room, problem.down[cell]))
         up = np.minimum(level, problem.up[cell])
-        return Asked(down, up, np.where(np.maximum(down, up) < self.unit[cell], self.unit[cell], 0))
+        return Levels(down, up, np.where(np.maximum(down, up) < self.unit[cell], self.unit[cell], 0))
 
     def level(self, cell: int, own: LongArray, other: LongArray) -> LongArray:
         """Return how far estimates of the largest others must be able to go, whatever the bounds of the cell."""
@@ -155,11 +154,12 @@ class InsiderKnowledge:
             these = np.flatnonzero(target & (self.accuracy == accuracy))
             level[these] += _shares(accuracy, first[these])
         plain = ~self.told | problem.whole | self.signed
-        outside = np.maximum(problem.upper, problem.sliding)
+        levels = problem.levels
+        outside = np.maximum(levels.up, levels.width)
         up = np.where(plain, outside, np.clip(level, self.unit, np.maximum(problem.up, self.unit)))
-        down = np.where(plain, problem.lower, np.clip(level, 0, problem.down))
+        down = np.where(plain, levels.down, np.clip(level, 0, problem.down))
         if outsider:
-            up, down = np.maximum(up, outside), np.maximum(down, problem.lower)
+            up, down = np.maximum(up, outside), np.maximum(down, levels.down)
         return np.where(target, up, 0), np.where(target, down, 0)
 
     def parties(self, cell: int, insiders: LongArray) -> tuple[LongArray, LongArray]:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cellguard.arrays import LongArray, Positions
-from cellguard.attack.insider_knowledge import Asked
-from cellguard.proofs.exact import Move
+from cellguard.arrays import BoolArray, LongArray, Positions
+from cellguard.proofs.levels import Level, Levels
+from cellguard.proofs.moves import Move
 
 Entry = tuple[int, frozenset[int], int]  # how far a move takes a cell, who notices it, and its number
 
@@ -25,39 +25,43 @@ class OpenLevels(NamedTuple):
     """Insiders against whom a cell may not be proven yet: what it needs, and what it has."""
 
     who: LongArray
-    asked: Asked
+    asked: Levels[LongArray]
     down: LongArray
     up: LongArray
 
+    def take(self, some: BoolArray | slice) -> OpenLevels:
+        """Return some of the insiders."""
+        return OpenLevels(self.who[some], self.asked.take(some), self.down[some], self.up[some])
 
-NONE_OPEN = OpenLevels(np.zeros(0, np.int64), Asked(*(np.zeros(0, np.int64),) * 3), *(np.zeros(0, np.int64),) * 2)
+
+NONE_OPEN = OpenLevels(np.zeros(0, np.int64), Levels.none(0), *(np.zeros(0, np.int64),) * 2)
 
 
 class Reached(NamedTuple):
     """One insider: how far a cell must move down, up and either way, and how far it does."""
 
     who: int
-    asked: tuple[int, int, int]
+    asked: Level
     down: int
     up: int
 
     @property
     def short(self) -> bool:
         """Whether that is not far enough."""
-        return self.down < self.asked[0] or self.up < self.asked[1] or self.down + self.up < self.asked[2]
+        return self.down < self.asked.down or self.up < self.asked.up or self.down + self.up < self.asked.width
 
     def helped_by(self, entry: Entry) -> bool:
         """Tell whether a move goes further, where that is not far enough, without being noticed."""
         reach, notices, _ = entry
-        slides = self.down + self.up < self.asked[2]
-        up, down = self.up < self.asked[1] or slides, self.down < self.asked[0] or slides
+        slides = self.down + self.up < self.asked.width
+        up, down = self.up < self.asked.up or slides, self.down < self.asked.down or slides
         return ((up and reach > self.up) or (down and -reach > self.down)) and self.who not in notices
 
 
 def listed(some: Sequence[Reached]) -> OpenLevels:
     """Return the same, by columns."""
-    who, asked, down, up = (np.array(column, np.int64) for column in zip(*some, strict=True))
-    return OpenLevels(who, Asked(*asked.T), down, up)
+    who, down, up = (np.array(column, np.int64) for column in zip(*((s.who, s.down, s.up) for s in some), strict=True))
+    return OpenLevels(who, Levels.of_rows([one.asked for one in some]), down, up)
 
 
 class Pair(NamedTuple):
@@ -85,4 +89,4 @@ def way_of(open_: OpenLevels) -> tuple[int, int]:
         return 1, int(open_.asked.up[up].max())
     if down.any():
         return -1, int(open_.asked.down[down].max())
-    return 0, int(open_.asked.sliding.max())
+    return 0, int(open_.asked.width.max())

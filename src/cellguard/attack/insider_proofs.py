@@ -13,11 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellguard.arrays import LongArray, Positions
-from cellguard.attack.insider_knowledge import Asked
 from cellguard.attack.insider_pairs import OpenLevels, Pair, way_of
 from cellguard.attack.insider_witnesses import InsiderWitnesses
-from cellguard.proofs.exact import Move
 from cellguard.proofs.local import Goal, Rooms
+from cellguard.proofs.moves import Move
 from cellguard.proofs.stack import Stack
 
 Find = Callable[["InsiderProofSearch", Goal, LongArray], Move | None]
@@ -45,6 +44,11 @@ class InsiderProofSearch(InsiderWitnesses):
         self.looked += self.neighbours.n // _ONCE_OVER
         return self.neighbours.hopeless(goal, down, up)
 
+    def tell(self, left: int, stuck: int = 0) -> None:
+        """Tell how many unsafe cells are left to look at; ``stuck`` others were looked at in vain."""
+        total = int(self.target.sum())
+        self.run.tell(f"{left:,} cells to prove against insiders", total - left - stuck, total)
+
     def settle(self, find: Find, cells: Sequence[int], *, each: bool = True, share: float = 1.0) -> list[Pair]:
         """Look for moves until some unsafe cells are proven against every insider; return what is left open.
 
@@ -56,7 +60,7 @@ class InsiderProofSearch(InsiderWitnesses):
                 return stuck + self.open_pairs(cells[number:])
             stuck += self.settle_cell(cell, find, each=each)
             if number % _OFTEN == 0:
-                self.run.tell(f"{len(cells) - number:,} cells to prove against insiders")
+                self.tell(len(cells) - number, len({pair.cell for pair in stuck}))
                 self.run.check()
         return stuck
 
@@ -68,9 +72,7 @@ class InsiderProofSearch(InsiderWitnesses):
             keep = np.array([who not in stuck for who in open_.who.tolist()], bool)
             if not keep.any():
                 break
-            open_ = OpenLevels(
-                open_.who[keep], Asked(*(a[keep] for a in open_.asked)), open_.down[keep], open_.up[keep]
-            )
+            open_ = open_.take(keep)
             if not self._serve(cell, open_, find):
                 stuck.update((pair.insider, pair) for pair in self._each(cell, open_, find if each else None))
         if not stuck:
@@ -81,8 +83,7 @@ class InsiderProofSearch(InsiderWitnesses):
         """Serve insiders one by one, until one is served; return those who are not, without ``find`` all of them."""
         stuck = []
         for place in range(len(open_.who)):
-            one = slice(place, place + 1)
-            single = OpenLevels(open_.who[one], Asked(*(a[one] for a in open_.asked)), open_.down[one], open_.up[one])
+            single = open_.take(slice(place, place + 1))
             several = len(open_.who) > 1 and not self.is_spent()
             if find is not None and several and self._serve(cell, single, find):
                 break

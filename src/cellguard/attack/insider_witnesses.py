@@ -16,8 +16,9 @@ import scipy.sparse as sp
 from cellguard.arrays import BoolArray, LongArray, Positions
 from cellguard.attack.insider_knowledge import ANYBODY, OUTSIDER, InsiderKnowledge
 from cellguard.attack.insider_pairs import NONE_OPEN, Entry, Hint, OpenLevels, Pair, Reached, listed
-from cellguard.proofs.exact import Move
+from cellguard.proofs.levels import Level
 from cellguard.proofs.local import Neighbours
+from cellguard.proofs.moves import Move, MoveStore
 from cellguard.proofs.stack import Stack
 from cellguard.run_context import Run
 
@@ -39,7 +40,7 @@ class InsiderWitnesses:
     neighbours: Neighbours
     run: Run
     outsider: bool = False
-    moves: list[Move] = field(default_factory=list)
+    moves: MoveStore = field(default_factory=MoveStore)
     served: dict[int, list[Entry]] = field(default_factory=dict)
     closed: set[int] = field(default_factory=set)
     dead: set[int] = field(default_factory=set)
@@ -49,17 +50,16 @@ class InsiderWitnesses:
 
     def __post_init__(self) -> None:
         problem = self.standing.problem
-        self.target = (problem.lower > 0) | (problem.upper > 0) | (problem.sliding > 0)
+        self.target = problem.levels.asked()
         self._floor, self._calm = self.standing.floor, self.standing.calm
         self._columns = sp.csr_array(self.neighbours.matrix.T)
-        self._needs: dict[int, dict[int, tuple[int, int, int]]] = {}
+        self._needs: dict[int, dict[int, Level]] = {}
         self._more: dict[int, frozenset[int]] = {}
         self._always: dict[int, tuple[int, list[frozenset[int] | None]]] = {}
 
     def targets(self) -> list[int]:
         """Return the unsafe cells, those that need most first."""
-        problem = self.standing.problem
-        most = np.maximum(np.maximum(problem.lower, problem.upper), problem.sliding)
+        most = self.standing.problem.levels.most()
         cells = np.flatnonzero(self.target)
         return [int(c) for c in cells[np.argsort(-most[cells], kind="stable")]]
 
@@ -86,14 +86,13 @@ class InsiderWitnesses:
                 suspects |= frozenset.intersection(*sorted(enough, key=len))
         return suspects
 
-    def _asked(self, cell: int) -> dict[int, tuple[int, int, int]]:
+    def _asked(self, cell: int) -> dict[int, Level]:
         """Return how far a cell must move down, up and either way for its contributors, and for anybody else."""
         if cell not in self._needs:
             owner = self.standing.owner[cell]
             others = [who for who in self.standing.contributors(cell).tolist() if who != owner]
             who = np.array([ANYBODY, OUTSIDER, *others])
-            needs = zip(*(need.tolist() for need in self.standing.asked(cell, who)), strict=True)
-            self._needs[cell] = dict(zip(who.tolist(), needs, strict=True))
+            self._needs[cell] = dict(zip(who.tolist(), self.standing.asked(cell, who).rows(), strict=True))
         return self._needs[cell]
 
     def _demanding(self, cell: int) -> frozenset[int]:
@@ -105,7 +104,7 @@ class InsiderWitnesses:
             self._more[cell] = frozenset(more) - {OUTSIDER}
         return self._more[cell]
 
-    def asked_against(self, cell: int, group: frozenset[int]) -> tuple[int, int, int]:
+    def asked_against(self, cell: int, group: frozenset[int]) -> Level:
         """Return how far a cell must move down, up and either way for those of a group who are short of that.
 
         They need not all be short of the same; of those who contribute nothing it is enough to know if one is.
@@ -117,9 +116,9 @@ class InsiderWitnesses:
             for need, who in zip(asked[ANYBODY], always, strict=True)
         ]
         for one in self._reached(cell, self.entries(cell), set(asked.keys() & group)):
-            missing = one.down < one.asked[0], one.up < one.asked[1], one.down + one.up < one.asked[2]
+            missing = one.down < one.asked.down, one.up < one.asked.up, one.down + one.up < one.asked.width
             most = [max(m, a) if short else m for m, a, short in zip(most, one.asked, missing, strict=True)]
-        return most[0], most[1], most[2]
+        return Level(*most)
 
     def unproven(self) -> BoolArray:
         """Tell which unsafe cells are not proven against everybody, and close the others."""

@@ -22,8 +22,9 @@ from cellguard.attack.insider_knowledge import InsiderKnowledge, stand
 from cellguard.attack.insider_pairs import Hint, Pair
 from cellguard.attack.insider_proofs import InsiderProofSearch
 from cellguard.attack.local_moves import settle_among
-from cellguard.proofs.exact import Move, spread
+from cellguard.proofs.levels import Levels
 from cellguard.proofs.local import Goal, Neighbours
+from cellguard.proofs.moves import Move
 from cellguard.proofs.problem import Grains, Problem
 from cellguard.proofs.scale import as_floats, hair
 from cellguard.protection import Requirements
@@ -110,6 +111,7 @@ def _take(book: InsiderProofSearch, hints: Sequence[Hint]) -> None:
 def _decide(book: InsiderProofSearch, stuck: list[Pair]) -> tuple[list[Pair], list[Pair]]:
     """Decide pairs that short moves left open; what is proven after all is entered in the book."""
     failing, undecided = list[Pair](), list[Pair]()
+    deciding = book.run.during("deciding on single respondents") if stuck else book.run
     by_insider: dict[int, list[Pair]] = {}
     for number, pair in enumerate(stuck):
         if book.is_spent():
@@ -119,7 +121,7 @@ def _decide(book: InsiderProofSearch, stuck: list[Pair]) -> tuple[list[Pair], li
         else:
             by_insider.setdefault(pair.insider, []).append(pair)
         if number % 500 == 0:
-            book.run.tell(f"{len(stuck) - number:,} pairs of insiders and cells to decide")
+            deciding.left(len(stuck) - number, len(stuck), "pairs of insiders and cells to decide")
             book.run.check()
     for insider, pairs in by_insider.items():
         if book.is_spent():
@@ -129,7 +131,7 @@ def _decide(book: InsiderProofSearch, stuck: list[Pair]) -> tuple[list[Pair], li
         book.looked += _DECIDING * book.neighbours.n
         judged = decide(_in_the_eyes_of(book.standing, insider, cells), run=book.run)
         for move in judged.moves:
-            book.credit(spread(judged.reduction, move))
+            book.credit(judged.reduction.lift(move))
         for pair in pairs:
             if judged.failing[pair.cell]:
                 failing.append(pair)
@@ -142,23 +144,22 @@ def _in_the_eyes_of(standing: InsiderKnowledge, insider: int, cells: list[int]) 
     """Return the problem of one insider, with the needs of some cells."""
     problem = standing.problem
     down, up = standing.limits(np.array([insider]))
-    needs = [np.zeros(len(down), np.int64) for _ in range(3)]
+    needs = [(0, 0, 0)] * len(down)
     for cell in cells:
-        for need, asked in zip(needs, standing.asked(cell, np.array([insider])), strict=True):
-            need[cell] = asked[0]
-    return replace(problem, down=down, up=up, lower=needs[0], upper=needs[1], sliding=needs[2])
+        needs[cell] = standing.asked(cell, np.array([insider])).rows()[0]
+    return replace(problem, down=down, up=up, levels=Levels.of_rows(needs))
 
 
 def _refuted(book: InsiderProofSearch, pair: Pair) -> bool:
     """Tell whether the relations near a cell alone keep it from moving as far as it must against an insider."""
     insiders = np.array([pair.insider])
-    down, up, sliding = (int(need[0]) for need in book.standing.asked(pair.cell, insiders))
+    level = book.standing.asked(pair.cell, insiders).rows()[0]
     limits = book.standing.limits(insiders[insiders >= 0])
     if pair.sign and book.hopeless(Goal((pair.cell,), pair.sign * pair.amount), *limits):
         return True
     everything = np.ones(book.neighbours.n, bool)
     cells = book.neighbours.near((pair.cell,), _NEAR, everything, ~everything)
-    scale = float(max(down, up, sliding, 1))
+    scale = float(max(*level, 1))
     matrix, terms = book.neighbours.touching(cells)
     book.looked += 2 * len(terms)
     low, high = (np.minimum(as_floats(limit[terms]) / scale, _WIDE) for limit in limits)
@@ -174,4 +175,4 @@ def _refuted(book: InsiderProofSearch, pair: Pair) -> bool:
             return False
         reach = abs(float(solution.x[place])) * scale
         ends.append(int(np.floor(reach + hair(reach))))
-    return ends[0] < up or ends[1] < down or ends[0] + ends[1] < sliding
+    return ends[0] < level.up or ends[1] < level.down or sum(ends) < level.width

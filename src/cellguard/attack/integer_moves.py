@@ -8,7 +8,7 @@ from cellguard import solver
 from cellguard.arrays import FloatArray, LongArray
 from cellguard.errors import InternalError
 from cellguard.proofs.chunks import Component, Task
-from cellguard.proofs.exact import Move
+from cellguard.proofs.moves import Move
 from cellguard.proofs.reduction import Reduction
 from cellguard.proofs.scale import NEAR
 from cellguard.run_context import Run
@@ -26,7 +26,7 @@ def whole_move(
     ``exact`` and ``reach`` are those of the program without integrality: if that move is whole already, it stands.
     """
     v = task.variable
-    wanted = max(int(reduction.need_up[v]), int(reduction.need_down[v]), int(reduction.sliding[v]))
+    wanted = int(reduction.levels.take(slice(v, v + 1)).most()[0])
     if exact is not None and exact.denominator == 1 and _reaches(exact, task, min(wanted, int(np.floor(reach + NEAR)))):
         return exact, reach
     n, end = furthest(reduction, component, task, wanted, nodes=_NODES, run=run)

@@ -33,7 +33,7 @@ def exact_moves(problem: Problem, *, run: Run) -> tuple[FloatArray, FloatArray]:
     for done, ends in enumerate(in_parallel(chunks, work, run.threads), 1):
         for task, end in ends:
             (high if task.sign > 0 else low)[task.variable] = end
-        run.tell(f"{done} of {len(chunks)} chunks of intervals")
+        run.tell(f"{done} of {len(chunks)} chunks of intervals", done, len(chunks))
         run.check()
     low[endless_low], high[endless_high] = -np.inf, np.inf
     return reduction.cell_ends(low, high)

@@ -9,8 +9,8 @@ import numpy as np
 from cellguard.arrays import BoolArray, LongArray, Positions
 from cellguard.attack.insider_pairs import Pair
 from cellguard.attack.insider_proofs import InsiderProofSearch
-from cellguard.proofs.exact import Move
 from cellguard.proofs.local import Goal, Rooms
+from cellguard.proofs.moves import Move
 
 Step = tuple[int, int, int]
 CLOSE: Step = (6, 3, 300)  # rounds, cells per relation (0: all), and cells in all

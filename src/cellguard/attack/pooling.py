@@ -6,7 +6,8 @@ import numpy as np
 
 from cellguard.arrays import LongArray, Positions
 from cellguard.attack.witness_ledger import WitnessLedger
-from cellguard.proofs.exact import Move, exact_among, exact_move
+from cellguard.proofs.exact import exact_among, exact_move
+from cellguard.proofs.moves import Move
 from cellguard.proofs.pool import pooled_moves
 from cellguard.proofs.scale import NEARLY, UNLIMITED, as_floats, decades
 from cellguard.run_context import Run
@@ -34,7 +35,7 @@ def pool(ledger: WitnessLedger, *, patience: int = _PATIENCE, run: Run) -> None:
             for decade in reversed(decades(amounts)):
                 move = _pooled_move(ledger, targets[decade], signs[decade] * amounts[decade], down, up, run)
                 closed += ledger.credit(move)
-            run.tell(f"{int(ledger.open().sum()):,} cells left to prove")
+            ledger.tell(run)
             run.check()
             if not len(targets):
                 break
@@ -86,12 +87,12 @@ def next_targets(
     ledger: WitnessLedger, down: LongArray, up: LongArray, rng: np.random.Generator
 ) -> tuple[Positions, LongArray, LongArray]:
     """Return the open variables that the bounds allow to get what they need, a direction and an amount per variable."""
-    reduction = ledger.reduction
+    reduction, levels = ledger.reduction, ledger.reduction.levels
     toss = rng.random(reduction.n) < 0.5
     wants_up, wants_down = ledger.open_up(), ledger.open_down()
     slides = ledger.open_sliding() & ~wants_up & ~wants_down
-    amount_up = np.where(wants_up, reduction.need_up, np.where(slides, reduction.sliding - ledger.down, 0))
-    amount_down = np.where(wants_down, reduction.need_down, np.where(slides, reduction.sliding - ledger.up, 0))
+    amount_up = np.where(wants_up, levels.up, np.where(slides, levels.width - ledger.down, 0))
+    amount_down = np.where(wants_down, levels.down, np.where(slides, levels.width - ledger.up, 0))
     can_up = (amount_up > 0) & (amount_up <= up)
     can_down = (amount_down > 0) & (amount_down <= down)
     go_up = can_up & (toss | ~can_down)

@@ -16,6 +16,7 @@ from cellguard.attack.external_totals import ExternalTotals
 from cellguard.attack.intervals import exact_moves
 from cellguard.errors import InputError, NotAdditive
 from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.proofs.levels import Levels
 from cellguard.proofs.problem import SPARE, Problem
 from cellguard.proofs.scale import UNLIMITED
 from cellguard.run_context import UNWATCHED, Run
@@ -67,7 +68,7 @@ def read_protected(
     ``suppressed`` are the flags that mean it, if it has others too. Suppressed cells get the value 0 and the state
     ``secondary``; whoever asks for their value must look at the state.
     """
-    hidden = source.flagged(flag, suppressed) if flag else source.hidden(value)
+    hidden = source.flagged(flag, value, suppressed) if flag else source.hidden(value)
     nothing = hidden | source.empty(flag, value) if flag else hidden
     source = source.settled([value])
     shown = pc.if_else(pa.array(~nothing), source.column(value).cast(pa.string()), "0")
@@ -218,15 +219,12 @@ class _Search:
         off = (self.target - self.matrix @ start)[loose]
         down = np.concatenate([start - self.lower, self.allowed[loose] + off])
         up = np.concatenate([self.upper - start, self.allowed[loose] - off])
-        none = np.zeros(n + slacks, np.int64)
         problem = Problem(
             np.arange(n + slacks),
             sp.csr_array(sp.hstack([self.matrix, slack], format="csr")).astype(np.int64),
             _whole(down / grain),
             _whole(up / grain),
-            none,
-            none,
-            none,
+            Levels.none(n + slacks),
             np.concatenate([counts, np.zeros(slacks, bool)]),
         )
         low, high = exact_moves(problem, run=run)

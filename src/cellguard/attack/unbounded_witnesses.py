@@ -14,7 +14,7 @@ import numpy as np
 
 from cellguard.arrays import BoolArray, LongArray
 from cellguard.attack.witness_ledger import WitnessLedger
-from cellguard.proofs.exact import Move
+from cellguard.proofs.moves import Move
 from cellguard.proofs.scale import UNLIMITED
 from cellguard.run_context import Run
 
@@ -92,7 +92,7 @@ def _null_space(rows: list[list[int]], n: int) -> list[list[int]]:
 def _long_enough(ledger: WitnessLedger, move: LongArray) -> Move:
     """Return the move so many times that all variables with needs that it moves get what they need, if that can be."""
     reduction = ledger.reduction
-    need = np.maximum(np.maximum(reduction.need_up, reduction.need_down), reduction.sliding)
+    need = reduction.levels.most()
     some = (move != 0) & (need > 0)
     times = int(np.ceil(need[some] / np.abs(move[some])).max(initial=1))
     return Move.of(move * max(min(times, _LONGEST // int(np.abs(move).max())), 1), 1)

@@ -8,8 +8,10 @@ import numpy as np
 
 from cellguard.arrays import BoolArray, LongArray
 from cellguard.linalg.echelon import Echelon, echelon
-from cellguard.proofs.exact import Move, fits, room_of
+from cellguard.proofs.exact import fits, room_of
+from cellguard.proofs.moves import Move, MoveStore
 from cellguard.proofs.reduction import Reduction
+from cellguard.run_context import Run
 
 
 class WitnessLedger:
@@ -19,7 +21,7 @@ class WitnessLedger:
         self.reduction = reduction
         self.up: LongArray = np.zeros(reduction.n, np.int64)
         self.down: LongArray = np.zeros(reduction.n, np.int64)
-        self.moves: list[Move] = []
+        self.moves = MoveStore()
 
     @cached_property
     def form(self) -> Echelon:
@@ -28,19 +30,28 @@ class WitnessLedger:
 
     def open_up(self) -> BoolArray:
         """Tell which variables still need a move up."""
-        return np.asarray(self.up < self.reduction.need_up, bool)
+        return np.asarray(self.up < self.reduction.levels.up, bool)
 
     def open_down(self) -> BoolArray:
         """Tell which variables still need a move down."""
-        return np.asarray(self.down < self.reduction.need_down, bool)
+        return np.asarray(self.down < self.reduction.levels.down, bool)
 
     def open_sliding(self) -> BoolArray:
         """Tell which variables still need a wider interval."""
-        return np.asarray(self.up + self.down < self.reduction.sliding, bool)
+        return np.asarray(self.up + self.down < self.reduction.levels.width, bool)
 
     def open(self) -> BoolArray:
         """Tell which variables have any need that is not met yet."""
-        return self.open_up() | self.open_down() | self.open_sliding()
+        return self.reduction.levels.short_of(self.down, self.up)
+
+    @cached_property
+    def asked(self) -> int:
+        """How many variables have a need."""
+        return int(self.reduction.levels.asked().sum())
+
+    def tell(self, run: Run, more: str = "") -> None:
+        """Tell how many variables are left to prove."""
+        run.left(int(self.open().sum()), self.asked, f"cells left to prove {more}".rstrip())
 
     def needs_open(self) -> int:
         """Return how many needs are not met yet: up, down and sliding ones."""
@@ -64,11 +75,9 @@ class WitnessLedger:
 
     def _helps(self, move: Move) -> bool:
         moving, reach = move.variables, move.reach()
-        reduction = self.reduction
         up = (reach > self.up[moving]) & (self.open_up() | self.open_sliding())[moving]
         down = (-reach > self.down[moving]) & (self.open_down() | self.open_sliding())[moving]
-        needs = (reduction.need_up + reduction.need_down + reduction.sliding)[moving] > 0
-        return bool(((up | down) & needs).any())
+        return bool(((up | down) & self.reduction.levels.take(moving).asked()).any())
 
     def _holds(self, move: Move) -> bool:
         """Check the move exactly: M n = 0, within bounds, whole for counts."""

@@ -67,7 +67,8 @@ def risk_behind_pattern(
 def _shortfall(standing: InsiderKnowledge, insider: int, cell: int, run: Run) -> tuple[float, list[int]]:
     """Return which share of a cell's need against an insider is missing, below, above or in all; and who notices."""
     who = np.array([insider])
-    needs = np.concatenate(standing.asked(cell, who)).astype(float)
+    levels = standing.asked(cell, who)
+    needs = np.concatenate([levels.down, levels.up, levels.width]).astype(float)
     problem = standing.problem
     scale = max(float(standing.value[cell]), needs.max(), 1.0)
     limits = standing.limits(who[who >= 0])

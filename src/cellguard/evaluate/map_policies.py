@@ -41,7 +41,7 @@ def compare_maps(job: Job, policies: Sequence[Policy], tolerated: float, within:
     needs = truth.needs(job.tables[0].rules)
     points = []
     for number, policy in enumerate(policies, 1):
-        within.tell(f"policy {number} of {len(policies)}: {policy}")
+        within.tell(f"policy {number} of {len(policies)}: {policy}", number - 1, len(policies))
         points.append(_place(policy, job, truth, needs))
     unsafe = int((needs > 0).sum())
     return RiskUtility((*points, *ends(unsafe, {})), unsafe, tolerated)

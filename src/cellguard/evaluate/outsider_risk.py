@@ -116,7 +116,7 @@ def _seen(reference: Requirements, release: Release) -> tuple[FloatArray, BoolAr
         released = release[table.name]
         shown, seen = cells[~table.unpublished], ~released.suppressed
         hidden[shown[~seen]], open_[shown[seen]] = True, True
-        figures[shown[seen]] = np.array(released.value, object)[seen].astype(float)
+        figures[shown[seen]] = released.figures[seen]
         error = np.abs(figures[shown] - tables.value[shown])
         rounding = 0.5 * 10.0**-released.decimals + 1e-9 * np.abs(tables.value[shown])
         changed[shown] |= error > rounding

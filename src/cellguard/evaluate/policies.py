@@ -58,7 +58,7 @@ def compare_policies(
     points = _at_once(job, cells, work, within) if within.threads > 1 and len(work) > 1 else []
     if not points:
         for number, (name, one) in enumerate(work, 1):
-            within.tell(f"policy {number} of {len(work)}: {name}")
+            within.tell(f"policy {number} of {len(work)}: {name}", number - 1, len(work))
             points.append(_place(reference, name, one))
     return RiskUtility((*points, *_ends(reference)), int(reference.needs.primary.sum()), tolerated)
 
@@ -78,7 +78,7 @@ def _at_once(job: Job, cells: Sequence[str], work: Sequence[tuple[str, Job | str
         running = {pool.submit(_in_process, job, cells, name, one): name for name, one in work}
         for number, done in enumerate(as_completed(running), 1):
             points[running[done]] = done.result()
-            within.tell(f"{number} of {len(work)} policies done: {running[done]}")
+            within.tell(f"{number} of {len(work)} policies done: {running[done]}", number, len(work))
     return [points[name] for name, _ in work]
 
 

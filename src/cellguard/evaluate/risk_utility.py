@@ -81,6 +81,15 @@ class Point:
         near = self.too_near > 0 or self.inside_too_near > 0
         return near == (self.verdict == Kind.SAFE)
 
+    @property
+    def difference(self) -> str:
+        """Which question the verdict answers and which one the risk does, where they seem to contradict each other."""
+        if not self.differs:
+            return ""
+        inside = f" (from insiders {self.risk_words(inside=True)})" if self.inside_too_near >= 0 else ""
+        said = f"{self.name}: the verdict is '{self.verdict}', the risk {self.risk_words()}{inside}"
+        return f"{said}. The verdict asks {self.asks}; the risk is {MEASURE}."
+
     def risk_words(self, *, inside: bool = False) -> str:
         """Return the risk as people read it; of what is not proven, what it is at least.
 
@@ -111,6 +120,7 @@ class Point:
             "seconds": round(self.seconds, 2),
             "not_checked": list(self.open),
             "fault": self.fault,
+            "difference": self.difference,
         }
 
 
@@ -152,13 +162,7 @@ class RiskUtility(Streams):
     @property
     def differences(self) -> tuple[str, ...]:
         """For each policy whose verdict and risk seem to contradict each other, which question each of them answers."""
-        return tuple(
-            f"{point.name}: the verdict is '{point.verdict}', the risk {point.risk_words()}"
-            + (f" (from insiders {point.risk_words(inside=True)})" if point.inside_too_near >= 0 else "")
-            + f". The verdict asks {point.asks}; the risk is {MEASURE}."
-            for point in self.points
-            if point.differs
-        )
+        return tuple(point.difference for point in self.points if point.differs)
 
     def words(self) -> str:
         """Say what is recommended, and why."""
@@ -192,13 +196,13 @@ class RiskUtility(Streams):
             plain = point.plain()
             inside = [plain["inside_risk"], plain["inside_too_near"]]
             risks = [plain[key] for key in ("utility", "risk", "risk_at_least", "too_near")]
-            whole = [plain["verdict"], *risks, *inside, round(point.seconds, 2), point.fault]
+            whole = [plain["verdict"], *risks, *inside, round(point.seconds, 2), point.fault, point.difference]
             for name, utility in point.by_table.items():
                 rows.append([point.name, name, *whole, *(utility.plain()[measure] for measure in MEASURES)])
             if not point.by_table:
                 rows.append([point.name, "", *whole, *([None] * len(MEASURES))])
         names = ["verdict", "utility", "risk", "risk_at_least", "too_near", "inside_risk", "inside_too_near"]
-        return ["policy", "table", *names, "seconds", "fault", *MEASURES], rows
+        return ["policy", "table", *names, "seconds", "fault", "difference", *MEASURES], rows
 
     def to_arrow(self) -> pa.Table:
         """Return one row per policy and table."""

@@ -71,7 +71,7 @@ def study_stability(job: Job, samples: int = 50, *, seed: int = 1, within: Run =
     drawn, failed = _Resampled.of(job, spec), 0
     with scratch_in(Path(tempfile.gettempdir())) as work:
         for number in range(samples):
-            within.tell(f"sample {number + 1} of {samples}")
+            within.tell(f"sample {number + 1} of {samples}", number, samples)
             sample = drawn.job(job, work.path / "sample.parquet", seed, number)
             findings = assess_job(sample).findings
             for here in _listed(findings):

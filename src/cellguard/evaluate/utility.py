@@ -86,9 +86,8 @@ class Known:
 def measure_utility(table: Table, released: ReleasedTable, known: Known) -> Utility:
     """Compare a released table with the true one; ``known`` is what an outsider can tell of each cell."""
     shown = np.flatnonzero(~table.unpublished)
-    figures = np.array([float(text) if text else 0.0 for text in released.value])
     inner = _innermost(table)[shown]
-    figures = np.where(released.suppressed, known.guess[shown], figures)
+    figures = np.where(released.suppressed, known.guess[shown], released.figures)
     depth = np.stack([d.level[c] for d, c in zip(table.dimensions, table.codes, strict=True)], axis=1)[shown]
     loss = measure_loss(table.value[shown], figures, released.suppressed, unit=table.unit, inner=inner)
     return replace(

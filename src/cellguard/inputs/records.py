@@ -17,11 +17,11 @@ from cellguard.microdata.address import is_remote
 from cellguard.microdata.checked import Checked, check_codes, check_records, first_negative
 from cellguard.microdata.grouped import COUNT
 from cellguard.microdata.nesting import nested_hierarchy
-from cellguard.microdata.office import value_labels
 from cellguard.microdata.rda import Metadata, OutsideFile, read_code_list, read_rda
 from cellguard.microdata.roles import MISSING_CODE, Missing, Roles
 from cellguard.microdata.sources import open_records
 from cellguard.reading.dialect import Dialect
+from cellguard.reading.office import value_labels
 from cellguard.table.table import Table
 
 
@@ -122,12 +122,12 @@ def read_records(job: Job) -> JobRecords | None:
         return None
     made = [table for table in job.tables if table.cells is None]
     metadata = read_rda(job.path(spec.rda), elsewhere=spec.files_elsewhere) if spec.rda else None
+    written = metadata.dialect if metadata else Dialect(spec.delimiter)
     opened = open_records(
         job.data(spec.source),
         name=spec.source,
         query=spec.query,
-        layout=metadata.layout if metadata else None,
-        dialect=Dialect(spec.delimiter, spec.decimal, spec.encoding),
+        dialect=replace(written, decimal=spec.decimal, encoding=spec.encoding),
         remote=spec.remote,
     )
     request = spec.request or _said(metadata, "request")

@@ -35,6 +35,7 @@ from cellguard.microdata.grouped import Grouped
 from cellguard.microdata.nested_columns import nesting_note
 from cellguard.microdata.query import group_records
 from cellguard.reading.dialect import Dialect
+from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.binding import flat_dimension
 from cellguard.table.fact import Count, Holdings, Mark
 from cellguard.table.lattice import leaf_positions
@@ -67,18 +68,18 @@ class Built:
     sums: RecordSums | None = None
 
 
-def build_tables(job: Job) -> Built:
+def build_tables(job: Job, *, run: Run = UNWATCHED) -> Built:
     """Read or make the tables of a job, with their dimensions, recodings and a-priori statements.
 
     The digests of the files are taken before and after, so that they are those of what was read.
     """
     inputs = input_digests(job)
-    built = _build_tables(job, read_earlier(job))
+    built = _build_tables(job, read_earlier(job), run)
     refuse_changed(job, inputs)
     return replace(built, inputs=inputs)
 
 
-def _build_tables(job: Job, earlier: list[Earlier]) -> Built:
+def _build_tables(job: Job, earlier: list[Earlier], run: Run) -> Built:
     if len({spec.name for spec in job.tables}) < len(job.tables):
         raise JobError("two tables have the same name; give each a name of its own")
     check_identity(job)
@@ -86,7 +87,7 @@ def _build_tables(job: Job, earlier: list[Earlier]) -> Built:
     records = read_records(job)
     dimensions = build_dimensions(job, sources, records)
     job = with_differences(job, dimensions, _present(job, dimensions, records), earlier)
-    grouped = None if records is None else group_records(records.checked)
+    grouped = None if records is None else group_records(records.checked, run=run)
     if grouped is not None:
         job = with_latent(job, dimensions, grouped)
     own, dimensions = dimensions, with_populations(job, dimensions)
@@ -95,7 +96,7 @@ def _build_tables(job: Job, earlier: list[Earlier]) -> Built:
         return _joined(Built(job, [by_name[spec.name] for spec in job.tables]), earlier)
     made = [spec for spec in job.tables if spec.cells is None]
     wanted = [_wanted(job, spec, records, own) for spec in made]
-    tables = make_tables(grouped, wanted)
+    tables = make_tables(grouped, wanted, run=run.during("making the tables"))
     for spec, table in zip(made, tables, strict=True):
         placed = records.placed(spec, _with_apriori(job, spec, table))
         by_name[spec.name] = with_population(placed, spec, dimensions)

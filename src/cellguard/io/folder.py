@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +23,15 @@ from cellguard.io import layout
 from cellguard.io.linked_folders import ReadFolder, join_folders, read_folder
 from cellguard.io.stored_run import Stored, rebuild
 from cellguard.io.write import csv_text, whole_folder, write_json
-from cellguard.io.writers.csv_injection import unguarded, written_codes
-from cellguard.io.writers.formats import write_formats
+from cellguard.io.writers.csv_injection import unguarded
+from cellguard.io.writers.release_files import write_release
+from cellguard.job.formats import PAGES
 from cellguard.job.names import check_names, check_stored_names
 from cellguard.job.registry import find_method, method_names
 from cellguard.job.yamlfile import read_yaml
+from cellguard.run_context import UNWATCHED, Run
 from cellguard.seam.outcome import Outcome
-from cellguard.table.pattern import Release
+from cellguard.views.grid import Axis
 
 CellKey = tuple[str, frozenset[tuple[str, str]]]
 
@@ -65,7 +67,7 @@ class OutputFolder:
         """The half that may be published."""
         return Path(self.path) / "release"
 
-    def write(self, outcome: Outcome[Any], *, force: bool = False) -> list[str]:
+    def write(self, outcome: Outcome[Any], *, force: bool = False, run: Run = UNWATCHED) -> list[str]:
         """Write what a run gives, all or nothing; return what a person should know of it.
 
         Without a release, which the verdict must allow, there is nothing to write, unless the method keeps what it
@@ -77,17 +79,26 @@ class OutputFolder:
             cure = "; give every table `rules`, or say that you accept it without" if unruled else ""
             raise NotProtected(f"nothing is released: {outcome.verdict.text}{cure}")
         check_names(outcome.protected.tables)
+        here = run.during("writing")
         pages, notes = _pages(outcome)
+        total = 3 + len(pages)
         with whole_folder(self.path, force=force) as made:
+            here.tell("writing the release", 0, total)
             if outcome.release is not None:
-                more = {table.name: method.about(outcome, table.name) for table in outcome.release.tables}
-                write_release(made / "release", outcome.release, more, raw_codes=outcome.job.raw_codes)
-                write_formats(made / "release", outcome.release, outcome.job.formats)
+                about = {table.name: method.about(outcome, table.name) for table in outcome.release.tables}
+                published = replace(outcome.release, about=about, raw_codes=outcome.job.raw_codes)
+                write_release(made / "release", published, outcome.job.formats)
                 method.write_release(outcome, made / "release")
+            here.tell("writing the internal files", 1, total)
             _write_inside(made / "internal", outcome)
-            for name, page in pages.items():
+            for number, (name, page) in enumerate(pages.items(), 2):
+                here.tell(f"writing {name}", number, total)
                 (made / name).write_text(page, encoding="utf-8")
+            here.tell("sealing", total - 1, total)
             method.seal(outcome, made)
+            if outcome.release is None and (made / "release").exists():
+                raise NotProtected(f"nothing is released, although the method wrote something: {outcome.verdict.text}")
+        here.tell("written", total, total)
         return notes
 
     def about(self) -> dict[str, Any]:
@@ -202,16 +213,20 @@ class OutputFolder:
         rows = _read_rows((self.inside if internal else self.outside) / f"{table}.csv")
         return [row | {name: unguarded(row[name]) for name in guarded} for row in rows] if guarded else rows
 
-    def depths(self, dimension: str, codes: Collection[str]) -> Mapping[str, int]:
-        """Return the depth of each given code, in the hierarchy's order; without a hierarchy all are alike."""
+    def axis(self, dimension: str, codes: Collection[str]) -> Axis:
+        """Return the tree of the codes of some cells; without a hierarchy they stand side by side."""
         path = self.inside / "hierarchies" / f"{dimension}.csv"
         if not path.is_file():  # a release may be looked at where its internal half is not
-            return dict.fromkeys(codes, 0)
-        depth: dict[str, int] = {}
+            listed = list(dict.fromkeys(codes))
+            return Axis(dimension, listed, np.full(len(listed), -1, np.int32), np.ones(len(listed), bool))
+        position: dict[str, int] = {}
+        parents = list[int]()
         for row in _read_rows(path):
-            if row["code"] not in depth:
-                depth[row["code"]] = depth[row["parent"]] + 1 if row["parent"] in depth else 0
-        return {code: level for code, level in depth.items() if code in codes}
+            if row["code"] not in position:
+                parents.append(position.get(row["parent"], -1))
+                position[row["code"]] = len(position)
+        seen = set(codes)
+        return Axis(dimension, list(position), np.array(parents, np.int32), np.array([c in seen for c in position]))
 
     def unreleased(self) -> dict[str, Any]:
         """Return the tables of a set that was not released, as its job names them, and whether it was checked."""
@@ -234,34 +249,6 @@ def cell_keys(
     return [(response, frozenset(codes)) for codes in named]
 
 
-def write_release(
-    folder: Path, published: Release, more: Mapping[str, Mapping[str, Any]], *, raw_codes: bool = False
-) -> None:
-    """Write the publishable half; it takes a `Release`, so there is no hidden value to let out.
-
-    ``more`` is what the metadata say of each table beyond what they say of every one.
-    """
-    folder.mkdir()
-    about = {}
-    for table in published.tables:
-        flags = np.where(table.suppressed, "c", "")
-        codes, guarded = written_codes(table, raw=raw_codes)
-        rows = zip(*codes, table.value, flags.tolist(), strict=True)
-        (folder / f"{table.name}.csv").write_text(csv_text(layout.released(table.by), rows), encoding="utf-8")
-        about[table.name] = {
-            "by": list(table.by),
-            "response": table.response,
-            "population": table.population,
-            "decimals": table.decimals,
-            "cells": len(table),
-            "suppressed": int(table.suppressed.sum()),
-            **more.get(table.name, {}),
-            **({"guarded": guarded} if guarded else {}),
-        }
-    said = next((table["method"] for table in more.values() if "method" in table), None)
-    write_json(folder / "metadata.json", ({"method": said} if said else {}) | {"tables": about})
-
-
 def _write_inside(folder: Path, outcome: Outcome[Any]) -> None:
     folder.mkdir(mode=0o700)
     outcome.method.write_internal(outcome, folder)
@@ -276,7 +263,7 @@ def _write_inside(folder: Path, outcome: Outcome[Any]) -> None:
 
 def _pages(outcome: Outcome[Any]) -> tuple[Mapping[str, str], list[str]]:
     """Return the reports by their path in the folder, if the job wants them and can have them, and notes."""
-    if "html" not in outcome.job.formats:
+    if PAGES not in outcome.job.formats:
         return {}, []
     try:
         pages = outcome.method.pages(outcome)

@@ -54,8 +54,9 @@ class ReadFolder:
 def read_folder(path: str | Path, certificate: Mapping[str, Any]) -> ReadFolder:
     """Read the tables of an output folder from its facts, and what is seen of them from its release."""
     inside = Path(path) / "internal"
-    # Sums of cells are told by a release as a whole, and are not looked for across several.
-    certificate = {**certificate, "tables": [spec for spec in certificate["tables"] if spec["release"] != "sums"]}
+    # Sums of cells, and counts that fit, are told by a release as a whole, and are not looked for across several.
+    listed = [spec for spec in certificate["tables"] if spec["release"] not in {"sums", "fitted"}]
+    certificate = {**certificate, "tables": listed}
     tables, statuses = read_stored_tables(inside, certificate)
     seen = read_shown_cells(inside.parent, certificate, statuses)
     return ReadFolder(Path(path), certificate, tuple(tables), tuple(seen))

@@ -109,6 +109,13 @@ def section_names() -> list[str]:
     return [*(name for name, method in _BUILT_IN.items() if method.section), *others]
 
 
+def refuse_other(method: str, wanted: str) -> None:
+    """Refuse tables that are protected by another method than the one that is wanted."""
+    if method != wanted:
+        done, instead = find_method(method).participle, find_method(wanted).participle
+        raise InputError(f"the job's tables are {done}, not {instead}; use `cellguard protect` or `cellguard.run`")
+
+
 def sections() -> Mapping[str, type[BaseModel]]:
     """Return the parts of a job that are named after a method, with what they may say."""
     all_settings = {name: declared(name).settings for name in section_names()}

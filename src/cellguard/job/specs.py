@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -22,6 +23,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from cellguard.errors import did_you_mean
+from cellguard.job.formats import format_fault
 from cellguard.job.names import LONGEST, TABLE, dimension_fault, plain_name, table_fault
 from cellguard.job.registry import declared, method_names
 from cellguard.job.rulespec import dump_rule, parse_rule
@@ -226,12 +228,21 @@ class ProtectSpec(Spec):
         return build(data) if options is ProtectSpec else cast("ProtectSpec", options.model_validate(data))
 
 
+def _known_format(name: str) -> str:
+    fault = format_fault(name)
+    if fault:
+        raise ValueError(fault)
+    return name
+
+
 class OutputSpec(Spec):
     """Where the results go, and in which formats."""
 
     folder: str | None = Field(None, min_length=1, description="the output folder; --out goes before it")
-    formats: list[Literal["csv", "parquet", "html", "xlsx"]] = Field(
-        ["csv", "html"], description="csv is always written; html is the report, for the officer and for the public"
+    formats: list[Annotated[str, AfterValidator(_known_format)]] = Field(
+        ["csv", "html"],
+        description="csv, parquet, html, xlsx, or one that an installed package adds; csv is always written; html is "
+        "the report, for the officer and for the public",
     )
 
     raw_codes: bool = Field(

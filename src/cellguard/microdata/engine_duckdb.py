@@ -72,7 +72,7 @@ class DuckEngine:
     def stream(self, question: str) -> Iterator[pa.RecordBatch]:
         """Return a long answer in batches, in its order."""
         try:
-            yield from self.connection.sql(question).to_arrow_reader(_BATCH)
+            yield from self.connection.sql(question).arrow(_BATCH)
             # Saying it again returns what is freed to the system, which would stand beside the tables otherwise.
             self.connection.execute(f"SET memory_limit = '{_MEMORY}'")
         except (duckdb.Error, pa.ArrowException, OSError) as error:

@@ -20,6 +20,7 @@ from cellguard.microdata.checked import Checked, Spread, several_records
 from cellguard.microdata.grouped import COUNT, Grouped, in_several, of_holding
 from cellguard.microdata.sql import Sql
 from cellguard.microdata.units import Units
+from cellguard.run_context import UNWATCHED, Run
 
 _EXACT = 2.0**53
 _HUGE_BITS = 125
@@ -43,12 +44,12 @@ class _Sum:
         return f"CAST({self.term} AS {self.double}) / {self.unit}"
 
 
-def group_records(checked: Checked) -> Grouped:
-    """Sum the records by leaf codes and holding, in one query."""
+def group_records(checked: Checked, *, run: Run = UNWATCHED) -> Grouped:
+    """Sum the records by leaf codes and holding, in one query; tell how many are read."""
     sums = _sums(checked)
     batches = _stream(checked, _sql_of_groups(checked, sums) if checked.how.holding else _sql_of_singles(checked, sums))
     width = len(checked.how.codes)
-    holding, columns = _filled(batches, checked)
+    holding, columns = _filled(batches, checked, run)
     if checked.how.holding:
         _order_codes(holding, columns, width)
     if int(columns[width].sum()) != checked.kept:
@@ -212,7 +213,7 @@ def _numbered(batch: pa.RecordBatch, labels: Sequence[Sequence[str]], name: str)
 
 
 def _filled(
-    batches: Iterator[pa.RecordBatch], checked: Checked
+    batches: Iterator[pa.RecordBatch], checked: Checked, run: Run
 ) -> tuple[npt.NDArray[np.int64], list[npt.NDArray[np.generic]]]:
     """Return the number of each row's holding, and the other columns.
 
@@ -221,7 +222,7 @@ def _filled(
     """
     holding = np.empty(checked.kept, np.int64)
     columns: list[npt.NDArray[np.generic]] = []
-    rows, last = 0, None
+    rows, read, last = 0, 0, None
     for batch in batches:
         *parts, keys = batch.columns
         here = slice(rows, rows + batch.num_rows)
@@ -236,7 +237,9 @@ def _filled(
             last = keys[-1].as_py()
         else:
             holding[here] = np.arange(here.start, here.stop)
-        rows = here.stop
+        rows, read = here.stop, read + int(plain[len(checked.how.codes)].sum())
+        run.heed()
+        run.tell(f"{read:,} of {checked.kept:,} records read", read, checked.kept)
     for column in (holding, *columns):
         column.resize(rows, refcheck=False)
     return holding, columns

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cellguard.errors import InputError, did_you_mean, file_name
-from cellguard.microdata.sources import Layout
 from cellguard.reading.csvfile import text_lines
-from cellguard.reading.dialect import DELIMITERS
+from cellguard.reading.dialect import DELIMITERS, Dialect
 from cellguard.reading.encodings import read_text
 
 _TOKEN = re.compile(r'"([^"]*)"|(<[^>]*>)|(\S+)')
@@ -69,12 +68,12 @@ class Metadata:
         return next((v.name for v in self.variables if v.role == role), None)
 
     @property
-    def layout(self) -> Layout:
+    def dialect(self) -> Dialect:
         """How the lines of the microdata are cut."""
         names = tuple(v.name for v in self.variables)
         if self.delimiter is not None:
-            return Layout(names, delimiter=self.delimiter)
-        return Layout(names, tuple((v.start, v.width) for v in self.variables))
+            return Dialect(self.delimiter, columns=names)
+        return Dialect(columns=names, fields=tuple((v.start, v.width) for v in self.variables))
 
     @property
     def absent(self) -> Mapping[str, tuple[str, ...]]:

@@ -3,37 +3,21 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from cellguard.errors import InputError, file_name
 from cellguard.microdata.address import is_remote
 from cellguard.microdata.engine_duckdb import DuckEngine
-from cellguard.microdata.features import GEOGRAPHIC, GEOJSON, read_features
-from cellguard.microdata.frames import from_mapping
-from cellguard.microdata.office import is_office, read_office
 from cellguard.microdata.opened import Opened as Opened
 from cellguard.microdata.remote import open_remote
 from cellguard.microdata.sql import Sql
-from cellguard.reading.dialect import Dialect, read_header
+from cellguard.reading.dialect import Dialect
 from cellguard.reading.encodings import FALLBACK, UTF8, check_readable, checked_encoding, recode_text
-
-_DATABASE = {".duckdb", ".ddb", ".db"}
-_PARQUET = {".parquet", ".pq"}
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The columns of a text file without a header line: their names, and for fixed width (start from 1, width)."""
-
-    names: tuple[str, ...]
-    fields: tuple[tuple[int, int], ...] = ()
-    delimiter: str | None = None
+from cellguard.reading.files import PARQUET, as_frame, columns_of_text, kind_of, parquet_names
 
 
 def open_records(
@@ -41,11 +25,10 @@ def open_records(
     *,
     name: str = "the records",
     query: str | None = None,
-    layout: Layout | None = None,
     dialect: Dialect | None = None,
     remote: str | None = None,
 ) -> Opened:
-    """Open records: a path (CSV, Parquet, DuckDB with a query, text with a layout), a mapping of columns or a frame.
+    """Open records: a path (text, Parquet, a DuckDB file with a query, ...), a mapping of columns or a frame.
 
     A frame is anything with the Arrow interface (pandas, polars, pyarrow). A text that starts with ``postgresql://`` or
     ``spark:`` is an address, see `cellguard.microdata.address`.
@@ -58,15 +41,9 @@ def open_records(
     engine = DuckEngine.start()
     try:
         if isinstance(data, (str, Path)):
-            opened = _open_path(engine, Path(data), query, layout, dialect)
-        elif isinstance(data, Mapping):
-            opened = _open_frame(engine, from_mapping(data), name, dialect)
-        elif hasattr(data, "__arrow_c_stream__"):
-            opened = _open_frame(engine, pa.table(data), name, dialect)
+            opened = _open_path(engine, Path(data), query, dialect)
         else:
-            raise InputError(
-                f"cannot read {type(data).__name__}; give a path, a mapping of columns, or a frame that speaks Arrow"
-            )
+            opened = _open_frame(engine, as_frame(data), name, dialect)
     except BaseException:
         engine.close()
         raise
@@ -74,20 +51,16 @@ def open_records(
     return opened
 
 
-def _open_path(engine: DuckEngine, path: Path, query: str | None, layout: Layout | None, dialect: Dialect) -> Opened:
+def _open_path(engine: DuckEngine, path: Path, query: str | None, dialect: Dialect) -> Opened:
     check_readable(path)
-    suffix = path.suffix.lower()
     if query is not None:
         return _open_query(engine, path, query, dialect)
-    if suffix in _DATABASE:
-        raise InputError(f'{file_name(path)}: a database needs a `query`, for instance query: "select * from firms"')
-    if suffix in _PARQUET:
+    kind = kind_of(path)
+    if kind is None:
+        return _open_text(engine, path, dialect)
+    if kind is PARQUET:
         return _open_parquet(engine, path, dialect)
-    if is_office(path):
-        return _open_frame(engine, read_office(path), file_name(path), dialect)
-    if suffix in GEOJSON | GEOGRAPHIC:
-        return _open_frame(engine, read_features(path), file_name(path), dialect)
-    return _open_text(engine, path, layout, dialect)
+    return _open_frame(engine, kind.read(path), file_name(path), dialect)
 
 
 def _open_frame(engine: DuckEngine, frame: pa.Table, name: str, dialect: Dialect) -> Opened:
@@ -97,10 +70,7 @@ def _open_frame(engine: DuckEngine, frame: pa.Table, name: str, dialect: Dialect
 
 
 def _open_parquet(engine: DuckEngine, path: Path, dialect: Dialect) -> Opened:
-    try:
-        columns = tuple(pq.read_schema(path).names)
-    except (pa.ArrowInvalid, OSError):
-        raise InputError(f"{file_name(path)}: not a Parquet file") from None
+    columns = parquet_names(path)
     scan = f"read_parquet({_file(path)}){_renamed(columns)}"
     return _opened(engine, file_name(path), columns, scan, decimal=dialect.decimal)
 
@@ -134,33 +104,30 @@ def _open_query(engine: DuckEngine, path: Path, query: str, dialect: Dialect) ->
     return _opened(engine, name, columns, f"temp.chosen{_renamed(columns)}", decimal=dialect.decimal)
 
 
-def _open_text(engine: DuckEngine, path: Path, layout: Layout | None, dialect: Dialect) -> Opened:
+def _open_text(engine: DuckEngine, path: Path, dialect: Dialect) -> Opened:
     encoding = checked_encoding(path, dialect.encoding)
     text = recode_text(path, encoding, engine.scratch.path / "utf8.txt")
     name = file_name(path)
     notes: tuple[str, ...] = ()
     if not dialect.encoding and encoding == FALLBACK:
         notes = (f"{name} is not UTF-8 and was read as {encoding}; say `encoding` if its letters look wrong",)
-    if layout and layout.fields:
-        return _open_fixed(engine, text, name, layout, dialect.decimal, notes)
-    if layout:
-        columns, delimiter = layout.names, layout.delimiter or dialect.delimiter or ";"
-    else:
-        with text.open(encoding=UTF8, newline="") as lines:
-            header, delimiter = read_header(lines, name, dialect.delimiter)
-        columns = tuple(header)
+    if dialect.fields:
+        return _open_fixed(engine, text, name, dialect, notes)
+    with text.open(encoding=UTF8, newline="") as lines:
+        columns, delimiter = columns_of_text(lines, name, dialect)
+    header = not dialect.columns
     kinds = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(columns)))
-    how = f"auto_detect=false, header={layout is None}, delim={quoted(delimiter)}, quote='\"', escape='\"'"
+    how = f"auto_detect=false, header={header}, delim={quoted(delimiter)}, quote='\"', escape='\"'"
     call = f"read_csv({_file(text)}, {how}, max_line_size=16000000, columns={{{kinds}}}"
     return _opened(
         engine,
         name,
-        columns,
+        tuple(columns),
         f"{call})",
         noting=f"{call}, store_rejects=true, rejects_limit=100)",
         decimal=dialect.decimal,
         text=text,
-        header=layout is None,
+        header=header,
         delimiter=delimiter,
         notes=notes,
     )
@@ -170,18 +137,17 @@ def _open_fixed(
     engine: DuckEngine,
     text: Path,
     name: str,
-    layout: Layout,
-    decimal: str | None,
+    dialect: Dialect,
     notes: tuple[str, ...],
 ) -> Opened:
     """Cut each line at fixed places. Blanks in front of an entry belong to it, blanks behind it do not."""
     how = "auto_detect=false, header=false, delim='\x01', quote='', escape='', columns={'line': 'VARCHAR'}"
     lines = f"read_csv({_file(text)}, {how}, max_line_size=16000000)"
-    cuts = ", ".join(f"rtrim(substr(line, {s}, {w})) AS c{i}" for i, (s, w) in enumerate(layout.fields))
+    cuts = ", ".join(f"rtrim(substr(line, {s}, {w})) AS c{i}" for i, (s, w) in enumerate(dialect.fields))
     scan = f"(SELECT {cuts} FROM {lines} WHERE trim(line) <> '')"
     counted = f"(SELECT line, row_number() OVER () - 1 AS nr FROM {lines})"
     numbered = f"(SELECT {cuts}, nr FROM {counted} WHERE trim(line) <> '')"
-    return Opened(engine, name, layout.names, scan, scan, numbered, decimal, text, header=False, notes=notes)
+    return Opened(engine, name, dialect.columns, scan, scan, numbered, dialect.decimal, text, header=False, notes=notes)
 
 
 def _opened(

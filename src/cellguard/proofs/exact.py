@@ -8,13 +8,13 @@ move by that ratio brings it back within bounds (0 is within them, and all moves
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy.sparse as sp
 
-from cellguard.arrays import FloatArray, LongArray, Positions
+from cellguard.arrays import FloatArray, LongArray
 from cellguard.linalg.echelon import Echelon, echelon
+from cellguard.proofs.levels import Levels
+from cellguard.proofs.moves import Move
 from cellguard.proofs.problem import Problem
 from cellguard.proofs.reduction import Reduction
 from cellguard.proofs.scale import UNLIMITED, hair
@@ -22,55 +22,6 @@ from cellguard.proofs.scale import UNLIMITED, hair
 _DENOMINATORS = (1, 2, 6, 12, 60, 420, 2520, 27720)  # least common multiples: vertices have small determinants
 _BITS = 56  # of a numerator, so that sums of a hundred stay within int64
 _LONGEST = 2.0**60  # grains that a move may have at most, to be a whole number of them in int64
-
-
-@dataclass(frozen=True, eq=False)
-class Move:
-    """An exact move: variable v moves by n[v] / denominator grains; only variables that move are listed."""
-
-    variables: Positions
-    n: LongArray
-    denominator: int
-
-    @classmethod
-    def of(cls, n: LongArray, denominator: int) -> Move:
-        """Return the move by n / denominator of all variables."""
-        moving = np.flatnonzero(n)
-        return cls(moving, n[moving], denominator)
-
-    @classmethod
-    def of_some(cls, variables: Positions, n: LongArray) -> Move:
-        """Return the move by n of these variables; the others stand still."""
-        order = np.argsort(variables)
-        order = order[n[order] != 0]
-        return cls(variables[order], n[order], 1)
-
-    def amount(self, variable: int) -> int:
-        """Return the numerator of one variable's move."""
-        place = np.flatnonzero(self.variables == variable)
-        return int(self.n[place[0]]) if len(place) else 0
-
-    def reversed(self) -> Move:
-        """Return the opposite move."""
-        return Move(self.variables, -self.n, self.denominator)
-
-    def reach(self) -> LongArray:
-        """Return how far each listed variable moves at least, in whole grains, with its sign."""
-        return np.sign(self.n) * (np.abs(self.n) // self.denominator)
-
-
-def spread(reduction: Reduction, move: Move) -> Move:
-    """Return a move of variables as one of the cells behind them."""
-    n = np.zeros(reduction.n, np.int64)
-    n[move.variables] = move.n
-    return Move.of(reduction.sign * n[reduction.variable], move.denominator)
-
-
-def gathered(reduction: Reduction, move: Move) -> Move:
-    """Return a move of cells as one of the variables that they are: the way back from `spread`."""
-    n = np.zeros(reduction.n, np.int64)
-    n[reduction.variable[move.variables]] = reduction.sign[move.variables] * move.n
-    return Move.of(n, move.denominator)
 
 
 def exact_move(reduction: Reduction, form: Echelon, moves: FloatArray) -> Move | None:
@@ -113,16 +64,13 @@ def exact_among(reduction: Reduction, moves: FloatArray, still: float) -> Move |
     moving = np.flatnonzero(np.abs(moves) > still)
     matrix = sp.csr_array(reduction.matrix[:, moving])
     matrix = sp.csr_array(matrix[np.flatnonzero(np.diff(matrix.indptr))])
-    none = np.zeros(len(moving), np.int64)
     part = Reduction(
         matrix,
         np.arange(len(moving)),
-        none + 1,
+        np.ones(len(moving), np.int64),
         reduction.down[moving],
         reduction.up[moving],
-        none,
-        none,
-        none,
+        Levels.none(len(moving)),
         reduction.whole[moving],
     )
     move = exact_move(part, echelon(matrix), moves[moving])

@@ -99,8 +99,8 @@ def widened(
         problem.matrix.astype(float), as_floats(problem.down), as_floats(problem.up), taken, ~taken, run=run
     )
     for column in np.searchsorted(problem.cells, cells).tolist():
-        wide = problem.sliding[column]
-        for amount in (max(problem.upper[column], wide), -max(problem.lower[column], wide)):
+        level = problem.levels.take(slice(column, column + 1)).rows()[0]
+        for amount in (max(level.up, level.width), -max(level.down, level.width)):
             if amount:
                 priced.reach(column, float(amount))
     more = problem.cells[priced.taken & ~taken]

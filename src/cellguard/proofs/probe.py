@@ -17,6 +17,7 @@ from cellguard.run_context import Run
 from cellguard.solver.program import Program, Solution, Status
 
 _FURTHER = 2.0**10  # how many times further out the next cut is
+_STILL = NEARLY / _FURTHER  # what moves less goes no further than next to nothing at the next cut
 _END = 2.0**60  # grains beyond which no cut is moved
 
 
@@ -84,11 +85,12 @@ class Prober:
 
         Bounds are cut off far out, to keep the numbers in one order of magnitude. A vertex that does not touch a cut is
         optimal without it too; otherwise the cut is moved further out. If the variable then goes no further, it never
-        will: how far it goes is a concave function of the cut.
+        will: how far it goes is a concave function of the cut. So it is at most in proportion to the cut, and one that
+        does not move at all is not asked about a cut further out, where numbers are large enough to fail the solver.
         """
         column, wide = self._place[variable], self._first
         moves = self._furthest(column, sign, wide)
-        while self._is_cut(moves, wide) and wide * self.scale < _END:
+        while self._is_cut(moves, wide) and np.abs(moves[column]) > _STILL and wide * self.scale < _END:
             if self._enough and np.abs(moves[column]) >= wide / 4:
                 break
             wide *= _FURTHER

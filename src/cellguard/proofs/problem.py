@@ -7,7 +7,7 @@ grains holds for the values; only the dust that floating-point arithmetic left o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
 from cellguard.errors import InputError
+from cellguard.proofs.levels import Levels
 from cellguard.proofs.scale import UNLIMITED
 from cellguard.protection import Requirements
 from cellguard.table.tableset import TableSet
@@ -46,23 +47,21 @@ class Grains:
 class Problem:
     """Moves d of the unknown cells with M d = 0 and -down <= d <= up; all whole numbers of grains.
 
-    ``cells`` are the unknown ones among the cells of the world. ``lower``, ``upper`` and ``sliding`` are their needs, 0
-    where there is none. ``whole`` marks counts, which only move by whole numbers.
+    ``cells`` are the unknown ones among the cells of the world. ``levels`` are how far they must be able to
+    move. ``whole`` marks counts, which only move by whole numbers.
     """
 
     cells: Positions
     matrix: sp.csr_array
     down: LongArray
     up: LongArray
-    lower: LongArray
-    upper: LongArray
-    sliding: LongArray
+    levels: Levels[LongArray]
     whole: BoolArray
 
     @property
     def is_needy(self) -> bool:
         """Whether some cell needs to move."""
-        return bool(self.lower.any() or self.upper.any() or self.sliding.any())
+        return bool(self.levels.asked().any())
 
 
 def grains_of(world: World) -> Grains:
@@ -115,23 +114,10 @@ def pose(needs: Requirements, unknown: BoolArray, grains: Grains, extra: sp.csr_
     up = _room(above, value, percent, dust, world.extend(_given(world.tables, "upper"), True)[cells])
     hidden = world.extend(needs.primary, False)[cells]
     asked = [world.extend(need, 0.0)[cells] * scale for need in (needs.lower, needs.upper, needs.sliding)]
-    lower = _capped(asked[0], below, down, dust)
-    upper = _capped(asked[1], above, up, dust)
-    sliding = _ceil(asked[2], dust)
+    levels = Levels(_capped(asked[0], below, down, dust), _capped(asked[1], above, up, dust), _ceil(asked[2], dust))
     unit = np.rint(world.unit[cells] * scale).astype(np.int64)
-    tiny = hidden & (np.maximum(np.maximum(lower, upper), sliding) < unit)
-    sliding = np.where(tiny, unit, sliding)
-    zero = np.zeros(len(cells), np.int64)
-    return Problem(
-        cells,
-        matrix.astype(np.int64),
-        down,
-        up,
-        np.where(hidden, lower, zero),
-        np.where(hidden, upper, zero),
-        np.where(hidden, sliding, zero),
-        world.is_count[cells],
-    )
+    levels = replace(levels, width=np.where(levels.most() < unit, unit, levels.width)).kept(hidden)
+    return Problem(cells, matrix.astype(np.int64), down, up, levels, world.is_count[cells])
 
 
 def _given(tables: TableSet, name: str) -> BoolArray:

@@ -12,7 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
+from cellguard.proofs.levels import Levels
 from cellguard.proofs.merging import Merged, merge_moves
+from cellguard.proofs.moves import Move
 from cellguard.proofs.problem import Problem
 from cellguard.proofs.scale import UNLIMITED, as_floats
 
@@ -21,7 +23,7 @@ from cellguard.proofs.scale import UNLIMITED, as_floats
 class Reduction:
     """Moves of fewer variables: cell c moves by ``sign[c]`` times variable ``variable[c]``; sign 0 cannot move.
 
-    ``need_up`` and ``need_down`` are what some cell behind a variable needs; ``sliding`` the width.
+    ``levels`` are the largest of the cells behind a variable.
     """
 
     matrix: sp.csr_array
@@ -29,9 +31,7 @@ class Reduction:
     sign: LongArray
     down: LongArray
     up: LongArray
-    need_up: LongArray
-    need_down: LongArray
-    sliding: LongArray
+    levels: Levels[LongArray]
     whole: BoolArray
 
     @property
@@ -43,6 +43,18 @@ class Reduction:
     def limits(self) -> tuple[FloatArray, FloatArray]:
         """The least and the most that each variable may move by itself, infinite where it has no bound."""
         return -as_floats(self.down), as_floats(self.up)
+
+    def apply(self, move: Move) -> Move:
+        """Return a move of cells as one of the variables that they are."""
+        n = np.zeros(self.n, np.int64)
+        n[self.variable[move.variables]] = self.sign[move.variables] * move.n
+        return Move.of(n, move.denominator)
+
+    def lift(self, move: Move) -> Move:
+        """Return a move of variables as one of the cells behind them: the way back."""
+        n = np.zeros(self.n, np.int64)
+        n[move.variables] = move.n
+        return Move.of(self.sign * n[self.variable], move.denominator)
 
     def cell_ends(self, least: FloatArray, most: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the least and the most of each cell's move from those of the variables: the way back."""
@@ -59,9 +71,9 @@ def reduce_problem(problem: Problem) -> Reduction:
     merged = merge_moves(problem.matrix.astype(np.float64))
     alive = np.zeros(merged.n, bool)
     alive[merged.merged[merged.sign != 0]] = True
-    unlimited, none = np.full(merged.n, UNLIMITED), np.zeros(merged.n, np.int64)
-    up = _extreme(merged, unlimited, np.minimum, problem.up, problem.down)
-    down = _extreme(merged, unlimited, np.minimum, problem.down, problem.up)
+    unlimited = np.full(merged.n, UNLIMITED)
+    up = _smallest(merged, unlimited, problem.up, problem.down)
+    down = _smallest(merged, unlimited, problem.down, problem.up)
     whole = np.zeros(merged.n, bool)
     whole[merged.merged[problem.whole]] = True
     matrix = merged.relations.astype(np.int64)
@@ -71,9 +83,7 @@ def reduce_problem(problem: Problem) -> Reduction:
         merged.sign,
         np.where(alive, down, 0),
         np.where(alive, up, 0),
-        none,
-        none,
-        none,
+        Levels.none(merged.n),
         whole,
     )
     return with_needs(bare, problem)
@@ -81,19 +91,14 @@ def reduce_problem(problem: Problem) -> Reduction:
 
 def with_needs(reduction: Reduction, problem: Problem) -> Reduction:
     """Return the reduction with the needs of a problem's cells: of all behind a variable the largest."""
-    merged = Merged(reduction.matrix, reduction.variable, reduction.sign)
-    zero = np.zeros(reduction.n, np.int64)
-    return replace(
-        reduction,
-        need_up=_extreme(merged, zero, np.maximum, problem.upper, problem.lower),
-        need_down=_extreme(merged, zero, np.maximum, problem.lower, problem.upper),
-        sliding=_extreme(merged, zero, np.maximum, problem.sliding, problem.sliding),
-    )
+    moving = np.flatnonzero(reduction.sign)
+    place, ahead = reduction.variable[moving], reduction.sign[moving] > 0
+    return replace(reduction, levels=problem.levels.take(moving).largest(place, reduction.n, ahead))
 
 
-def _extreme(merged: Merged, start: LongArray, ufunc: np.ufunc, ahead: LongArray, astern: LongArray) -> LongArray:
-    """Return the extreme over the cells behind each variable: of one array if they move with it, else of the other."""
-    extreme = start.copy()
+def _smallest(merged: Merged, start: LongArray, ahead: LongArray, astern: LongArray) -> LongArray:
+    """Return the smallest of the cells behind each variable: of one array if they move with it, else of the other."""
+    smallest = start.copy()
     for way, amounts in ((merged.sign > 0, ahead), (merged.sign < 0, astern)):
-        ufunc.at(extreme, merged.merged[way], amounts[way])
-    return extreme
+        np.minimum.at(smallest, merged.merged[way], amounts[way])
+    return smallest

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, LongArray, Positions
-from cellguard.proofs.exact import Move
+from cellguard.proofs.moves import Move
 
 
 @dataclass(frozen=True, eq=False)

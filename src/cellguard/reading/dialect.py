@@ -16,12 +16,16 @@ _SAMPLE = 50
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a file is written; None means: find out. ``columns`` name those of a file without a header line."""
+    """How a file is written; None means: find out. ``columns`` name those of a file without a header line.
+
+    With ``fields`` its lines are cut at fixed places: each column has its start, from 1, and its width.
+    """
 
     delimiter: str | None = None
     decimal: str | None = None
     encoding: str | None = None
     columns: tuple[str, ...] = ()
+    fields: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and len(self.delimiter) != 1:

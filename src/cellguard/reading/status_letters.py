@@ -39,22 +39,30 @@ TOOLS = (INTERMEDIATE, SBS, NUMBERED, SDCTABLE, G_CONFID)
 EMPTY = frozenset({"e", "z", "-", "13", "14"})
 
 
-def suppressed_statuses(words: Set[str], *, blanks: bool) -> frozenset[str]:
+def suppressed_statuses(words: Set[str], *, blanks: bool, shown: Set[str] = frozenset()) -> frozenset[str]:
     """Return which words of a status column mean that a cell is suppressed; ``blanks`` says that some rows have none.
 
     Words that no tool has all mean it, since a column of flags marks what is suppressed and is blank elsewhere. With
-    blanks that also holds of letters, unless some of them can only come from a file of τ-ARGUS.
+    blanks that also holds of letters, unless some of them can only come from a file of τ-ARGUS, or another tool calls
+    one of them published and rows with it show a value: ``shown`` are the words of such rows.
 
     >>> sorted(suppressed_statuses({"v", "a", "d"}, blanks=False))
     ['a', 'd']
     >>> [sorted(suppressed_statuses(words, blanks=True)) for words in ({"s", "u", "m"}, {"p", "s"})]
     [['m', 'u'], ['p', 's']]
+    >>> suppressed_statuses({"p", "s"}, blanks=True, shown={"s"})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    cellguard.errors.InputError: --flag: a column of flags and G-Confid use these letters in different ways; ...
     """
     given = frozenset(words)
     if blanks:
         theirs = [tool for tool in (INTERMEDIATE, SBS) if tool.knows(given) and "v" in given]
         if "s" in given and given & INTERMEDIATE.suppressed and INTERMEDIATE.knows(given):
             theirs.append(INTERMEDIATE)
+        if not theirs:
+            others = (tool for tool in (SDCTABLE, G_CONFID) if tool.knows(given) and given & tool.suppressed)
+            theirs = [tool for tool in others if given & tool.published & shown]
+            theirs = [Tool("a column of flags", frozenset(), given), *theirs] if theirs else []
     else:
         theirs = [tool for tool in TOOLS if tool.knows(given)]
     meanings = {given & tool.suppressed for tool in theirs}

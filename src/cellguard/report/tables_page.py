@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.report.grid import Grid, public_grid
+from cellguard.report.page_grids import Grid, public_grid
 from cellguard.report.render import render
 from cellguard.report.section import Section
 from cellguard.report.words import many
@@ -37,10 +36,9 @@ def heading(grid: Grid) -> dict[str, Any]:
     }
 
 
-def public_tables(
-    template: str, release: Release, dimensions: Mapping[str, Dimension], *, title: str, marks: bool, **more: bool
-) -> str:
-    """Return a page of tables as published, made of the release and of public codes and labels only."""
+def public_tables(template: str, release: Release, *, title: str, marks: bool, **more: bool) -> str:
+    """Return a page of tables as published, made of the release and of nothing else."""
+    dimensions = {dimension.name: dimension for dimension in release.dimensions}
     legend = SUPPRESSED_OR_NOT if marks else ()
     grids = [public_grid(table, [dimensions[name] for name in table.by]) for table in release.tables]
     if not marks:

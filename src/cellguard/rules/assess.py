@@ -192,9 +192,7 @@ def assess(tables: Table | TableSet, rules: Rule | Sequence[Rule] | Mapping[str,
     listed = {t.name: _listed(chosen[t.name]) for t in linked.tables}
     linked = with_others(linked, listed)
     judged = [assess_table(t, listed[t.name]) for t in linked.tables]
-    judged = [
-        replace(j, elsewhere=_elsewhere(linked, i)) if j.table.release == "latent" else j for i, j in enumerate(judged)
-    ]
+    judged = [replace(j, elsewhere=_elsewhere(linked, i)) if j.table.is_latent else j for i, j in enumerate(judged)]
     findings = Findings(linked, tuple(judged))
     _refuse_contradiction(findings)
     return findings
@@ -204,7 +202,7 @@ def _elsewhere(tables: TableSet, number: int) -> BoolArray:
     """Tell which cells of a table other tables list, each by rules of its own."""
     listed = np.zeros(len(tables), bool)
     for other, (table, cells) in enumerate(zip(tables.tables, tables.cells_of, strict=True)):
-        if other != number and table.release != "latent":
+        if other != number and not table.is_latent:
             listed[cells] = True
     return listed[tables.cells_of[number]]
 

@@ -1,15 +1,24 @@
-"""`cellguard init`: a commented job for a file. What lies beside it counts too: τ-ARGUS metadata, hierarchies."""
+"""A commented job for a file, as `cellguard init` writes it. What lies beside it counts too: metadata, hierarchies."""
 
 from __future__ import annotations
 
+import csv
+import io
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from cellguard.errors import InputError
+from cellguard.hierarchy.build import from_parents
 from cellguard.inputs.tables import build_tables
 from cellguard.job.jobfile import Job
 from cellguard.microdata.rda import describes_cells, read_rda, read_rda_of_cells
-from cellguard.microdata.sources import Layout, Opened, open_records
+from cellguard.microdata.sources import Opened, open_records
+from cellguard.reading.dialect import Dialect
 from cellguard.reading.encodings import check_readable
 from cellguard.suggest.cells import Draft, draft_cells_job
 from cellguard.suggest.columns import COUNT_NAME, Column, look_at
@@ -20,6 +29,48 @@ _ROUNDING = 1e-5
 _TEXTS = (".asc", ".txt", ".csv", ".dat", ".tab")
 
 
+@dataclass(frozen=True)
+class Suggestion:
+    """A job as it is guessed from a file: its commented text, and the files that it needs beside it, by their names."""
+
+    text: str
+    files: Mapping[str, str]
+
+    @property
+    def job(self) -> dict[str, Any]:
+        """The job as plain data, without its comments, as `Job.parse` takes it."""
+        return dict(yaml.safe_load(self.text))
+
+
+def suggest_job(data: str | Path, folder: str | Path | None = None) -> Suggestion:
+    """Guess a job from a table of cells or from records; each guess is explained in its text, to be read and corrected.
+
+    Paths in it are relative to ``folder``, where the job is to be; without one, to that of the data. It writes nothing.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as here:
+    ...     path = Path(here, "sales.csv")
+    ...     _ = path.write_text("region,sales\\n" + "".join(f"{'NSW'[i % 3]},{17 * i + 5}\\n" for i in range(60)))
+    ...     suggested = suggest_job(path)
+    >>> [(table["by"], table["value"]) for table in suggested.job["tables"]]
+    [(['region'], 'sales')]
+    """
+    path = Path(data)
+    place = path.parent if folder is None else Path(folder)
+    draft = draft_job(path, place)
+    off = needed_tolerance(_as_job(draft, place)) if draft.cells else 0
+    return Suggestion(draft.with_tolerance(off) if off else draft.text, draft.files)
+
+
+def _as_job(draft: Draft, place: Path) -> Job:
+    """Return a draft as a job; the hierarchies that it comes with are held in memory, since nothing is written yet."""
+    held = {}
+    for name, text in draft.files.items():
+        _, *pairs = csv.reader(io.StringIO(text))
+        held[name] = from_parents((code, parent) for code, parent in pairs)
+    return Job.parse(yaml.safe_load(draft.text), folder=place, held=held)
+
+
 def draft_job(data: Path, folder: Path) -> Draft:
     """Return a job for the table or the records in a file; paths in it are relative to the job's folder."""
     check_readable(data)
@@ -27,10 +78,10 @@ def draft_job(data: Path, folder: Path) -> Draft:
     if rda and describes_cells(rda):
         described = read_rda_of_cells(rda)
         names = tuple(variable.name for variable in described.variables)
-        opened = open_records(data, layout=Layout(names, delimiter=described.delimiter))
+        opened = open_records(data, dialect=Dialect(described.delimiter, columns=names))
         return draft_cells_job(data, folder, look_at(opened), metadata=described)
     metadata = read_rda(rda) if rda else None
-    opened = open_records(data, layout=metadata.layout if metadata else None)
+    opened = open_records(data, dialect=metadata.dialect if metadata else None)
     columns = look_at(opened)
     if metadata is None and any(column.has_total for column in columns):
         return draft_cells_job(data, folder, columns)

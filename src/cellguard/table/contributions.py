@@ -119,7 +119,7 @@ def _of_single_cells(
     count, larger = np.full(len(tables), np.nan), np.full(len(tables), np.nan)
     for table, of in zip(tables.tables, tables.cells_of, strict=True):
         known = _respondents(table)
-        if known is not None and Holdings() not in table.facts:
+        if known is not None and table.release != "fitted" and Holdings() not in table.facts:
             count[of] = np.where(np.isnan(count[of]), known, count[of])
             if table.facts.tops is not None:
                 larger[of] = np.where(np.isnan(larger[of]), table.facts.top(1), larger[of])

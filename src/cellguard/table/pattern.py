@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Decimal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cellguard.arrays import BoolArray
-from cellguard.errors import InputError, did_you_mean
+from cellguard.arrays import BoolArray, FloatArray
+from cellguard.errors import InputError, InternalError, did_you_mean
 from cellguard.table.arrow import Streams, of_all, of_cells
+from cellguard.table.printed import parse_printed, printed, rounded
+from cellguard.table.public_codes import PublicDimension, public_dimensions
 from cellguard.table.tableset import TableSet
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from cellguard.hierarchy.hierarchy import Dimension
 
 STATUS = ("published", "primary", "secondary", "unpublished")
 
@@ -72,19 +76,42 @@ class Pattern:
 
 @dataclass(frozen=True, eq=False)
 class ReleasedTable(Streams):
-    """One table as published: codes and values as text; a suppressed cell has no value."""
+    """One table as published: its codes as text, its values as whole units of their last decimal.
+
+    A suppressed cell has None for a value; so has one that has none at all. Values become text where they are written.
+    """
 
     name: str
     by: tuple[str, ...]
     codes: tuple[npt.NDArray[np.object_], ...]
-    value: list[str]
+    units: Sequence[int | None]
     suppressed: BoolArray
     response: str
     population: str
     decimals: int
 
+    def __post_init__(self) -> None:
+        if any(self.units[row] is not None for row in np.flatnonzero(self.suppressed).tolist()):
+            raise InternalError(f"table {self.name!r}: a suppressed cell of the release has a value")
+
+    @classmethod
+    def of_texts(
+        cls,
+        name: str,
+        by: tuple[str, ...],
+        codes: tuple[npt.NDArray[np.object_], ...],
+        value: Iterable[str],
+        suppressed: BoolArray,
+        response: str,
+        population: str,
+        decimals: int,
+    ) -> ReleasedTable:
+        """Return a table whose values are printed already; nothing where there is no value."""
+        units = [parse_printed(text, decimals) if text else None for text in value]
+        return cls(name, by, codes, units, suppressed, response, population, decimals)
+
     def __len__(self) -> int:
-        return len(self.value)
+        return len(self.units)
 
     def __repr__(self) -> str:
         return f"<ReleasedTable {self.name!r}: {len(self)} cells by {', '.join(self.by)}, {self.hidden} suppressed>"
@@ -94,9 +121,22 @@ class ReleasedTable(Streams):
         """How many cells are suppressed."""
         return int(self.suppressed.sum())
 
+    @cached_property
+    def value(self) -> list[str]:
+        """The values as they are printed; nothing where there is none."""
+        return ["" if units is None else printed(units, self.decimals) for units in self.units]
+
+    @cached_property
+    def figures(self) -> FloatArray:
+        """The floating-point numbers nearest to the values; NaN where there is none."""
+        one = 10**self.decimals
+        return np.array([np.nan if units is None else units / one for units in self.units], float)
+
     def to_arrow(self) -> pa.Table:
         """Return dimension columns, ``value`` (null where suppressed) and ``flag`` (``c`` there, else empty)."""
-        value = [float(text) if text else None for text in self.value]
+        value = [
+            None if units is None else number for units, number in zip(self.units, self.figures.tolist(), strict=True)
+        ]
         flag = np.where(self.suppressed, "c", "").tolist()
         return of_cells(self.by, self.codes, {"value": value, "flag": flag})
 
@@ -104,6 +144,10 @@ class ReleasedTable(Streams):
 @dataclass(frozen=True, eq=False)
 class Release(Streams):
     """All tables as published. Holds no hidden value, so that writers of published files can take nothing else.
+
+    ``dimensions`` are the codes that the tables show, with their tree, levels and labels. ``about`` is what a method
+    says of a table beyond what is said of every one, ``raw_codes`` that codes are written as they are, even those that
+    a spreadsheet would run as a formula. That is all that a format needs.
 
     It speaks Arrow, as a whole (with a column ``table``; all tables must have the same dimensions) or table by table:
     dimension columns, ``value`` (null where suppressed) and ``flag`` (``c`` where suppressed, else empty). An `Audit`
@@ -119,6 +163,15 @@ class Release(Streams):
     """
 
     tables: tuple[ReleasedTable, ...]
+    dimensions: tuple[PublicDimension, ...] = ()
+    about: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    raw_codes: bool = False
+
+    @classmethod
+    def of(cls, tables: Sequence[ReleasedTable], dimensions: Mapping[str, Dimension], **more: Any) -> Release:  # noqa: ANN401
+        """Return a release of these tables, with what may be shown of their dimensions."""
+        rows = [(table.by, table.codes) for table in tables]
+        return cls(tuple(tables), public_dimensions(rows, dimensions), **more)
 
     def __repr__(self) -> str:
         return f"<Release {', '.join(table.name for table in self.tables)}>"
@@ -134,23 +187,23 @@ class Release(Streams):
         return of_all({table.name: table.to_arrow() for table in self.tables})
 
 
-def release(pattern: Pattern, values: list[Decimal]) -> Release:
-    """Return what may be published; ``values`` are the exact values of the distinct cells."""
+def release(pattern: Pattern, amounts: Sequence[int], grains: Sequence[int]) -> Release:
+    """Return what may be published, of the exact values of the distinct cells.
+
+    A value is ``amounts`` whole grains, and a grain is a unit of the decimal that ``grains`` says.
+    """
     linked = pattern.tables
     released = []
     for table, cells in zip(linked.tables, linked.cells_of, strict=True):
         if table.release != "here":
             continue
         rows = np.flatnonzero(~table.unpublished)
-        hidden = pattern.hidden[cells[rows]]
-        place = Decimal(1).scaleb(-table.decimals)
-        text = [
-            "" if gone else f"{values[cell].quantize(place, ROUND_HALF_EVEN):f}"
-            for cell, gone in zip(cells[rows].tolist(), hidden.tolist(), strict=True)
-        ]
+        hidden, shown = pattern.hidden[cells[rows]], cells[rows].tolist()
+        exact = rounded([int(amounts[c]) for c in shown], [int(grains[c]) for c in shown], table.decimals)
+        units = [None if gone else value for gone, value in zip(hidden.tolist(), exact, strict=True)]
         codes = tuple(np.array(d.codes, object)[c[rows]] for d, c in zip(table.dimensions, table.codes, strict=True))
         names = tuple(d.name for d in table.dimensions)
         released.append(
-            ReleasedTable(table.name, names, codes, text, hidden, table.response, table.population, table.decimals)
+            ReleasedTable(table.name, names, codes, units, hidden, table.response, table.population, table.decimals)
         )
-    return Release(tuple(released))
+    return Release.of(released, {d.name: d for table in linked.tables for d in table.dimensions})

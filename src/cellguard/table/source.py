@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,17 +13,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import InputError, Place, file_name
 from cellguard.hierarchy.confidential_codes import suggested_column
-from cellguard.microdata.frames import from_mapping
-from cellguard.microdata.office import is_office, read_office
 from cellguard.reading.csvfile import BROKEN_QUOTES, line_numbers, text_lines
 from cellguard.reading.decimals import MAYBE_THOUSANDS, WITH_COMMA, WITH_POINT, Marks, hint
-from cellguard.reading.dialect import Dialect, read_first, read_header
+from cellguard.reading.dialect import Dialect
 from cellguard.reading.encodings import check_readable, read_text
+from cellguard.reading.files import as_frame, columns_of_text, kind_of
 from cellguard.reading.status_letters import EMPTY, suppressed_statuses
 from cellguard.reading.vocabulary import HIDDEN, INFINITE, MISSING, NO, NUMBER, YES, YES_OR_NO
 
@@ -117,7 +115,7 @@ class Source:
         self._refuse(pc.invert(known), name, YES_OR_NO)
         return np.asarray(yes.to_numpy(), bool)
 
-    def flagged(self, name: str, wanted: Collection[str] = ()) -> BoolArray:
+    def flagged(self, name: str, value: str, wanted: Collection[str] = ()) -> BoolArray:
         """Tell which rows a column of flags marks: those with a wanted entry, or those that must be meant.
 
         Those are rows with yes, where it says yes and no; with a status that means suppressed, where the statuses are
@@ -133,7 +131,8 @@ class Source:
         elif said <= {*YES, *NO, *MISSING} and plain & said:
             meant = {*YES}
         else:
-            meant = {*suppressed_statuses(said - {*MISSING}, blanks=bool(said & {*MISSING}))}
+            shown = set(pc.unique(words.filter(pa.array(~self.hidden(value)))).to_pylist())
+            meant = {*suppressed_statuses(said - {*MISSING}, blanks=bool(said & {*MISSING}), shown=shown)}
         return np.asarray(pc.is_in(words, pa.array(sorted(meant), pa.string())).to_numpy(), bool)
 
     def empty(self, flag: str, value: str) -> BoolArray:
@@ -212,14 +211,8 @@ def open_source(data: object, dialect: Dialect | None = None, *, name: str = "th
     dialect = dialect or Dialect()
     if isinstance(data, (str, Path)):
         source = _open_file(Path(data), dialect)
-    elif isinstance(data, Mapping):
-        source = Source(from_mapping(data), Place(name, unit="row"), dialect.decimal)
-    elif hasattr(data, "__arrow_c_stream__"):
-        source = Source(pa.table(data), Place(name, unit="row"), dialect.decimal)
     else:
-        raise InputError(
-            f"cannot read {type(data).__name__}; give a path, a mapping of columns, or a frame that speaks Arrow"
-        )
+        source = Source(as_frame(data), Place(name, unit="row"), dialect.decimal)
     if not len(source):
         raise InputError(f"{source.place.name}: there are no rows; the data are empty")
     return source
@@ -227,26 +220,16 @@ def open_source(data: object, dialect: Dialect | None = None, *, name: str = "th
 
 def _open_file(path: Path, dialect: Dialect) -> Source:
     check_readable(path)
-    if path.suffix.lower() in {".parquet", ".pq"}:
-        try:
-            return Source(pq.read_table(path), Place(file_name(path), unit="row"), dialect.decimal)
-        except (pa.ArrowException, OSError):
-            raise InputError(f"{file_name(path)}: not a Parquet file, or a damaged one") from None
-    if is_office(path):
-        return Source(read_office(path), Place(file_name(path), unit="row"), dialect.decimal)
-    return _open_csv(path, dialect)
+    kind = kind_of(path)
+    if kind is None:
+        return _open_csv(path, dialect)
+    return Source(kind.read(path), Place(file_name(path), unit="row"), dialect.decimal)
 
 
 def _open_csv(path: Path, dialect: Dialect) -> Source:
     name = file_name(path)
     text = read_text(path, dialect.encoding)
-    if dialect.columns:
-        header, delimiter = (
-            list(dialect.columns),
-            read_first(text_lines(text), name, dialect.columns, dialect.delimiter),
-        )
-    else:
-        header, delimiter = read_header(text_lines(text), name, dialect.delimiter)
+    header, delimiter = columns_of_text(text_lines(text), name, dialect)
     data = text.encode() if text.endswith("\n") else f"{text}\n".encode()  # a header alone needs its end
     broken: list[tuple[int | None, int]] = []
 

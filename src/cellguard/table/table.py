@@ -21,9 +21,13 @@ from cellguard.table.relations import Block, Relations, build_relations
 Zeros = Literal["known", "possible"]
 Levels = Mapping[str, Sequence[int]]
 Origin = Literal["cells", "merged", "stored", "records"]
-Released = Literal["here", "nowhere", "latent", "sums", "earlier"]
+Released = Literal["here", "nowhere", "latent", "fitted", "sums", "earlier"]
 # Tables that cellguard adds, since readers may work out their cells, and what people call them.
-ADDED: Mapping[str, str] = {"latent": "cells that no table lists", "sums": "sums of cells"}
+ADDED: Mapping[str, str] = {
+    "latent": "cells that no table lists",
+    "fitted": "counts that no table lists",
+    "sums": "sums of cells",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +39,9 @@ class Table:
     are the cells' rows in the input, -1 for cells that are in no row. ``levels`` are the levels shown of some
     dimensions, if not all. ``origin`` tells where the facts are from: ready-made cells, such cells merged by a
     recoding, an output folder, or records; ``release``, where the table is published: in the release of its set,
-    nowhere, or in an earlier release. Two kinds are published nowhere because no table lists their cells: ``latent``
-    ones lie behind several tables, ``sums`` are sums of cells of other tables.
+    nowhere, or in an earlier release. Three kinds are published nowhere because no table lists their cells: ``latent``
+    ones lie behind several tables, ``fitted`` ones do so, too, but only numbers that fit are known of them, and
+    ``sums`` are sums of cells of other tables.
 
     `cells` reads one, `tabulate` makes one from records.
 
@@ -84,6 +89,11 @@ class Table:
     def unit(self) -> float:
         """One unit of the last published decimal."""
         return float(10.0**-self.decimals)
+
+    @property
+    def is_latent(self) -> bool:
+        """Whether the table stands for cells behind others, and is judged only where no other table lists them."""
+        return self.release in {"latent", "fitted"}
 
     @property
     def is_unreleased(self) -> bool:

@@ -103,6 +103,12 @@ class TableSet:
         """The different responses and populations."""
         return self.numbering.topics
 
+    @cached_property
+    def ready_made(self) -> tuple[Topic, ...]:
+        """The responses and populations no table of which is made from records, but for those of earlier releases."""
+        made = {(t.response, t.population) for t in self.tables if t.origin == "records" and t.release != "earlier"}
+        return tuple(topic for topic in self.topics if topic not in made)
+
     def locate(self, topic: Topic, table: int, rows: Positions) -> Positions:
         """Return the distinct cell of another response with the codes of some rows of a table, -1 where none is."""
         start = sum(len(t) for t in self.tables[:table])

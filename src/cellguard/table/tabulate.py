@@ -17,6 +17,7 @@ from cellguard.hierarchy.code_order import in_code_order
 from cellguard.hierarchy.confidential_codes import may_be_values
 from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
 from cellguard.microdata.grouped import COUNT, Grouped
+from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.apriori import Apriori
 from cellguard.table.fact import Base, Count, Excess, Fact, Signs, Top, Total, widest
 from cellguard.table.facts import Facts
@@ -133,7 +134,7 @@ def tabulate(
     return make_tables(records, [Wanted(given, value, about or About(name=name), facts, survey, negative=negative)])[0]
 
 
-def make_tables(grouped: Grouped, wanted: Sequence[Wanted]) -> list[Table]:
+def make_tables(grouped: Grouped, wanted: Sequence[Wanted], *, run: Run = UNWATCHED) -> list[Table]:
     """Return the wanted tables; those over the same dimensions share the work of finding their cells."""
     for table in wanted:
         for fact in table.facts:
@@ -150,6 +151,8 @@ def make_tables(grouped: Grouped, wanted: Sequence[Wanted]) -> list[Table]:
             some = _selected(grouped, table, kept)
             lattices[key] = _lattice(grouped, table.dimensions, some), some
         tables.append(_table(grouped, table, *lattices[key]))
+        run.heed()
+        run.tell(f"{len(tables):,} of {len(wanted):,} tables made", len(tables), len(wanted))
     return tables
 
 

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from cellguard.verifier import facts as said
 from cellguard.verifier.cells import Cells, combine
 from cellguard.verifier.facts import Facts
 from cellguard.verifier.needs import Needs, units
-from cellguard.verifier.numbers import Bools, Int64, bools, grains, rounded, scaled
+from cellguard.verifier.numbers import Bools, Int64, bools, check_plainest, grains, rounded, scaled
 from cellguard.verifier.released import METADATA, guarded_dimensions
 from cellguard.verifier.rows import PRIMARY, PUBLISHED, SECONDARY, UNPUBLISHED, Published, Rows, blank, listed
 from cellguard.verifier.rule_words import parse_rule
@@ -90,7 +91,10 @@ def check_published(cells: Cells, rows: Rows, release: Sequence[Published]) -> N
             line = int(np.argmax(wrong)) + 2
             raise Refused(f"{table.release} line {line} does not show value and flag as its status asks")
         there = np.flatnonzero(~hidden)
-        shown = grains(published.value.take(there), table.decimals, f"{table.release}, published value")
+        nothing = "0." + "0" * table.decimals if table.decimals else "0"
+        text, where = pc.if_else(pa.array(hidden), nothing, published.value), f"{table.release}, published value"
+        shown = grains(text, table.decimals, where)[there]
+        check_plainest(text, table.decimals, where)
         finer = cells.spec.grains[table.group] - table.decimals
         true = rows.value[i][published.shown[there]]
         expected = rounded(true, 10**finer) if finer > 0 else scaled(true, 10**-finer)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cellguard.verifier.spec import REPORTS, WORKBOOK, Spec
+from cellguard.verifier.formats import known_files, needed_files
+from cellguard.verifier.spec import OFFICERS_PAGE, Spec
 from cellguard.verifier.stages import Refused
 from cellguard.verifier.stored import Folder
 
@@ -24,6 +25,7 @@ def check_digests(folder: Folder, document: Mapping[str, Any]) -> int:
     files = document.get("files")
     if not isinstance(files, dict):
         raise Refused("certificate.json has no list of files")
+    _no_links(folder)
     _only_halves(folder)
     _only_named_folders(folder, files)
     there = {name: path for name, path in _walk(folder) if name != OWN}
@@ -37,27 +39,29 @@ def check_digests(folder: Folder, document: Mapping[str, Any]) -> int:
     return len(there)
 
 
-def check_names(spec: Spec, document: Mapping[str, Any]) -> None:
-    """Refuse a list of files that lacks one of the format, or has one that the format does not know."""
-    needed = {"release/metadata.json", "internal/job.yaml", "internal/summary.json", "internal/certificate.parquet"}
+def check_names(spec: Spec, document: Mapping[str, Any], written: Callable[[], Collection[str]]) -> None:
+    """Refuse a list of files that lacks one that folders have, or has one that none has.
+
+    A public file of a format that the verifier does not know is among what its writer makes, which ``written`` tells.
+    """
+    needed = {*needed_files(spec), "internal/job.yaml", "internal/summary.json", "internal/certificate.parquet"}
     needed |= {"internal/world.parquet", *(f"internal/parts/{name}.csv" for name in spec.dimensions)}
     for table in spec.tables:
         needed |= {table.internal, table.facts}
-    needed |= {table.release for table in spec.released}
     needed |= {f"internal/hierarchies/{name}.csv" for name in spec.dimensions}
     if spec.told is not None:
         needed |= {"internal/sums.parquet", *(f"internal/facts/{told.name}.parquet" for told in spec.told)}
     needed |= set() if spec.inside is None else {"internal/insiders.parquet"}
     named = set(document["files"])
-    typed = {table.parquet for table in spec.released}
-    if named & typed and not typed <= named:
-        raise Refused("the release has Parquet files of some tables only")
-    may = typed | REPORTS | {WORKBOOK, SEED}
+    may = known_files(spec, named) | {OFFICERS_PAGE, SEED}
     for name in sorted(needed - named):
         raise Refused(f"certificate.json does not name {name}")
     for name in sorted(named - needed - may):
+        if name.startswith("release/"):
+            if name not in written():
+                raise Refused(f"{name} is extra: no format that is installed here writes it")
         # A job may have dimensions that no table uses.
-        if not (name.startswith("internal/hierarchies/") and name.endswith(".csv")):
+        elif not (name.startswith("internal/hierarchies/") and name.endswith(".csv")):
             raise Refused(f"{name} is extra: an output folder has no such file")
 
 
@@ -68,10 +72,21 @@ def digest(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
+def _no_links(folder: Folder) -> None:
+    """Refuse halves, and a certificate, that are links: what was checked would be somewhere else.
+
+    Halves that somebody names are looked at where they are.
+    """
+    for name, path in (("release", folder.release), ("internal", folder.internal), (OWN, folder.path(OWN))):
+        if path.is_symlink():
+            raise Refused(f"{name} is a link to another place; name that with --release or --internal, or copy it here")
+
+
 def _only_halves(folder: Folder) -> None:
     """Refuse a third thing beside release and internal, where both are in one folder under their own names."""
-    home = folder.internal.parent
-    if folder.release.parent == home and {folder.release.name, folder.internal.name} == {"release", "internal"}:
+    home = folder.internal.parent.resolve()
+    names = {folder.release.name, folder.internal.name}
+    if folder.release.parent.resolve() == home and names == {"release", "internal"}:
         for entry in sorted(home.iterdir()):
             if entry.name not in ("release", "internal"):
                 raise Refused(f"{entry.name} is extra: the folder holds more than release and internal")

@@ -1,207 +1,106 @@
-"""The release in further formats: whether Parquet files and the workbook show exactly what the CSV files show."""
+"""The formats of a release that the verifier knows: which files each writes, and the one checker of each.
+
+A file of any other format is only accepted if its own writer makes the very same bytes of the released rows.
+"""
 
 from __future__ import annotations
 
-import io
-import re
-import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
-from xml.etree import ElementTree
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
+from cellguard.verifier.cells import Cells
+from cellguard.verifier.checks import check_metadata, check_published
+from cellguard.verifier.page import NAME as PAGE
+from cellguard.verifier.page import check_page
+from cellguard.verifier.parquet_files import check_parquet
+from cellguard.verifier.released import METADATA
+from cellguard.verifier.rows import Published, Rows
+from cellguard.verifier.spec import Spec
+from cellguard.verifier.stages import Refused
+from cellguard.verifier.stored import Folder
+from cellguard.verifier.workbook import WORKBOOK, check_workbook
 
-from cellguard.verifier.numbers import bools, texts
-from cellguard.verifier.released import RELEASED, read_released
-from cellguard.verifier.spec import WORKBOOK, Spec, TableSpec
-from cellguard.verifier.stages import Refused, attempt
-from cellguard.verifier.stored import Folder, read_bytes, read_parquet
 
-MOST_COLUMNS = 200
-FIRST_NOTE = 5  # the row of the notes, from 0, that is about the first table
-_SHEET = "xl/worksheets/sheet{}.xml"
-_SPACE = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
-_FIXED_PARTS = frozenset(
-    {
-        "[Content_Types].xml",
-        "_rels/.rels",
-        "docProps/app.xml",
-        "docProps/core.xml",
-        "xl/workbook.xml",
-        "xl/_rels/workbook.xml.rels",
-        "xl/styles.xml",
-        "xl/theme/theme1.xml",
-    }
+@dataclass(frozen=True)
+class Released:
+    """What a checker may look at: the folder, what its certificate says, the internal rows, and the CSV files."""
+
+    folder: Folder
+    cells: Cells
+    rows: Rows
+    release: Sequence[Published]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format: its name, the files that it writes of a release, and what refuses files that show anything else.
+
+    Every release has the files of one that is ``always`` written. Where ``text`` is True they are plain text, of which
+    the check leaves nothing unread.
+    """
+
+    name: str
+    files: Callable[[Spec], frozenset[str]]
+    check: Callable[[Released], None]
+    always: bool = False
+    text: bool = False
+
+
+def _check_csv(released: Released) -> None:
+    check_published(released.cells, released.rows, released.release)
+
+
+def _check_metadata(released: Released) -> None:
+    check_metadata(released.folder, released.cells, released.release)
+
+
+def _check_parquet(released: Released) -> None:
+    for table in released.cells.spec.released:
+        check_parquet(released.folder, table)
+
+
+def _check_workbook(released: Released) -> None:
+    check_workbook(released.folder, released.cells.spec)
+
+
+def _check_page(released: Released) -> None:
+    check_page(released.folder, released.cells, released.release)
+
+
+MANIFEST = (
+    Format("CSV", lambda spec: frozenset(t.release for t in spec.released), _check_csv, always=True, text=True),
+    Format("metadata", lambda spec: frozenset({METADATA}), _check_metadata, always=True, text=True),
+    Format("Parquet", lambda spec: frozenset(t.parquet for t in spec.released), _check_parquet),
+    Format("Excel", lambda spec: frozenset({WORKBOOK}), _check_workbook),
+    Format("HTML", lambda spec: frozenset({PAGE}), _check_page),
 )
-_SHEET_PARTS = frozenset(
-    _SPACE + part
-    for part in ("dimension", "sheetViews", "sheetFormatPr", "cols", "sheetData", "autoFilter", "pageMargins")
-)
-_PROPERTIES = frozenset({"title", "creator", "lastModifiedBy", "created", "modified"})
-Cells = dict[tuple[int, int], tuple[str, str]]
 
 
-def check_formats(folder: Folder, spec: Spec, document: Mapping[str, Any]) -> None:
-    """Refuse a Parquet file or a workbook that does not show, cell by cell, what the CSV files show."""
-    named = document.get("files")
-    files = set(named) if isinstance(named, dict) else set()
-    for table in spec.released:
-        if table.parquet in files:
-            check_parquet(folder, table)
-    if WORKBOOK in files:
-        check_workbook(folder, spec)
+def check_formats(released: Released, files: Collection[str]) -> None:
+    """Refuse a file of a format that does not show, cell by cell, what it should; ``files`` are those of the folder.
+
+    A format of which some files are missing is refused by `known_files`.
+    """
+    spec = released.cells.spec
+    for form in MANIFEST:
+        if form.always or form.files(spec) <= set(files):
+            form.check(released)
 
 
-def check_parquet(folder: Folder, table: TableSpec) -> None:
-    """Compare a Parquet file with the CSV file of the same table: text of codes, exact values, flags."""
-    header = table.headed(RELEASED)
-    stored = read_parquet(folder, table.parquet)
-    if stored.schema.names != header:
-        raise Refused(f"{table.parquet} does not have exactly the columns {', '.join(header)}")
-    if stored.schema.metadata or any(field.metadata for field in stored.schema):
-        raise Refused(f"{table.parquet} holds more than columns")
-    value = stored.schema.field("value").type
-    if not pa.types.is_decimal(value) or value.scale != table.decimals:
-        raise Refused(f"{table.parquet}: value is not a decimal of {table.decimals} decimals")
-    for name, expected in zip(header, read_released(folder, table), strict=True):
-        column = stored.column(name)
-        if name != "value" and not pa.types.is_string(column.type):
-            raise Refused(f"{table.parquet}: {name} is not text")
-        text = texts(column)
-        there = pc.fill_null(text, "") if name == "value" else text
-        if len(there) != len(expected) or there.null_count:
-            raise Refused(f"{table.parquet} does not have the rows of {table.release}")
-        differs = ~bools(pc.equal(there, expected))
-        if differs.any():
-            raise Refused(f"{table.parquet} row {int(np.argmax(differs)) + 1}, {name}, is not what {table.release} has")
+def needed_files(spec: Spec) -> frozenset[str]:
+    """Return the public files that every folder has."""
+    return frozenset[str]().union(*(form.files(spec) for form in MANIFEST if form.always))
 
 
-def check_workbook(folder: Folder, spec: Spec) -> None:
-    """Compare each sheet of the workbook with the CSV file of its table, and the first with the facts about them."""
-    data = read_bytes(folder, WORKBOOK)
-    with attempt(WORKBOOK, lambda: zipfile.ZipFile(io.BytesIO(data))) as book:
-        sheets = [_SHEET.format(number) for number in range(1, len(spec.released) + 2)]
-        names = book.namelist()
-        if len(set(names)) != len(names) or set(names) != _FIXED_PARTS | set(sheets):
-            raise Refused(f"{WORKBOOK} does not have exactly one sheet a table and one of notes")
-        attempt(WORKBOOK, lambda: _check_surroundings(book))
-        notes = attempt(WORKBOOK, lambda: _read_sheet(book.read(sheets[0])))
-        _check_notes(folder, spec, notes)
-        for table, sheet in zip(spec.released, sheets[1:], strict=True):
-            cells = attempt(WORKBOOK, lambda sheet=sheet: _read_sheet(book.read(sheet)))  # type: ignore[misc]
-            _check_sheet(folder, table, cells)
+def known_files(spec: Spec, files: Collection[str]) -> frozenset[str]:
+    """Return the public files that a folder may have; refuse a format of which it has some only."""
+    for form in MANIFEST:
+        of_format = form.files(spec)
+        if of_format & set(files) and not of_format <= set(files):
+            raise Refused(f"the release has {form.name} files of some tables only")
+    return frozenset[str]().union(*(form.files(spec) for form in MANIFEST))
 
 
-def _check_surroundings(book: zipfile.ZipFile) -> None:
-    """Refuse names and properties in which something could be hidden."""
-    names = ElementTree.fromstring(book.read("xl/workbook.xml")).iter(_SPACE + "definedName")  # noqa: S314
-    if any(name.get("name") != "_xlnm._FilterDatabase" for name in names):
-        raise Refused(f"{WORKBOOK} defines names of its own")
-    properties = ElementTree.fromstring(book.read("docProps/core.xml"))  # noqa: S314
-    if {part.tag.rpartition("}")[2] for part in properties} - _PROPERTIES:
-        raise Refused(f"{WORKBOOK} has properties of its own")
-
-
-def _read_sheet(data: bytes) -> Cells:
-    """Return the kind and text of every cell that is not blank, by row and column from 0; refuse formulas and links."""
-    root = ElementTree.fromstring(data)  # noqa: S314  (expat limits the growth of entities)
-    cells: Cells = {}
-    if {part.tag for part in root} - _SHEET_PARTS:
-        raise Refused(f"{WORKBOOK}: a sheet holds more than cells")
-    for node in root.iter(_SPACE + "c"):
-        inner = {child.tag.removeprefix(_SPACE) for child in node}
-        if not inner:
-            continue
-        place, kind = _place(node.get("r", "")), node.get("t", "n")
-        if inner == {"is"} and kind == "inlineStr":
-            text = "".join(t.text or "" for t in node.iter(_SPACE + "t"))
-            text = re.sub("_x([0-9A-Fa-f]{4})_", lambda match: chr(int(match.group(1), 16)), text)
-        elif inner == {"v"} and kind == "n":
-            text = node.findtext(_SPACE + "v") or ""
-        else:
-            raise Refused(f"{WORKBOOK}: a cell is neither text nor a number")
-        if place in cells:
-            raise Refused(f"{WORKBOOK}: a cell occurs twice")
-        cells[place] = kind, text
-    return cells
-
-
-def _place(reference: str) -> tuple[int, int]:
-    match = re.fullmatch(r"([A-Z]{1,3})([1-9][0-9]{0,6})", reference)
-    if not match:
-        raise Refused(f"{WORKBOOK}: a cell has no place")
-    column = 0
-    for letter in match.group(1):
-        column = 26 * column + ord(letter) - ord("A") + 1
-    return int(match.group(2)) - 1, column - 1
-
-
-def _check_sheet(folder: Folder, table: TableSpec, cells: Cells) -> None:
-    columns = [column.to_pylist() for column in read_released(folder, table)]
-    expected = dict(_expected(table, columns))
-    extra = sorted(set(cells) ^ set(expected))
-    if extra:
-        raise Refused(f"{WORKBOOK}, {table.name}: row {extra[0][0] + 1} has a cell too many or too few")
-    for place, text in expected.items():
-        if not _same(cells[place], text, value=place[0] > 0 and _is_value(place, table, columns)):
-            raise Refused(f"{WORKBOOK}, {table.name}: row {place[0] + 1} is not what {table.release} has")
-
-
-def _check_notes(folder: Folder, spec: Spec, cells: Cells) -> None:
-    """Refuse notes that say more of a table than what it is about, and a number anywhere else."""
-    for row, table in enumerate(spec.released, start=FIRST_NOTE):
-        value = read_released(folder, table)[-2].to_pylist()
-        words = (table.name, ", ".join(table.by), table.response, table.population)
-        counts = (table.decimals, len(value), value.count(""))
-        expected = [("inlineStr", text) for text in words] + [("n", str(count)) for count in counts]
-        sheet, *about = (cells.pop((row, column), ("", "")) for column in range(1 + len(expected)))
-        if about != expected or not _is_sheet_of(sheet[1], table.name):
-            raise Refused(f"{WORKBOOK}: the notes on {table.name} are not what the other files say")
-    if any(kind != "inlineStr" or re.search("[0-9]", text) for kind, text in cells.values()):
-        raise Refused(f"{WORKBOOK}: the notes hold a number that is no public fact about the tables")
-
-
-def _is_sheet_of(sheet: str, table: str) -> bool:
-    """Tell whether a sheet's name is that of a table, cut, with a number behind it where two would be alike."""
-    plain = "".join("_" if c in "[]:*?/\\'" or not c.isprintable() else c for c in table) or "_"
-    return bool(sheet) and plain.startswith(re.sub("~[0-9]+$", "", sheet))
-
-
-def _is_value(place: tuple[int, int], table: TableSpec, columns: Sequence[list[str]]) -> bool:
-    return place[1] >= (1 if _crosswise(table, columns) else len(table.by))
-
-
-def _crosswise(table: TableSpec, columns: Sequence[list[str]]) -> bool:
-    return len(table.by) == 2 and len(set(columns[1])) <= MOST_COLUMNS
-
-
-def _expected(table: TableSpec, columns: Sequence[list[str]]) -> Iterator[tuple[tuple[int, int], str]]:
-    """Go through the cells that a sheet should have; tables by two dimensions are crosswise, others lengthwise."""
-    value = [text or "c" for text in columns[-2]]
-    if not _crosswise(table, columns):
-        yield from (((0, i), text) for i, text in enumerate([*table.by, "value"]))
-        for row, line in enumerate(zip(*columns[:-2], value, strict=True), start=1):
-            yield from (((row, i), text) for i, text in enumerate(line))
-        return
-    rows = {code: i for i, code in enumerate(dict.fromkeys(columns[0]), start=1)}
-    across = {code: i for i, code in enumerate(dict.fromkeys(columns[1]), start=1)}
-    yield (0, 0), table.by[0]
-    yield from (((0, i), code) for code, i in across.items())
-    yield from (((i, 0), code) for code, i in rows.items())
-    yield from (((rows[a], across[b]), text) for a, b, text in zip(columns[0], columns[1], value, strict=True))
-
-
-def _same(shown: tuple[str, str], text: str, *, value: bool) -> bool:
-    """Tell whether a cell is the text, or exactly the number that the text says."""
-    kind, there = shown
-    if kind == "inlineStr":
-        short = value and text != "c" and len(text.lstrip("-0.").replace(".", "")) <= 15
-        return there == text and not short
-    if not value or text == "c":
-        return False
-    try:
-        return float(there) == float(text)
-    except ValueError:
-        return False
+def read_whole(spec: Spec) -> frozenset[str]:
+    """Return the public files in which nothing could stand that the checks do not read."""
+    return frozenset[str]().union(*(form.files(spec) for form in MANIFEST if form.text))

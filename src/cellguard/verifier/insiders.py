@@ -24,7 +24,7 @@ from cellguard.verifier.numbers import Bools, Floats, Int64
 from cellguard.verifier.rows import Rows
 from cellguard.verifier.rule_words import parse_rule
 from cellguard.verifier.rules import InRows
-from cellguard.verifier.spec import LATENT, SUMS, TableSpec
+from cellguard.verifier.spec import FITTED, LATENT, SUMS, TableSpec
 from cellguard.verifier.stages import Refused
 from cellguard.verifier.stored import Folder, read_parquet
 from cellguard.verifier.witnesses import Witnesses
@@ -100,6 +100,8 @@ def check_contributors(known: Contributors, cells: Cells, rows: Rows, facts: Seq
     for i, said in enumerate(job.tables):
         made[cells.cell[cells.rows(i)]] |= not said["cells"]
     for i, (table, said) in enumerate(zip(cells.spec.tables, job.tables, strict=True)):
+        if table.where == FITTED:  # whose counts fit, but tell of nobody who is alone
+            continue
         cell, here = cells.cell[cells.rows(i)], facts[i]
         hidden = ~public[cell]  # a level that one table does not show may be another one's
         count = here.count if said["cells"] else _concerned(given_axes(job, cells, i, here), table, here.count)

@@ -21,7 +21,7 @@ from cellguard.verifier.relations import parse_equation
 from cellguard.verifier.rows import PRIMARY, PUBLISHED, SECONDARY, Rows
 from cellguard.verifier.rule_words import parse_rule
 from cellguard.verifier.rules import InRows
-from cellguard.verifier.spec import EARLIER, HERE, LATENT, NOWHERE, SUMS, Group, Spec, TableSpec
+from cellguard.verifier.spec import CERTIFICATE, EARLIER, FITTED, HERE, LATENT, NOWHERE, SUMS, Group, Spec, TableSpec
 from cellguard.verifier.stages import Refused, attempt
 from cellguard.verifier.stored import Folder, read_bytes
 
@@ -35,7 +35,8 @@ TABLE_KEYS = (
 SAID = ("status", "cost", "lower", "upper", "need_lower", "need_upper")
 CELLS_KEYS = ("source", "count", "holdings", "top", *SAID)
 RECORDS_KEYS = ("source", "rda", "weight", "waiver", "request")
-_UNRELEASED = {"nothing": NOWHERE, "latent": LATENT, "sums": SUMS}
+_UNRELEASED = {"nothing": NOWHERE, "latent": LATENT, "fitted": FITTED, "sums": SUMS}
+_MADE = (FITTED, SUMS)  # tables of which a job says nothing, in this order behind all others
 _WEIGHTED_TOTAL = ("virtual", "handbook", "published_weights")
 
 
@@ -76,24 +77,27 @@ def read_job(folder: Folder) -> Job:
 
 
 def with_earlier(job: Job, spec: Spec) -> Job:
-    """Return the job with the tables of earlier releases, which come last: of these the certificate says it all."""
+    """Return the job with the tables of earlier releases, of fitted counts and of sums, which come last.
+
+    Of these the certificate says it all.
+    """
     own = len(job.words["tables"])
-    if any(table.where in (EARLIER, SUMS) for table in spec.tables[:own]):
-        raise Refused(f"{NAME} has a table of its own that the certificate calls an earlier release, or sums")
-    sums = [table for table in spec.tables[own:] if table.where == SUMS]
-    more = spec.tables[own : len(spec.tables) - len(sums)]
-    if any(table.where == SUMS for table in more):
-        raise Refused(f"{NAME}: the tables of sums do not come last")
+    if any(table.where in (EARLIER, *_MADE) for table in spec.tables[:own]):
+        raise Refused(f"{NAME} has a table of its own that the certificate calls an earlier release, fitted, or sums")
+    made = [table for place in _MADE for table in spec.tables[own:] if table.where == place]
+    more = spec.tables[own : len(spec.tables) - len(made)]
+    if [*more, *made] != list(spec.tables[own:]):
+        raise Refused(f"{NAME}: the tables of fitted counts, and then those of sums, do not come last")
     named = [entry for entry in job.words["previous"] or () if entry["period"] == "same"]
     if more and not named:
         raise Refused(f"{NAME} does not have the tables of the certificate")
     if any(table.where == HERE for table in more):
         raise Refused(f"{NAME} does not have all tables that are released here")
-    return Job(job.words, tuple(_as_said(table) for table in [*more, *sums]))
+    return Job(job.words, tuple(_as_said(table) for table in [*more, *made]))
 
 
 def _as_said(table: TableSpec) -> dict[str, Any]:
-    """Return what a job would say of a table of an earlier release, or of sums, which are made from records."""
+    """Return what a job would say of a table of an earlier release, of fitted counts, or of sums, made from records."""
     said: dict[str, Any] = {"name": table.name, EARLIER: table.where}
     said |= {"by": list(table.by), "where": None, "value": "count" if table.count else "x", "response": table.response}
     said |= {"population": table.population, "decimals": table.decimals, "zeros": table.zeros, "impossible": None}
@@ -128,6 +132,12 @@ def check_job(job: Job, spec: Spec) -> None:
         raise Refused(f"{NAME} and the certificate differ on whether totals are known from elsewhere")
     attempt(NAME, lambda: _check_attack(job.words["attack"], spec))
     _check_crossing(job.words["attack"], spec)
+
+
+def check_judged(job: Job, spec: Spec) -> None:
+    """Refuse a certificate without sums where some table is made from records: a run judges them there."""
+    if spec.told is None and any(job.records(entry) is not None for entry in job.tables):
+        raise Refused(f"{CERTIFICATE} says nothing of sums of hidden cells, although a table is made from records")
 
 
 def _equations(texts: Sequence[str], spec: Spec) -> list[dict[str, int]]:
@@ -296,6 +306,12 @@ def never_negative(job: Job, spec: Spec) -> frozenset[Group]:
     below 0."""
     counted = (table.group for said, table in zip(job.tables, spec.tables, strict=True) if said["value"] == "count")
     return frozenset({*counted, *(table.group for table in spec.tables if table.count)})
+
+
+def judged_between(job: Job, spec: Spec) -> frozenset[Group]:
+    """Return the responses whose latent cells can be judged: those made from records, and those that are fitted."""
+    pairs = zip(job.tables, spec.tables, strict=True)
+    return frozenset(table.group for said, table in pairs if not said["cells"] or table.where == FITTED)
 
 
 def was_chosen(job: Job, cells: Cells, rows: Rows, facts: Sequence[Facts]) -> bool:

@@ -17,7 +17,7 @@ from cellguard.verifier.numbers import LARGEST, Bools, Floats, Int64, Ints, bool
 from cellguard.verifier.relations import Matrix
 from cellguard.verifier.rows import Rows
 from cellguard.verifier.rules import Rule
-from cellguard.verifier.spec import EARLIER, LATENT, SUMS, Attack, Group, TableSpec
+from cellguard.verifier.spec import EARLIER, FITTED, LATENT, SUMS, Attack, Group, TableSpec
 from cellguard.verifier.stages import Refused
 from cellguard.verifier.verdict import DEFAULT_PERCENT, NOISE
 
@@ -147,8 +147,8 @@ def judged_elsewhere(cells: Cells) -> Bools:
     """Return the rows of latent tables that another table lists, whose rules judge them."""
     listed, latent = np.zeros(cells.count, dtype=bool), np.zeros(cells.cell.size, dtype=bool)
     for i, table in enumerate(cells.spec.tables):
-        listed[cells.cell[cells.rows(i)]] |= table.where != LATENT
-        latent[cells.rows(i)] = table.where == LATENT
+        listed[cells.cell[cells.rows(i)]] |= table.where not in (LATENT, FITTED)
+        latent[cells.rows(i)] = table.where in (LATENT, FITTED)
     return np.asarray(latent & listed[cells.cell], dtype=bool)
 
 

@@ -83,6 +83,25 @@ def grains(column: pa.Array, decimals: int, where: str) -> Ints:
     return low
 
 
+def check_plainest(column: pa.Array, decimals: int, where: str) -> None:
+    """Refuse a number that is not written in the one way in which a folder writes it: with exactly these decimals.
+
+    Zeros more in front or behind say nothing of the number, but their number could.
+
+    >>> check_plainest(pa.array(["12.50", "-0.25", "0.00"]), 2, "here")
+    >>> check_plainest(pa.array(["7", "012"]), 0, "here")
+    Traceback (most recent call last):
+    cellguard.verifier.stages.Refused: here line 3 is not written with exactly 0 decimals and no zeros in front
+    """
+    rest = rf"\.[0-9]{{{decimals}}}" if decimals else ""
+    good = pc.match_substring_regex(column, f"^-?(?:0|[1-9][0-9]*){rest}$")
+    below = pc.match_substring_regex(column, "^-[0.]*$")
+    bad = ~bools(good) | bools(below)
+    if bad.any():
+        line = int(np.argmax(bad)) + 2
+        raise Refused(f"{where} line {line} is not written with exactly {decimals} decimals and no zeros in front")
+
+
 def grains_or_zero(column: pa.Array, decimals: int, where: str) -> Ints:
     """Return each decimal text in grains, a blank as 0."""
     return grains(pc.if_else(pc.equal(column, ""), "0", column), decimals, where)

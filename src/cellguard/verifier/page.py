@@ -35,10 +35,8 @@ _ATTRIBUTES = {
 _SAMPLE = "123"  # of a published figure, in the legend
 
 
-def check_page(folder: Folder, cells: Cells, release: Sequence[Published], files: Mapping[str, Any]) -> None:
+def check_page(folder: Folder, cells: Cells, release: Sequence[Published]) -> None:
     """Refuse a public page that shows something else than the CSV files."""
-    if NAME not in files:
-        return
     text = attempt(NAME, lambda: read_bytes(folder, NAME).decode("utf-8"))
     page = _Page()
     attempt(NAME, lambda: page.feed(text))

@@ -14,13 +14,14 @@ from cellguard.verifier.leaves import REST, TableViews, View, common
 from cellguard.verifier.numbers import Bools, Int64
 from cellguard.verifier.relations import Terms, tied_groups
 from cellguard.verifier.rows import Rows, listed
-from cellguard.verifier.spec import Group, Spec
+from cellguard.verifier.spec import FITTED, Group, Spec
 from cellguard.verifier.stages import Refused
 
 
 def others(spec: Spec, group: Group) -> list[int]:
-    """Return the tables of the other responses of a population."""
-    return [i for i, t in enumerate(spec.tables) if t.population == group[1] and t.group != group]
+    """Return the tables of the other responses of a population; fitted counts say nothing that others do not."""
+    apart = [i for i, t in enumerate(spec.tables) if t.population == group[1] and t.group != group]
+    return [i for i in apart if spec.tables[i].where != FITTED]
 
 
 def counts(spec: Spec, group: Group) -> bool:

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from cellguard.errors import CellguardError
-from cellguard.verifier.stages import Refused, attempt
+from cellguard.verifier.formats import read_whole
+from cellguard.verifier.spec import Spec
+from cellguard.verifier.stages import Refused
 from cellguard.verifier.stored import Folder, read_bytes
 
 # From the release and the internal folder to the content of each public file, by its name in the release.
@@ -21,20 +23,26 @@ Rewrite: TypeAlias = Callable[[Path, Path], Mapping[str, bytes]]
 _HALF = "release/"
 
 
-def check_rewritten(folder: Folder, files: Iterable[str], rewrite: Rewrite) -> None:
-    """Refuse a public file that is not the one that its writer makes of the released rows."""
+def written(folder: Folder, rewrite: Rewrite | None) -> dict[str, bytes]:
+    """Return the content of the public files as their writers make them of the released rows; none without writers."""
+    if rewrite is None:
+        return {}
     try:
-        made = rewrite(folder.release, folder.internal)
+        return {_HALF + name: bytes(made) for name, made in rewrite(folder.release, folder.internal).items()}
     except CellguardError as error:
         raise Refused(f"the public files cannot be written again to compare them: {error}") from None
+
+
+def check_rewritten(folder: Folder, files: Iterable[str], made: Mapping[str, bytes]) -> None:
+    """Refuse a public file that is not the one that its writer makes of the released rows."""
     for name in sorted(file for file in files if file.startswith(_HALF)):
-        if attempt(name, lambda name=name: made.get(name.removeprefix(_HALF))) != read_bytes(folder, name):  # type: ignore[misc]
+        if made.get(name) != read_bytes(folder, name):
             raise Refused(
                 f"{name} is not, byte for byte, what is written from the released rows. If other versions wrote it "
                 "than are installed here (internal/summary.json names them), use these, or protect again"
             )
 
 
-def not_rewritten(files: Iterable[str]) -> list[str]:
+def not_rewritten(files: Iterable[str], spec: Spec) -> list[str]:
     """Return the public files that only a comparison byte for byte can vouch for."""
-    return sorted(file for file in files if file.startswith(_HALF) and not file.endswith((".csv", "metadata.json")))
+    return sorted(file for file in files if file.startswith(_HALF) and file not in read_whole(spec))

@@ -12,9 +12,7 @@ from cellguard.verifier.numbers import fraction
 from cellguard.verifier.stages import Refused
 
 CERTIFICATE = "certificate.json"
-WORKBOOK = "release/tables.xlsx"
 OFFICERS_PAGE = "internal/report.html"
-REPORTS = frozenset({"release/report.html", OFFICERS_PAGE})
 KEYS = frozenset(
     {"format", "claim", "tables", "equations", "attack", "known", "world", "crossing", "grains", "witnesses"}
     | {"insiders", "sums", "trusted", "files", "digest"}
@@ -24,7 +22,8 @@ WORDS = frozenset({"headline", "not_checked"})
 TABLE_KEYS = frozenset(
     {"name", "by", "response", "population", "decimals", "count", "zeros", "tolerance", "rules", "release"}
 )
-HERE, NOWHERE, LATENT, SUMS, EARLIER = "here", "nowhere", "latent", "sums", "earlier"
+HERE, NOWHERE, LATENT, FITTED, SUMS, EARLIER = "here", "nowhere", "latent", "fitted", "sums", "earlier"
+PLACES = (HERE, NOWHERE, LATENT, FITTED, SUMS, EARLIER)
 MOST_DECIMALS = 30
 MOST_TOGETHER = 4
 
@@ -212,10 +211,8 @@ def _table(given: object, position: int) -> TableSpec:
         raise Refused(f"{CERTIFICATE}: {where}.by is empty or names a dimension twice")
     if not isinstance(table["count"], bool) or table["zeros"] not in ("known", "possible"):
         raise Refused(f"{CERTIFICATE}: {where} has a wrong count or zeros")
-    if table["release"] not in (HERE, NOWHERE, LATENT, SUMS, EARLIER):
-        raise Refused(
-            f"{CERTIFICATE}: {where}.release is none of {HERE!r}, {NOWHERE!r}, {LATENT!r}, {SUMS!r}, {EARLIER!r}"
-        )
+    if table["release"] not in PLACES:
+        raise Refused(f"{CERTIFICATE}: {where}.release is none of {', '.join(map(repr, PLACES))}")
     rules = _list(table["rules"], f"{where}.rules")
     if not all(isinstance(rule, dict) and len(rule) == 1 for rule in rules):
         raise Refused(f"{CERTIFICATE}: {where}.rules is not a list of rules")

@@ -81,14 +81,16 @@ def _parse_csv(data: bytes, columns: Sequence[str]) -> pa.Table | None:
     kinds = pacsv.ConvertOptions(
         column_types={c: pa.string() for c in columns}, strings_can_be_null=False, quoted_strings_can_be_null=False
     )
-    table = pacsv.read_csv(pa.BufferReader(data), parse_options=parse, convert_options=kinds)
+    # Threads that still hold the bytes when the interpreter ends abort the process, and with it the exit status.
+    alone = pacsv.ReadOptions(use_threads=False)
+    table = pacsv.read_csv(pa.BufferReader(data), alone, parse_options=parse, convert_options=kinds)
     return table if table.schema.names == list(columns) else None
 
 
 def read_parquet(folder: Folder, name: str) -> pa.Table:
     """Return a Parquet file; refuse a column name that occurs twice."""
     data = read_bytes(folder, name)
-    table = attempt(name, lambda: pq.ParquetFile(pa.BufferReader(data)).read())
+    table = attempt(name, lambda: pq.ParquetFile(pa.BufferReader(data), pre_buffer=False).read(use_threads=False))
     attempt(name, lambda: table.validate(full=True))
     if len(set(table.schema.names)) != len(table.schema.names):
         raise Refused(f"{name} has a column twice")

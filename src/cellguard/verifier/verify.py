@@ -16,15 +16,18 @@ from cellguard.verifier.coalitions import Coalitions
 from cellguard.verifier.demands import read_demands
 from cellguard.verifier.digests import check_digests, check_names
 from cellguard.verifier.facts import read_facts
-from cellguard.verifier.formats import check_formats
+from cellguard.verifier.fitted import check_fitted
+from cellguard.verifier.formats import Released, check_formats
 from cellguard.verifier.hierarchies import read_dimensions
 from cellguard.verifier.insiders import check_contributors, check_inside, read_contributors
 from cellguard.verifier.intervals import check_intervals
 from cellguard.verifier.job import (
     check_decimals,
     check_job,
+    check_judged,
     check_origins,
     check_together,
+    judged_between,
     never_negative,
     not_shown,
     read_job,
@@ -33,16 +36,15 @@ from cellguard.verifier.job import (
 )
 from cellguard.verifier.needs import Capacities, Needs, capacities, needs
 from cellguard.verifier.needs import with_sums as sums_limited
-from cellguard.verifier.page import check_page
 from cellguard.verifier.populations import check_differences, check_selected, is_uncrossed
 from cellguard.verifier.relations import Matrix, build, with_known, with_sums
-from cellguard.verifier.rewriting import Rewrite, check_rewritten, not_rewritten
+from cellguard.verifier.rewriting import Rewrite, check_rewritten, not_rewritten, written
 from cellguard.verifier.rows import read_internal, read_release, read_rows
 from cellguard.verifier.rule_words import parse_rule
 from cellguard.verifier.rules import unknown_names
 from cellguard.verifier.spec import EARLIER, OFFICERS_PAGE, read_spec
 from cellguard.verifier.stages import Refused, Stage, attempt
-from cellguard.verifier.stored import Folder, read_json
+from cellguard.verifier.stored import Folder, read_bytes, read_json
 from cellguard.verifier.summary import check_summary, not_checked
 from cellguard.verifier.sums import check_sums
 from cellguard.verifier.told import Known, check_told, read_parts, unknown_cells
@@ -59,6 +61,8 @@ from cellguard.verifier.world import (
 )
 
 CHECKS = 10
+INPUTS = f"{SUMMARY}: inputs"
+LABELS = "internal/hierarchies/*.csv: labels of codes"
 NOT_CHECKED_COLUMNS = ("reasons", "cost", "interval_lower and interval_upper beyond what witnesses reach")
 
 
@@ -77,7 +81,8 @@ class Verification:
     """All checks of a certificate, things worth knowing, and the rules that had to be taken on trust.
 
     ``said`` counts the distinct cells of which something was said beforehand, by what was said. ``not_checked`` names
-    what the folder says that no check works out again: figures of the summary, columns, and pages.
+    what the folder says that no check works out again: figures of the summary, columns, and pages. ``claims`` is what
+    was checked, in the folder's own words: the headline, and all that it leaves open; nothing of a folder that fails.
     """
 
     checks: tuple[Check, ...]
@@ -85,6 +90,7 @@ class Verification:
     trusted: tuple[str, ...]
     said: Mapping[str, int]
     not_checked: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
 
     @property
     def valid(self) -> bool:
@@ -108,11 +114,12 @@ def verify(
     path = Path(certificate)
     if not path.is_file():
         raise InputError(f"{file_name(path)} is not a file; name the certificate.json of an output folder")
-    inner = Path(internal) if internal is not None else path.resolve().parent
-    outer = Path(release) if release is not None else inner.resolve().parent / "release"
-    work = _Work(path, Folder(outer.resolve(), inner.resolve()), rewrite)
+    inner = Path(internal).resolve() if internal is not None else path.absolute().parent
+    outer = Path(release).resolve() if release is not None else inner.parent / "release"
+    work = _Work(path, Folder(outer, inner), rewrite)
     made = tuple(_run(number, name, method) for number, (name, method) in enumerate(work.checks, start=1))
-    return Verification(made, work.warnings(), work.trusted(), work.said(), work.not_checked())
+    claims = work.claims() if all(check.passed for check in made) else ()
+    return Verification(made, work.warnings(), work.trusted(), work.said(), work.not_checked(), claims)
 
 
 def _run(number: int, name: str, method: Callable[[], str]) -> Check:
@@ -145,6 +152,7 @@ class _Work:
         self.between = Stage("the world", lambda: read_between(self._folder, self.cells.get(), self.pieces.get()))
         self.moves = Stage("the witnesses", self._read_moves)
         self.witnesses = Stage("the witnesses", lambda: self.moves.get().listed(self.cells.get().count))
+        self.written = Stage("the public files", lambda: written(self._folder, self._rewrite))
         self.checks: tuple[tuple[str, Callable[[], str]], ...] = (
             ("cells and relations", self._check_relations),
             ("rows", self._check_rows),
@@ -216,13 +224,11 @@ class _Work:
 
     def _check_published(self) -> str:
         cells, release = self.cells.get(), self.release.get()
-        checks.check_published(cells, self.rows.get(), release)
-        checks.check_metadata(self._folder, cells, release)
+        files = self.document.get()["files"]
+        check_formats(Released(self._folder, cells, self.rows.get(), release), files)
         check_decimals(self.job.get(), cells, self.rows.get())
-        check_formats(self._folder, cells.spec, self.document.get())
-        check_page(self._folder, cells, release, self.document.get()["files"])
         if self._rewrite is not None:
-            check_rewritten(self._folder, self.document.get()["files"], self._rewrite)
+            check_rewritten(self._folder, files, self.written.get())
         return f"{sum(part.shown.size for part in release)} released rows"
 
     def _check_hidden(self) -> str:
@@ -239,11 +245,13 @@ class _Work:
         asked = needs(cells, self.facts.get(), rules, self.limits.get())
         checks.check_needs(cells, self.rows.get(), asked)
         check_differences(cells, self.rows.get(), self.document.get().get("not_checked") or ())
+        check_fitted(cells)
         sums = self._check_sums(asked)
         trusted = ", ".join(cells.spec.trusted)
         return f"{int(asked.unsafe.sum())} unsafe cells{sums}" + (f"; taken on trust: {trusted}" if trusted else "")
 
     def _check_sums(self, asked: Needs) -> str:
+        check_judged(self.job.get(), self.spec.get())
         cells, rows, parts = self.cells.get(), self.rows.get(), self.sums.get()
         unknown = unknown_cells(cells, rows, checks.known_cells(cells, rows))
         known = Known(cells, rows, self.listed.get(), self.facts.get(), unknown, asked.unsafe)
@@ -290,13 +298,14 @@ class _Work:
         cells, groups = self.cells.get(), self.pieces.get().groups
         between = {groups[group] for group in set(self.between.get().group.tolist())}
         chosen = was_chosen(self.job.get(), cells, self.rows.get(), self.facts.get())
-        document, latent = self.document.get(), is_uncrossed(cells)
+        latent = is_uncrossed(cells) or bool(between - judged_between(self.job.get(), cells.spec))
+        document = self.document.get()
         return read_claim(cells.spec, self.job.get(), document, between, latent=latent, chosen=chosen)
 
     def _check_digests(self) -> str:
         document = self.document.get()
         count = check_digests(self._folder, document)
-        check_names(self.spec.get(), document)
+        check_names(self.spec.get(), document, self.written.get)
         return f"{count} files"
 
     def _check_summary(self) -> str:
@@ -332,10 +341,20 @@ class _Work:
 
     def _not_checked(self) -> tuple[str, ...]:
         files = self.document.get()["files"]
-        again = [] if self._rewrite is not None else [f"{name}, byte for byte" for name in not_rewritten(files)]
+        again = (
+            []
+            if self._rewrite is not None
+            else [f"{name}, byte for byte" for name in not_rewritten(files, self.spec.get())]
+        )
         figures = [f"{SUMMARY}: {key}" for key in not_checked(self._folder)]
         columns = [f"internal/*.csv: {words}" for words in NOT_CHECKED_COLUMNS]
-        return (*again, *figures, *columns, *(name for name in (OFFICERS_PAGE,) if name in files))
+        labels = [LABELS] if any(dimension.labels for dimension in self.cells.get().dimensions) else []
+        return (*again, *figures, *columns, *labels, *(name for name in (OFFICERS_PAGE,) if name in files))
+
+    def claims(self) -> tuple[str, ...]:
+        """Return headline and caveat of a folder whose words were checked."""
+        summary = read_json(read_bytes(self._folder, SUMMARY), SUMMARY)
+        return str(summary["headline"]), str(summary["caveat"])
 
     def trusted(self) -> tuple[str, ...]:
         """Return the rules that the certificate asks to take on trust."""

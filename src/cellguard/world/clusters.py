@@ -28,7 +28,8 @@ from cellguard.world.table_views import Labels
 def build_response(builder: Builder, number: int, topic: Topic) -> ResponseClusters:
     """Arrange the tables of a response in clusters, and tie their cells."""
     tables, own = builder.tables.tables, builder.own(topic)
-    others = [i for i, t in enumerate(tables) if t.population == topic[1] and t.response != topic[0]]
+    people = [i for i, t in enumerate(tables) if t.population == topic[1] and t.response != topic[0]]
+    others = [i for i in people if tables[i].release != "fitted"]  # which says nothing that its tables do not
     is_count = tables[own[0]].is_count
     if len(own) == 1 and not others and not builder.tables.equations and _is_plain(builder.views[own[0]]):
         views = builder.views[own[0]].views

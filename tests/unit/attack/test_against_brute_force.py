@@ -117,8 +117,8 @@ def check(seed, count):
         if len(kernel(matrix)) > 3:
             return False
         low, high = ends_by_vertices(matrix, down, up)
-    reaches = (high >= problem.upper) & (-low >= problem.lower) & (high - low >= problem.sliding)
-    wrong = (problem.lower + problem.upper + problem.sliding > 0) & ~reaches
+    reaches = (high >= problem.levels.up) & (-low >= problem.levels.down) & (high - low >= problem.levels.width)
+    wrong = (problem.levels.down + problem.levels.up + problem.levels.width > 0) & ~reaches
     assert found.verdict == ("unsafe" if (wrong.any() or (needs.primary & ~pattern.unknown).any()) else "safe"), seed
     assert (found.failing[problem.cells] == wrong).all(), seed
     if not count:

@@ -14,6 +14,7 @@ from cellguard.attack.witnesses import witnesses
 from cellguard.errors import Stopped
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.proofs.levels import Levels
 from cellguard.proofs.problem import Problem
 from cellguard.proofs.scale import UNLIMITED
 from cellguard.protection import require
@@ -128,9 +129,9 @@ def test_signed_values_move_both_ways():
 @pytest.mark.parametrize("end", [1000, 10**9, 10**15])
 def test_free_cells_beside_a_bounded_one(end, whole):
     """d0 and d1 go on for ever, one against the other; d2 equals d3, which has ends."""
-    none, matrix = np.zeros(4, np.int64), sp.csr_array([[1, 1, 1, 0], [1, 1, 0, 1]])
+    matrix = sp.csr_array([[1, 1, 1, 0], [1, 1, 0, 1]])
     room = np.array([UNLIMITED, UNLIMITED, UNLIMITED, end])
-    problem = Problem(np.arange(4), matrix, room, room, none, none, none, np.full(4, whole))
+    problem = Problem(np.arange(4), matrix, room, room, Levels.none(4), np.full(4, whole))
     low, high = exact_moves(problem, run=UNWATCHED)
     assert low.tolist() == [-np.inf, -np.inf, -end, -end]
     assert high.tolist() == [np.inf, np.inf, end, end]
@@ -166,7 +167,7 @@ def test_a_bound_of_its_own_holds_although_it_is_close_to_the_percentage():
 def test_a_zero_can_be_protected_by_one_unit():
     found = attack(line([30, 0, 10, 20]), ["a"], ["b"])
     assert found.verdict == "safe"
-    assert found.problem.sliding.tolist() == [1000, 0]
+    assert found.problem.levels.width.tolist() == [1000, 0]
     assert ends(found, "a") == (0, 10)
 
 
@@ -329,7 +330,14 @@ def test_a_percentage_is_exact_in_grains(power, percent):
 
 def test_an_audit_tells_what_it_does_and_ends_when_its_time_is_over():
     told = []
-    found = attack(square(), ["II/C"], ["II/B", "III/B", "III/C"], need=1, run=Run(told.append), intervals=True)
+    found = attack(
+        square(),
+        ["II/C"],
+        ["II/B", "III/B", "III/C"],
+        need=1,
+        run=Run(lambda event: told.append(event.text)),
+        intervals=True,
+    )
     assert found.verdict == "safe"
     assert told[0] == "1 cells to prove" and told[-1].endswith("chunks of intervals")
     with pytest.raises(Stopped, match="the time allowed is over"):

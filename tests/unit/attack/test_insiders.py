@@ -182,7 +182,7 @@ def test_ctrl_c_in_the_search_ends_only_the_search():
     def stopped(system, **_):
         return EngineResult(system.merge(needs.primary), 0.0, 0.0, False, frozenset(), by_hand=True)
 
-    found = suppress(needs, engine=stopped, insiders=known, run=Run(told.append))
+    found = suppress(needs, engine=stopped, insiders=known, run=Run(lambda event: told.append(event.text)))
     assert not found.finished and audit(needs, found.pattern, insiders=known).verdict == "safe"
     assert any("Ctrl-C again ends all" in words for words in told)
     assert not suppress(needs, engine=stopped).finished

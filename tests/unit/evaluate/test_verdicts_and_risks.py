@@ -102,6 +102,9 @@ def test_a_risk_beside_safe_says_which_question_each_of_them_answers(write, tmp_
     assert "the verdict is 'safe', the risk" in line and "The verdict asks whether other contributors" in line
     assert "min_frequency does not" in line and "the risk is what is missing" in line
     assert line in html.unescape(policy_page(compared, "Policies"))
+    names, rows = compared.rows()
+    assert point.plain()["difference"] == line == rows[0][names.index("difference")]
+    assert compared.points[-1].plain()["difference"] == ""
     done = CliRunner().invoke(cli, ["compare", str(tmp_path / "job.yaml"), "--methods", "perturb"])
     assert done.exit_code == 0 and line in done.output and "verdict: safe" in done.output
 

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cellguard.io.folder import OutputFolder
+from cellguard.io.stored_view import read_view
 from cellguard.io.writers.csv_injection import guarded, unguarded
 from cellguard.job.jobfile import Job
 from cellguard.pipeline import audit_folder, run
 from cellguard.verifier.verify import verify
-from cellguard.views.terminal import read_view
 from unit.verifier.folders import failed, seal
 
 CODES = ["=1+1", "'=1+1", "''=1+1", "-5", "+x", "@y", "\ttab", "\rcr", "\nlf", "'s-Hertogenbosch", "N"]

@@ -1,6 +1,5 @@
 """The workbook and the Parquet files, read back with other libraries."""
 
-import sys
 from decimal import Decimal
 
 import numpy as np
@@ -11,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellguard.errors import InputError
-from cellguard.io.writers import excel
-from cellguard.io.writers.excel import check_excel, sheet_names, write_workbook
-from cellguard.io.writers.formats import released_columns
+from cellguard.io.writers import workbook
+from cellguard.io.writers.parquet import released_columns
+from cellguard.io.writers.workbook import sheet_names
+from cellguard.job import formats
 from cellguard.table.pattern import Release, ReleasedTable
 
 TRICKY = [
@@ -41,12 +41,12 @@ def released(name="t", by=("r", "s"), codes=None, values=None, decimals=0, **mor
     values = values or ["100", "60", "70", "", ""]
     gone = np.array([v == "" for v in values])
     columns = tuple(np.array(c, object) for c in codes)
-    return ReleasedTable(name, tuple(by), columns, values, gone, "turnover", "all", decimals, **more)
+    return ReleasedTable.of_texts(name, tuple(by), columns, values, gone, "turnover", "all", decimals, **more)
 
 
 def book_of(tmp_path, *tables):
-    write_workbook(tmp_path / "x.xlsx", Release(tables))
-    return openpyxl.load_workbook(tmp_path / "x.xlsx")
+    workbook.write(Release(tables), tmp_path)
+    return openpyxl.load_workbook(tmp_path / "tables.xlsx")
 
 
 def test_a_table_by_two_dimensions_is_crosswise(tmp_path):
@@ -69,7 +69,7 @@ def test_other_tables_are_lengthwise(tmp_path):
         ["N", "Total", "x", "c"],
     ]
     assert (sheet.freeze_panes, sheet.auto_filter.ref, sheet["D2"].number_format) == ("D2", "A1:D3", "#,##0.00")
-    wide = [str(i) for i in range(excel.MOST_COLUMNS + 1)]
+    wide = [str(i) for i in range(workbook.MOST_COLUMNS + 1)]
     table = released(codes=[["Total"] * len(wide), wide], values=["1"] * len(wide))
     assert book_of(tmp_path, table)["t"].max_column == 3
 
@@ -90,7 +90,7 @@ def test_codes_stay_the_text_that_they_are(tmp_path, by):
 
 
 def test_long_numbers_are_not_changed(tmp_path):
-    values = ["123456789012345678", "-0.30", "9007199254740993", "999999999999.99"]
+    values = ["1234567890123456.78", "-0.30", "90071992547409.93", "999999999999.99"]
     table = released(by=("r",), codes=[list("abcd")], values=values, decimals=2)
     sheet = book_of(tmp_path, table)["t"]
     assert [sheet.cell(i + 2, 2).value for i in range(4)] == [values[0], -0.3, values[2], 999999999999.99]
@@ -105,8 +105,9 @@ def test_the_notes_name_every_table_and_no_value(tmp_path):
 
 def test_the_same_release_gives_the_same_file(tmp_path):
     for name in "ab":
-        write_workbook(tmp_path / name, Release((released(),)))
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+        (tmp_path / name).mkdir()
+        workbook.write(Release((released(),)), tmp_path / name)
+    assert (tmp_path / "a/tables.xlsx").read_bytes() == (tmp_path / "b/tables.xlsx").read_bytes()
 
 
 @settings(max_examples=200, deadline=None)
@@ -125,21 +126,20 @@ def test_names_that_differ_only_at_their_end(tmp_path):
 
 
 def test_what_does_not_fit_is_refused_in_words(tmp_path, monkeypatch):
-    monkeypatch.setattr(excel, "MOST_ROWS", 4)
+    monkeypatch.setattr(workbook, "MOST_ROWS", 4)
     with pytest.raises(InputError, match="leave xlsx out"):
-        write_workbook(tmp_path / "x.xlsx", Release((released(),)))
+        workbook.write(Release((released(),)), tmp_path)
     monkeypatch.undo()
     long = released(by=("r",), codes=[["x" * 40_000]], values=["1"])
     with pytest.raises(InputError, match="too long"):
-        write_workbook(tmp_path / "x.xlsx", Release((long,)))
-    assert not (tmp_path / "x.xlsx").exists()
+        workbook.write(Release((long,)), tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_without_xlsxwriter_one_is_told_how_to_get_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "xlsxwriter", None)
-    monkeypatch.setattr(excel, "find_spec", lambda name: None)
+    monkeypatch.setattr(formats, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'cellguard\[excel\]'"):
-        check_excel()
+        formats.check_formats(["xlsx"])
 
 
 def test_parquet_columns_are_typed_and_exact(tmp_path):

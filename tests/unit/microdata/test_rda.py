@@ -31,8 +31,8 @@ Ask 29 1
 
 def test_fixed_format():
     found = parse_rda(FIXED)
-    assert found.layout.names == ("Region", "Industry", "Wgt", "Turnover", "Group", "Ask")
-    assert found.layout.fields == ((1, 2), (4, 5), (10, 4), (15, 9), (25, 3), (29, 1))
+    assert found.dialect.columns == ("Region", "Industry", "Wgt", "Turnover", "Group", "Ask")
+    assert found.dialect.fields == ((1, 2), (4, 5), (10, 4), (15, 9), (25, 3), (29, 1))
     assert found.absent == {"Region": ("99",), "Industry": ("99999", "99998"), "Turnover": ("999999999",)}
     assert [found.of_role(r) for r in ("weight", "holding", "request")] == ["Wgt", "Group", "Ask"]
     region, industry = found.variable("Region"), found.variable("Industry")
@@ -46,8 +46,8 @@ def test_free_format():
     found = parse_rda(
         '<SEPARATOR> ";"\n"Size class" 2 99\n <RECODEABLE>\nX 8\n <NUMERIC>\n <CKM> T(3)\n <SCALING> F(1,2)\n'
     )
-    assert found.layout.delimiter == ";" and found.layout.fields == ()
-    assert found.layout.names == ("Size class", "X") and found.of_role("weight") is None
+    assert found.dialect.delimiter == ";" and found.dialect.fields == ()
+    assert found.dialect.columns == ("Size class", "X") and found.of_role("weight") is None
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from cellguard.microdata.checked import check_records
 from cellguard.microdata.query import group_records
 from cellguard.microdata.records import records
 from cellguard.microdata.roles import Roles
-from cellguard.microdata.sources import Layout, open_records
+from cellguard.microdata.sources import open_records
+from cellguard.reading.dialect import Dialect
 
 FIRMS = {
     "id": ["f1", "f2", "f3", "f4", "f5"],
@@ -160,7 +161,7 @@ def test_a_database_needs_a_query_and_must_be_one(database, tmp_path):
 
 def test_fixed_width_keeps_blanks_in_front_of_codes(tmp_path):
     path = written(tmp_path, " 1 10.5x\n12   .5x\n\n 1  2  x\n", "cp1252", "firms.txt")
-    opened = open_records(path, layout=Layout(("region", "turnover"), ((1, 2), (3, 5))))
+    opened = open_records(path, dialect=Dialect(columns=("region", "turnover"), fields=((1, 2), (3, 5))))
     found = group_records(check_records(opened, Roles(("region",), ("turnover",))))
     assert found.labels == ((" 1", "12"),)
     assert found.total["turnover"].tolist() == [10.5, 0.5, 2.0]
@@ -168,7 +169,7 @@ def test_fixed_width_keeps_blanks_in_front_of_codes(tmp_path):
 
 def test_free_text_without_a_header(tmp_path):
     path = written(tmp_path, "N;5\nS;7\n", name="firms.asc")
-    opened = open_records(path, layout=Layout(("region", "turnover"), delimiter=";"))
+    opened = open_records(path, dialect=Dialect(";", columns=("region", "turnover")))
     found = group_records(check_records(opened, Roles(("region",), ("turnover",))))
     assert found.total["turnover"].tolist() == [5, 7]
 

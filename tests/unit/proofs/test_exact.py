@@ -9,7 +9,9 @@ import pytest
 import scipy.sparse as sp
 
 from cellguard.linalg.echelon import echelon
-from cellguard.proofs.exact import Move, exact_among, exact_move, excess, fits, tight_move
+from cellguard.proofs.exact import exact_among, exact_move, excess, fits, tight_move
+from cellguard.proofs.levels import Levels
+from cellguard.proofs.moves import Move
 from cellguard.proofs.problem import Problem
 from cellguard.proofs.reduction import Reduction, reduce_problem
 from cellguard.proofs.scale import UNLIMITED
@@ -28,9 +30,8 @@ def cube(seed):
 
 def problem(matrix, down, up, whole=False):
     n = matrix.shape[1]
-    none = np.zeros(n, np.int64)
     down, up = (np.broadcast_to(np.asarray(b, np.int64), n).copy() for b in (down, up))
-    return Problem(np.arange(n), sp.csr_array(matrix), down, up, none, none, none, np.full(n, whole))
+    return Problem(np.arange(n), sp.csr_array(matrix), down, up, Levels.none(n), np.full(n, whole))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -76,8 +77,8 @@ def test_an_odd_move_is_shortened_by_a_hair_to_stay_within_bounds():
 def test_what_has_no_room_stands_still_among_those_that_move():
     """Rounded by themselves, a and b differ by a hair, which c must not move by; as one relation they do not."""
     matrix = sp.csr_array(np.array([[1, -1, 0, -1], [0, 0, 1, -1]]))
-    none, room = np.zeros(4, np.int64), np.array([9, 9, 9, 0])
-    reduction = Reduction(matrix, np.arange(4), none + 1, room, room, none, none, none, np.zeros(4, bool))
+    room, one = np.array([9, 9, 9, 0]), np.ones(4, np.int64)
+    reduction = Reduction(matrix, np.arange(4), one, room, room, Levels.none(4), np.zeros(4, bool))
     moves = np.array([np.pi, np.pi * (1 - 1e-12), 0.0, 0.0])
     move = exact_among(reduction, moves, 1e-9)
     assert move.variables.tolist() == [0, 1] and move.n[0] == move.n[1] and excess(move, reduction) <= 1

@@ -42,6 +42,23 @@ def test_a_move_beyond_the_first_cut_is_still_exact():
     assert 2**20 <= enough < far
 
 
+def test_a_variable_that_does_not_move_is_asked_once(monkeypatch):
+    """The others stand at the cut, as they may stand anywhere; further out the solver fails on its numbers."""
+    matrix = sp.csr_array(np.array([[1.0, 1, -1, 0], [0, 1, -1, 0], [0, 1, 0, -1]]))
+    asked, furthest = [], Probe.furthest
+
+    def counted(probe, column, sign):
+        asked.append(column)
+        found = furthest(probe, column, sign)
+        found.x[1:] = 2.0**22  # a vertex in which all that may move has done so
+        return found
+
+    monkeypatch.setattr(Probe, "furthest", counted)
+    limits = -np.full(4, np.inf), np.full(4, np.inf)
+    assert Prober(np.arange(4), matrix, limits, 1.0, run=UNWATCHED).extreme(0, 1)[0] == 0
+    assert asked == [0]
+
+
 def test_a_point_inside_has_the_amount_that_is_asked_for():
     limits = -np.ones(3) * 9, np.ones(3) * 9
     moves = Prober(np.arange(3), TOTAL, limits, 1.0, run=UNWATCHED).inside(0, 4)

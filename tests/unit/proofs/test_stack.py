@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from cellguard.proofs.exact import Move
+from cellguard.proofs.moves import Move
 from cellguard.proofs.stack import Stack
 
 SQUARE = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]])

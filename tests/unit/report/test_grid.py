@@ -5,8 +5,8 @@ import pytest
 
 import cellguard as cg
 from cellguard.errors import InternalError
-from cellguard.report.grid import coarsest, internal_grid, public_grid
-from cellguard.table.pattern import release
+from cellguard.report.page_grids import coarsest, internal_grid, public_grid
+from cellguard.table.pattern import Release, release
 from unit.methods.suppress.report import cases
 
 THREE = (("A1", "A2", "B1", "B2"), ("N", "S"), ("x", "y"))
@@ -35,8 +35,9 @@ def test_an_internal_grid_holds_every_cell(axes):
 
 def test_a_public_grid_holds_the_release_and_nothing_else():
     _, audit = cases.protect(cases.table())
-    shown = release(audit.pattern, audit.values).tables[0]
-    grid = public_grid(shown, audit.needs.tables.tables[0].dimensions)
+    published = release(audit.pattern, audit.grains.value, audit.grains.decimals)
+    shown = published.tables[0]
+    grid = public_grid(shown, published.dimensions)
     expected = {
         codes: (value, "c" if gone else ".")
         for *codes_, value, gone in zip(*shown.codes, shown.value, shown.suppressed, strict=True)
@@ -76,8 +77,7 @@ def test_of_a_large_table_the_coarse_levels_are_kept():
 
 def test_a_code_that_no_tree_has_is_a_bug():
     _, audit = cases.protect(cases.table())
-    shown = release(audit.pattern, audit.values).tables[0]
+    shown = release(audit.pattern, audit.grains.value, audit.grains.decimals).tables
+    trees = {d.name: d for d in audit.needs.tables.tables[0].dimensions}
     with pytest.raises(InternalError, match="does not know"):
-        public_grid(
-            shown, [cg.Dimension("industry", cg.Hierarchy.flat(["Q"])), audit.needs.tables.tables[0].dimensions[1]]
-        )
+        Release.of(shown, trees | {"industry": cg.Dimension("industry", cg.Hierarchy.flat(["Q"]))})

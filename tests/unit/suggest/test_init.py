@@ -10,7 +10,7 @@ from cellguard.errors import InputError
 from cellguard.inputs.tables import build_tables
 from cellguard.job.jobfile import Job
 from cellguard.seam.screen import counted
-from cellguard.suggest.init import draft_job
+from cellguard.suggest.init import draft_job, suggest_job
 from cellguard.suggest.sums import parents_by_sums
 
 
@@ -302,3 +302,13 @@ def test_blanks_and_values_below_zero_are_said_in_the_job(tmp_path):
     assert job.attack.lower == float("-inf") and "has entries below 0" in text
     assert job.microdata.missing.value == "drop" and job.microdata.missing.code == "category"
     assert build_tables(job).counts["records"] == 59
+
+
+def test_a_job_is_suggested_without_writing_anything(tmp_path):
+    cells = "region,value\nTotal,31\nNorth,20\nN1,12\nN2,8\nSouth,10\n"
+    (tmp_path / "t.csv").write_text(cells)
+    suggested = suggest_job(tmp_path / "t.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+    assert suggested.job["tables"][0]["value"] == "value" and suggested.job["version"] == 1
+    assert yaml.safe_load(suggested.text) == suggested.job
+    assert suggest_job(tmp_path / "t.csv", tmp_path / "jobs").job["tables"][0]["cells"]["source"] == "../t.csv"

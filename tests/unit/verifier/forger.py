@@ -15,8 +15,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from cellguard.io import stored_run
-from cellguard.io.folder import write_release
-from cellguard.io.writers.formats import write_formats
+from cellguard.io.writers.release_files import write_release
 from cellguard.methods.suppress.report.page import public_page
 from cellguard.table.pattern import Release, ReleasedTable
 from unit.verifier import folders
@@ -128,10 +127,10 @@ class Forger:
     def _release(self):
         tables = tuple(self._released(name) for name in self.names)
         shutil.rmtree(self.out / "release")
-        write_release(self.out / "release", Release(tables), {})
-        write_formats(self.out / "release", Release(tables), frozenset({"csv", "parquet", "xlsx"}))
         dimensions = {d: stored_run.read_dimension(self.out / "internal", d) for t in tables for d in t.by}
-        (self.out / "release/report.html").write_text(public_page(Release(tables), dimensions), encoding="utf-8")
+        release = Release.of(tables, dimensions)
+        write_release(self.out / "release", release, ["parquet", "xlsx"])
+        (self.out / "release/report.html").write_text(public_page(release), encoding="utf-8")
 
     def _released(self, name):
         about = self.spec(name)[0]
@@ -141,7 +140,7 @@ class Forger:
         codes = tuple(np.array([row[d] for row in rows], object) for d in about["by"])
         hidden = np.array([text == "" for text in value], bool)
         more = about["response"], about["population"], about["decimals"]
-        return ReleasedTable(name, tuple(about["by"]), codes, value, hidden, *more)
+        return ReleasedTable.of_texts(name, tuple(about["by"]), codes, value, hidden, *more)
 
     def _summarise(self):
         words = {"published", "primary", "secondary", "unpublished"}

@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -129,6 +130,20 @@ def test_extra_files(folder):
     assert refused(folder)
     (folder / "release/link").unlink()
     assert verify(folder / "internal/certificate.json").valid
+
+
+@pytest.mark.parametrize("name", ["release", "internal", "internal/certificate.json"])
+def test_what_is_elsewhere_does_not_vouch_for_what_is_here(folder, tmp_path, name):
+    """A link to the half of a proper folder, beside a release that shows something else."""
+    out = shutil.copytree(folder, tmp_path / "out")
+    path = out / "release/short.csv"
+    path.write_text(path.read_text().replace(",c\n", "20,\n", 1))
+    here = out / name
+    shutil.rmtree(here) if here.is_dir() else here.unlink()
+    here.symlink_to(folder / name)
+    found = verify(out / "internal/certificate.json")
+    assert not found.valid and "is a link" in found.checks[8].detail
+    assert verify(out / "internal/certificate.json", release=folder / "release", internal=folder / "internal").valid
 
 
 FILES = CSV_FILES + JSON_FILES + PARQUET_FILES + ["internal/job.yaml"]

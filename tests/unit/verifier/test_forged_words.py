@@ -104,7 +104,10 @@ def test_an_attack_more_may_be_said_not_to_be_checked(tmp_path):
 
 
 def test_sums_that_the_words_speak_of_are_claimed(tmp_path):
-    """Without its claim about sums a folder must not say that only those of several relations are open."""
+    """Without its claim about sums a folder must not say that only those of several relations are open.
+
+    Where tables are made from records, a run judges sums, and no folder is without them, whatever it says.
+    """
     out = protected(tmp_path, rules=[{"min_frequency": 2}])
     assert not json.loads((out / "internal/certificate.json").read_text())["sums"]["tables"]
     change(out, "certificate", lambda found: found.update(sums=None))
@@ -117,7 +120,7 @@ def test_sums_that_the_words_speak_of_are_claimed(tmp_path):
     assert judged in caveat
     in_both(out, caveat=caveat.replace(judged, "sums of suppressed cells (unions)"))
     change(out, "summary", lambda found: found["sums"].update(beyond=["all"]))
-    assert refused(out) == []
+    assert [words.partition(":")[0] for words in refused(out)] == ["rules and needs"]
 
 
 def test_who_chose_the_cells_is_no_matter_of_words(made, tmp_path):
@@ -144,6 +147,16 @@ def test_what_is_not_checked_is_named(made, tmp_path):
     assert {"internal/*.csv: reasons", "internal/*.csv: cost", "internal/report.html"} <= set(found.not_checked)
     for key in ("headline", "caveat", "verdict", "tables", "settings", "set.witnesses"):
         assert f"internal/summary.json: {key}" not in found.not_checked
+
+
+def test_a_folder_says_what_it_claims(made, tmp_path):
+    """What is valid is no more than that; of a folder that fails nothing is claimed."""
+    found = verify_folder(made / "internal/certificate.json")
+    said = json.loads((made / "internal/summary.json").read_text())
+    assert found.claims == (said["headline"], said["caveat"])
+    out = shutil.copytree(made, tmp_path / "out")
+    in_both(out, headline="Safe against everybody")
+    assert verify_folder(folders.seal(out)).claims == ()
 
 
 def test_wider_intervals_are_named_and_narrower_ones_refused(made, tmp_path):

@@ -73,8 +73,8 @@ def crossing():
     return two_way("x")
 
 
-def crossing_counts():
-    """The counts of three two-way tables, ready-made: what lies behind them is between the cells that they list."""
+def two_way_ready(value):
+    """Three two-way tables of counts, or of values of 7 a respondent, ready-made."""
     rows = [line.split(",")[1:4] for line in records().splitlines()[1:]]
     tables, files = [], {}
     for one, other in itertools.combinations(range(3), 2):
@@ -82,12 +82,21 @@ def crossing_counts():
         counts = Counter(
             (a, b) for row in rows for a, b in itertools.product((row[one], "Total"), (row[other], "Total"))
         )
-        lines = [",".join([*by, "n"]), *(f"{a},{b},{n}" for (a, b), n in counts.items())]
+        lines = [",".join([*by, "n", "x"]), *(f"{a},{b},{n},{7 * n}" for (a, b), n in counts.items())]
         name = "".join(by)
         files[f"{name}.csv"] = "\n".join(lines) + "\n"
-        cells = {"source": f"{name}.csv", "count": "n"}
-        tables.append({"name": name, "by": by, "value": "count", "rules": FEWER, "cells": cells})
+        tables.append(ready(name, by, value=value))
     return {"tables": tables}, files
+
+
+def crossing_values():
+    """What lies behind them is between the cells that they list."""
+    return two_way_ready("x")
+
+
+def crossing_counts():
+    """What lies behind them is a table of the set."""
+    return two_way_ready("count")
 
 
 def responses():
@@ -100,7 +109,7 @@ def responses():
     return job, files
 
 
-ALL = {f.__name__: f for f in (levels, margin, groupings, crossing, crossing_counts, responses)}
+ALL = {f.__name__: f for f in (levels, margin, groupings, crossing, crossing_counts, crossing_values, responses)}
 
 
 @pytest.fixture
@@ -121,7 +130,7 @@ def test_what_cellguard_makes_is_valid(out):
     assert problems(out) == []
 
 
-@pytest.mark.parametrize("out", ["groupings", "crossing_counts"], indirect=True)
+@pytest.mark.parametrize("out", ["groupings", "crossing_values"], indirect=True)
 def test_changed_cells_between_are_refused(out):
     path = out / "internal/world.parquet"
     table = pq.read_table(path)
@@ -138,7 +147,7 @@ def test_changed_cells_between_are_refused(out):
         assert problems(out)
 
 
-@pytest.mark.parametrize("out", ["crossing_counts", "levels", "margin"], indirect=True)
+@pytest.mark.parametrize("out", ["crossing_counts", "crossing_values", "levels", "margin"], indirect=True)
 def test_witnesses_without_what_is_behind_them_are_refused(out):
     path = out / "internal/certificate.parquet"
     table = pq.read_table(path)

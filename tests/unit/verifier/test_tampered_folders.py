@@ -170,6 +170,9 @@ def test_facts_of_other_rows(tmp_path, column):
         (6, "value", "20"),
         (6, "flag", ""),
         (1, "value", "540.4"),
+        (1, "value", "0540"),
+        (1, "value", "540.0"),
+        (1, "value", "00000540"),
     ],
 )
 def test_release_shows_something_else(tmp_path, line, column, value):
@@ -186,6 +189,17 @@ def test_halves_go_to_even(tmp_path, true, shown, right):
         rows_of(content)[3] |= {"value": str(float(true) - 52.5), "shown": str(int(float(true) - 52.5))}
 
     assert tampered(tmp_path, "tenths", change) == ([] if right else [3])
+
+
+@pytest.mark.parametrize("shown", ["0104", "104.0", "-0", "00", "-0.0"])
+def test_a_number_is_written_in_one_way(tmp_path, shown):
+    """How many zeros are in front of it, or whether nothing has a sign, could tell something else."""
+    zero = "1" not in shown
+
+    def change(content):
+        rows_of(content)[0] |= {"value": "0" if zero else "104", "shown": shown}
+
+    assert 3 in tampered(tmp_path, "tenths", change)
 
 
 def test_metadata_that_says_more(tmp_path):

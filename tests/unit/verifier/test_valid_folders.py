@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from cellguard.errors import InputError
+from cellguard.verifier import stored
 from cellguard.verifier.verify import verify
 from unit.verifier import folders
 
@@ -79,3 +80,20 @@ def test_half_grains_add_up_to_a_width(tmp_path):
     content = folders.tenths()
     content["witnesses"][0] = (2, [(0, 1, 10), (0, 2, -10)])
     assert folders.failed(folders.write(tmp_path / "out", content)) == [7]
+
+
+def test_no_thread_is_left_behind_by_reading(tmp_path, monkeypatch):
+    """Threads that hold bytes of Python's when the interpreter ends abort it, and a valid folder ends as a failure."""
+    read, asked = stored.pacsv.read_csv, []
+
+    def alone(data, options, **more):
+        asked.append(options.use_threads)
+        return read(data, options, **more)
+
+    monkeypatch.setattr(stored.pacsv, "read_csv", alone)
+    parquet = stored.pq.ParquetFile.read
+    monkeypatch.setattr(
+        stored.pq.ParquetFile, "read", lambda *a, **how: asked.append(how["use_threads"]) or parquet(*a)
+    )
+    assert verify(folders.write(tmp_path / "out", folders.square())).valid
+    assert len(asked) > 5 and not any(asked)

@@ -8,7 +8,9 @@ import pytest
 from rich.console import Console
 
 from cellguard.errors import InputError
-from cellguard.views.terminal import MOST_ROWS, cut_view, draw, parse_where, print_view, read_view
+from cellguard.faces.cli.show_table import print_view, rich_table
+from cellguard.io.stored_view import read_view
+from cellguard.views.terminal import MOST_ROWS, cut_view, draw, parse_where
 
 
 def write(folder, rows, by, hierarchies=None, name="t", internal=None):
@@ -37,10 +39,10 @@ def folder(tmp_path):
 
 
 def printed(view, where=None, **more):
-    table, notes = draw(view, where or {}, **more)
+    drawing = draw(view, where or {}, **more)
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(table)
-    return [line.rstrip() for line in console.export_text().splitlines() if line.strip()], notes
+    console.print(rich_table(drawing))
+    return [line.rstrip() for line in console.export_text().splitlines() if line.strip()], drawing.notes
 
 
 def test_rows_are_an_indented_tree_and_columns_the_second_dimension(folder):

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from cellguard.errors import InputError
 from cellguard.io.write import check_file, check_folder, csv_text, write_text
-from cellguard.run_context import Run, Tell
+from cellguard.run_context import Run
 
 
 @dataclass(frozen=True)
@@ -27,11 +26,10 @@ class Attacked:
 def run_audit(
     path: Path | None,
     *,
-    tell: Tell,
+    within: Run,
     out: Path | None,
     intervals: Path | None,
     force: bool,
-    threads: int,
     accept_no_rules: bool = False,
     others: Sequence[Path] = (),
     **foreign: Any,  # noqa: ANN401
@@ -44,18 +42,17 @@ def run_audit(
     if intervals:
         check_file(intervals, force=force)
     if path is None:
-        return _foreign(tell, intervals, force, threads, out, foreign)
+        return _foreign(within, intervals, force, out, foreign)
     if not path.exists():
         raise InputError(f"no file or folder {str(path)!r}")
-    return _own(path, tell, out, intervals, threads, others=others, force=force, accept_no_rules=accept_no_rules)
+    return _own(path, within, out, intervals, others=others, force=force, accept_no_rules=accept_no_rules)
 
 
 def _own(
     path: Path,
-    tell: Tell,
+    within: Run,
     out: Path | None,
     intervals: Path | None,
-    threads: int,
     *,
     others: Sequence[Path],
     force: bool,
@@ -65,7 +62,7 @@ def _own(
     from cellguard.job.jobfile import Job
     from cellguard.pipeline import audit_folder, audit_job
 
-    exact, within = intervals is not None, Run(tell, threads=threads)
+    exact = intervals is not None
     if path.is_dir():
         if out:
             raise InputError("--out goes with a job; an output folder is written already")
@@ -77,13 +74,7 @@ def _own(
             check_folder(out, force=force)
         outcome = audit_job(Job.load(path), intervals=exact, accept_no_rules=accept_no_rules, within=within)
     outcome = replace(outcome, protected=replace(outcome.protected, accept_no_rules=accept_no_rules))
-    judged, written = outcome.protected.audit, []
-    tables = judged.needs.tables
-    if intervals:
-        cells = np.flatnonzero(judged.pattern.unknown).tolist()
-        rows = [(tables.cell_name(c), f"{judged.lower[c]:.12g}", f"{judged.upper[c]:.12g}") for c in cells]
-        write_text(intervals, csv_text(("cell", "lower", "upper"), rows), force=force, confidential=True)
-        written.append(f"intervals: {intervals} (confidential)")
+    written = list(_write_intervals(intervals, outcome.protected.audit.intervals(), force))
     safe = outcome.release is not None
     if out and safe:
         for note in OutputFolder(out).write(outcome, force=force):
@@ -94,30 +85,36 @@ def _own(
 
 def _released(path: Path, others: Sequence[Path], intervals: Path | None, within: Run, *, force: bool) -> Attacked:
     """Attack several releases, some of which come without their true values."""
-    from cellguard.faces.cli.third_party_tables import summarise
-    from cellguard.pipeline import infer_releases
+    from cellguard.pipeline import infer_releases, inferred_summary
 
-    summary = summarise(infer_releases(path, others, within=within))
-    return Attacked(summary, summary["verdict"] == "not exactly disclosed", _write_intervals(intervals, summary, force))
+    summary = inferred_summary(infer_releases(path, others, within=within))
+    return Attacked(
+        summary, summary["verdict"] == "not exactly disclosed", _write_intervals(intervals, _listed(summary), force)
+    )
 
 
-def _foreign(
-    tell: Tell, intervals: Path | None, force: bool, threads: int, out: Path | None, given: dict[str, Any]
-) -> Attacked:
-    from cellguard.faces.cli.third_party_tables import Foreign, audit_foreign
+def _foreign(within: Run, intervals: Path | None, force: bool, out: Path | None, given: dict[str, Any]) -> Attacked:
+    from cellguard.inputs.third_party_tables import ThirdParty
+    from cellguard.pipeline import audit_third_party
 
     if out:
         raise InputError("--out goes with a job")
-    summary = audit_foreign(Foreign(**given), threads=threads, tell=tell)
+    summary = audit_third_party(ThirdParty(**given), within=within)
     safe = summary["verdict"] in {"safe", "not exactly disclosed"}
-    return Attacked(summary, safe, _write_intervals(intervals, summary, force))
+    return Attacked(summary, safe, _write_intervals(intervals, _listed(summary), force))
 
 
-def _write_intervals(path: Path | None, summary: dict[str, Any], force: bool) -> tuple[str, ...]:
-    """Write the intervals of a summary, if they are asked for; say so."""
+def _listed(summary: dict[str, Any]) -> list[tuple[str, float | None, float | None]]:
+    return [(one["cell"], one["lower"], one["upper"]) for one in summary["intervals"]]
+
+
+def _write_intervals(
+    path: Path | None, ends: Sequence[tuple[str, float | None, float | None]], force: bool
+) -> tuple[str, ...]:
+    """Write the interval of each cell, if they are asked for; say so."""
     if path is None:
         return ()
-    rows = [(i["cell"], _end(i["lower"]), _end(i["upper"])) for i in summary["intervals"]]
+    rows = [(cell, _end(lower), _end(upper)) for cell, lower, upper in ends]
     write_text(path, csv_text(("cell", "lower", "upper"), rows), force=force, confidential=True)
     return (f"intervals: {path} (confidential)",)
 

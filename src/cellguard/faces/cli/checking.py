@@ -38,7 +38,9 @@ def show(folder: Path, table: str | None, internal: bool, where: tuple[str, ...]
     Rows are the first dimension as a tree, columns the second; other dimensions stand at their total. Dimensions that
     --where names make room for the others: --where region=North shows the rest of the table for North.
     """
-    from cellguard.views.terminal import parse_where, print_view, read_view
+    from cellguard.faces.cli.show_table import print_view
+    from cellguard.io.stored_view import read_view
+    from cellguard.views.terminal import parse_where
 
     print_view(read_view(folder, table, internal=internal), parse_where(where), depth=depth)
 
@@ -125,8 +127,8 @@ def audit(path: Path | None, as_json: bool, quiet: bool, **options: Any) -> None
     """
     from cellguard.faces.cli.auditing import run_audit
 
-    with progress(as_json or quiet) as tell:
-        attacked = run_audit(path, tell=tell, **options)
+    with progress(as_json or quiet, threads=options.pop("threads")) as within:
+        attacked = run_audit(path, within=within, **options)
     if as_json:
         click.echo(json.dumps(attacked.summary, indent=2))
     elif not quiet:
@@ -158,7 +160,7 @@ def verify(
     from dataclasses import replace
 
     from cellguard.pipeline import verify, verify_inputs
-    from cellguard.run_context import Run
+    from cellguard.verifier.verify import INPUTS, LABELS
 
     refuse_no_certificate(certificate)
     path = certificate / "internal" / "certificate.json" if certificate.is_dir() else certificate
@@ -170,14 +172,14 @@ def verify(
     if job:
         from cellguard.job.jobfile import Job
 
-        with progress(as_json or quiet) as tell:
-            more = verify_inputs(internal or path.resolve().parent, Job.load(job), within=Run(tell))
-        left = tuple(name for name in found.not_checked if name != "internal/summary.json: inputs")
+        with progress(as_json or quiet) as within:
+            more = verify_inputs(internal or path.absolute().parent, Job.load(job), within=within)
+        left = tuple(name for name in found.not_checked if name not in {INPUTS, LABELS})
         found = replace(found, checks=found.checks + more, not_checked=left)
     if as_json:
         checks = [{"number": c.number, "name": c.name, "passed": c.passed, "detail": c.detail} for c in found.checks]
         summary = {"valid": found.valid, "checks": checks, "warnings": found.warnings, "trusted": found.trusted}
-        summary |= {"said": dict(found.said), "not_checked": found.not_checked}
+        summary |= {"said": dict(found.said), "not_checked": found.not_checked, "claims": found.claims}
         click.echo(json.dumps(summary, indent=2))
     elif not quiet:
         show_verification(found)

@@ -14,6 +14,8 @@ from cellguard.faces.cli.progress import progress
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cellguard.run_context import Run
+
 
 @click.command("compare-rules")
 @click.argument("job", type=PATH, required=False)
@@ -87,9 +89,9 @@ def compare_rules(
     if out:
         check_file(out, force=force)
     own = job is not None or any(":" in text for text in distributions)
-    with progress(as_json) as tell:
+    with progress(as_json) as run:
         if job is not None:
-            data, page = _own(job, rules, target, out is not None, tell)
+            data, page = _own(job, rules, target, out is not None, run)
         else:
             common = {"cells": cells, "target": target or 0.2, "negatives": negatives, "seed": seed}
             common["grid"] = range(1, parameters + 1)
@@ -131,15 +133,14 @@ def _own(
     rules: tuple[str, ...],
     target: float | None,
     page: bool,
-    tell: Any,  # noqa: ANN401
+    run: Run,
 ) -> tuple[dict[str, Any], str]:
     from cellguard.evaluate.own_tables import own_tables_data, own_tables_page, study_job
     from cellguard.evaluate.rule_study import parse_families
     from cellguard.job.jobfile import Job
-    from cellguard.run_context import Run
 
     families, fixed = parse_families(rules) if rules else (None, {})
-    studies = study_job(Job.load(job), families, target=target, fixed=fixed, run=Run(tell))
+    studies = study_job(Job.load(job), families, target=target, fixed=fixed, run=run)
     return own_tables_data(studies), own_tables_page(studies) if page else ""
 
 
@@ -207,13 +208,11 @@ def compare(
     from cellguard.evaluate.policy_page import policy_page
     from cellguard.io.write import check_file, csv_text, write_text
     from cellguard.job.jobfile import Job
-    from cellguard.run_context import Run
 
     for path in filter(None, (out, listed)):
         check_file(path, force=force)
-    with progress(as_json) as tell:
+    with progress(as_json, threads=threads) as within:
         policies = parse_policies(methods, rules)
-        within = Run(tell, threads=threads)
         compared = compare_policies(Job.load(job), policies, tolerated=risk, cells=cells, within=within)
     if out:
         write_text(out, policy_page(compared, f"Policies for {job.name}"), force=force, confidential=True)
@@ -250,11 +249,10 @@ def stability(job: Path, samples: int, seed: int, out: Path, force: bool) -> Non
     from cellguard.evaluate.stability import study_stability
     from cellguard.io.write import check_file, csv_text, write_text
     from cellguard.job.jobfile import Job
-    from cellguard.run_context import Run
 
     check_file(out, force=force)
-    with progress(False) as tell:
-        study = study_stability(Job.load(job), samples, seed=seed, within=Run(tell))
+    with progress(False) as within:
+        study = study_stability(Job.load(job), samples, seed=seed, within=within)
     write_text(out, csv_text(*study.rows()), force=force, confidential=True)
     failed = f"; {study.failed:,} of them could not be protected" if study.failed else ""
     click.echo(f"{samples:,} samples{failed}. Wrote {out} (confidential)")

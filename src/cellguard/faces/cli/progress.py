@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import sys
 import time
-from threading import Event, Thread
-from typing import TYPE_CHECKING
+from threading import Event as Flag
+from threading import Thread
 
 import click
 
 from cellguard.faces.cli import cold
-
-if TYPE_CHECKING:
-    from cellguard.run_context import Tell
+from cellguard.faces.cli.signals import CANCEL
+from cellguard.run_context import Event, Run
 
 _LOG_EVERY = 10.0
 
 
 class progress:  # noqa: N801
-    """Show the present step: live on a terminal, as a line now and then in a log; nothing when asked to be silent."""
+    """A run that shows its present step: live on a terminal, as a line now and then in a log; or nothing if ``silent``.
 
-    def __init__(self, silent: bool) -> None:
+    Ctrl-C stops it. ``seconds`` are how long it may take, if that is said.
+    """
+
+    def __init__(self, silent: bool, *, seconds: float | None = None, threads: int = 1) -> None:
+        self.run = Run.within(seconds, listen=self._hear, threads=threads, cancel=CANCEL)
         self.step, self.start = "starting", time.monotonic()
         self.live = None
-        self.over = Event()
+        self.over = Flag()
         self.logger = None
         if not silent and cold.is_cold():
             click.echo(cold.MESSAGE, err=True)
@@ -37,22 +40,22 @@ class progress:  # noqa: N801
         elif not silent:
             self.logger = Thread(target=self._log, daemon=True)
 
-    def __enter__(self) -> Tell:
+    def __enter__(self) -> Run:
         if self.live:
             self.live.start()
         if self.logger:
             self.logger.start()
-        return self._tell
+        return self.run
 
     def __exit__(self, *_: object) -> None:
         self.over.set()
         if self.live:
             self.live.stop()
 
-    def _tell(self, step: str) -> None:
-        self.step = step
+    def _hear(self, event: Event) -> None:
+        self.step = event.text
         if self.live:
-            self.live.update(self.task, description=step)
+            self.live.update(self.task, description=event.text)
 
     def _log(self) -> None:
         while not self.over.wait(_LOG_EVERY):

@@ -50,12 +50,11 @@ def assess(job: Path, listed: Path | None, accept_no_rules: bool, force: bool, a
     from cellguard.methods.suppress.files.findings import findings_csv
     from cellguard.methods.suppress.screen import assessed_words
     from cellguard.pipeline import assess_job
-    from cellguard.run_context import Run
 
     if listed:
         check_file(listed, force=force)
-    with progress(as_json or quiet) as tell:
-        assessment = assess_job(Job.load(job), within=Run(tell))
+    with progress(as_json or quiet) as within:
+        assessment = assess_job(Job.load(job), within=within)
     accepted = accept_no_rules or not assessment.findings.without_rules
     if listed:
         write_text(listed, findings_csv(assessment.findings, assessment.needs), force=force, confidential=True)
@@ -187,8 +186,8 @@ def _run(
     """Run a job, write the folder and show what came of it; the exit status is 1 if nothing may be published."""
     from cellguard.io.folder import OutputFolder
     from cellguard.io.write import check_folder
-    from cellguard.pipeline import check_formats, run
-    from cellguard.run_context import Run
+    from cellguard.job.formats import check_formats
+    from cellguard.pipeline import run
 
     method = _method(job)
     if time_limit is not None and not method.ends_early:
@@ -196,20 +195,21 @@ def _run(
     named = job.output.folder if job.output else None
     if out is None and named is None:
         raise click.UsageError("say where the results go: --out DIR, or `output: {folder: DIR}` in the job")
-    check_formats(job)
+    check_formats(job.formats)
     folder = out or job.path(named or "")
     check_folder(folder, force=force)
     with _stoppable(folder):
-        with progress(as_json or quiet) as tell:
-            within = Run.within(time_limit, tell=tell, threads=threads)
+        with progress(as_json or quiet, seconds=time_limit, threads=threads) as within:
             outcome = run(job, folder=folder, within=within, **asked)
             written = outcome.release is not None or method.keeps_internal
-            tell("writing")
-            notes = OutputFolder(folder).write(outcome, force=force) if written else []
+            # Before anything is written: whatever fails here, nothing was released.
+            screen = () if as_json or quiet else outcome.method.screen(outcome, folder if written else None)
+            summary = json.dumps(outcome.summary.plain(), indent=2) if as_json else ""
+            notes = OutputFolder(folder).write(outcome, force=force, run=within) if written else []
         if as_json:
-            click.echo(json.dumps(outcome.summary.plain(), indent=2))
+            click.echo(summary)
         elif not quiet:
-            show_screen(outcome.method.screen(outcome, folder if written else None))
+            show_screen(screen)
             show_notes(notes, folder)
     sys.exit(0 if outcome.release is not None else 1)
 
@@ -233,11 +233,9 @@ def _stoppable(folder: Path) -> Iterator[None]:
 
 def _run_dry(job: Job, asked: Mapping[str, Any], *, as_json: bool, quiet: bool) -> NoReturn:
     """Only assess, as the job's method does."""
-    from cellguard.run_context import Run
-
     method = _method(job).of(job, asked)
-    with progress(as_json or quiet) as tell:
-        assessed = method.assess(Run(tell), {})
+    with progress(as_json or quiet) as within:
+        assessed = method.assess(within, {})
     if as_json:
         click.echo(json.dumps(method.assessed_summary(assessed), indent=2))
     elif not quiet:

@@ -106,5 +106,7 @@ def show_verification(found: Verification) -> None:
         click.echo(f"Taken on trust: the rule {rule}")
     for words in not_checked_words(found.not_checked):
         click.echo(f"Not checked by verify: {words}")
+    for claim in found.claims if found.valid else ():
+        click.echo(f"Claimed: {claim}")
     click.echo("Valid." if found.valid else "NOT VALID: do not publish.")
     click.echo("This is a checksum of a proof, not a signature: it does not tell who made the files.")

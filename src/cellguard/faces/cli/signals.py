@@ -8,9 +8,12 @@ from contextlib import suppress
 from threading import Timer
 from types import FrameType
 
+from cellguard.run_context import Cancel
+
 INTERRUPTED = "interrupted; nothing was released"
 _ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _LATER = 0.02  # seconds
+CANCEL = Cancel()  # what Ctrl-C stops: all work that this process does for the command line
 # Packages in which an exception may be lost, turned into another or abort the process: loading, compiling, finalizers.
 _DELICATE = {"importlib", "_frozen_importlib", "_frozen_importlib_external", "numba", "llvmlite", "weakref"}
 
@@ -18,13 +21,16 @@ _DELICATE = {"importlib", "_frozen_importlib", "_frozen_importlib_external", "nu
 def listen() -> list[int]:
     """Let signals end the process in order, so that temporary files vanish; return the list of those that came.
 
-    Ctrl-C ends a search with the best result so far. Signals wait until no module is being loaded, no kernel compiled.
+    Ctrl-C ends a search with the best result so far, by its token, and all else by an exception. Signals that end the
+    process wait until no module is being loaded, no kernel compiled.
     """
     came: list[int] = []
 
     def arrive(number: int, frame: FrameType | None) -> None:
         came.append(number)
-        if _is_delicate(frame):
+        if number == signal.SIGINT and CANCEL.heeded:
+            CANCEL.stop()
+        elif _is_delicate(frame):
             again = Timer(_LATER, signal.raise_signal, [number])
             again.daemon = True
             again.start()

@@ -27,15 +27,12 @@ def init(data: Path, out: Path, force: bool, quiet: bool) -> None:
     hierarchies are looked for beside it. Each guess is explained in the job: read it and correct it.
     """
     from cellguard.io.write import write_text
-    from cellguard.job.jobfile import Job
-    from cellguard.suggest.init import draft_job, needed_tolerance
+    from cellguard.suggest.init import suggest_job
 
-    draft = draft_job(data, out.parent)
-    for name, text in draft.files.items():
+    suggested = suggest_job(data, out.parent)
+    for name, text in suggested.files.items():
         write_text(out.parent / name, text, force=force)
-    write_text(out, draft.text, force=force)
-    if draft.cells and (off := needed_tolerance(Job.load(out))):
-        write_text(out, draft.with_tolerance(off), force=True)
+    write_text(out, suggested.text, force=force)
     if not quiet:
         click.echo(f"Wrote {out}. Read it, correct its guesses, then run: cellguard protect {out} --out out")
 
@@ -76,13 +73,12 @@ def demo(out: Path, rows: int, force: bool, as_json: bool, quiet: bool) -> None:
     from cellguard.io.folder import OutputFolder
     from cellguard.job.jobfile import Job
     from cellguard.pipeline import run, verify
-    from cellguard.run_context import Run
 
     summaries = {}
     for job, folder in write_demo(out, rows=rows, force=force).items():
-        with progress(as_json or quiet) as tell:
-            outcome = run(Job.load(job), within=Run(tell))
-            notes = OutputFolder(folder).write(outcome, force=True)
+        with progress(as_json or quiet) as within:
+            outcome = run(Job.load(job), within=within)
+            notes = OutputFolder(folder).write(outcome, force=True, run=within)
         found = verify(folder / "internal" / "certificate.json")
         summaries[job.stem] = outcome.summary.plain() | {"valid": found.valid}
         if not (as_json or quiet):

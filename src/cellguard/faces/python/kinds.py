@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from cellguard.errors import InputError
-from cellguard.microdata.frames import from_mapping
+from cellguard.reading.frames import from_mapping
 
 
 def kind_of(data: object) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from cellguard.errors import InputError, did_you_mean
 from cellguard.faces.python.kinds import is_path, kind_of, to_arrow
 from cellguard.faces.python.result import COUNT, SUM, MeanFrame, ProtectedFrame
+from cellguard.faces.python.watching import watched
 from cellguard.hierarchy.hierarchy import Hierarchy
 from cellguard.job.jobfile import Job
 from cellguard.job.rulespec import dump_rule, refuse_shares
@@ -18,7 +19,7 @@ from cellguard.reading.csvfile import read_list
 from cellguard.rules.linear import Dominance, PPercent
 from cellguard.rules.rule import Rule
 from cellguard.rules.simple import MinFrequency
-from cellguard.run_context import Run
+from cellguard.run_context import Listener, Run
 from cellguard.seam.outcome import Outcome
 
 _FRAME = "the frame"
@@ -40,6 +41,7 @@ def protect(
     name: str = "table",
     options: Mapping[str, Any] | None = None,
     within: Run = Run(),  # noqa: B008
+    progress: bool | Listener = False,
 ) -> ProtectedFrame:
     """Make a table from records, hide as little of it as possible, and prove that the rest is safe.
 
@@ -61,7 +63,9 @@ def protect(
     cost, name, options
         What hiding a cell costs; what the table is called; further keys of a table in a job, as ``{"decimals": 1}``.
     within
-        Progress, a deadline and threads.
+        Who listens, a deadline, threads, and by `Run.stop` a way to end it from another thread.
+    progress
+        Whether to write the phases of the work to the standard error, or a function that takes each event.
 
     Raises
     ------
@@ -77,7 +81,7 @@ def protect(
     how = {"value": value or "count", "protect": {"cost": cost}, **(options or {})}
     tables = _tables(by if isinstance(by, Mapping) else {name: by}, rules, how)
     roles = {"weight": weight, "respondent": respondent, "holding": holding}
-    outcome = _run(data, tables, hierarchies or {}, roles, within)
+    outcome = _run(data, tables, hierarchies or {}, roles, watched(within, progress))
     return _shown(outcome, ("pandas" if _has_pandas() else "pyarrow") if is_path(data) else kind_of(data))
 
 
@@ -159,6 +163,7 @@ def _means(
     cost: str | Mapping[str, Any] = "value",
     options: Mapping[str, Any] | None = None,
     within: Run = Run(),  # noqa: B008
+    progress: bool | Listener = False,
     **roles: str,
 ) -> MeanFrame:
     """Protect sums and counts of the same cells with one pattern. All see that a cell without records has no mean."""
@@ -176,7 +181,7 @@ def _means(
     ]
     for table, other in zip(tables, ("count", value), strict=True):
         table["protect"] = {"cost": cost, "hide_with": [other]}
-    outcome = _run(data, tables, hierarchies or {}, roles, within)
+    outcome = _run(data, tables, hierarchies or {}, roles, watched(within, progress))
     return MeanFrame(outcome.method, outcome.protected, outcome.seconds, outcome.made)
 
 

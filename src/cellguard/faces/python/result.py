@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cellguard.attack.audit import Audit
 from cellguard.errors import InputError, NotProtected, did_you_mean, listing
 from cellguard.faces.python.kinds import as_kind
@@ -20,6 +22,7 @@ from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.report.render import require_extra
 from cellguard.seam.outcome import Outcome
 from cellguard.table.pattern import Release, ReleasedTable
+from cellguard.table.printed import nearest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -134,7 +137,7 @@ class MeanFrame(ProtectedFrame):
     @property
     def _released(self) -> Release:
         release = super()._released
-        return Release((mean_table(release[SUM], release[COUNT]), *release.tables))
+        return replace(release, tables=(mean_table(release[SUM], release[COUNT]), *release.tables))
 
     @property
     def _grids(self) -> Sequence[ReleasedTable]:
@@ -156,8 +159,7 @@ def mean_table(sums: ReleasedTable, counts: ReleasedTable) -> ReleasedTable:
     """Return published sums divided by published counts of the same cells; hidden where one of them is."""
     hidden = sums.suppressed | counts.suppressed
     decimals = sums.decimals + 2
-    value = [
-        "" if gone or not float(count) else f"{float(total) / float(count):.{decimals}f}"
-        for total, count, gone in zip(sums.value, counts.value, hidden.tolist(), strict=True)
-    ]
-    return replace(sums, name=MEAN, value=value, suppressed=hidden, response=f"mean {sums.response}", decimals=decimals)
+    shown = ~hidden & (np.nan_to_num(counts.figures) != 0)
+    means = iter(nearest((sums.figures[shown] / counts.figures[shown]).tolist(), decimals))
+    units = [next(means) if there else None for there in shown.tolist()]
+    return replace(sums, name=MEAN, units=units, suppressed=hidden, response=f"mean {sums.response}", decimals=decimals)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 
-import numpy as np
 import pyarrow as pa
 
 from cellguard.errors import InputError, did_you_mean
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.table.pattern import ReleasedTable
+from cellguard.views.grid import Grid, released_codes
 
 _MOST_ROWS, _MOST_COLUMNS = 60, 20
 _STYLE = "border:1px solid #ccc;padding:2px 8px;text-align:right;font-variant-numeric:tabular-nums"
@@ -29,30 +29,24 @@ def wide_table(
             raise InputError(f"`where` names {name!r}, which is not a further dimension{did_you_mean(name, others)}")
         if code not in dimensions[name].position:
             raise InputError(f"no code {code!r} in dimension {name!r}{did_you_mean(code, dimensions[name].told)}")
-    here = np.ones(len(table), bool)
-    for axis, name in enumerate(table.by):
-        if axis > 1:
-            here &= table.codes[axis] == where.get(name, dimensions[name].total)
-    chosen = np.flatnonzero(here)
-    rows = _ordered(dimensions[table.by[0]], table.codes[0][chosen])
-    columns = _ordered(dimensions[table.by[1]], table.codes[1][chosen]) if len(table.by) > 1 else [table.response]
-    place = {code: i for i, code in enumerate(rows)}
-    across = {code: i for i, code in enumerate(columns)}
-    values: list[list[str | None]] = [[None] * len(columns) for _ in rows]
-    hidden = [[False] * len(columns) for _ in rows]
-    for cell in chosen.tolist():
-        row = place[table.codes[0][cell]]
-        column = across[table.codes[1][cell]] if len(table.by) > 1 else 0
-        values[row][column] = table.value[cell] or None
-        hidden[row][column] = bool(table.suppressed[cell])
-    return rows, columns, values, hidden
+    trees = [dimensions[name] for name in table.by]
+    grid = Grid.of(table.name, trees, released_codes(table, trees))
+    cut = grid.cut({name: where.get(name, dimensions[name].total) for name in others})
+    rows = _margin_last(grid, cut.rows, trees[0].total)
+    columns = _margin_last(grid, cut.columns, trees[1].total) if cut.columns else [table.response]
+    cells = grid.cells(cut, rows, columns)
+    down = [i for i in range(len(rows)) if any(cell is not None for cell in cells[i])]
+    across = [j for j in range(len(columns)) if any(row[j] is not None for row in cells)]
+    shown = [[cells[i][j] for j in across] for i in down]
+    values = [[None if cell is None else table.value[cell] or None for cell in row] for row in shown]
+    hidden = [[cell is not None and bool(table.suppressed[cell]) for cell in row] for row in shown]
+    return [rows[i] for i in down], [columns[j] for j in across], values, hidden
 
 
-def _ordered(dimension: Dimension, codes: np.ndarray) -> list[str]:
-    """Return the codes that occur: below each other as in the hierarchy, the total last, as margins stand."""
-    seen = set(codes.tolist())
-    inner = [code for code in dimension.codes if code in seen and code != dimension.total]
-    return inner + ([dimension.total] if dimension.total in seen else [])
+def _margin_last(grid: Grid, name: str, total: str) -> list[str]:
+    """Return the codes of an axis that cells have: as in the hierarchy, but the total last, as margins stand."""
+    codes = list(grid.axis(name).depth)
+    return [code for code in codes if code != total] + [code for code in codes if code == total]
 
 
 def wide_arrow(table: ReleasedTable, dimensions: Mapping[str, Dimension], where: Mapping[str, str]) -> pa.Table:

@@ -179,7 +179,7 @@ class Redistribute(Method[Located, MapResult]):
         if _pictured(outcome):
             from cellguard.methods.maps.report.figures import map_figure
 
-            figure = map_figure(shown.q, shown.r, np.array(shown.value, float), title=shown.name)
+            figure = map_figure(shown.q, shown.r, shown.table().figures, title=shown.name)
             _draw(outside / shown.name, figure, len(shown))
 
     def pages(self, outcome: Outcome[MapResult]) -> Mapping[str, str]:

@@ -23,6 +23,7 @@ from cellguard.seam.method import Result
 from cellguard.seam.summary import Summary
 from cellguard.seam.verdict import Kind, NotChecked, Verdict
 from cellguard.table.pattern import Release
+from cellguard.table.printed import nearest
 from cellguard.table.table import Table
 
 QUESTION = "whether the policy's own rules still find a sensitive hexagon on the map that is shown"
@@ -120,7 +121,7 @@ class MapResult(Result):
             self.hexagons.grid,
             self.hexagons.q[here],
             self.hexagons.r[here],
-            [f"{value + 0.0:.{self.decimals}f}" for value in self.after[here].tolist()],
+            nearest(self.after[here].tolist(), self.decimals),
             table.response or table.value,
             table.population,
             self.decimals,

@@ -13,9 +13,9 @@ from cellguard.table.pattern import ReleasedTable
 
 @dataclass(frozen=True, eq=False)
 class ShownMap:
-    """The hexagons that are shown, in coordinate order, with their values as text.
+    """The hexagons that are shown, in coordinate order, with their values in units of the last decimal.
 
-    >>> one = ShownMap("shops", "hexagon", Grid.of_size(1.0), np.array([0]), np.array([-2]), ["7"], "count", "all", 0)
+    >>> one = ShownMap("shops", "hexagon", Grid.of_size(1.0), np.array([0]), np.array([-2]), [7], "count", "all", 0)
     >>> one.table().codes[0].tolist(), one.table().value
     (['h0:-2'], ['7'])
     """
@@ -25,13 +25,13 @@ class ShownMap:
     grid: Grid
     q: LongArray
     r: LongArray
-    value: list[str]
+    units: list[int]
     response: str
     population: str
     decimals: int
 
     def __len__(self) -> int:
-        return len(self.value)
+        return len(self.units)
 
     @property
     def codes(self) -> list[str]:
@@ -43,5 +43,5 @@ class ShownMap:
         codes = (np.array(self.codes, object),)
         none = np.zeros(len(self), bool)
         return ReleasedTable(
-            self.name, (self.by,), codes, self.value, none, self.response, self.population, self.decimals
+            self.name, (self.by,), codes, self.units, none, self.response, self.population, self.decimals
         )

@@ -92,11 +92,11 @@ class Perturb(Method[Calibration, PerturbationResult]):
     def protect(self, assessed: Calibration, run: Run, seconds: dict[str, float]) -> PerturbationResult:
         """Draw or load multipliers, perturb the tables and check them. The records are never changed."""
         spec = PerturbSpec.of(self.job)
-        with timed("making multipliers", run, seconds):
-            drawn, saved = _draw(self.job, spec, assessed, run) if self.multipliers is None else self._load(assessed)
+        with timed("making multipliers", run, seconds) as here:
+            drawn, saved = _draw(self.job, spec, assessed, here) if self.multipliers is None else self._load(assessed)
         check_same(self._published, assessed.published, drawn)
         unseen = _missing(assessed, drawn, saved)
-        with timed("checking", run, seconds):
+        with timed("checking", run, seconds) as here:
             check = check_tables(
                 assessed.tables,
                 drawn,
@@ -107,7 +107,7 @@ class Perturb(Method[Calibration, PerturbationResult]):
                 unseen=unseen,
                 published=_further(assessed, drawn),
                 checked=self.checked,
-                run=run,
+                run=here,
             )
         notes = [*assessed.notes, *(text for table in self.job.tables for text in doubts(table.name, table.rules))]
         if unseen and self.checked:
@@ -128,9 +128,9 @@ class Perturb(Method[Calibration, PerturbationResult]):
         if not drawn.plan.repeatable or drawn.years is not None:
             notes.append("no replications: kept multipliers do not tell how all of them were drawn")
             return None
-        with timed("replications", run, seconds):
-            run.tell(f"studying {replications:,} replications")
-            return replicate_as_drawn(data.tables, drawn, replications=replications, run=run)
+        with timed("replications", run, seconds) as here:
+            here.tell(f"studying {replications:,} replications")
+            return replicate_as_drawn(data.tables, drawn, replications=replications, run=here)
 
     def _load(self, data: Calibration) -> tuple[Multipliers, Saved]:
         path = Path(str(self.multipliers))
@@ -179,11 +179,10 @@ class Perturb(Method[Calibration, PerturbationResult]):
         pages = {"internal/report.html": page.perturbed_page(outcome)}
         if outcome.release is not None:
             done = outcome.protected
-            dimensions = {d.name: d for table in done.tables for d in table.dimensions}
             how = done.how_checked
             title = "" if how == "checked" else f"{how[:1].upper()}{how[1:]} before release: {', '.join(done.flags)}"
             pages["release/report.html"] = page.public_perturbed_page(
-                outcome.release, dimensions, adds_up=not done.rounded(), title=title
+                outcome.release, adds_up=not done.rounded(), title=title
             )
         return pages
 

@@ -23,6 +23,7 @@ from cellguard.seam.method import Result
 from cellguard.seam.summary import Summary
 from cellguard.seam.verdict import Kind, NotChecked, Verdict
 from cellguard.table.pattern import Release, ReleasedTable
+from cellguard.table.printed import nearest
 from cellguard.table.table import Table
 
 CALIBRATED = "in the calibration set"
@@ -77,7 +78,8 @@ class PerturbationResult(Result):
     @cached_property
     def drawn(self) -> Release:
         """The perturbed tables, whether or not they may be published. Confidential where they may not."""
-        return Release(tuple(_released(here, self.decimals[here.table.name]) for here in self.check.tables))
+        tables = [_released(here, self.decimals[here.table.name]) for here in self.check.tables]
+        return Release.of(tables, {d.name: d for table in self.tables for d in table.dimensions})
 
     @property
     def question(self) -> str:
@@ -273,11 +275,6 @@ def _released(here: Perturbed, decimals: int) -> ReleasedTable:
     rows = np.flatnonzero(~table.unpublished)
     codes = tuple(np.array(d.codes, object)[c[rows]] for d, c in zip(table.dimensions, table.codes, strict=True))
     names = tuple(d.name for d in table.dimensions)
-    text = [_fixed(value, decimals) for value in here.total[rows].tolist()]
+    units = nearest(here.total[rows].tolist(), decimals)
     hidden = np.zeros(len(rows), bool)
-    return ReleasedTable(table.name, names, codes, text, hidden, table.response, table.population, decimals)
-
-
-def _fixed(value: float, decimals: int) -> str:
-    text = f"{value:.{decimals}f}"
-    return text.removeprefix("-") if float(text) == 0 else text
+    return ReleasedTable(table.name, names, codes, units, hidden, table.response, table.population, decimals)

@@ -13,7 +13,6 @@ from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import InternalError
 from cellguard.methods.suppress.engines.cuts import Target, targets_of
 from cellguard.methods.suppress.engines.master import Impossible
-from cellguard.methods.suppress.engines.policy import POLICY
 from cellguard.methods.suppress.engines.repair import Repairer
 from cellguard.methods.suppress.engines.system import System, build_system
 from cellguard.methods.suppress.engines.witness import EngineResult, Unprotectable
@@ -30,16 +29,16 @@ def advice(
     publish = _must_publish(system)
     open_ = _without_states(system, cost, known)
     try:
-        solved = engine(replace(open_, cost=_price(open_.cost, publish)))
+        solved = engine(replace(open_, cost=_price(open_.cost, publish, system.policy.small_price)))
     except Unprotectable as error:
         name = _unsafe_name(system, error.target.cell)
         return f"{name} cannot be protected, whatever is hidden: what the attacker knows leaves it no room"
     except Impossible:
         return "the unsafe cells cannot be protected, whatever is hidden: what the attacker knows leaves them no room"
     except InternalError:  # there is no pattern, whatever hindered the search for a cheap way out
-        blocking = np.flatnonzero(publish)[: POLICY.blocked_targets].tolist()
+        blocking = np.flatnonzero(publish)[: system.policy.blocked_targets].tolist()
         return f"the unsafe cells cannot be protected while these cells must be published: {_names(system, blocking)}"
-    given_up = np.flatnonzero(solved.hidden & publish & (~open_.hidden | _unsafe(open_))).tolist()
+    given_up = np.flatnonzero(solved.hidden & publish & (~open_.hidden | open_.needy)).tolist()
     unsafe, conflict = _conflict(system, open_, publish, run)
     return (
         f"{_unsafe_name(system, unsafe)} cannot be protected while these cells must be published: "
@@ -48,16 +47,16 @@ def advice(
     )
 
 
-def _price(cost: FloatArray, publish: BoolArray) -> FloatArray:
+def _price(cost: FloatArray, publish: BoolArray, small: float) -> FloatArray:
     """Return the cost of the cells that must be published; all others cost next to nothing beside the cheapest."""
     least = cost[publish].min(initial=1.0, where=cost[publish] > 0)
-    return np.where(publish, np.maximum(cost, least), least * POLICY.small_price)
+    return np.where(publish, np.maximum(cost, least), least * small)
 
 
 def _conflict(system: System, open_: System, publish: BoolArray, run: Run) -> tuple[int, list[int]]:
     """Return the unsafe cell that the fewest cells block, and these."""
     repairer, best = Repairer(open_, run=run), None
-    price = publish.astype(float) + POLICY.token_cost
+    price = publish.astype(float) + open_.policy.token_cost
     for target in _blocked(system, run):
 
         def way_out(fixed: list[int], target: Target = target) -> list[int] | None:
@@ -69,7 +68,8 @@ def _conflict(system: System, open_: System, publish: BoolArray, run: Run) -> tu
             flow = repairer.flow(target, system.hidden, price, allowed=allowed)
             return None if flow is None else [int(c) for c in flow.cells if publish[c]]
 
-        conflict = _smallest(way_out, run) or _irreducible(np.flatnonzero(publish).tolist(), way_out)
+        conflict = _smallest(way_out, open_.policy.ways_out, run)
+        conflict = conflict or _irreducible(np.flatnonzero(publish).tolist(), way_out)
         if best is None or len(conflict) < len(best[1]):
             best = target.cell, conflict
     if best is None:
@@ -81,21 +81,21 @@ def _blocked(system: System, run: Run) -> list[Target]:
     """Return the first targets that nothing serves, as long as some cells must be published."""
     repairer, blocked = Repairer(system, run=run), []
     for target in targets_of(system):
-        if repairer.flow(target, system.hidden, system.cost + POLICY.token_cost) is None:
+        if repairer.flow(target, system.hidden, system.cost + system.policy.token_cost) is None:
             blocked.append(target)
-            if len(blocked) == POLICY.blocked_targets:
+            if len(blocked) == system.policy.blocked_targets:
                 break
     return blocked
 
 
-def _smallest(way_out: Callable[[list[int]], list[int] | None], run: Run) -> list[int] | None:
+def _smallest(way_out: Callable[[list[int]], list[int] | None], most: int, run: Run) -> list[int] | None:
     """Return the fewest cells that conflict, or None if that takes too long to find.
 
     A conflict has a cell in common with every way out, so the fewest cells that do are tried, until they leave none
     (smallest unsatisfiable subset by implicit hitting sets, Ignatiev et al. 2015).
     """
     ways: list[list[int]] = []
-    for _ in range(POLICY.ways_out):
+    for _ in range(most):
         fixed = _hitting(ways, run)
         way = way_out(fixed)
         if way is None:
@@ -141,11 +141,6 @@ def _names(system: System, merged: list[int], *, every: bool = False) -> str:
         said = members[wanted[members]].tolist() or members[:1].tolist()
         found += [tables.message_name(int(c)) for c in (said if every else said[:1])]
     return ", ".join(found)
-
-
-def _unsafe(system: System) -> BoolArray:
-    """Tell which merged cells must be able to move."""
-    return (system.need_up > 0) | (system.need_down > 0)
 
 
 def _unsafe_name(system: System, merged: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
@@ -16,6 +17,7 @@ from cellguard.protection import Requirements
 from cellguard.rules.assess import Findings
 from cellguard.rules.doubts import job_doubts, small_percent
 from cellguard.rules.notices import notices
+from cellguard.table.contributions import Contributions, contributions_of
 from cellguard.table.sums import RecordSums
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
@@ -107,6 +109,11 @@ class Assessment:
                 r.cure for r, unsafe in zip(here.rules, here.unsafe, strict=True) if r.cure and (unsafe & bad).any()
             ]
         return "".join(f". {cure[:1].upper()}{cure[1:]}" for cure in dict.fromkeys(cures))
+
+    @cached_property
+    def contributions(self) -> Contributions:
+        """Who contributes what to the cells, worked out once, for the search and its audit. Confidential."""
+        return contributions_of(self.tables)
 
     @property
     def headline(self) -> str:

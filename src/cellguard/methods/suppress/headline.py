@@ -109,8 +109,8 @@ def headline(
     'Safe against outsiders only; insiders not checked: 1 single-respondent cell is hidden in the same sums as others'
     """
     singles = single_respondent_cells(audit)
-    tables = audit.needs.tables
-    unchecked = (*_open_ties(audit.needs.world), *_open_differences(tables), *_open_latent(tables), *_open_sums(sums))
+    world, tables = audit.needs.world, audit.needs.tables
+    unchecked = (*_open_ties(world), *_open_differences(tables), *_open_latent(world), *_open_sums(sums))
     kind, text = _verdict(findings, audit, unchecked, singles)
     inside = _open_insiders(audit, singles)
     earlier = any(table.release == "earlier" for table in audit.needs.tables.tables)
@@ -200,9 +200,14 @@ def _open_differences(tables: TableSet) -> tuple[NotChecked, ...]:
     return (NotChecked("differences", "differences of populations", who),)
 
 
-def _open_latent(tables: TableSet) -> tuple[NotChecked, ...]:
-    """Return the crossing tables that no table of the set has, so that no rule judged their cells."""
-    open_ = [f"{listing(topic.tables, 5)} (by {', '.join(topic.by)})" for topic in uncrossed(tables.tables)]
+def _open_latent(world: World) -> tuple[NotChecked, ...]:
+    """Return the crossing tables that no table of the set has, and ready-made tables with cells between them."""
+    open_ = [f"{listing(topic.tables, 5)} (by {', '.join(topic.by)})" for topic in uncrossed(world.tables.tables)]
+    for house in world.constraints.responses:
+        own = [t for t in world.tables.tables if (t.response, t.population) == house.topic]
+        ready = house.topic in world.tables.ready_made and all(t.release != "fitted" for t in own)
+        if ready and not open_ and any((room.cell >= len(world.tables)).any() for room in house.rooms):
+            open_.append(f"{listing([t.name for t in own], 5)} (by parts that no code names)")
     if not open_:
         return ()
     cure = "give the crossing table with `publish: nothing`, or publish fewer tables in one job"
@@ -270,15 +275,18 @@ def foreign(disclosed: int, untied: Sequence[str] = ()) -> str:
 
 
 def single_respondent_cells(audit: Audit) -> Singles:
-    """Count the hidden cells with exactly one respondent that share a relation with another hidden cell."""
+    """Count the hidden cells with exactly one respondent that share a relation with another hidden cell.
+
+    Hidden are those that the release suppresses; cells that no table shows, as sums of them, are not counted.
+    """
     world = audit.needs.world
     tables = world.tables
-    hidden = audit.pattern.hidden & ~world.constraints.empty & ~tables.unlisted
+    hidden = audit.pattern.hidden & ~audit.pattern.unpublished & ~world.constraints.empty & ~tables.unlisted
     single, told = np.zeros(len(tables), bool), np.zeros(len(tables), bool)
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):
         if table.facts.count is not None:
             told[cells] = True
-            single[cells[table.facts.count == 1]] = True
+            single[cells[(table.facts.count == 1) & (table.release != "fitted")]] = True
     relations = abs(world.relations[:, : len(tables)])
     beside = relations.T @ (relations @ hidden.astype(float) > 1).astype(float) > 0
     silent = hidden & ~told

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, FloatArray, Positions
-from cellguard.errors import InputError, NotProtected, did_you_mean
+from cellguard.errors import InputError, NotProtected, Stopped, did_you_mean
 from cellguard.job.jobfile import Job
 from cellguard.methods.suppress.engines.system import System, build_system, manageable
 from cellguard.methods.suppress.suppress import Suppression
@@ -98,13 +98,20 @@ def suppress_together(
     found = _listed(needs, first.pattern)
     pattern = _closed(system, followers, found)
     anyway = followers.joined(_closed(system, followers, _leading(found, followers)).hidden)
-    second = search(np.where(anyway, _ALMOST_FREE * costs, costs), anyway)
+    try:
+        second = search(np.where(anyway, _ALMOST_FREE * costs, costs), anyway)
+    except Stopped:  # with the first pattern, which will do
+        return replace(first, pattern=pattern, cost=_paid(costs, pattern), costs=costs, finished=False)
     patterns = [pattern, _closed(system, followers, _listed(needs, second.pattern))]
-    paid = [float(costs[pattern.secondary].sum()) for pattern in patterns]
+    paid = [_paid(costs, pattern) for pattern in patterns]
     best = int(np.argmin(paid))
     return replace(
         first, pattern=patterns[best], cost=paid[best], costs=costs, finished=first.finished and second.finished
     )
+
+
+def _paid(costs: FloatArray, pattern: Pattern) -> float:
+    return float(costs[pattern.secondary].sum())
 
 
 def _listed(needs: Requirements, pattern: Pattern) -> Pattern:

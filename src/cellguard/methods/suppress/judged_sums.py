@@ -21,7 +21,7 @@ from cellguard.rules.rule import Rule
 from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.pattern import Pattern
 from cellguard.table.sums import JudgedSums, RecordSums, Sum, SumTable, parts_matrix
-from cellguard.table.tableset import with_sums
+from cellguard.table.tableset import TableSet, with_sums
 from cellguard.world.holding_sums import holding_sums
 from cellguard.world.told_sums import told_sums
 
@@ -35,11 +35,14 @@ class SumSearch:
         self._unsafe: dict[Sum, bool] = {}
         self._told: tuple[Sum, ...] = ()
         self._beyond: tuple[str, ...] = ()
+        self._across = 0
         records = assessed.sums
         if records is not None and assessed.needs.primary.any():
             tables = assessed.tables
             stakes = records.stakes(tables, np.flatnonzero(assessed.needs.primary))
-            self._judge(records, holding_sums(tables.relations, stakes, tables.value))
+            own = holding_sums(tables.relations, stakes, tables.value)
+            self._across = sum(_of_tied_responses(tables, one) for one in own)
+            self._judge(records, own)
 
     def grow(self, pattern: Pattern) -> Requirements | None:
         """Judge the sums that a pattern tells; return the requirements with the unsafe ones, None if it has them."""
@@ -76,10 +79,17 @@ class SumSearch:
             return None
         safe = [one for one in self._told if self._unsafe.get(one) is False]
         apart = sum(one not in self._unsafe for one in self._told)
-        more = [f"{apart:,} sums with cells that are not made from records"] if apart else []
+        more = [f"{apart:,} sums with cells of several responses, or not made from records"] if apart else []
+        more += [f"{self._across:,} sums of one holding's cells of several responses"] if self._across else []
         return JudgedSums(
             len(self._unsafe), tuple(self._base.sums.tables(self._base.tables, safe)), (*self._beyond, *more)
         )
+
+
+def _of_tied_responses(tables: TableSet, one: Sum) -> bool:
+    """Whether a sum has parts of several responses, all of one equation: no rule judges it."""
+    names = {tables.tables[number].response for number in tables.first[0][list(one)].tolist()}
+    return len(names) > 1 and any(names <= {name for _, name in equation.terms} for equation in tables.equations)
 
 
 def with_unsafe_sums(base: Assessment, sums: Sequence[Sum], *, run: Run = UNWATCHED) -> Assessment:

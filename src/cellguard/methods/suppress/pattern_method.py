@@ -18,6 +18,7 @@ from cellguard.methods.suppress.assessment import Assessment
 from cellguard.methods.suppress.files.cell_tables import write_cells
 from cellguard.methods.suppress.files.certificate import write_certificate
 from cellguard.methods.suppress.files.seed_file import write_seed
+from cellguard.methods.suppress.fitted_counts import with_fitted
 from cellguard.methods.suppress.judged_sums import SumSearch, on_grown
 from cellguard.methods.suppress.report.signing import Baseline
 from cellguard.methods.suppress.result import Choice, SuppressionResult
@@ -30,7 +31,7 @@ from cellguard.run_context import Run, timed
 from cellguard.seam.method import Method
 from cellguard.seam.outcome import Outcome
 from cellguard.seam.screen import Screen
-from cellguard.table.contributions import Contributions, contributions_of
+from cellguard.table.contributions import Contributions
 from cellguard.table.fact import Holdings
 from cellguard.table.pattern import Pattern
 from cellguard.table.tableset import TableSet, link
@@ -83,10 +84,10 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
     def protect(self, assessed: Assessment, run: Run, seconds: dict[str, float]) -> SuppressionResult:
         """Choose a pattern, and attack it."""
         known = read_known_totals(assessed)
-        with timed("choosing the cells to hide", run, seconds):
-            sums = SumSearch(assessed, None if known is None else known.sums, run)
-            chosen = self.choose_by_turns(sums, known, run)
-        return prove(self, sums, chosen, known, run, seconds)
+        with timed("choosing the cells to hide", run, seconds) as here:
+            sums = SumSearch(assessed, None if known is None else known.sums, here)
+            chosen = self.choose_by_turns(sums, known, here)
+        return prove(self, sums, chosen, known, run.endless(), seconds)
 
     def assessed_summary(self, assessed: Assessment) -> dict[str, Any]:
         """Return what the rules find."""
@@ -130,10 +131,9 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
         from cellguard.report import render
 
         render.require_extra()
-        dimensions = {d.name: d for t in outcome.protected.tables for d in t.dimensions}
         pages = {"internal/report.html": page.internal_page(outcome, self._baseline())}
         if outcome.release is not None:
-            pages["release/report.html"] = page.public_page(outcome.release, dimensions)
+            pages["release/report.html"] = page.public_page(outcome.release)
         return pages
 
 
@@ -154,7 +154,7 @@ def prove(
     if suppression is not None:
         suppression = replace(suppression, pattern=pattern, costs=padded(suppression.costs, assessed.needs))
     sums = None if known is None else known.sums
-    with timed("auditing", run, seconds):
+    with timed("auditing", run, seconds) as here:
         judged = audit(
             assessed.needs,
             pattern,
@@ -163,7 +163,7 @@ def prove(
             insiders=insiders_of(assessed),
             coalition=assessed.job.attack.coalition,
             hints=() if suppression is None else suppression.hints,
-            run=run.endless(),
+            run=here,
         )
     return SuppressionResult(
         assessed.findings,
@@ -182,18 +182,19 @@ def prove(
 
 def assess_tables(job: Job, run: Run, seconds: dict[str, float]) -> Assessment:
     """Build a job's tables, link them, apply the rules and say what protection must achieve."""
-    with timed("reading the tables", run, seconds):
-        built = build_tables(job)
+    with timed("reading the tables", run, seconds) as here:
+        built = build_tables(job, run=here)
     job = built.job
     with timed("linking the tables", run, seconds):
-        linked = _link(built)
-    with timed("applying the rules", run, seconds):
-        rules: dict[str, Sequence[Rule]] = {spec.name: spec.rules for spec in job.tables}
-        findings = assess(linked, rules | {earlier.table.name: earlier.rules for earlier in built.earlier})
-    with timed("setting protection levels", run, seconds):
         attack = job.attack
         knowledge = Knowledge(attack.lower, attack.upper, attack.percent, attack.crossing == "checked")
-        needs = require(findings, knowledge, run=run.endless())
+        said: dict[str, Sequence[Rule]] = {spec.name: spec.rules for spec in job.tables}
+        said |= {earlier.table.name: earlier.rules for earlier in built.earlier}
+        linked, rules = with_fitted(_link(built), said, knowledge, run=run)
+    with timed("applying the rules", run, seconds):
+        findings = assess(linked, rules)
+    with timed("setting protection levels", run, seconds) as here:
+        needs = require(findings, knowledge, run=here.endless())
     return Assessment(job, findings, needs, seconds, built.notes, built.counts, built.inputs, built.sums)
 
 
@@ -206,7 +207,7 @@ def insiders_of(assessment: Assessment) -> Contributions | None:
             "attack: insiders: no table tells how many respondents its cells have; name the column with `count`, or "
             "say insiders: false"
         )
-    known, together = contributions_of(assessment.tables), assessment.job.attack.coalition
+    known, together = assessment.contributions, assessment.job.attack.coalition
     if together > 1 and not known.linked:
         silent = [table.name for table in assessment.tables.tables if Holdings() not in table.facts]
         raise InputError(

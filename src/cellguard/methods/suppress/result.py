@@ -16,12 +16,15 @@ from cellguard.attack.external_totals import ExternalTotals
 from cellguard.attack.insider_pairs import Hint
 from cellguard.attack.intervals import exact_moves
 from cellguard.attack.nearness import Near, nearest
+from cellguard.errors import InputError
+from cellguard.io.folder import OutputFolder
 from cellguard.job.jobfile import Job
 from cellguard.job.rulespec import taken_on_trust
 from cellguard.methods.suppress.explain import Explanations, explain_pattern
 from cellguard.methods.suppress.headline import Headline, headline
 from cellguard.methods.suppress.hide_together import hidden_with
 from cellguard.methods.suppress.suppress import Suppression
+from cellguard.proofs.probe import Unsolved
 from cellguard.report.cell_names import name_cell
 from cellguard.rules.assess import Findings
 from cellguard.run_context import UNWATCHED
@@ -58,6 +61,15 @@ class Choice(StrEnum):
             return cls.GIVEN
         return cls.ENGINE if chosen.seed is None else cls.RANDOM
 
+    @classmethod
+    def of_folder(cls, folder: OutputFolder) -> Choice:
+        """Return what a folder says of it; if it says nothing, the engine, of which less is known."""
+        try:
+            said = folder.summary().get("choice")
+        except InputError:
+            said = None
+        return cls(said) if said in list(cls) else cls.ENGINE
+
 
 @dataclass(frozen=True, eq=False)
 class SuppressionResult(Result):
@@ -91,7 +103,9 @@ class SuppressionResult(Result):
     @cached_property
     def release(self) -> Release | None:
         """The tables as published, if every need is proven and every table has rules, or it is accepted that not."""
-        return release(self.audit.pattern, self.audit.values) if self.verdict.allows_release else None
+        grains = self.audit.grains
+        exact = grains.value.tolist(), grains.decimals.tolist()
+        return release(self.audit.pattern, *exact) if self.verdict.allows_release else None
 
     @cached_property
     def verdict(self) -> Headline:
@@ -100,7 +114,7 @@ class SuppressionResult(Result):
         pattern = self.audit.pattern
         chosen = self.choice if (pattern.secondary & ~pattern.unpublished).any() else Choice.GIVEN
         said = headline(self.findings, self.audit, self.sums, other_times=other, choice=chosen.value)
-        return replace(said, accepted=self.accept_no_rules)
+        return replace(said, accepted=self.accept_no_rules and said.kind == "no rule")
 
     @property
     def question(self) -> str:
@@ -289,7 +303,10 @@ class SuppressionResult(Result):
 
 
 def exact_intervals(audit: Audit, most: int = MOST) -> Intervals | None:
-    """Return the exact intervals: those of the audit, or worked out now if they are few; None if they are many."""
+    """Return the exact intervals: those of the audit, or worked out now if they are few.
+
+    None if they are many, or beyond the solver: nothing that is proven rests on them.
+    """
     problem, n = audit.problem, len(audit.needs.tables)
     hidden = np.zeros(n, bool)
     hidden[problem.cells[problem.cells < n]] = True
@@ -297,7 +314,11 @@ def exact_intervals(audit: Audit, most: int = MOST) -> Intervals | None:
         return Intervals(hidden, audit.lower, audit.upper)
     if len(problem.cells) > most:
         return None
-    return Intervals(hidden, *attacker_ends(audit.grains, problem, n, *exact_moves(problem, run=UNWATCHED)))
+    try:
+        ends = exact_moves(problem, run=UNWATCHED)
+    except Unsolved:
+        return None
+    return Intervals(hidden, *attacker_ends(audit.grains, problem, n, *ends))
 
 
 def _finite(number: float) -> float | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellguard.methods.suppress.engines.effort import BEST, QUICK, Effort
-from cellguard.methods.suppress.engines.policy import POLICY
+from cellguard.methods.suppress.engines.policy import USUAL
 from cellguard.protection import Requirements
 
 _FLAT = 2.6  # relations per cell of the two-dimensional tables that the figures for a cell come from
@@ -61,11 +61,11 @@ class TimeEstimate:
             one_way = 1.75 if self.sure else 1.0  # where zeros are known, many cells can only go up
             safe = self.cells - self.unsafe
             return max(5.8e-6 * one_way * safe**1.1 * (self.relations / 2) ** 6 + behind, 1.0)
-        if not self.bounded and self.cells <= POLICY.algebra_cells:
+        if not self.bounded and self.cells <= USUAL.algebra_cells:
             return max((1e-3 if effort is QUICK else 7e-3) * self.cells, 1.0)
         steep = self.relations / _FLAT
         if effort is QUICK:
-            if self.relations > POLICY.flat_terms:
+            if self.relations > USUAL.flat_terms:
                 return max(_DEEP * self.unsafe + behind, 1.0)
             large = max(1.0, (self.unsafe / _MANY) ** 0.5)
             return max(1.1e-3 * self.unsafe * large * steep**4 + behind, 1.0)

@@ -12,6 +12,7 @@ import yaml
 from cellguard.errors import InputError
 from cellguard.faces.cli.show import show_screen
 from cellguard.io.folder import OutputFolder
+from cellguard.io.stored_view import read_view
 from cellguard.job.jobfile import Job
 from cellguard.job.specs import TableSpec
 from cellguard.methods.perturb.checks.watch import Watch
@@ -25,7 +26,6 @@ from cellguard.rules.rule import Rule
 from cellguard.rules.simple import MinFrequency
 from cellguard.run_context import Run
 from cellguard.table.fact import Top, Total
-from cellguard.views.terminal import read_view
 
 RULES = [{"dominance": {"n": 3, "k": 70}}]
 

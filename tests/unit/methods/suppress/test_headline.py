@@ -68,6 +68,27 @@ def test_single_respondent_cells_are_counted(seed):
     assert found.cells == count_by_hand(table, hidden) and not found.unknown
 
 
+@pytest.mark.parametrize("seed", [0, 1, 17])
+def test_cells_that_no_table_shows_are_not_counted(seed, tmp_path):
+    """Cells behind the tables and sums of cells are unsafe, too, but not hidden; a run and its audit count the same."""
+    rng = np.random.default_rng(seed)
+    lines = [
+        f"{'pq'[i]},{'kl'[j]},{'xy'[k]},{x}" for *(i, j, k), x in rng.integers((2, 2, 2, 90), size=(9, 4)).tolist()
+    ]
+    (tmp_path / "r.csv").write_text("\n".join(["a,b,c,x", *lines]))
+    rules = [{"min_frequency": 3}]
+    tables = [{"name": "".join(by), "by": by, "value": "x", "rules": rules} for by in combinations("abc", 2)]
+    words = {"version": 1, "microdata": {"source": "r.csv"}, "tables": [t | {"by": list(t["by"])} for t in tables]}
+    outcome = run(Job.parse(words | {"attack": {"insiders": False}, "output": {"formats": ["csv"]}}, folder=tmp_path))
+    OutputFolder(tmp_path / "out").write(outcome)
+    pattern, alone = outcome.protected.audit.pattern, set()
+    for table, cells in zip(pattern.tables.tables, pattern.tables.cells_of, strict=True):
+        if table.release == "here":
+            alone |= set(cells[pattern.hidden[cells] & (table.facts.count == 1)].tolist())
+    found = outcome.summary["single_respondent_cells"]
+    assert found == audit_folder(tmp_path / "out").summary["single_respondent_cells"] <= len(alone)
+
+
 def test_a_hidden_cell_on_its_own_is_not_counted():
     linked = cg.link(cg.cells(ROWS, ["region"], value="x", count="n"))
     alone = audited(linked, np.array([False, True, False, False]))

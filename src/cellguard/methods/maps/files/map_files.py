@@ -26,13 +26,13 @@ def write_shown(folder: Path, shown: ShownMap, formats: frozenset[str]) -> None:
         "r": shown.r.tolist(),
         "x": [round(value, 9) for value in x.tolist()],
         "y": [round(value, 9) for value in y.tolist()],
-        "value": shown.value,
+        "value": shown.table().value,
     }
     rows = zip(*columns.values(), strict=True)
     (folder / f"{shown.name}_hexagons.csv").write_text(csv_text(list(columns), rows), encoding="utf-8")
     (folder / f"{shown.name}.geojson").write_text(geojson(shown), encoding="utf-8")
     if "parquet" in formats:
-        numbers = {**columns, "value": [float(text) for text in shown.value]}
+        numbers = {**columns, "value": shown.table().figures}
         pq.write_table(pa.table(numbers), folder / f"{shown.name}_hexagons.parquet")
 
 
@@ -43,18 +43,17 @@ def geojson(shown: ShownMap) -> str:
     """
     corners = np.round(shown.grid.corners(shown.q, shown.r), 9)
     rings = np.concatenate([corners, corners[:, :1]], axis=1).tolist()
+    values = shown.table().figures.tolist() if shown.decimals else shown.units
     lines = [
         json.dumps(
             {
                 "type": "Feature",
-                "properties": {shown.by: code, "q": q, "r": r, "value": float(value) if "." in value else int(value)},
+                "properties": {shown.by: code, "q": q, "r": r, "value": value},
                 "geometry": {"type": "Polygon", "coordinates": [ring]},
             },
             separators=(",", ":"),
         )
-        for code, q, r, value, ring in zip(
-            shown.codes, shown.q.tolist(), shown.r.tolist(), shown.value, rings, strict=True
-        )
+        for code, q, r, value, ring in zip(shown.codes, shown.q.tolist(), shown.r.tolist(), values, rings, strict=True)
     ]
     return '{"type":"FeatureCollection","features":[\n' + ",\n".join(lines) + "\n]}\n"
 

@@ -62,9 +62,7 @@ def internal_map(outcome: Outcome[MapResult]) -> str:
 
 def public_map(shown: ShownMap) -> str:
     """Return the page of a map as published. It is made of what is shown only, and does not tell what was changed."""
-    values = [float(text) for text in shown.value]
-    if shown.decimals == 0:
-        values = [round(x) for x in values]
+    values = shown.table().figures.tolist() if shown.decimals else shown.units
     data = {"q": shown.q.tolist(), "r": shown.r.tolist(), "after": values, "breaks": _breaks(np.array(values, float))}
     label = f"Map of {shown.name}, {many(len(values), 'hexagon')}"
     section = Section("map", "The map", {"compares": False, "label": label})

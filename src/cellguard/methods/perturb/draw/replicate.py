@@ -17,6 +17,8 @@ from cellguard.methods.perturb.draw.noise import CellNoise, NoiseStatistics, gro
 from cellguard.methods.perturb.draw.zes import draw_multipliers
 from cellguard.run_context import Run
 
+_TOLD = 10  # replications between two events
+
 
 @dataclass(frozen=True, eq=False)
 class Replication:
@@ -85,6 +87,8 @@ def _study(
     shift, square, size, unsafe = (np.zeros(len(totals)) for _ in range(4))
     for number in range(replications):
         run.check()
+        if number % _TOLD == 0:
+            run.tell(f"{number:,} of {replications:,} replications", number, replications)
         values = draw(number)
         noise = [table.sums(values[table.response]) - table.total for table in tables]
         unsafe += np.concatenate([still_unsafe(n, e) for n, e in zip(needs, noise, strict=True)])

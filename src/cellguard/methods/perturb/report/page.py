@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.perturb.report.checks import extreme, findings, looked_at, run, verdict
 from cellguard.methods.perturb.report.sections import chosen_mu, noise, perturbed
 from cellguard.methods.perturb.report.tables import LEGEND, perturbed_grid
@@ -43,11 +40,9 @@ def perturbed_page(outcome: Outcome[PerturbationResult]) -> str:
     )
 
 
-def public_perturbed_page(
-    release: Release, dimensions: Mapping[str, Dimension], *, adds_up: bool = True, title: str = ""
-) -> str:
+def public_perturbed_page(release: Release, *, adds_up: bool = True, title: str = "") -> str:
     """Return a page of perturbed tables as published, which says in general words that they carry noise.
 
-    It is made from the release and from public codes and labels only; ``adds_up`` False says that rounding broke sums.
+    It is made from the release and from nothing else; ``adds_up`` False says that rounding broke sums.
     """
-    return public_tables("public_perturbed.html", release, dimensions, title=title, marks=False, adds_up=adds_up)
+    return public_tables("public_perturbed.html", release, title=title, marks=False, adds_up=adds_up)

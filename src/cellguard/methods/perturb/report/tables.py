@@ -9,7 +9,7 @@ import numpy as np
 from cellguard.methods.perturb.checks.finding import Cell
 from cellguard.methods.perturb.result import PerturbationResult
 from cellguard.methods.perturb.workflow import Perturbed
-from cellguard.report.grid import MOST, Grid, Positions, coarsest, marked_grid
+from cellguard.report.page_grids import MOST, Grid, Positions, coarsest, marked_grid
 from cellguard.report.words import number
 from cellguard.seam.outcome import Outcome
 from cellguard.table.facts import FloatArray

@@ -21,10 +21,9 @@ import scipy.sparse as sp
 from cellguard.arrays import BoolArray, LongArray, Positions
 from cellguard.linalg import circuits_kernel, modular_kernel
 from cellguard.methods.suppress.engines import algebra_kernel
-from cellguard.methods.suppress.engines.bounds import Closing
+from cellguard.methods.suppress.engines.bounds import Bounds
 from cellguard.methods.suppress.engines.effort import BEST, QUICK, Effort
 from cellguard.methods.suppress.engines.engine_result import EngineResult, anytime
-from cellguard.methods.suppress.engines.policy import POLICY
 from cellguard.methods.suppress.engines.search import Search
 from cellguard.methods.suppress.engines.system import System
 from cellguard.run_context import Run
@@ -40,7 +39,7 @@ def solved(system: System, start: BoolArray | None, effort: Effort, *, run: Run)
     movable = ~system.never
     unbounded = np.isinf(system.up[movable]).all() and np.isinf(system.down[movable]).all()
     whole = (system.matrix.data == np.rint(system.matrix.data)).all()
-    if not unbounded or not whole or system.n > POLICY.algebra_cells:
+    if not unbounded or not whole or system.n > system.policy.algebra_cells:
         return None
     algebra = Algebra(system)
     moves = algebra.first(start, run)
@@ -64,7 +63,7 @@ class Algebra:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self.target: BoolArray = (system.need_up > 0) | (system.need_down > 0)
+        self.target: BoolArray = system.needy
         self._rows, self._columns = sp.csr_array(system.matrix), sp.csc_array(system.matrix)
 
     def first(self, start: BoolArray | None, run: Run) -> Moves | None:
@@ -126,7 +125,7 @@ class Algebra:
         """Mark the cells of a cell's relations, and of some relations of those."""
         near = np.zeros(self.system.n, bool)
         near[cell] = True
-        for most in (len(near), POLICY.algebra_relations):
+        for most in (len(near), self.system.policy.algebra_relations):
             rows = np.unique(sp.csc_array(self._columns[:, np.flatnonzero(near)]).indices)
             some = rng.permutation(rows)[:most]
             near[sp.csr_array(self._rows[some]).indices] = True
@@ -138,23 +137,23 @@ def _improve(search: Search, algebra: Algebra, moves: Moves) -> None:
     thorough = search.effort is BEST
     if not search.cost(moves.hidden):
         return
-    Closing(search).propagated()
-    search.told("bounded")
+    Bounds(search).add_propagation_cuts()
+    search.report_progress("bounded")
     if search.effort is QUICK:
         return
     rng = np.random.default_rng(1)
-    end = search.work + search.budget * (1.0 if thorough else POLICY.algebra_share)
-    trials = POLICY.algebra_trials * int((moves.hidden & ~search.system.hidden).sum()) * (10 if thorough else 1)
+    end = search.work + search.budget * (1.0 if thorough else search.policy.algebra_share)
+    trials = search.policy.algebra_trials * int((moves.hidden & ~search.system.hidden).sum()) * (10 if thorough else 1)
     idle = 0
     for number in range(trials):
-        if search.work > end or search.gap <= search.effort.gap or idle > POLICY.algebra_idle * trials:
+        if search.work > end or search.gap <= search.effort.gap or idle > search.policy.algebra_idle * trials:
             break
         before = moves
         moves = _exchanged(search, algebra, moves, rng)
         idle = idle + 1 if moves is before else 0
         if number % 100 == 99:
-            search.told("exchanging")
-            if search.is_stale(search.effort.stale, POLICY.little):
+            search.report_progress("exchanging")
+            if search.is_stale(search.effort.stale, search.policy.little):
                 break
 
 
@@ -166,11 +165,11 @@ def _exchanged(search: Search, algebra: Algebra, moves: Moves, rng: np.random.Ge
     near = algebra.around(cell, rng)
     others = np.flatnonzero(near & hidden)
     others = rng.permutation(others[others != cell])
-    gone = np.concatenate([[cell], others[: rng.integers(0, POLICY.algebra_gone)]]).astype(np.intp)
+    gone = np.concatenate([[cell], others[: rng.integers(0, search.policy.algebra_gone)]]).astype(np.intp)
     look = np.setdiff1d(np.flatnonzero(near), gone)
-    price = system.cost[look] * np.where(hidden[look], POLICY.algebra_loyal, 1.0)
-    price = (price + POLICY.token_cost) * np.exp(POLICY.noise * rng.normal(size=len(look)))
-    search.spent += POLICY.algebra_work * system.matrix.nnz
+    price = system.cost[look] * np.where(hidden[look], search.policy.algebra_loyal, 1.0)
+    price = (price + search.policy.token_cost) * np.exp(search.policy.noise * rng.normal(size=len(look)))
+    search.spent += search.policy.algebra_work * system.matrix.nnz
     trial = algebra.exchanged(moves, near, gone, look[np.argsort(-price, kind="stable")])
     if trial is None or search.cost(trial.hidden) > search.cost(hidden):
         return moves

@@ -14,9 +14,7 @@ from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
 from cellguard.methods.suppress.engines.coverage import Coverage
 from cellguard.methods.suppress.engines.flows import joint_flows
 from cellguard.methods.suppress.engines.hidden_system import HiddenSystem
-from cellguard.methods.suppress.engines.policy import POLICY
 from cellguard.methods.suppress.engines.propagation import Propagation
-from cellguard.proofs.blocks import Blocks
 from cellguard.proofs.local import Neighbours
 from cellguard.proofs.pool import pooled_moves
 from cellguard.proofs.scale import decades
@@ -30,20 +28,21 @@ def serve_by_blocks(classes: HiddenSystem, served: Coverage, wanted: Wanted, run
 
     ``wanted`` are the classes with open targets, and how far each is to move.
     """
-    blocks, rng = Blocks(classes.matrix), np.random.default_rng(1)
-    for rows in POLICY.block_rows:
+    policy = classes.system.policy
+    neighbours, rng = Neighbours(classes.matrix), np.random.default_rng(1)
+    for rows in policy.block_rows:
         tried, left = np.zeros(len(classes.roots), bool), [int((~served.mask()).sum())]
         while True:
             columns, amounts = wanted()
             fresh = columns[~tried[columns]]
-            last = left[-POLICY.block_last - 1 :]
+            last = left[-policy.block_last - 1 :]
             if not len(fresh) or (
-                len(last) > POLICY.block_last and last[0] - last[-1] < POLICY.block_worth * len(last)
+                len(last) > policy.block_last and last[0] - last[-1] < policy.block_worth * len(last)
             ):
                 break
             middle = int(rng.choice(fresh))
             tried[middle] = True
-            inside, matrix = blocks.movable(middle, rows)
+            inside, matrix = neighbours.block(middle, rows)
             chosen = np.isin(columns, inside)
             places, far = np.searchsorted(inside, columns[chosen]), amounts[chosen]
             for group in decades(np.abs(far)):
@@ -54,8 +53,8 @@ def serve_by_blocks(classes: HiddenSystem, served: Coverage, wanted: Wanted, run
                     cells, own = classes.expand_some(inside[moving], moves[moving])
                     served.credit_both(own, cells)
             left.append(int((~served.mask()).sum()))
-            if len(left) % POLICY.block_last == 0:
-                run.tell(f"{left[-1]:,} needs left to prove")
+            if len(left) % policy.block_last == 0:
+                run.left(left[-1], len(served.said), "needs left to prove")
             run.check()
 
 
@@ -72,7 +71,7 @@ def flow_by_blocks(
     served, pattern = Coverage(propagation), hidden.copy()
     served.said[:] = True
     served.said[open_] = False
-    for step in POLICY.blocks:
+    for step in system.policy.blocks:
         tried = np.zeros(len(goals.cell), bool)
         while len(fresh := np.flatnonzero(~served.mask() & ~tried)):
             middle = int(rng.choice(fresh))
@@ -85,6 +84,6 @@ def flow_by_blocks(
                 pattern, flows = joint_flows(system, goals, pattern, inside, among, rng, run=run)
                 for flow in flows:
                     served.credit_both(flow)
-            run.tell(f"{len(fresh):,} needs to repair")
+            run.left(len(fresh), len(goals.cell), "needs to repair")
             run.check()
     return pattern, np.flatnonzero(~served.mask())

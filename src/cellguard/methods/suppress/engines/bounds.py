@@ -8,29 +8,28 @@ from cellguard.arrays import FloatArray
 from cellguard.methods.suppress.engines.cuts import deepen, relation_cuts, separate
 from cellguard.methods.suppress.engines.effort import QUICK
 from cellguard.methods.suppress.engines.master import Master
-from cellguard.methods.suppress.engines.policy import POLICY
 from cellguard.methods.suppress.engines.search import Search
 
 
-class Closing:
+class Bounds:
     """The master of one search: what it proves goes to the search's bound, what it likes to the search's guide."""
 
     def __init__(self, search: Search) -> None:
         self.search = search
-        self.system = search.system
-        few = len(search.propagation.goals.cell) <= POLICY.relation_targets
+        self.system, self.policy = search.system, search.policy
+        few = len(search.propagation.goals.cell) <= search.policy.relation_targets
         self.master = Master(self.system, relation_cuts(self.system) if few else [], run=search.run)
         self.x: FloatArray = self.system.hidden.astype(float)
         if few:
             search.kinds.add("relations")
 
-    def propagated(self) -> None:
+    def add_propagation_cuts(self) -> None:
         """Raise the bound by cuts of propagation until rounds gain little, or the work is used up."""
         search, end = self.search, self.search.work + self.search.bounding
         search.run.tell("computing a lower bound")
         search.run.check()
         self._solve()
-        gain = POLICY.quick_gain if search.effort is QUICK else POLICY.bound_gain
+        gain = self.policy.quick_gain if search.effort is QUICK else self.policy.bound_gain
         bounds = [search.bound]
         while search.work < end:
             search.run.check()
@@ -44,7 +43,7 @@ class Closing:
             if len(bounds) > 6 and bounds[-1] - bounds[-4] < gain * bounds[-1]:
                 break
 
-    def programmed(self, rounds: int) -> None:
+    def add_program_cuts(self, rounds: int) -> None:
         """Raise the bound by cuts of programs at fractional x: in two dimensions they are the better ones."""
         search = self.search
         for number in range(rounds):
@@ -61,12 +60,12 @@ class Closing:
 
     def _solve(self) -> None:
         self.x, bound = self.master.fractional()
-        most = POLICY.dense_rows if self.system.is_flat else POLICY.master_rows
+        most = self.policy.dense_rows if self.system.is_flat else self.policy.master_rows
         self.search.spent += float(self.master.iterations) * min(len(self.master.cuts), most)
         self.search.bound = max(self.search.bound, bound)
-        self.search.guide = self.system.cost * (1.0 - POLICY.likely * np.clip(self.x, 0, 1)) + 1e-9
+        self.search.guide = self.system.cost * (1.0 - self.policy.likely * np.clip(self.x, 0, 1)) + 1e-9
 
-    def take_over(self) -> None:
+    def add_search_cuts(self) -> None:
         """Add the exact cuts that the search has found."""
         if self.master.add(self.search.cuts):
             self.search.kinds.add("programs")
@@ -76,33 +75,33 @@ class Closing:
         """Solve one whole master roughly, for its bound: a solver's own cuts raise it well above the fractional one."""
         self.search.run.tell("computing a lower bound with whole numbers")
         self.search.run.check()
-        _, bound = self.master.whole(nodes=1, gap=POLICY.near, start=self.search.pattern())
+        _, bound = self.master.whole(nodes=1, gap=self.policy.near, start=self.search.pattern())
         self.search.bound = max(self.search.bound, bound)
 
-    def close(self, patience: int, to_the_end: bool) -> None:
+    def solve_masters(self, patience: int, to_the_end: bool) -> None:
         """Solve whole masters, each with the cuts that the last pattern violates; mend what is nearly safe.
 
         Rounds that neither save nor prove anything end it when they are too many in a row. Masters are only solved
         ``to_the_end`` where they are small.
         """
         search, idle, fresh = self.search, 0, 1
-        for number in range(POLICY.optimal_rounds):
+        for number in range(self.policy.optimal_rounds):
             before = search.gap
             # As long as the best pattern is far from the bound, the next cuts matter more than this master's last bit.
-            rough = POLICY.rough * before if fresh and before > POLICY.near else 0.0
+            rough = self.policy.rough * before if fresh and before > self.policy.near else 0.0
             chosen, bound = self.master.whole(
-                nodes=POLICY.optimal_nodes if to_the_end else 1, gap=rough, start=search.pattern()
+                nodes=self.policy.optimal_nodes if to_the_end else 1, gap=rough, start=search.pattern()
             )
             search.bound = max(search.bound, bound)
             chosen |= self.system.hidden
             look = separate(self.system, chosen.astype(float), seed=100 + number, run=search.run)
             fresh = self.master.add(look.cuts)
             self.search.kinds.add("programs")
-            if len(look.unserved) < POLICY.open_worth:
+            if len(look.unserved) < self.policy.open_worth:
                 self.master.add(deepen(self.system, chosen.astype(float), look.unserved, run=search.run))
-                search.mend(chosen, POLICY.first_repair)
+                search.mend(chosen, self.policy.first_repair)
                 search.trim()
-            search.told(f"round {number + 1}")
-            idle = 0 if search.gap < before * (1 - POLICY.progress) else idle + 1
-            if (not fresh and not rough) or search.gap <= POLICY.proven or idle >= patience:
+            search.report_progress(f"round {number + 1}")
+            idle = 0 if search.gap < before * (1 - self.policy.progress) else idle + 1
+            if (not fresh and not rough) or search.gap <= self.policy.proven or idle >= patience:
                 break

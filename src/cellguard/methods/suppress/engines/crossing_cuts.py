@@ -46,8 +46,7 @@ class CrossingCuts:
         place = np.full(whole.n, -1)
         place[self._listed] = self._small
         place[self._listed[published]] = self._small[published]
-        needy = (whole.need_up > 0) | (whole.need_down > 0)
-        cuts = [_alone(int(cell)) for cell in np.unique(self._small[published & needy[self._listed]])]
+        cuts = [_alone(int(cell)) for cell in np.unique(self._small[published & whole.needy[self._listed]])]
         for cut in self._violated(moving, run):
             cells = place[cut.cells]
             order = np.argsort(cells)
@@ -82,7 +81,7 @@ class CrossingCuts:
         asked = asked_of(whole, target)
         cut = self._short(priced, cell, asked, (sign,)) if asked else None
         if cut is None and whole.pinned[cell]:
-            cut = self._short(priced, cell, float(whole.sliding[cell]), (sign, -sign))
+            cut = self._short(priced, cell, float(whole.levels.width[cell]), (sign, -sign))
         return cut
 
     def _short(self, priced: Priced, cell: int, need: float, signs: Sequence[float]) -> Cut | None:

@@ -15,7 +15,6 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, FloatArray, Positions
-from cellguard.methods.suppress.engines.policy import POLICY
 from cellguard.methods.suppress.engines.system import System
 from cellguard.proofs.pool import pooled_moves
 from cellguard.proofs.probe import Probe
@@ -51,8 +50,8 @@ class Cut:
 def relation_cuts(system: System) -> list[Cut]:
     """Return one cut a relation, unsafe cell and direction: the other cells of the relation must make up for it."""
     columns, rows = sp.csc_array(system.matrix), sp.csr_array(system.matrix)
-    up, down = np.flatnonzero(system.need_up), np.flatnonzero(system.need_down)
-    target, amount = np.concatenate([up, down]), np.concatenate([system.need_up[up], -system.need_down[down]])
+    up, down = np.flatnonzero(system.levels.up), np.flatnonzero(system.levels.down)
+    target, amount = np.concatenate([up, down]), np.concatenate([system.levels.up[up], -system.levels.down[down]])
     # One pair per target and relation, and one term per pair and cell of the relation.
     of_target, place = _spread(columns.indptr, target)
     row, own = columns.indices[place], columns.data[place]
@@ -63,7 +62,7 @@ def relation_cuts(system: System) -> list[Cut]:
     # The width of a sliding need may come from both directions of the other cells.
     wide = system.pinned[p]
     room = np.where(wide, system.up[cells] + system.down[cells], one_way)
-    room = room / np.where(wide, system.sliding[p], np.abs(wanted)) * np.abs(values / own[pair])
+    room = room / np.where(wide, system.levels.width[p], np.abs(wanted)) * np.abs(values / own[pair])
     share = np.where(cells == p, 0.0, np.minimum(room, 1.0))
     right = 1.0 - np.bincount(pair, share * system.hidden[cells], len(row))
     keep = ~system.hidden[cells] & ~system.never[cells] & (share > 1e-7) & (right > 1e-6)[pair]
@@ -93,8 +92,8 @@ def _spread(indptr: npt.NDArray[np.integer], chosen: npt.NDArray[np.integer]) ->
 
 def targets_of(system: System) -> list[Target]:
     """Return all that must be able to move, largest first."""
-    found = [Target(int(c), float(system.need_up[c])) for c in np.flatnonzero(system.need_up)]
-    found += [Target(int(c), -float(system.need_down[c])) for c in np.flatnonzero(system.need_down)]
+    found = [Target(int(c), float(system.levels.up[c])) for c in np.flatnonzero(system.levels.up)]
+    found += [Target(int(c), -float(system.levels.down[c])) for c in np.flatnonzero(system.levels.down)]
     return sorted(found, key=lambda t: (-abs(t.amount), t.cell, t.amount))
 
 
@@ -102,12 +101,12 @@ def asked_of(system: System, target: Target) -> float:
     """Return how far a cell must be able to go in the direction of a target, whatever it can do in the other one."""
     if not system.pinned[target.cell]:
         return abs(target.amount)
-    return float((system.asked_up if target.amount > 0 else system.asked_down)[target.cell])
+    return float((system.asked.up if target.amount > 0 else system.asked.down)[target.cell])
 
 
 def rooms(system: System, cell: int, reduced: FloatArray) -> FloatArray:
     """Return what each cell, if hidden, can add to a move of another, in grains, by reduced costs."""
-    reduced = np.where(np.abs(reduced) < POLICY.dust, 0.0, reduced)
+    reduced = np.where(np.abs(reduced) < system.policy.dust, 0.0, reduced)
     reduced[cell] = 0.0
     room = np.where(reduced < 0, system.up, system.down)
     return np.multiply(np.abs(reduced), room, out=np.zeros(len(room)), where=(reduced != 0) & (room > 0))
@@ -141,14 +140,14 @@ class _Served:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self.up = system.need_up <= 0
-        self.down = system.need_down <= 0
+        self.up = system.levels.up <= 0
+        self.down = system.levels.down <= 0
 
     def credit(self, moves: FloatArray) -> None:
         system = self.system
-        either = system.two_sided & (np.abs(moves) >= system.sliding * (1 - 1e-7))
-        self.up |= (moves >= system.need_up * (1 - 1e-7)) | either
-        self.down |= (-moves >= system.need_down * (1 - 1e-7)) | either
+        either = system.two_sided & (np.abs(moves) >= system.levels.width * (1 - 1e-7))
+        self.up |= (moves >= system.levels.up * (1 - 1e-7)) | either
+        self.down |= (-moves >= system.levels.down * (1 - 1e-7)) | either
 
     def has(self, target: Target) -> bool:
         return bool(self.up[target.cell] if target.amount > 0 else self.down[target.cell])
@@ -192,7 +191,7 @@ def deepen(system: System, x: FloatArray, targets: Sequence[Target], *, run: Run
     found = []
     for target in targets:
         trial = x.copy()
-        for _ in range(POLICY.cut_depth):
+        for _ in range(system.policy.cut_depth):
             part.limit(trial)
             _, cut = prober.probe(target)
             if cut is None or not len(cut.cells):
@@ -247,7 +246,7 @@ def _serve_together(system: System, part: _Part, served: _Served, seed: int, run
         toss = rng.random(system.n) < 0.5
         open_up, open_down = ~served.up & (toss | served.down), ~served.down & (~toss | served.up)
         cells = np.flatnonzero((open_up | open_down) & (part.place >= 0))
-        amounts = np.where(open_up, system.need_up, -system.need_down)[cells]
+        amounts = np.where(open_up, system.levels.up, -system.levels.down)[cells]
         before = int((~served.up).sum() + (~served.down).sum())
         for group in reversed(decades(np.abs(amounts))):
             moves = pooled_moves(part.matrix, part.down, part.up, part.place[cells[group]], amounts[group], run=run)
@@ -287,7 +286,7 @@ class _Prober:
         asked = asked_of(system, target)
         if reached * abs(target.amount) < asked * (1 - 1e-6):
             return moves, cut_of(system, weights / asked)
-        width = system.sliding[target.cell]
+        width = system.levels.width[target.cell]
         backward, back, others = self._attempt(Target(target.cell, -np.sign(target.amount) * width))
         if reached * abs(target.amount) + back * width >= width * (1 - 1e-6):
             # The width may be more than the cell itself can move that way, so such a move is no witness.
@@ -298,8 +297,8 @@ class _Prober:
     def _attempt(self, target: Target) -> tuple[FloatArray, float, FloatArray]:
         """Return the moves in grains, the share of the need that they reach, and what each cell can add to it."""
         part, at, size = self.part, self.place[target.cell], abs(target.amount)
-        lower = -np.minimum(part.down[self.inside] / size, POLICY.cut_far)
-        upper = np.minimum(part.up[self.inside] / size, POLICY.cut_far)
+        lower = -np.minimum(part.down[self.inside] / size, part.system.policy.cut_far)
+        upper = np.minimum(part.up[self.inside] / size, part.system.policy.cut_far)
         if target.amount > 0:
             lower[at], upper[at] = 0.0, 1.0
         else:

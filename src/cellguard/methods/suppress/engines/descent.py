@@ -20,11 +20,10 @@ import numpy as np
 from cellguard.arrays import BoolArray, LongArray, Positions
 from cellguard.methods.suppress.engines.effort import QUICK
 from cellguard.methods.suppress.engines.elimination import with_room
-from cellguard.methods.suppress.engines.policy import POLICY
 from cellguard.methods.suppress.engines.search import Search
 
 
-def begin(search: Search, start: BoolArray | None) -> None:
+def first_pattern(search: Search, start: BoolArray | None) -> None:
     """Make the first safe pattern; cells of ``start`` are published last."""
     system, state, run = search.system, search.state, search.run
     run.tell("constructing a pattern")
@@ -35,7 +34,7 @@ def begin(search: Search, start: BoolArray | None) -> None:
     state.clean(_dearest_first(search))
     goals, need = search.propagation.goals, np.zeros(system.n)
     np.maximum.at(need, goals.cell, goals.need)
-    share = POLICY.vast_share if search.oracle.is_vast(state.hidden) else POLICY.circuit_share
+    share = search.policy.vast_share if search.oracle.is_vast(state.hidden) else search.policy.circuit_share
     state.move_to(with_room(system, state.hidden, need, share, run=run))
     open_ = search.oracle.unproven(state.hidden, run, patience=1, split=True)
     if search.oracle.vast or not len(open_):
@@ -59,24 +58,15 @@ def _keep_wide(search: Search, open_: LongArray) -> None:
     search.keep(search.flow(state.hidden, left) if len(left) else state.hidden)
 
 
-def descend(search: Search) -> None:
+def publish_tiers(search: Search) -> None:
     """Hide everything again, publish ever cheaper cells, tier by tier, and keep each pattern that is safe and cheaper.
 
     A tier leaves cells hidden, whatever they are needed for, which together are worth a share of what propagation alone
     would hide. Not so in vast sets, and in five dimensions, where tiers take minutes and save nothing.
-
-    At last joint flows for all needs within the pattern show what none of them uses.
     """
-    system = search.system
-    if system.matrix.nnz <= POLICY.threaded_terms * system.n and not search.oracle.is_vast(search.pattern()):
-        _publish_tiers(search)
-    search.reroute_flows()
-    search.told("descended")
-
-
-def _publish_tiers(search: Search) -> None:
-    """Publish what each tier does without, and mend what that breaks."""
     system, state = search.system, search.state
+    if system.matrix.nnz > search.policy.threaded_terms * system.n or search.oracle.is_vast(search.pattern()):
+        return
     state.move_to(~system.never)
     order = _dearest_first(search)
     below = np.cumsum(system.cost[order][::-1])[::-1] - system.cost[order]
@@ -86,15 +76,15 @@ def _publish_tiers(search: Search) -> None:
     thin = state.cost
     state.move_to(~system.never)
     large, open_ = search.oracle.is_large(search.pattern()), np.zeros(0, np.int64)
-    for share in POLICY.quick_tiers if search.effort is QUICK else POLICY.tiers:
+    for share in search.policy.quick_tiers if search.effort is QUICK else search.policy.tiers:
         cells = _dearest_first(search)
         state.clean(cells[rank[cells] <= int((below > share * thin).sum())])
-        open_ = _roughly(search) if large else search.proven(POLICY.tier_repair * search.size)
+        open_ = _roughly(search) if large else search.prove_or_repair(search.policy.tier_repair * search.size)
         if not large and not len(open_):
             search.keep(state.hidden)
-        search.told("descending")
+        search.report_progress("descending")
     if large:
-        open_ = search.proven(POLICY.tier_repair * search.size, patience=POLICY.patient_rounds)
+        open_ = search.prove_or_repair(search.policy.tier_repair * search.size, patience=search.policy.patient_rounds)
     if state.cost < search.cost(search.pattern()):
         search.keep(search.flow(state.hidden, open_) if len(open_) else state.hidden)
 
@@ -103,13 +93,13 @@ def _roughly(search: Search) -> LongArray:
     """Serve by cuts what a tier of a large system broke, as far as what is near it tells; return what is left."""
     state, oracle, run = search.state, search.oracle, search.run
     open_ = oracle.unproven(state.hidden, run, patience=1, rough=True)
-    for _ in range(POLICY.rough_rounds):
+    for _ in range(search.policy.rough_rounds):
         look = oracle.look(state.hidden, open_, run, rough=True)
         open_ = look.open
         if not look.cuts:
             break
         search.watch(look.cuts)
-        run.tell(f"{len(open_):,} needs to repair")
+        run.left(len(open_), len(search.propagation.goals.cell), "needs to repair")
         run.check()
     return open_
 

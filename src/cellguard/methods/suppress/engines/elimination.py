@@ -90,15 +90,14 @@ class Ranking:
         Of cells that cost the same, those that can move both ways come first, and then small ones: these are inner
         cells, whose circuits are short.
         """
-        target = (system.need_up > 0) | (system.need_down > 0)
         stuck = (system.never | ((system.up < 1) & (system.down < 1))) & ~system.hidden
-        group = np.where(target, 0, np.where(system.hidden, 1, 3))
+        group = np.where(system.needy, 0, np.where(system.hidden, 1, 3))
         if start is not None:
             group = np.where((group == 3) & start, 2, group)
         room = np.minimum(system.up, system.down)
         order = np.lexsort((system.down, -np.minimum(room, 2), system.cost, group))
         order = order[~stuck[order]]
-        return cls(order, int(target.sum()), int((group[order] < 2).sum()))
+        return cls(order, int(system.needy.sum()), int((group[order] < 2).sum()))
 
     @classmethod
     def among(

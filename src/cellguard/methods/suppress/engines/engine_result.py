@@ -26,19 +26,21 @@ class EngineResult:
     by_hand: bool = False
 
 
-def anytime(search: Search, steps: Callable[[], None]) -> EngineResult:
+def anytime(search: Search, steps: Callable[[], object]) -> EngineResult:
     """Take the steps of a search, and return the best safe pattern.
 
-    If they are stopped, by Ctrl-C, the clock or a failure, that is the best one so far; without one the interruption
-    goes on.
+    If they are stopped, by hand, the clock or a failure, that is the best one so far; without one, or if all shall end,
+    the interruption goes on.
     """
-    finished, by_hand = True, False
+    finished, by_hand, cancel = True, False, search.run.cancel
     try:
-        steps()
+        with cancel.search():
+            steps()
     except (KeyboardInterrupt, Stopped) as stop:
-        if search.best is None:
+        interrupted = isinstance(stop, KeyboardInterrupt)
+        if search.best is None or cancel.ended or (interrupted and cancel.stopped):
             raise
-        finished, by_hand = False, isinstance(stop, KeyboardInterrupt)
+        finished, by_hand = False, interrupted or cancel.stopped
     except Unprotectable:
         raise
     except Exception as error:

@@ -17,7 +17,6 @@ from cellguard.linalg.circuits import circuits
 from cellguard.methods.suppress.engines.effort import NORMAL, QUICK, Effort
 from cellguard.methods.suppress.engines.elimination import Ranking, eliminated, in_order
 from cellguard.methods.suppress.engines.packing import packed_bound
-from cellguard.methods.suppress.engines.policy import POLICY
 from cellguard.methods.suppress.engines.search import Search
 from cellguard.methods.suppress.engines.system import System
 from cellguard.methods.suppress.engines.witness import EngineResult, refuse_fixed, witness
@@ -41,7 +40,7 @@ def gauss(system: System, *, start: BoolArray | None = None, effort: Effort = NO
     refuse_fixed(system)
     free = int((~system.hidden & ~system.never).sum())
     pattern = eliminated(system, start, run=run)
-    if effort is QUICK or (effort is NORMAL and is_exact(system.needs) and free > POLICY.optimal_free):
+    if effort is QUICK or (effort is NORMAL and is_exact(system.needs) and free > system.policy.optimal_free):
         search = Search(system, QUICK, run)
         _repaired(search, pattern)
         chosen = search.pattern()
@@ -69,12 +68,12 @@ def _repaired(search: Search, pattern: BoolArray) -> None:
         open_ = _unproven(search, open_, vast)
     crowded = tangled or len(open_) > _CROWDED * targets
     if crowded:
-        run.tell(f"{len(open_):,} needs to repair")
+        run.left(len(open_), targets, "needs to repair")
         on = with_circuits(search.system, state.hidden, cell[open_], run=run)
         state.move_to(state.hidden | on)
         open_ = _unproven(search, open_[~on[cell[open_]]], vast)
     if len(open_) and not vast:
-        open_ = search.repair(open_, POLICY.counts_repair * max(1.0, targets / 10_000))
+        open_ = search.repair(open_, search.policy.counts_repair * max(1.0, targets / 10_000))
     search.keep(search.flow(state.hidden, open_) if len(open_) else state.hidden)
     state.move_to(search.pattern())
     # Where propagation left much open, it does not see what a cell is needed for either.
@@ -82,7 +81,7 @@ def _repaired(search: Search, pattern: BoolArray) -> None:
         run.tell("publishing what is needless")
         open_ = oracle.unproven(state.hidden, run, among=_off_circuits(search), patience=1)
         if len(open_):
-            open_ = search.repair(open_, POLICY.counts_repair, limit=search.cost(search.pattern()))
+            open_ = search.repair(open_, search.policy.counts_repair, limit=search.cost(search.pattern()))
         if not len(open_):
             search.keep(state.hidden)
 
@@ -90,7 +89,7 @@ def _repaired(search: Search, pattern: BoolArray) -> None:
 def _unproven(search: Search, open_: LongArray, vast: bool) -> LongArray:
     """Return what pooled programs leave open or, of a vast set, whose programs take long, short moves near each."""
     if vast:
-        return search.nearby(open_)
+        return search.unproven_nearby(open_)
     return search.oracle.unproven(search.state.hidden, search.run, among=open_, patience=1)
 
 

@@ -24,8 +24,8 @@ from cellguard.attack.insider_proofs import InsiderProofSearch
 from cellguard.attack.local_moves import CLOSE, FAR, WIDE, hopeless_among, near_among
 from cellguard.methods.suppress.engines.repair_for_group import hide_within
 from cellguard.methods.suppress.engines.system import System
-from cellguard.proofs.exact import Move
 from cellguard.proofs.local import Goal, Neighbours, Rooms
+from cellguard.proofs.moves import Move
 from cellguard.proofs.problem import grains_of, pose
 from cellguard.run_context import Run
 from cellguard.table.contributions import Contributions
@@ -154,7 +154,8 @@ class Mender:
             cells = book.unproven()
             near = nearly(book, cells, most)
             for group in groups(book, cells, dominant, turn):
-                self.run.tell(f"{int(book.unproven().sum()):,} cells to prove against groups of respondents")
+                left, total = int(book.unproven().sum()), int(book.target.sum())
+                self.run.left(left, total, "cells to prove against groups of respondents")
                 self.run.check()
                 enter_pooled(book, problem_of(book, group, cells), self.hidden)
                 short = problem_of(book, group, near)

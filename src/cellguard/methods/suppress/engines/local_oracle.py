@@ -15,8 +15,7 @@ import scipy.sparse as sp
 from cellguard import solver
 from cellguard.arrays import FloatArray, Positions
 from cellguard.methods.suppress.engines.hidden_system import HiddenSystem
-from cellguard.methods.suppress.engines.policy import POLICY
-from cellguard.proofs.blocks import Blocks
+from cellguard.proofs.local import Neighbours
 from cellguard.run_context import Run
 from cellguard.solver.program import Program, Solution, Status
 
@@ -45,8 +44,8 @@ class Near:
 
     def __init__(self, classes: HiddenSystem, run: Run) -> None:
         self.work = 0.0
-        self._classes, self._run = classes, run
-        self._blocks = Blocks(classes.matrix)
+        self._classes, self._policy, self._run = classes, classes.system.policy, run
+        self._neighbours = Neighbours(classes.matrix)
 
     def decide(self, cell: int, upward: bool, need: float, *, rough: bool = False) -> Refuted | Witnessed | None:
         """Tell why a cell cannot or can move as it needs, or None if what is near it does not tell.
@@ -54,8 +53,8 @@ class Near:
         Few relations are looked at first, more only where the program of all of them takes far longer. A ``rough`` look
         is for what refutes it only.
         """
-        for rows in POLICY.near_rows if self._classes.place[cell] >= 0 else ():
-            if rows * POLICY.near_worth > self._classes.matrix.shape[0] and not rough:
+        for rows in self._policy.near_rows if self._classes.place[cell] >= 0 else ():
+            if rows * self._policy.near_worth > self._classes.matrix.shape[0] and not rough:
                 break
             verdict: Refuted | Witnessed | None = self.refute(cell, upward, need, rows)
             if verdict is None and not rough:
@@ -67,7 +66,7 @@ class Near:
     def refute(self, cell: int, upward: bool, need: float, most: int) -> Refuted | None:
         """Return what keeps a cell from its need, if so many relations near it do."""
         classes, ratio = self._classes, float(self._classes.ratio[cell])
-        rows, columns = self._blocks.near(int(classes.place[cell]), most)
+        rows, columns = self._neighbours.around(int(classes.place[cell]), most)
         matrix = sp.csr_array(sp.csr_array(classes.matrix[rows])[:, columns])
         sign, solution = self._furthest(matrix, columns, 0, upward, need / ratio)
         refuted = solution.status is Status.optimal and sign * solution.x[0] < _ENOUGH
@@ -76,7 +75,7 @@ class Near:
     def prove(self, cell: int, upward: bool, need: float, most: int) -> Witnessed | None:
         """Return a move that serves a cell, if the classes of so many relations near it have one."""
         classes, ratio = self._classes, float(self._classes.ratio[cell])
-        columns, matrix = self._blocks.movable(int(classes.place[cell]), most)
+        columns, matrix = self._neighbours.block(int(classes.place[cell]), most)
         at = int(np.searchsorted(columns, classes.place[cell]))
         if at == len(columns) or columns[at] != classes.place[cell]:
             return None
@@ -92,8 +91,8 @@ class Near:
         """Move one of some classes as far as it needs and can; return the way it goes, and the moves by the need."""
         classes, size = self._classes, abs(need)
         sign = 1.0 if upward == (need > 0) else -1.0
-        lower = -np.minimum(classes.down[columns] / size, POLICY.cut_far)
-        upper = np.minimum(classes.up[columns] / size, POLICY.cut_far)
+        lower = -np.minimum(classes.down[columns] / size, self._policy.cut_far)
+        upper = np.minimum(classes.up[columns] / size, self._policy.cut_far)
         lower[at], upper[at] = max(lower[at], -1.0), min(upper[at], 1.0)
         cost, zero = np.zeros(len(columns)), np.zeros(matrix.shape[0])
         cost[at] = -sign

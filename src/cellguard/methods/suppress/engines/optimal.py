@@ -7,14 +7,14 @@ from contextlib import suppress
 from cellguard.arrays import BoolArray
 from cellguard.errors import InputError
 from cellguard.methods.suppress.engines import algebra
-from cellguard.methods.suppress.engines.bounds import Closing
+from cellguard.methods.suppress.engines.bounds import Bounds
 from cellguard.methods.suppress.engines.effort import NORMAL, Effort
 from cellguard.methods.suppress.engines.engine_result import EngineResult, anytime
 from cellguard.methods.suppress.engines.master import Impossible
-from cellguard.methods.suppress.engines.policy import POLICY
+from cellguard.methods.suppress.engines.phases import search_by_phases
 from cellguard.methods.suppress.engines.search import Search
 from cellguard.methods.suppress.engines.system import System
-from cellguard.methods.suppress.engines.witness import begin, improve, refuse_fixed
+from cellguard.methods.suppress.engines.witness import refuse_fixed
 from cellguard.run_context import Run
 
 
@@ -29,9 +29,9 @@ def optimal(system: System, *, start: BoolArray | None = None, effort: Effort = 
     """
     refuse_fixed(system)
     free = int((~system.hidden & ~system.never).sum())
-    if free > POLICY.whole_free:
+    if free > (most := system.policy.whole_free):
         raise InputError(
-            f"the engine optimal is for sets with up to {POLICY.whole_free:,} cells that may be hidden, and this one "
+            f"the engine optimal is for sets with up to {most:,} cells that may be hidden, and this one "
             f"has {free:,}; use the engine witness with effort best"
         )
     eliminated = algebra.solved(system, start, NORMAL, run=run)
@@ -45,30 +45,27 @@ def optimal(system: System, *, start: BoolArray | None = None, effort: Effort = 
     return anytime(search, lambda: _close(search, _first(search, start)))
 
 
-def _first(search: Search, start: BoolArray | None) -> Closing:
+def _first(search: Search, start: BoolArray | None) -> Bounds:
     """Make the first safe pattern cheap, unless elimination has done so, and bound what any safe one costs."""
     if search.best is not None:
-        closing = Closing(search)
-        closing.propagated()
-        return closing
-    closing = begin(search, start)
-    if search.cost(search.pattern()) > 0:
-        improve(search, closing)
-    return closing
+        bounds = Bounds(search)
+        bounds.add_propagation_cuts()
+        return bounds
+    return search_by_phases(search, start)
 
 
-def _close(search: Search, closing: Closing) -> None:
+def _close(search: Search, bounds: Bounds) -> None:
     """Drive the masters to the optimum, with the cuts of the world behind the system as soon as one is found."""
-    behind = search.system.behind
+    behind, policy = search.system.behind, search.policy
     with suppress(Impossible):  # in the world behind: then the repair there says which cell cannot be protected
         while True:
-            if search.gap > POLICY.proven:
-                closing.close(POLICY.optimal_rounds, True)
-            if behind is None or search.gap > POLICY.proven:
+            if search.gap > policy.proven:
+                bounds.solve_masters(policy.optimal_rounds, True)
+            if behind is None or search.gap > policy.proven:
                 return
             search.run.tell("looking at the crossing table")
             cuts = behind.cuts(search.pattern(), run=search.run)
             if not cuts:
                 return
-            search.bind(cuts)
-            closing.take_over()
+            search.adopt_cuts(cuts)
+            bounds.add_search_cuts()

@@ -19,7 +19,6 @@ from cellguard.methods.suppress.engines.coverage import ENOUGH, Coverage
 from cellguard.methods.suppress.engines.cuts import Cut
 from cellguard.methods.suppress.engines.hidden_system import HiddenSystem
 from cellguard.methods.suppress.engines.local_oracle import Near, Refuted, Witnessed
-from cellguard.methods.suppress.engines.policy import POLICY
 from cellguard.methods.suppress.engines.prober import Probers
 from cellguard.methods.suppress.engines.propagation import Propagation
 from cellguard.methods.suppress.engines.propagation_kernel import DOWN, UP, WIDTH
@@ -57,6 +56,7 @@ class Oracle:
     def __init__(self, propagation: Propagation) -> None:
         self.propagation = propagation
         self.system: System = propagation.system
+        self.policy = self.system.policy
         self.work = 0.0
         self.vast = False  # whether the hidden system last looked at is
         self._last: tuple[Positions, FloatArray] = np.zeros(0, np.intp), np.zeros(0)
@@ -91,11 +91,11 @@ class Oracle:
         Only in two dimensions do these decide nearly all.
         """
         targets = len(self.propagation.goals.cell)
-        return max(POLICY.pooled_worth, POLICY.pooled_flat * targets if self.system.is_flat else 0)
+        return max(self.policy.pooled_worth, self.policy.pooled_flat * targets if self.system.is_flat else 0)
 
     def is_large(self, hidden: BoolArray) -> bool:
         """Tell whether the hidden system is so large that only programs of what is near a need are quick."""
-        return HiddenSystem(self.system, self.propagation.graph, hidden).matrix.shape[0] > POLICY.large_rows
+        return HiddenSystem(self.system, self.propagation.graph, hidden).matrix.shape[0] > self.policy.large_rows
 
     def is_vast(self, hidden: BoolArray) -> bool:
         """Tell whether the hidden system is so large that single programs of all of it take minutes."""
@@ -121,7 +121,7 @@ class Oracle:
                 if most < len(columns):
                     some = np.sort(rng.choice(len(columns), most, replace=False))
                     columns, amounts = columns[some], amounts[some]
-                self.work += float(min(classes.matrix.shape[0], POLICY.dense_rows)) * len(columns)
+                self.work += float(min(classes.matrix.shape[0], self.policy.dense_rows)) * len(columns)
                 for group in decades(np.abs(amounts)):
                     if len(group) < worth:
                         continue
@@ -133,14 +133,18 @@ class Oracle:
                 left = int((~served.mask()).sum())
                 if not len(columns) or not left:
                     break
-                run.tell(f"{left:,} needs left to prove")
+                run.left(left, len(served.said), "needs left to prove")
                 run.check()
-                if halving and before - left < POLICY.pooled_share * len(columns) and len(columns) > POLICY.pooled_few:
+                if (
+                    halving
+                    and before - left < self.policy.pooled_share * len(columns)
+                    and len(columns) > self.policy.pooled_few
+                ):
                     most = len(columns) // 2
                     continue
                 asked = len(columns) if halving else before
                 idle = idle + 1 if before - left < max(0.05 * asked, worth) else 0
-                if up is both and worth > POLICY.pooled_worth:
+                if up is both and worth > self.policy.pooled_worth:
                     break  # the next one gains more with all of the room
         return served.mask()
 
@@ -176,7 +180,7 @@ class Oracle:
         served.said[:] = True
         served.said[targets] = False
         probers = Probers(classes, goals.cell[targets], run)
-        large = classes.matrix.shape[0] > POLICY.near_worth * POLICY.near_rows[0]
+        large = classes.matrix.shape[0] > self.policy.near_worth * self.policy.near_rows[0]
         near = Near(classes, run) if large else None
         cuts: dict[tuple[bytes, bytes], Cut] = {}
         refuted: set[int] = set()
@@ -231,7 +235,7 @@ class Oracle:
             return Refuted(np.zeros(0, np.intp), np.zeros(0)), 0.0
         prober = probers.of(cell, need)
         moves, reach, rows, multipliers = prober.probe(cell, upward, need)
-        self.work += float(prober.iterations) * min(prober.height, POLICY.dense_rows)
+        self.work += float(prober.iterations) * min(prober.height, self.policy.dense_rows)
         if moves is not None:
             served.credit(moves)
         return Refuted(rows, multipliers), reach
@@ -247,7 +251,7 @@ class Oracle:
         share = np.where(cells[place] == goals.cell[targets], z[place], 0.0)
         near = np.flatnonzero((np.abs(share) > 1e-6) & (goals.kind[targets] != WIDTH))
         rest = np.where(cells == cell, 1.0, 0.0) - z
-        for number in near[: POLICY.shared].tolist():
+        for number in near[: self.policy.shared].tolist():
             other = int(targets[number])
             q, upward = int(goals.cell[other]), goals.kind[other] == UP
             if other in refuted or q == cell:

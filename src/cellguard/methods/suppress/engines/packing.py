@@ -17,7 +17,7 @@ from cellguard.methods.suppress.engines.system import System
 def packed_bound(system: System) -> float:
     """Return the sum of the prices."""
     terms = sp.csr_array(abs(system.matrix) > 0).astype(float)
-    target = (system.need_up > 0) | (system.need_down > 0)
+    target = system.needy
     alone = (terms @ system.hidden.astype(float) == 1) & (terms @ (target & system.hidden).astype(float) == 1)
     partners = sp.csr_array(terms[np.flatnonzero(alone)] @ sp.diags_array((~system.hidden & ~system.never) * 1.0))
     partners.eliminate_zeros()

@@ -6,17 +6,36 @@ the search for a cheap one takes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 Ladder = tuple[tuple[int, int, int], ...]
+Optional = Literal[
+    "bound",
+    "thinning",
+    "reroute",
+    "trim",
+    "tiers",
+    "programs",
+    "reconstruct",
+    "resume",
+    "polish",
+    "take_over",
+    "raise",
+    "masters",
+]  # fmt: skip
+"""The phases that a search may leave out: without the others there is no safe pattern."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     """The engine's thresholds. Work is counted (see `effort`), not timed: results are stable.
 
-    A *target* is an unsafe cell that must be able to move one way; *free* cells may be hidden or not.
+    A *target* is an unsafe cell that must be able to move one way; *free* cells may be hidden or not. Phases that are
+    ``left_out`` do not run.
     """
+
+    left_out: frozenset[Optional] = frozenset()
 
     # The first safe pattern.
     circuit_share: float = 0.3  # of a need for which cells on its circuits must have room
@@ -131,5 +150,18 @@ class Policy:
     dearest: float = 1e7  # how many times the usual cost the dearest cell has in a repair
     dust: float = 1e-9  # duals smaller than this are 0
 
+    def without(self, *phases: Optional) -> Policy:
+        """Return the policy that leaves these phases out, too.
 
-POLICY = Policy()
+        >>> sorted(Policy().without("polish", "masters").left_out)
+        ['masters', 'polish']
+        >>> Policy().without("polsih")
+        Traceback (most recent call last):
+        ValueError: no phase to leave out: polsih
+        """
+        if unknown := set(phases) - set(get_args(Optional)):
+            raise ValueError(f"no phase to leave out: {', '.join(sorted(unknown))}")
+        return replace(self, left_out=self.left_out | set(phases))
+
+
+USUAL = Policy()

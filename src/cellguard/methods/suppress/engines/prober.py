@@ -46,7 +46,7 @@ class Prober:
         part = sp.csr_array(classes.matrix[:, self._members])
         self.rows = np.flatnonzero(np.diff(part.indptr))
         rooms = classes.down[self._members], classes.up[self._members]
-        self._less = Substitution(sp.csr_array(part[self.rows]), *rooms, probed[self._members])
+        self._less = Substitution(sp.csr_array(part[self.rows]), *rooms, probed[self._members], classes.system.policy)
         self.columns = self._members[self._less.columns]
         self.up = np.minimum(classes.up[self.columns] / scale, _FAR)
         self.down = np.minimum(classes.down[self.columns] / scale, _FAR)

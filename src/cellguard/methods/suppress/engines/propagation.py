@@ -70,12 +70,12 @@ def _graph(system: System) -> extent_kernel.Graph:
 
 def _goals(system: System) -> kernel.Goals:
     """Collect the targets: a sliding need is a width, others go one way; sizes within a factor of 2 share a scale."""
-    need_up = np.where(system.pinned, system.asked_up, system.need_up)
-    need_down = np.where(system.pinned, system.asked_down, system.need_down)
+    need_up = np.where(system.pinned, system.asked.up, system.levels.up)
+    need_down = np.where(system.pinned, system.asked.down, system.levels.down)
     up, down, width = (np.flatnonzero(some) for some in (need_up > 0, need_down > 0, system.pinned))
     cell = np.concatenate([up, down, width]).astype(np.int64)
     kind = np.repeat([kernel.UP, kernel.DOWN, kernel.WIDTH], [len(up), len(down), len(width)]).astype(np.int64)
-    need = np.concatenate([need_up[up], need_down[down], system.sliding[width]])
+    need = np.concatenate([need_up[up], need_down[down], system.levels.width[width]])
     names, scale = np.unique(np.floor(np.log2(need)).astype(np.int64), return_inverse=True)
     size = np.zeros(len(names))
     np.maximum.at(size, scale, need)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from cellguard import solver
 from cellguard.arrays import BoolArray, FloatArray, Positions
 from cellguard.methods.suppress.engines.cuts import Target
-from cellguard.methods.suppress.engines.policy import POLICY, Ladder
+from cellguard.methods.suppress.engines.policy import Ladder, Policy
 from cellguard.methods.suppress.engines.system import System
 from cellguard.proofs.local import Neighbours
 from cellguard.run_context import Run
@@ -39,7 +39,7 @@ class Repairer:
     def __init__(self, system: System, *, run: Run) -> None:
         self.system = system
         self.run = run
-        self.neighbours = Neighbours(system.matrix, np.zeros(system.n, bool), order=system.cost)
+        self.neighbours = Neighbours(system.matrix, order=system.cost)
 
     def flow(
         self,
@@ -68,7 +68,7 @@ class Repairer:
         self, target: Target, hidden: BoolArray, guide: FloatArray, barred: BoolArray, local: bool
     ) -> Flow | None:
         best: _Attempt | None = None
-        for step in POLICY.ladder:
+        for step in self.system.policy.ladder:
             cells = self.neighbours.near([target.cell], step, hidden, barred)
             found = _Attempt.at(self, target, cells, hidden, guide)
             if found is not None and (best is None or found.cost < best.cost):
@@ -104,20 +104,21 @@ class Repairer:
 
     def near(self, cell: int, rounds: int, hidden: BoolArray) -> Positions:
         """Return cells near one: in each relation the hidden ones and the cheapest others, so many steps wide."""
-        _, per_row, most = POLICY.ladder[min(rounds, len(POLICY.ladder)) - 1]
+        ladder = self.system.policy.ladder
+        _, per_row, most = ladder[min(rounds, len(ladder)) - 1]
         return self.neighbours.near([cell], (rounds, per_row, most), hidden, self.system.never)
 
     def serves(self, flow: Flow) -> set[Target]:
         """Return the targets that a flow serves, and, where the bounds allow it, its reverse."""
-        system, at = self.system, flow.cells
+        system, levels, at = self.system, self.system.levels, flow.cells
         found: set[Target] = set()
         for moves in (flow.moves, -flow.moves):
             if (moves <= system.up[at] * (1 + 1e-9)).all() and (-moves <= system.down[at] * (1 + 1e-9)).all():
-                either = system.two_sided[at] & (np.abs(moves) >= system.sliding[at])
-                up = at[(system.need_up[at] > 0) & ((moves >= system.need_up[at]) | either)]
-                down = at[(system.need_down[at] > 0) & ((-moves >= system.need_down[at]) | either)]
-                found |= {Target(int(c), float(system.need_up[c])) for c in up}
-                found |= {Target(int(c), -float(system.need_down[c])) for c in down}
+                either = system.two_sided[at] & (np.abs(moves) >= levels.width[at])
+                up = at[(levels.up[at] > 0) & ((moves >= levels.up[at]) | either)]
+                down = at[(levels.down[at] > 0) & ((-moves >= levels.down[at]) | either)]
+                found |= {Target(int(c), float(levels.up[c])) for c in up}
+                found |= {Target(int(c), -float(levels.down[c])) for c in down}
         return found
 
 
@@ -156,7 +157,7 @@ class _Attempt:
         gets the slope cost / d the next time, so that using it less does not save anything (dynamic slope scaling).
         """
         moves, cost, size = self.moves, self.cost, np.ones(len(self.cells))
-        for _ in range(POLICY.slope_scalings if cost > 1e-6 else 0):
+        for _ in range(self.network.policy.slope_scalings if cost > 1e-6 else 0):
             size = np.where(np.abs(moves) > 1e-7, np.abs(moves), size)
             other = self.network.cheapest(self.price / np.maximum(size, 1e-6))
             if other is None:
@@ -177,20 +178,28 @@ class _Network:
     lower: FloatArray
     upper: FloatArray
     presolve: bool
+    policy: Policy
     run: Run
 
     @classmethod
     def of(cls, repairer: Repairer, target: Target, cells: Positions, presolve: bool) -> _Network | None:
         system, size, n = repairer.system, abs(target.amount), len(cells)
         matrix = repairer.neighbours.relations_of(cells)
-        up, down = (np.minimum(bound[cells] / size, POLICY.flow_far) for bound in (system.up, system.down))
+        up, down = (np.minimum(bound[cells] / size, system.policy.flow_far) for bound in (system.up, system.down))
         at = int(np.searchsorted(cells, target.cell))
         lower, upper = np.zeros(2 * n), np.concatenate([up, down])
         forward, backward = (at, n + at) if target.amount > 0 else (n + at, at)
         if upper[forward] < 1 - 1e-9:
             return None
         lower[forward], upper[forward], upper[backward] = 1.0, 1.0, 0.0
-        return cls(sp.csr_array(sp.hstack([matrix, -matrix], format="csr")), lower, upper, presolve, repairer.run)
+        return cls(
+            sp.csr_array(sp.hstack([matrix, -matrix], format="csr")),
+            lower,
+            upper,
+            presolve,
+            system.policy,
+            repairer.run,
+        )
 
     def cheapest(self, slope: FloatArray) -> FloatArray | None:
         """Return the cheapest moves at these slopes, or None if there are none."""
@@ -199,7 +208,7 @@ class _Network:
         cost = np.concatenate([slope, slope]) / room
         some = cost[cost > 0]
         # A touch of cost on hidden cells keeps moves short; more orders of magnitude than this confuse the solver.
-        cost = (np.minimum(cost / np.median(some), POLICY.dearest) if len(some) else cost) + 1e-6
+        cost = (np.minimum(cost / np.median(some), self.policy.dearest) if len(some) else cost) + 1e-6
         zero = np.zeros(self.matrix.shape[0])
         program = Program(self.matrix, zero, zero, self.lower, self.upper, cost)
         solution = solver.solve(program, presolve=self.presolve and n > 500, run=self.run)

@@ -12,7 +12,6 @@ import numpy as np
 
 from cellguard.arrays import BoolArray, Positions
 from cellguard.methods.suppress.engines.effort import QUICK
-from cellguard.methods.suppress.engines.policy import POLICY
 from cellguard.methods.suppress.engines.search import Search
 from cellguard.methods.suppress.engines.system import System, largest, pin, smallest
 from cellguard.proofs.problem import Problem
@@ -32,7 +31,7 @@ def hide_within(system: System, problem: Problem, merged: Positions, hidden: Boo
     search.state.clean()
     open_ = search.oracle.unproven(search.state.hidden, run, patience=1)
     if len(open_):
-        search.repair(open_, _ALLOWED, patience=POLICY.patient_rounds)
+        search.repair(open_, _ALLOWED, patience=search.policy.patient_rounds)
     return np.asarray(hidden | search.state.hidden[merged], bool)
 
 
@@ -43,21 +42,15 @@ def _narrowed(system: System, problem: Problem, merged: Positions, hidden: BoolA
         np.minimum(old, smallest(as_floats(new), merged, n))
         for old, new in ((system.down, problem.down), (system.up, problem.up))
     )
-    asked_down, asked_up, sliding = (
-        largest(need.astype(float), merged, n) for need in (problem.lower, problem.upper, problem.sliding)
-    )
-    need_up, need_down, pinned = pin(asked_up, asked_down, sliding, down, up)
-    alone, whole = (asked_up == 0) & (asked_down == 0), np.maximum(need_up, need_down) >= sliding
+    asked = largest(problem.levels, merged, n)
+    levels, pinned, two_sided = pin(asked, down, up)
     return replace(
         system,
         down=down,
         up=up,
-        need_down=need_down,
-        need_up=need_up,
-        sliding=sliding,
+        levels=levels,
         hidden=system.hidden | (np.bincount(merged, hidden, n) > 0),
         pinned=pinned,
-        two_sided=pinned & alone & whole,
-        asked_down=asked_down,
-        asked_up=asked_up,
+        two_sided=two_sided,
+        asked=asked,
     )

@@ -16,10 +16,9 @@ from cellguard.errors import InternalError
 from cellguard.methods.suppress.engines.blockwise import flow_by_blocks
 from cellguard.methods.suppress.engines.coverage import Coverage
 from cellguard.methods.suppress.engines.cuts import Cut, Target
-from cellguard.methods.suppress.engines.effort import QUICK, SECOND, Effort
+from cellguard.methods.suppress.engines.effort import SECOND, Effort
 from cellguard.methods.suppress.engines.flows import joint_flows
 from cellguard.methods.suppress.engines.oracle import Oracle
-from cellguard.methods.suppress.engines.policy import POLICY
 from cellguard.methods.suppress.engines.propagation import Propagation
 from cellguard.methods.suppress.engines.propagation_kernel import DOWN
 from cellguard.methods.suppress.engines.repair import Repairer
@@ -41,6 +40,7 @@ class Search:
 
     def __init__(self, system: System, effort: Effort, run: Run) -> None:
         self.system = system
+        self.policy = system.policy
         self.effort = effort
         self.run = run
         self.propagation = Propagation(system)
@@ -75,7 +75,7 @@ class Search:
         Small sets are left to whole masters.
         """
         free = int((~self.system.hidden & ~self.system.never).sum())
-        return not self.system.is_flat and not self.counted and free > POLICY.optimal_free
+        return not self.system.is_flat and not self.counted and free > self.policy.optimal_free
 
     @property
     def work(self) -> float:
@@ -100,7 +100,7 @@ class Search:
             self.best = hidden.copy()
         return better
 
-    def bind(self, cuts: list[Cut]) -> None:
+    def adopt_cuts(self, cuts: list[Cut]) -> None:
         """Take over cuts that more than this system asks for; of the patterns so far only a repaired one is kept."""
         self.cuts += cuts
         self.state.watch(cuts)
@@ -110,34 +110,33 @@ class Search:
 
     def begin(self, start: BoolArray | None) -> None:
         """Make the first safe pattern, from a given one if there is one; leave the constructed one in the state."""
-        self._open = self._constructed(self.system.hidden if start is None else start)
-        if len(self._open):
-            self.keep(self.flow(self.state.hidden, self._open))
-            if self.effort is not QUICK:
-                self.reroute_flows()
-        else:
-            self.keep(self.state.hidden)
-            if not self.system.is_flat:
-                self.trim()
+        self._open = self._construct(self.system.hidden if start is None else start)
+        hidden = self.state.hidden
+        self.keep(self.flow(hidden, self._open) if len(self._open) else hidden)
 
-    def again(self) -> None:
+    @property
+    def rests_on_flows(self) -> bool:
+        """Whether joint flows ended the repair of the constructed pattern, which hides more than cuts would."""
+        return len(self._open) > 0
+
+    def reconstruct(self) -> None:
         """Make another pattern, of what the master likes by now, and keep it if it is cheaper.
 
         Not where the first one is still to be repaired: that is left in the state.
         """
-        if not len(self._open) and not len(self._constructed(self.system.hidden)):
+        if not len(self._open) and not len(self._construct(self.system.hidden)):
             self.keep(self.state.hidden)
 
-    def _constructed(self, start: BoolArray) -> LongArray:
+    def _construct(self, start: BoolArray) -> LongArray:
         """Construct a pattern from what is hidden, and repair it by cuts; return the targets left open."""
         self.run.tell("constructing a pattern")
         self.run.check()
         self.state.move_to(start)
         self.state.construct(self.guide, self.run)
-        open_ = self._thinned()
+        open_ = self._thin()
         return self.repaired(open_)
 
-    def _thinned(self) -> LongArray:
+    def _thin(self) -> LongArray:
         """Publish what propagation finds needless: all in two dimensions, else the dearest part; return what opens.
 
         In two dimensions cells are exchanged for cheaper ones too. The less is left of it, the less the repaired
@@ -145,17 +144,19 @@ class Search:
         propagation sees less of what determines cells.
         """
         whole, cost = self.state.hidden, self.system.cost
+        if "thinning" in self.policy.left_out:
+            return self.oracle.unproven(whole, self.run, patience=1, split=True)
         self.state.clean()
         if self.system.is_flat:
-            self._exchange(round(POLICY.exchanged * (self.state.hidden & ~self.system.hidden).sum()))
+            self._exchange(round(self.policy.exchanged * (self.state.hidden & ~self.system.hidden).sum()))
         else:
             needless = np.flatnonzero(whole & ~self.state.hidden)
             dearest = needless[np.argsort(-cost[needless], kind="stable")]
             worth = np.cumsum(cost[dearest])
             self.state.move_to(whole)
-            self.state.clean(dearest[worth <= POLICY.thinned * worth[-1]] if len(worth) else dearest)
+            self.state.clean(dearest[worth <= self.policy.thinned * worth[-1]] if len(worth) else dearest)
         open_ = self.oracle.unproven(self.state.hidden, self.run, patience=1, split=True)
-        if len(open_) <= POLICY.opened * len(self.propagation.goals.cell):
+        if len(open_) <= self.policy.opened * len(self.propagation.goals.cell):
             return open_
         self.state.move_to(whole)
         return self.oracle.unproven(self.state.hidden, self.run, among=open_, patience=1, split=True)
@@ -165,10 +166,10 @@ class Search:
 
         In two dimensions that is little; in more a pattern without all needless cells is far from safe.
         """
-        end = self.work + POLICY.trimming * self.size
-        most = 1 << 60 if self.system.is_flat else round(POLICY.batch * self.size)
+        end = self.work + self.policy.trimming * self.size
+        most = 1 << 60 if self.system.is_flat else round(self.policy.batch * self.size)
         while self.work < end and self.state.clean(most=most):
-            if not self.try_state(self._first_repair):
+            if not self.try_pattern(self._first_repair):
                 break
 
     @property
@@ -179,12 +180,12 @@ class Search:
     @property
     def _first_repair(self) -> float:
         """The units of work of one repair by cuts before flows end it: beyond two dimensions less for each target."""
-        return POLICY.first_repair * (self.size if self.system.is_flat else float(np.sqrt(self.size)))
+        return self.policy.first_repair * (self.size if self.system.is_flat else float(np.sqrt(self.size)))
 
     @property
     def bounding(self) -> float:
         """The units of work that may go into cuts of propagation for the bound."""
-        return max(POLICY.bound_share * self.budget, POLICY.first_bound * self.size)
+        return max(self.policy.bound_share * self.budget, self.policy.first_bound * self.size)
 
     def resume(self) -> None:
         """Go on with the constructed pattern where joint flows ended its repair by cuts, which often hides far less.
@@ -193,12 +194,12 @@ class Search:
         """
         limit = self.cost(self.pattern())
         if len(self._open) and not self.oracle.vast and self.state.cost < limit:
-            allowed = max(POLICY.long_repair * self.budget, POLICY.second_repair * self._first_repair)
+            allowed = max(self.policy.long_repair * self.budget, self.policy.second_repair * self._first_repair)
             self._open = self.repaired(self._open, allowed, limit=limit)
             if self.state.cost < limit:
                 hidden = self.state.hidden
                 self.keep(self.flow(hidden, self._open) if len(self._open) else hidden)
-            self.told("repaired")
+            self.report_progress("repaired")
 
     def repaired(self, open_: LongArray, allowed: float | None = None, *, limit: float = np.inf) -> LongArray:
         """Repair the constructed pattern by cuts; flows serve the last few of a flat set. Return what is left.
@@ -208,8 +209,8 @@ class Search:
         if self.oracle.vast or not len(open_):
             return open_
         allowed = self._first_repair if allowed is None else allowed
-        few = round(POLICY.flat_few * len(self.propagation.goals.cell)) if self.system.is_flat else 0
-        open_ = self.repair(open_, allowed, limit=limit, patience=POLICY.patient_rounds, few=few)
+        few = round(self.policy.flat_few * len(self.propagation.goals.cell)) if self.system.is_flat else 0
+        open_ = self.repair(open_, allowed, limit=limit, patience=self.policy.patient_rounds, few=few)
         if not 0 < len(open_) <= few:
             return open_
         self.state.move_to(self._single_flows(self.state.hidden, open_))
@@ -221,18 +222,18 @@ class Search:
         Cuts say what must be hidden, one after another, and so do flows for what is open; that leaves cells which no
         target needs any more, and which only flows for all of them together find.
         """
-        if self.system.matrix.nnz > POLICY.threaded_terms * self.system.n or self.oracle.vast or self.counted:
+        if self.system.matrix.nnz > self.policy.threaded_terms * self.system.n or self.oracle.vast or self.counted:
             return
         goals, within, hidden = self.propagation.goals, self.pattern(), self.system.hidden
         served, open_ = Coverage(self.propagation), np.arange(len(goals.cell))
         while len(open_):
-            self.run.tell(f"{len(open_):,} needs to serve by fewer cells")
+            self.run.left(len(open_), len(goals.cell), "needs to serve by fewer cells")
             self.run.check()
             hidden, flows = joint_flows(self.system, goals, hidden, open_, within, self._rng, run=self.run)
             for flow in flows:
                 served.credit_both(flow)
             left = open_[~served.mask()[open_]]
-            if len(left) > POLICY.threaded * len(open_):
+            if len(left) > self.policy.threaded * len(open_):
                 break
             open_ = left
         self.keep(self._single_flows(hidden, open_, within))
@@ -248,14 +249,14 @@ class Search:
                 *flow_by_blocks(self.propagation, self.repairer.neighbours, hidden, open_, self._rng, self.run)
             )
         goals = self.propagation.goals
-        for number in range(POLICY.flow_rounds):
+        for number in range(self.policy.flow_rounds):
             before = len(open_)
-            among = (
-                within if within is not None else self._around(hidden, goals.cell[open_], number + POLICY.flow_steps)
-            )
-            if self.oracle.vast and among.sum() > POLICY.whole_flows:
+            among = within
+            if among is None:
+                among = self._around(hidden, goals.cell[open_], number + self.policy.flow_steps)
+            if self.oracle.vast and among.sum() > self.policy.whole_flows:
                 break
-            self.run.tell(f"{before:,} needs to repair")
+            self.run.left(before, len(goals.cell), "needs to repair")
             self.run.check()
             vast = self.oracle.vast
             hidden, flows = joint_flows(self.system, goals, hidden, open_, among, self._rng, rough=vast, run=self.run)
@@ -270,16 +271,16 @@ class Search:
             self.run.check()
         return self._single_flows(hidden, open_, within)
 
-    def nearby(self, open_: LongArray) -> LongArray:
+    def unproven_nearby(self, open_: LongArray) -> LongArray:
         """Return those of some targets that no short move of hidden cells near them serves; of counts, no whole one."""
         served, hidden = Coverage(self.propagation), self.state.hidden
         for number, target in enumerate(open_.tolist()):
-            if number % POLICY.told_each == 0:
+            if number % self.policy.told_each == 0:
                 self.run.tell(f"{len(open_) - number:,} needs left to prove")
                 self.run.check()
             if not served.has(target):
                 way = self.repairer.short(
-                    self._target(target), hidden, self.guide, hidden, POLICY.nearby, whole=self.counted
+                    self._target(target), hidden, self.guide, hidden, self.policy.nearby, whole=self.counted
                 )
                 if way is not None and (way.is_whole or not self.counted):
                     served.credit_both(way.moves, way.cells)
@@ -292,15 +293,15 @@ class Search:
         """
         hidden, served, free = hidden.copy(), Coverage(self.propagation), ~self.system.never
         for number, target in enumerate(open_.tolist()):
-            if number % POLICY.told_each == 0:
-                self.run.tell(f"{len(open_) - number:,} needs to repair")
+            if number % self.policy.told_each == 0:
+                self.run.left(len(open_) - number, len(self.propagation.goals.cell), "needs to repair")
             self.run.check()
             if served.has(target):
                 continue
             single = self._target(target)
             way = None
             if self.oracle.vast:
-                way = self.repairer.short(single, hidden, self.guide, free, POLICY.narrow, whole=self.counted)
+                way = self.repairer.short(single, hidden, self.guide, free, self.policy.narrow, whole=self.counted)
             if within is not None:
                 way = self.repairer.flow(single, hidden, self.guide, allowed=within)
             way = way or self.repairer.flow(single, hidden, self.guide)
@@ -318,7 +319,7 @@ class Search:
 
     def _around(self, hidden: BoolArray, cells: LongArray, rounds: int) -> BoolArray:
         """Mark all cells of a small set; of a large one those near some cells."""
-        if self.system.n <= POLICY.whole_flows:
+        if self.system.n <= self.policy.whole_flows:
             return np.ones(self.system.n, bool)
         near = np.zeros(self.system.n, bool)
         for cell in np.unique(cells).tolist():
@@ -331,7 +332,7 @@ class Search:
         allowed: float,
         *,
         limit: float = np.inf,
-        patience: int = POLICY.repair_rounds,
+        patience: int | None = None,
         few: int = 0,
     ) -> LongArray:
         """Cover violated exact cuts until every target but a few is served; return those left.
@@ -339,19 +340,20 @@ class Search:
         Gives up once the work is used up, the state costs more than the limit, or so many rounds did not halve what is
         open.
         """
+        patience = self.policy.repair_rounds if patience is None else patience
         end, history = self.work + allowed, [2 * len(open_)] * patience
-        for _ in range(POLICY.repair_rounds):
+        for _ in range(self.policy.repair_rounds):
             look = self.oracle.look(self.state.hidden, open_, self.run, allowed=max(end - self.work, 0.0))
             open_ = look.open
             if len(open_) <= few or not look.cuts:
                 break
             self.watch(look.cuts)
-            self.run.tell(f"{len(open_):,} needs to repair")
+            self.run.left(len(open_), len(self.propagation.goals.cell), "needs to repair")
             self.run.check()
             history.append(len(open_))
             if self.work > end or self.state.cost >= limit or 2 * len(open_) > history[-1 - patience]:
                 break
-            if len(open_) > max(POLICY.pooled_again, 4 * self.oracle.pool_worth):
+            if len(open_) > max(self.policy.pooled_again, 4 * self.oracle.pool_worth):
                 open_ = self.oracle.unproven(self.state.hidden, self.run, among=open_, patience=1)
         return open_
 
@@ -364,20 +366,20 @@ class Search:
     def mend(self, hidden: BoolArray, allowed: float) -> None:
         """Make a pattern safe by cuts and, once the work allowed is used up, by flows; keep it if it is cheaper."""
         self.state.move_to(hidden)
-        open_ = self.proven(allowed)
+        open_ = self.prove_or_repair(allowed)
         self.keep(self.flow(self.state.hidden, open_) if len(open_) else self.state.hidden)
 
-    def try_state(self, allowed: float) -> bool:
+    def try_pattern(self, allowed: float) -> bool:
         """Prove the state's pattern, repairing it where needed; keep it if that worked and it is cheaper."""
-        open_ = self.proven(allowed, limit=self.cost(self.pattern()))
+        open_ = self.prove_or_repair(allowed, limit=self.cost(self.pattern()))
         return not len(open_) and self.keep(self.state.hidden)
 
-    def proven(self, allowed: float, *, limit: float = np.inf, patience: int = POLICY.repair_rounds) -> LongArray:
+    def prove_or_repair(self, allowed: float, *, limit: float = np.inf, patience: int | None = None) -> LongArray:
         """Prove the state's pattern, repairing it where needed; return the targets that are left open."""
         open_ = self.oracle.unproven(self.state.hidden, self.run, patience=1)
         return self.repair(open_, allowed, limit=limit, patience=patience) if len(open_) else open_
 
-    def told(self, step: str) -> None:
+    def report_progress(self, step: str) -> None:
         """Say how far the search is, by counts and shares: a cost is a sum of suppressed values."""
         best = self.pattern()
         secondary = int((best & ~self.system.hidden).sum())
@@ -396,29 +398,29 @@ class Search:
 
     def is_stale(self, share: float, least: float) -> bool:
         """Tell whether the last share of all work saved less than that part of the cost."""
-        if self.work < POLICY.settled * self.budget:
+        if self.work < self.policy.settled * self.budget:
             return False
         past = [cost for work, cost in self._history if work <= self.work * (1 - share)]
         return bool(past) and past[-1] - self.cost(self.pattern()) < least * past[-1]
 
     def polish(self) -> None:
         """Drop, exchange and insert cells in batches as long as that pays; every kept pattern is safe."""
-        budget, batch, system = self.budget, POLICY.batch, self.system
+        budget, batch, system = self.budget, self.policy.batch, self.system
         dropping, failures = True, 0
-        while self.gap > self.effort.gap and self.work < budget and failures < POLICY.patience:
+        while self.gap > self.effort.gap and self.work < budget and failures < self.policy.patience:
             self.run.check()
             self.state.move_to(self.pattern())
             changed = bool(dropping and self.state.clean(most=batch))
             if not changed:
                 dropping = False
-                changed = self._exchange(POLICY.spread * batch) > 0
-            share = POLICY.trial * max(1.0, system.n / 10_000)
-            better = changed and self.try_state(min(share, budget - self.work))
+                changed = self._exchange(self.policy.spread * batch) > 0
+            share = self.policy.trial * max(1.0, system.n / 10_000)
+            better = changed and self.try_pattern(min(share, budget - self.work))
             failures = 0 if better else failures + 1
             dropping = dropping or better
-            batch = int(min(batch * 1.5, system.n)) if better else max(batch // 2, POLICY.least_batch)
-            self.told("polishing")
-            if self.is_stale(self.effort.stale, POLICY.little):
+            batch = int(min(batch * 1.5, system.n)) if better else max(batch // 2, self.policy.least_batch)
+            self.report_progress("polishing")
+            if self.is_stale(self.effort.stale, self.policy.little):
                 break
 
     def _exchange(self, many: int) -> float:
@@ -432,4 +434,4 @@ class Search:
         some = self._rng.choice(secondary, min(many, len(secondary)), replace=False, p=weight / weight.sum())
         others = self._rng.choice(liked, min(many // 3, len(liked)), replace=False)
         cells = self._rng.permutation(np.concatenate([some, others]))
-        return self.state.improve(cells, self.guide, sizes=POLICY.sizes, noise=POLICY.noise)
+        return self.state.improve(cells, self.guide, sizes=self.policy.sizes, noise=self.policy.noise)

@@ -11,7 +11,6 @@ from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
 from cellguard.methods.suppress.engines import incremental_kernel, search_kernel
 from cellguard.methods.suppress.engines import propagation_kernel as kernel
 from cellguard.methods.suppress.engines.cuts import Cut, as_rows
-from cellguard.methods.suppress.engines.policy import POLICY
 from cellguard.methods.suppress.engines.propagation import LEAF_PRICE, Propagation
 from cellguard.proofs.extent_kernel import WORK, Graph
 from cellguard.run_context import Run
@@ -124,12 +123,12 @@ class State:
         A round satisfies the present cuts of all open targets and propagates afresh. While most cells are determined,
         that is far less work than to follow what each single cell changes.
         """
-        for _ in range(POLICY.construct_rounds):
+        for _ in range(self.system.policy.construct_rounds):
             run.check()
             open_ = self.unserved()
-            if len(open_) <= POLICY.construct_few:
+            if len(open_) <= self.system.policy.construct_few:
                 break
-            run.tell(f"{len(open_):,} needs open")
+            run.left(len(open_), len(self._goals.cell) + len(self._watched.left), "needs open")
             run.check()
             need = np.concatenate([self._goals.need, np.zeros(len(self._watched.left))])
             order = open_[np.argsort(-need[open_], kind="stable")]

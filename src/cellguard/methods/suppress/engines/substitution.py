@@ -7,16 +7,16 @@ import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, FloatArray
 from cellguard.methods.suppress.engines import substitution_kernel as kernel
-from cellguard.methods.suppress.engines.policy import POLICY
+from cellguard.methods.suppress.engines.policy import Policy
 
 
 class Substitution:
     """``matrix`` has the rows and ``columns`` that are left of M d = 0; columns to ``keep`` are among them."""
 
-    def __init__(self, matrix: sp.csr_array, down: FloatArray, up: FloatArray, keep: BoolArray) -> None:
+    def __init__(self, matrix: sp.csr_array, down: FloatArray, up: FloatArray, keep: BoolArray, policy: Policy) -> None:
         start, column, value, self._steps = kernel.substitute(
             matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data.astype(float), down, up, keep,
-            POLICY.substituted_rows, POLICY.substituted_terms, POLICY.substituted_fill,
+            policy.substituted_rows, policy.substituted_terms, policy.substituted_fill,
         )  # fmt: skip
         self._shape = matrix.shape
         self.rows = np.flatnonzero(np.diff(start))

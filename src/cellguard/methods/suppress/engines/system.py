@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
-from cellguard.arrays import BoolArray, FloatArray, Positions
-from cellguard.methods.suppress.engines.policy import POLICY
+from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
+from cellguard.methods.suppress.engines.policy import USUAL, Policy
+from cellguard.proofs.levels import Levels
 from cellguard.proofs.merging import Merged, merge_equal
 from cellguard.proofs.problem import grains_of, pose
 from cellguard.proofs.scale import as_floats
@@ -26,11 +28,11 @@ if TYPE_CHECKING:
 class System:
     """Merged cells with M d = 0. ``hidden`` cells are hidden anyway, ``never`` cells must not be.
 
-    ``down`` and ``up`` are how far a hidden cell may move, ``need_down`` and ``need_up`` how far it must be able
-    to, all in grains. ``cost`` is what hiding a merged cell costs. A ``sliding`` need that could be met on
-    either side is ``pinned`` to one; a cut must only follow from its width. With no other need, the cell is
-    ``two_sided``: moving by the width the other way serves it as well. ``asked_down`` and ``asked_up`` are the needs
-    without what a sliding one adds to them. ``behind`` is the world with a crossing table that the system leaves out.
+    ``down`` and ``up`` are how far a hidden cell may move, ``levels`` how far it must be able to, all in grains.
+    ``cost`` is what hiding a merged cell costs. A width that could be met on either side is ``pinned`` to one; a cut
+    must only follow from the width. With no other level, the cell is ``two_sided``: moving by the width the other way
+    serves it as well. ``asked`` are the levels without what widths add to them. ``behind`` is the world with a crossing
+    table that the system leaves out, ``policy`` holds the thresholds of the search.
     """
 
     needs: Requirements
@@ -38,27 +40,30 @@ class System:
     matrix: sp.csr_array
     down: FloatArray
     up: FloatArray
-    need_down: FloatArray
-    need_up: FloatArray
-    sliding: FloatArray
+    levels: Levels[FloatArray]
     cost: FloatArray
     hidden: BoolArray
     never: BoolArray
     pinned: BoolArray
     two_sided: BoolArray
-    asked_down: FloatArray
-    asked_up: FloatArray
+    asked: Levels[FloatArray]
     behind: CrossingCuts | None = None
+    policy: Policy = USUAL
 
     @property
     def n(self) -> int:
         """The number of merged cells."""
         return len(self.cost)
 
+    @cached_property
+    def needy(self) -> BoolArray:
+        """Which merged cells must be able to move."""
+        return np.asarray((self.levels.up > 0) | (self.levels.down > 0), bool)
+
     @property
     def is_flat(self) -> bool:
         """Whether cells are in few relations, as in two dimensions."""
-        return bool(self.matrix.nnz <= POLICY.flat_terms * self.n)
+        return bool(self.matrix.nnz <= self.policy.flat_terms * self.n)
 
     def merge(self, listed: BoolArray) -> BoolArray:
         """Return which merged cells hold one of some listed cells."""
@@ -80,7 +85,9 @@ class System:
         return Pattern(tables, self.needs.primary, hide & ~self.needs.primary & ~free)
 
 
-def build_system(needs: Requirements, cost: FloatArray, known: sp.csr_array | None = None) -> System:
+def build_system(
+    needs: Requirements, cost: FloatArray, known: sp.csr_array | None = None, *, policy: Policy = USUAL
+) -> System:
     """Merge equal cells and collect what the engine needs of them; ``cost`` has one entry per distinct cell.
 
     ``known`` are sums of distinct cells that an attacker has from elsewhere: no move may change them.
@@ -99,28 +106,22 @@ def build_system(needs: Requirements, cost: FloatArray, known: sp.csr_array | No
     hidden |= ~_any(~world.extend(needs.primary | free, True)[cells], at, n)
     down = smallest(as_floats(everything.down), at, n)
     up = smallest(as_floats(everything.up), at, n)
-    need_down, need_up = (largest(a.astype(float), at, n) for a in (everything.lower, everything.upper))
-    sliding = largest(everything.sliding.astype(float), at, n)
-    alone = (need_up == 0) & (need_down == 0)
-    asked_up, asked_down = need_up, need_down
-    need_up, need_down, pinned = pin(need_up, need_down, sliding, down, up)
-    whole = np.maximum(need_up, need_down) >= sliding
+    asked = largest(everything.levels, at, n)
+    levels, pinned, two_sided = pin(asked, down, up)
     return System(
         needs,
         merged,
         merged.relations.astype(float),
         np.where(never, 0.0, down),
         np.where(never, 0.0, up),
-        need_down,
-        need_up,
-        sliding,
+        levels,
         np.bincount(at, world.extend(np.where(needs.primary | free, 0.0, cost), 0.0)[cells], n).astype(float),
         hidden,
         never,
         pinned,
-        pinned & alone & whole,
-        asked_down,
-        asked_up,
+        two_sided,
+        asked,
+        policy=policy,
     )
 
 
@@ -141,21 +142,22 @@ def _states(needs: Requirements) -> tuple[BoolArray, BoolArray]:
     return publish & ~unpublished, secondary | unpublished
 
 
-def pin(
-    need_up: FloatArray, need_down: FloatArray, sliding: FloatArray, down: FloatArray, up: FloatArray
-) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Turn sliding needs that the others do not cover into needs on one side: up, where there is room, or down.
+def pin(asked: Levels[FloatArray], down: FloatArray, up: FloatArray) -> tuple[Levels[FloatArray], BoolArray, BoolArray]:
+    """Turn widths that the other levels do not cover into levels on one side: up, where there is room, or down.
 
-    Where neither side has room for all of it, it goes up as far as possible, and down for the rest.
+    Where neither side has room for all of it, it goes up as far as possible, and down for the rest. Return which cells
+    could have met it on either side, too, and for which of them a width is all that is asked.
     """
-    open_ = sliding > need_up + need_down
-    upward = open_ & (sliding - need_down <= up)
-    both = open_ & ~upward & (sliding - need_up > down)
+    need_down, need_up, width = asked.down, asked.up, asked.width
+    open_ = width > need_up + need_down
+    upward = open_ & (width - need_down <= up)
+    both = open_ & ~upward & (width - need_up > down)
     either = open_ & (down > 0) & (up > 0)
-    new_up = np.where(upward, np.maximum(sliding - need_down, need_up), np.where(both, up, need_up))
-    rest = sliding - np.where(both, up, need_up)
+    new_up = np.where(upward, np.maximum(width - need_down, need_up), np.where(both, up, need_up))
+    rest = width - np.where(both, up, need_up)
     new_down = np.where(open_ & ~upward, np.maximum(rest, need_down), need_down)
-    return new_up, new_down, either
+    alone = (need_up == 0) & (need_down == 0) & (np.maximum(new_up, new_down) >= width)
+    return Levels(new_down, new_up, width), either, either & alone
 
 
 def _any(mask: BoolArray, at: Positions, n: int) -> BoolArray:
@@ -169,8 +171,7 @@ def smallest(values: FloatArray, at: Positions, n: int) -> FloatArray:
     return found
 
 
-def largest(values: FloatArray, at: Positions, n: int) -> FloatArray:
-    """Return the largest value of the cells behind each of n merged ones, 0 where there is none."""
-    found = np.zeros(n)
-    np.maximum.at(found, at, values)
-    return found
+def largest(levels: Levels[LongArray], at: Positions, n: int) -> Levels[FloatArray]:
+    """Return the largest levels of the cells behind each of n merged ones, 0 where there is none."""
+    whole = levels.largest(at, n)
+    return Levels(whole.down.astype(float), whole.up.astype(float), whole.width.astype(float))

@@ -34,7 +34,8 @@ def write_cells(inside: Path, proven: SuppressionResult) -> None:
 
 
 def _needs(audit: Audit) -> tuple[Any, Any, Any]:
-    return audit.problem.lower, audit.problem.upper, audit.problem.sliding
+    levels = audit.problem.levels
+    return levels.down, levels.up, levels.width
 
 
 def _on_cells(audit: Audit, amounts: Any) -> Any:  # noqa: ANN401

@@ -14,35 +14,35 @@ from typing import Any
 
 import numpy as np
 
-from cellguard.io.folder import write_release
 from cellguard.io.stored_run import read_dimension
 from cellguard.io.writers.csv_injection import unguarded
-from cellguard.io.writers.formats import WORKBOOK, write_formats
+from cellguard.io.writers.release_files import PAGE, write_release
+from cellguard.job.formats import PAGES, built_in, find_format
 from cellguard.job.yamlfile import read_yaml
 from cellguard.table.pattern import Release, ReleasedTable
-
-PAGE = "report.html"
 
 
 def rewrite_release(outside: Path, inside: Path) -> dict[str, bytes]:
     """Return the public files of a folder as they are written from its released rows, by their names.
 
-    ``outside`` and ``inside`` are its two halves. Files in further formats are written if the folder has any such file.
+    ``outside`` and ``inside`` are its two halves. A format is written if the folder has
+    any file of it; one that the job names and that is not installed here is an error.
     """
     document = json.loads((inside / "certificate.json").read_text(encoding="utf-8"))
     about = json.loads((outside / "metadata.json").read_text(encoding="utf-8"))["tables"]
     specs = [spec for spec in document["tables"] if spec["release"] == "here"]
-    release = Release(tuple(_released(outside, spec, about[spec["name"]].get("guarded", ())) for spec in specs))
     words, _ = read_yaml(inside / "job.yaml")
+    output = words.get("output") or {}
+    tables = [_released(outside, spec, about[spec["name"]].get("guarded", ())) for spec in specs]
+    dimensions = {name: read_dimension(inside, name) for name in {name for table in tables for name in table.by}}
+    release = Release.of(tables, dimensions, raw_codes=bool(output.get("raw_codes")))
     there = {path.name for path in outside.iterdir()}
-    formats = {"xlsx"} if WORKBOOK in there else set()
-    formats |= {"parquet"} if any(name.endswith(".parquet") for name in there) else set()
+    formats = {*built_in(), *output.get("formats", ())} - {PAGES}
     with TemporaryDirectory() as scratch:
         made = Path(scratch) / "release"
-        write_release(made, release, {}, raw_codes=bool((words.get("output") or {}).get("raw_codes")))
-        write_formats(made, release, frozenset(formats))
+        write_release(made, release, [name for name in formats if there & set(find_format(name).files(release))])
         if PAGE in there:
-            (made / PAGE).write_text(_page(release, inside), encoding="utf-8")
+            (made / PAGE).write_text(_page(release), encoding="utf-8")
         return {path.name: path.read_bytes() for path in made.iterdir()}
 
 
@@ -57,17 +57,16 @@ def _released(outside: Path, spec: Mapping[str, Any], guarded: list[str]) -> Rel
     )
     suppressed = np.array([mark == "c" for mark in flag], bool)
     about = spec["response"], spec["population"], spec["decimals"]
-    return ReleasedTable(spec["name"], tuple(spec["by"]), codes, value, suppressed, *about)
+    return ReleasedTable.of_texts(spec["name"], tuple(spec["by"]), codes, value, suppressed, *about)
 
 
 def _nothing(spec: Mapping[str, Any]) -> list[list[str]]:
     return [[] for _ in range(len(spec["by"]) + 2)]
 
 
-def _page(release: Release, inside: Path) -> str:
+def _page(release: Release) -> str:
     from cellguard.methods.suppress.report import page
     from cellguard.report import render
 
     render.require_extra()
-    names = dict.fromkeys(name for table in release.tables for name in table.by)
-    return page.public_page(release, {name: read_dimension(inside, name) for name in names})
+    return page.public_page(release)

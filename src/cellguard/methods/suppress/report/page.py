@@ -6,12 +6,10 @@ forbids the rest. They need the extra `report` (jinja2).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.suppress.report.assurance import checked, inside, run, verdict
 from cellguard.methods.suppress.report.counts import counts
 from cellguard.methods.suppress.report.sections import edge, largest, levels, protected, protects, reasons
@@ -19,7 +17,7 @@ from cellguard.methods.suppress.report.signing import Baseline, compared, signin
 from cellguard.methods.suppress.report.unsafe import hidden_cells
 from cellguard.methods.suppress.report.what_if import what_if
 from cellguard.methods.suppress.result import SuppressionResult
-from cellguard.report.grid import Grid, Positions, internal_grid
+from cellguard.report.page_grids import Grid, Positions, internal_grid
 from cellguard.report.render import render
 from cellguard.report.section import Section
 from cellguard.report.tables_page import heading, listed, public_tables, status_words
@@ -52,12 +50,12 @@ def internal_page(outcome: Outcome[SuppressionResult], earlier: Baseline | None 
     )
 
 
-def public_page(release: Release, dimensions: Mapping[str, Dimension], *, title: str = "") -> str:
-    """Return a page of the tables as published. It is made from the release and from public codes and labels only.
+def public_page(release: Release, *, title: str = "") -> str:
+    """Return a page of the tables as published. It is made from the release and from nothing else.
 
     It tells no hidden value, no sum of them, and not why a cell is suppressed.
     """
-    return public_tables("public.html", release, dimensions, title=title, marks=True)
+    return public_tables("public.html", release, title=title, marks=True)
 
 
 _AFTER_TABLES = (hidden_cells, levels, largest, counts, edge, reasons, inside, what_if, checked, run, signing)

@@ -50,8 +50,8 @@ def release(case):
         codes = tuple(np.array(d.codes, object)[c] for d, c in zip(table.dimensions, table.codes, strict=True))
         names, text = tuple(d.name for d in table.dimensions), [f"{x:.2f}" for x in here.total]
         hidden = np.zeros(len(table), bool)
-        found.append(ReleasedTable(table.name, names, codes, text, hidden, "x", "all", 2))
-    return Release(tuple(found))
+        found.append(ReleasedTable.of_texts(table.name, names, codes, text, hidden, "x", "all", 2))
+    return Release.of(found, dimensions(case))
 
 
 def dimensions(case):

@@ -167,7 +167,7 @@ def secrets(case):
 @pytest.mark.parametrize("lone", [False, True])
 def test_the_public_page_holds_nothing_but_published_figures(lone):
     case = cases.case(lone)
-    page = public_perturbed_page(cases.release(case), cases.dimensions(case))
+    page = public_perturbed_page(cases.release(case))
     body = re.sub(r"Made by cellguard [\d.]+", "", page[page.index("<body>") : page.rindex("<script>")])
     published = {f"{x:.2f}" for here in case.protected.check.tables for x in here.total.tolist()}
     assert published <= figures(body)
@@ -180,18 +180,18 @@ def test_the_public_page_holds_nothing_but_published_figures(lone):
 
 
 def test_the_public_page_says_in_general_words_what_was_done(safe):
-    release, dimensions = cases.release(safe), cases.dimensions(safe)
-    page = public_perturbed_page(release, dimensions)
+    release = cases.release(safe)
+    page = public_perturbed_page(release)
     text = text_of(page)
     assert "source data perturbation" in text and "noise" in text and "The tables add up" in text
     assert "Suppressed" not in text and {grid["word"] for grid in data_of(page)["tables"]} == {""}
     assert all(set(grid["status"]) == {"."} for grid in data_of(page)["tables"])
-    rounded = text_of(public_perturbed_page(release, dimensions, adds_up=False))
+    rounded = text_of(public_perturbed_page(release, adds_up=False))
     assert "need not add up" in rounded and "The tables add up" not in rounded
 
 
 def test_labels_cannot_break_out(safe):
-    for page in (perturbed_page(safe), public_perturbed_page(cases.release(safe), cases.dimensions(safe))):
+    for page in (perturbed_page(safe), public_perturbed_page(cases.release(safe))):
         assert "<fields>" not in page and "Farms & \\u003cfields>" in page
 
 

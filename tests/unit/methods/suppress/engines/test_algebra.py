@@ -58,7 +58,7 @@ def test_no_unsafe_cell_is_determined_and_the_audit_proves_it(seed, effort):
     needs = cube(seed)
     system = build_system(needs, np.ones(len(needs.tables)))
     solved = algebra.solved(system, None, effort_named(effort), run=UNWATCHED)
-    targets = set(np.flatnonzero((system.need_up > 0) | (system.need_down > 0)).tolist())
+    targets = set(np.flatnonzero(system.needy).tolist())
     assert targets
     assert not targets & determined(system.matrix, solved.hidden)
     assert audit(needs, system.pattern(solved.hidden)).verdict == "safe"
@@ -68,7 +68,7 @@ def test_no_unsafe_cell_is_determined_and_the_audit_proves_it(seed, effort):
 def test_small_sets_come_near_the_least_number_of_cells(seed):
     needs = cube(seed, (2, 3), 0.1)
     system = build_system(needs, np.ones(len(needs.tables)))
-    targets = set(np.flatnonzero((system.need_up > 0) | (system.need_down > 0)).tolist())
+    targets = set(np.flatnonzero(system.needy).tolist())
     free = np.flatnonzero(~system.hidden)
     for size in range(len(free) + 1):
         patterns = []

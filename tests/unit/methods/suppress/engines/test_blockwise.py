@@ -1,15 +1,15 @@
 """Sets taken for vast: pools and flows of blocks lead to safe patterns too."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import cellguard as cg
 from cellguard.attack.audit import audit
-from cellguard.methods.suppress.engines import blockwise, oracle
+from cellguard.methods.suppress.engines import oracle
 from cellguard.methods.suppress.engines.blockwise import flow_by_blocks
+from cellguard.methods.suppress.engines.policy import Policy
 from cellguard.methods.suppress.suppress import suppress
+from engine_policies import with_policy
 
 
 def sparse(seed):
@@ -27,8 +27,7 @@ def sparse(seed):
 @pytest.mark.parametrize("seed", [6, 7, 11])
 def test_a_vast_set_ends_safe(seed, monkeypatch):
     monkeypatch.setattr(oracle, "is_vast", lambda matrix: True)
-    monkeypatch.setattr(oracle, "POLICY", replace(oracle.POLICY, pooled_worth=1, pooled_few=4))
-    monkeypatch.setattr(blockwise, "POLICY", replace(blockwise.POLICY, block_rows=(4, 12), block_worth=0))
+    policy = Policy(pooled_worth=1, pooled_few=4, block_rows=(4, 12), block_worth=0)
     left = []
 
     def flows(propagation, neighbours, hidden, open_, *given):
@@ -38,6 +37,6 @@ def test_a_vast_set_ends_safe(seed, monkeypatch):
     monkeypatch.setattr("cellguard.methods.suppress.engines.search.flow_by_blocks", flows)
     needs = cg.require(cg.assess(sparse(seed), [cg.PPercent(10)]))
     assert needs.primary.sum() > 50
-    chosen = suppress(needs, effort="quick")
+    chosen = suppress(needs, effort="quick", engine=with_policy(policy))
     assert audit(needs, chosen.pattern).verdict == "safe"
     assert len(left) == 1

@@ -9,10 +9,10 @@ import pytest
 import cellguard as cg
 from cellguard.attack.audit import audit
 from cellguard.errors import NotProtected, Stopped
-from cellguard.methods.suppress.engines import descent, local_oracle, oracle
+from cellguard.methods.suppress.engines import descent
 from cellguard.methods.suppress.engines.effort import NORMAL, QUICK
 from cellguard.methods.suppress.engines.elimination import with_room
-from cellguard.methods.suppress.engines.policy import POLICY
+from cellguard.methods.suppress.engines.policy import USUAL, Policy
 from cellguard.methods.suppress.engines.search import Search
 from cellguard.methods.suppress.engines.system import build_system
 from cellguard.methods.suppress.suppress import suppress
@@ -58,7 +58,7 @@ def moves(system, cell, among):
 @pytest.mark.parametrize("seed", range(3))
 def test_every_need_is_on_a_circuit_of_cells_with_room_for_it(seed, share):
     system = system_of(needs_of(seed))
-    need = np.maximum(system.need_up, system.need_down)
+    need = np.maximum(system.levels.up, system.levels.down)
     hidden = with_room(system, system.hidden, need, share, run=UNWATCHED)
     assert (need > 0).sum() > 10 and (hidden >= system.hidden).all()
     size, room = np.floor(np.log2(np.maximum(need, 1e-9))), np.minimum(system.up, system.down)
@@ -68,20 +68,19 @@ def test_every_need_is_on_a_circuit_of_cells_with_room_for_it(seed, share):
         assert moves(system, cell, chosen) == moves(system, cell, everything)
 
 
-@pytest.mark.parametrize("rows", [0, POLICY.large_rows])
+@pytest.mark.parametrize("rows", [0, USUAL.large_rows])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_first_pattern_and_every_tier_are_safe(seed, rows, monkeypatch):
     """Where every system counts as large, tiers are looked at roughly, by what is near, and exactly only in the end."""
-    for module in (descent, oracle, local_oracle):
-        monkeypatch.setattr(module, "POLICY", replace(POLICY, large_rows=rows, near_worth=0, near_rows=(8, 40)))
     needs = needs_of(seed)
-    system = system_of(needs)
+    system = replace(system_of(needs), policy=Policy(large_rows=rows, near_worth=0, near_rows=(8, 40)))
     search, kept = Search(system, NORMAL, UNWATCHED), []
     keep = search.keep
     monkeypatch.setattr(search, "keep", lambda hidden: keep(hidden) and not kept.append(hidden.copy()))
-    descent.begin(search, None)
+    descent.first_pattern(search, None)
     first = search.cost(search.pattern())
-    descent.descend(search)
+    descent.publish_tiers(search)
+    search.reroute_flows()
     assert len(kept) > 1 and search.cost(search.pattern()) < first
     assert all(audit(needs, system.pattern(hidden)).verdict == "safe" for hidden in kept)
 
@@ -90,10 +89,10 @@ def test_cells_of_an_earlier_pattern_are_published_last():
     needs = needs_of(1)
     system = system_of(needs)
     search = Search(system, QUICK, UNWATCHED)
-    descent.begin(search, None)
+    descent.first_pattern(search, None)
     earlier = search.pattern()
     search = Search(system, QUICK, UNWATCHED)
-    descent.begin(search, earlier)
+    descent.first_pattern(search, earlier)
     assert audit(needs, system.pattern(search.pattern())).verdict == "safe"
     assert (search.pattern() & ~earlier).sum() < 0.1 * earlier.sum()
 
@@ -111,13 +110,13 @@ def test_whole_searches_from_above_are_safe_and_above_their_bound(seed, effort, 
 def test_whenever_it_is_stopped_the_pattern_is_safe_or_there_is_none(words, steep):
     needs, left = needs_of(2), [words]
 
-    def tell(step):
+    def tell(event):
         left[0] -= 1
         if left[0] == 0:
             raise KeyboardInterrupt
 
     try:
-        chosen = suppress(needs, run=Run(tell=tell))
+        chosen = suppress(needs, run=Run(listen=tell))
     except (Stopped, KeyboardInterrupt):
         return
     assert audit(needs, chosen.pattern).verdict == "safe"

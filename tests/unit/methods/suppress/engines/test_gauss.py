@@ -13,13 +13,12 @@ import cellguard as cg
 from cellguard.attack.audit import audit
 from cellguard.errors import InputError, NotProtected
 from cellguard.job.jobfile import Job
-from cellguard.methods.suppress.engines import oracle, search
-from cellguard.methods.suppress.engines.catalogue import usual_engine
+from cellguard.methods.suppress.engines import oracle
 from cellguard.methods.suppress.engines.effort import QUICK
 from cellguard.methods.suppress.engines.elimination import eliminated
-from cellguard.methods.suppress.engines.gauss import on_circuits, with_circuits
+from cellguard.methods.suppress.engines.gauss import gauss, on_circuits, usual_engine, with_circuits
 from cellguard.methods.suppress.engines.packing import packed_bound
-from cellguard.methods.suppress.engines.policy import POLICY
+from cellguard.methods.suppress.engines.policy import USUAL, Policy
 from cellguard.methods.suppress.engines.repair import Repairer
 from cellguard.methods.suppress.engines.system import build_system
 from cellguard.methods.suppress.suppress import suppress
@@ -28,6 +27,7 @@ from cellguard.proofs import short
 from cellguard.run_context import UNWATCHED
 from cellguard.table.apriori import State
 from cellguard.table.source import open_source
+from engine_policies import with_policy
 
 ENGINES = ("gauss", "witness")
 
@@ -248,7 +248,7 @@ def test_short_circuits_of_cheap_cells_help_where_long_ones_of_hidden_cells_do_n
     rng = np.random.default_rng(6)
     table = counts(rng.poisson(np.exp(rng.normal(2.5, 2.5, (20, 14, 8)))), "possible")
     system = build_system(cg.require(cg.assess(table, [cg.MinFrequency(3)])), np.ones(len(table)))
-    unsafe = np.flatnonzero((system.need_up > 0) | (system.need_down > 0))
+    unsafe = np.flatnonzero(system.needy)
     hidden = eliminated(system, run=UNWATCHED)
     left = unsafe[~on_circuits(system, hidden, unsafe, only=True, run=UNWATCHED)[unsafe]]
     assert len(left) > 0.3 * len(unsafe)
@@ -264,7 +264,6 @@ def test_short_circuits_of_cheap_cells_help_where_long_ones_of_hidden_cells_do_n
 def test_counts_taken_for_vast_end_safe(seed, shape, spread, monkeypatch):
     """Short moves of hidden cells prove, and short flows repair, where programs of all of them would take minutes."""
     monkeypatch.setattr(oracle, "is_vast", lambda matrix: True)
-    monkeypatch.setattr(search, "POLICY", replace(POLICY, whole_flows=0))
     ladders, short_ = [], Repairer.short
 
     def watched(self, target, hidden, guide, allowed, ladder, *, whole):
@@ -276,6 +275,6 @@ def test_counts_taken_for_vast_end_safe(seed, shape, spread, monkeypatch):
     rng = np.random.default_rng(seed)
     table = counts(rng.poisson(np.exp(rng.normal(*spread, shape))), "known")
     needs = cg.require(cg.assess(table, [cg.MinFrequency(3)]))
-    chosen = suppress(needs, effort="quick")
-    assert {(POLICY.nearby, True), (POLICY.nearby, False), (POLICY.narrow, True)} <= set(ladders)
+    chosen = suppress(needs, effort="quick", engine=with_policy(Policy(whole_flows=0), gauss))
+    assert {(USUAL.nearby, True), (USUAL.nearby, False), (USUAL.narrow, True)} <= set(ladders)
     assert audit(needs, chosen.pattern).verdict == "safe"

@@ -8,10 +8,13 @@ import pytest
 import cellguard as cg
 from cellguard.attack.audit import audit
 from cellguard.errors import InputError
-from cellguard.methods.suppress.engines import bounds, optimal
+from cellguard.methods.suppress.engines import bounds
+from cellguard.methods.suppress.engines.optimal import optimal
+from cellguard.methods.suppress.engines.policy import Policy
 from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.methods.suppress.suppress import Suppression, suppress
 from cellguard.run_context import Run
+from engine_policies import with_policy
 
 
 def cube(shape, seed):
@@ -43,22 +46,23 @@ def test_three_dimensions_are_driven_to_the_optimum(seed):
 def test_an_attacker_without_bounds_is_left_to_elimination_first():
     needs = cg.require(cg.assess(cube((3, 3, 2, 2), 1), [cg.MinFrequency(3)]), cg.Knowledge(-np.inf))
     ones, words = np.ones(len(needs.tables)), []
-    suppressed = suppress(needs, ones, engine="optimal", run=Run.within(20, tell=words.append))
+    suppressed = suppress(
+        needs, ones, engine="optimal", run=Run.within(20, listen=lambda event: words.append(event.text))
+    )
     assert suppressed.cost <= suppress(needs, ones).cost
     assert suppressed.bound <= suppressed.cost and words[0] == "eliminating"
     assert audit(needs, suppressed.pattern).verdict == "safe"
 
 
-def test_large_sets_are_refused_with_the_way_out(monkeypatch):
+def test_large_sets_are_refused_with_the_way_out():
     needs = cg.require(cg.assess(cube((3, 3, 3), 1), [cg.MinFrequency(3)]))
-    monkeypatch.setattr(optimal, "POLICY", type("Few", (), {"whole_free": 10})())
     with pytest.raises(InputError, match="up to 10 cells that may be hidden, and this one has"):
-        suppress(needs, engine="optimal")
+        suppress(needs, engine=with_policy(Policy(whole_free=10), optimal))
 
 
 def test_an_optimum_that_is_not_proven_has_a_gap(monkeypatch):
     needs = cg.require(cg.assess(cube((3, 3, 3), 1), [cg.MinFrequency(3)]))
-    monkeypatch.setattr(bounds.Closing, "close", lambda self, patience, to_the_end: None)
+    monkeypatch.setattr(bounds.Bounds, "solve_masters", lambda self, patience, to_the_end: None)
     suppressed = suppress(needs, np.ones(len(needs.tables)), engine="optimal")
     assert suppressed.gap > 0
     assert audit(needs, suppressed.pattern).verdict == "safe"

@@ -5,7 +5,9 @@ import pytest
 
 import cellguard as cg
 from cellguard.attack.audit import audit
+from cellguard.methods.suppress.engines.bounds import Bounds
 from cellguard.methods.suppress.engines.effort import NORMAL
+from cellguard.methods.suppress.engines.phases import FIRST, Progress, follow
 from cellguard.methods.suppress.engines.search import Search
 from cellguard.methods.suppress.engines.system import build_system
 from cellguard.run_context import UNWATCHED
@@ -43,9 +45,9 @@ def test_what_flows_hid_in_vain_is_published_again(monkeypatch):
     needs = needs_of(1)
     cost = np.maximum(needs.tables.value, 1.0)
     system = build_system(needs, cost)
-    monkeypatch.setattr(Search, "_constructed", lambda self, start: np.arange(len(self.propagation.goals.cell)))
+    monkeypatch.setattr(Search, "_construct", lambda self, start: np.arange(len(self.propagation.goals.cell)))
     monkeypatch.setattr(Search, "flow", lambda self, hidden, open_: ~self.system.never)
     first = Search(system, NORMAL, UNWATCHED)
-    first.begin(None)
+    follow(FIRST, Progress(first, Bounds(first)))
     assert first.cost(first.pattern()) < first.cost(~system.never)
     assert audit(needs, system.pattern(first.pattern())).verdict == "safe"

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from cellguard.methods.suppress.engines.policy import USUAL
 from cellguard.methods.suppress.engines.substitution import Substitution
 from cellguard.solver import solve
 from cellguard.solver.program import Program
@@ -41,7 +42,7 @@ def test_ends_moves_and_multipliers_survive(seed):
     up = np.full(n, 1e4) if seed % 2 else np.random.default_rng(seed).integers(0, 60, n).astype(float)
     keep = np.zeros(n, bool)
     keep[seed % n] = True
-    less = Substitution(matrix, value, up, keep)
+    less = Substitution(matrix, value, up, keep, USUAL)
     place = int(np.searchsorted(less.columns, seed % n))
     for sign in (1.0, -1.0):
         whole = furthest(matrix, value, up, seed % n, sign)
@@ -63,4 +64,4 @@ def test_ends_moves_and_multipliers_survive(seed):
 def test_totals_go():
     nothing = [np.zeros(len(value), bool) for _, value in map(system, range(10))]
     for (matrix, value), keep in zip(map(system, range(10)), nothing, strict=True):
-        assert len(Substitution(matrix, value, np.full(len(value), np.inf), keep).columns) < len(value)
+        assert len(Substitution(matrix, value, np.full(len(value), np.inf), keep, USUAL).columns) < len(value)

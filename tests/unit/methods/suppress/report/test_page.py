@@ -13,6 +13,7 @@ from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.suppress.report import assurance, sections
 from cellguard.methods.suppress.report.page import internal_page
 from cellguard.methods.suppress.result import SuppressionResult, exact_intervals
+from cellguard.proofs.probe import Unsolved
 from cellguard.table.pattern import Pattern
 from unit.methods.suppress.report import cases
 
@@ -118,6 +119,19 @@ def test_exact_intervals_are_only_promised_where_they_are(monkeypatch, most, wor
     page = internal_page(cases.Told(SuppressionResult(findings, plain), {}))
     assert words in text_of(page)
     assert ("interval" in data_of(page)["tables"][0]["notes"]) == (most > 1)
+
+
+def test_intervals_beyond_the_solver_are_left_out(monkeypatch, tmp_path):
+    """The proof stands without them: what is safe is written."""
+
+    def unsolved(problem, *, run):
+        raise Unsolved("the numbers are too large")
+
+    monkeypatch.setattr("cellguard.methods.suppress.result.exact_moves", unsolved)
+    findings, audit = cases.protect(cases.table())
+    proven = SuppressionResult(findings, cg.audit(audit.needs, audit.pattern))
+    assert proven.intervals is None and proven.release is not None
+    assert "interval" not in data_of(internal_page(cases.Told(proven, {})))["tables"][0]["notes"]
 
 
 def test_an_unsafe_verdict_is_said_first_and_in_full():

@@ -23,8 +23,8 @@ SETS = {
 
 
 def page_of(pattern, values):
-    dimensions = {d.name: d for t in pattern.tables.tables for d in t.dimensions}
-    return public_page(release(pattern, values), dimensions)
+    amounts = [int(value.scaleb(6)) for value in values]
+    return public_page(release(pattern, amounts, [6] * len(amounts)))
 
 
 @pytest.fixture(scope="module", params=SETS)

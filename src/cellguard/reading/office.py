@@ -15,14 +15,10 @@ from typing import Any
 import pyarrow as pa
 
 from cellguard.errors import InputError, MissingExtra, file_name
-from cellguard.microdata.frames import from_mapping
+from cellguard.reading.excel import read_excel
+from cellguard.reading.frames import from_mapping
 
 _OLD_EXCEL = {".xls", ".xlsb", ".ods"}
-
-
-def is_office(path: Path) -> bool:
-    """Tell whether a path is a file of another program, by its ending."""
-    return path.suffix.lower() in {*_READERS, *_OLD_EXCEL}
 
 
 def read_office(path: Path) -> pa.Table:
@@ -50,30 +46,6 @@ def value_labels(path: Path) -> Mapping[str, Mapping[str, str]]:
     }
 
 
-def _read_excel(path: Path) -> Mapping[str, Sequence[Any]]:
-    try:
-        from openpyxl import load_workbook
-    except ImportError:
-        raise MissingExtra(
-            f"{file_name(path)}: Excel files need an extra: pip install 'cellguard[excel]'; or save it as CSV"
-        ) from None
-    book = load_workbook(path, read_only=True, data_only=True)
-    try:
-        rows = [row for row in book.worksheets[0].iter_rows(values_only=True) if any(v is not None for v in row)]
-    finally:
-        book.close()
-    if not rows:
-        raise InputError(f"{file_name(path)}: the first sheet is empty; it needs a header line and rows")
-    width = max(i + 1 for row in rows for i, v in enumerate(row) if v is not None)
-    header = ["" if v is None else str(v).strip() for v in rows[0][:width]]
-    if not all(header) or len(set(header)) < len(header):
-        raise InputError(
-            f"{file_name(path)}: the first row of the first sheet must name each column, and none twice; delete titles "
-            "above it and merged cells"
-        )
-    return {name: [row[i] if i < len(row) else None for row in rows[1:]] for i, name in enumerate(header)}
-
-
 def _read_statistics(path: Path) -> Mapping[str, Sequence[Any]]:
     columns, _ = _statistics_reader(path)(str(path), output_format="dict")
     return {name: list(values) for name, values in columns.items()}
@@ -93,10 +65,11 @@ def _statistics_reader(path: Path) -> Callable[..., Any]:
 
 
 _READERS: Mapping[str, Callable[[Path], Mapping[str, Sequence[Any]]]] = {
-    ".xlsx": _read_excel,
-    ".xlsm": _read_excel,
+    ".xlsx": read_excel,
+    ".xlsm": read_excel,
     **dict.fromkeys((".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt"), _read_statistics),
 }
+OFFICE = frozenset({*_READERS, *_OLD_EXCEL})
 
 
 def _plain(values: Sequence[Any]) -> list[Any]:

@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from cellguard.arrays import FloatArray
 from cellguard.errors import InputError, MissingExtra, file_name
-from cellguard.microdata.frames import from_mapping
+from cellguard.reading.frames import from_mapping
 
-GEOJSON = {".geojson"}
-GEOGRAPHIC = {".gpkg", ".shp", ".fgb"}
+GEOJSON = frozenset({".geojson"})
+FEATURES = GEOJSON | {".gpkg", ".shp", ".fgb"}
 _POINT, _LITTLE = 1, 1  # in well-known binary
 
 

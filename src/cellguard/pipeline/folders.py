@@ -1,146 +1,34 @@
-"""The one pipeline that every face uses: from a job to its outcome, and from an output folder back."""
+"""From an output folder back: audit, verify, explain and compare what a run wrote."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from cellguard.attack.audit import audit
 from cellguard.attack.nearness import nearest_to
 from cellguard.attack.third_party import Intervals
-from cellguard.errors import InputError
 from cellguard.io.folder import OutputFolder
 from cellguard.io.linked_folders import ReadFolder, infer_folders
 from cellguard.io.stored_run import Stored
 from cellguard.io.stored_sums import sums_of_folder
-from cellguard.io.write import check_room
-from cellguard.io.writers.excel import check_excel
 from cellguard.job.jobfile import Job
-from cellguard.job.registry import find_method
-from cellguard.methods.suppress.assessment import Assessment, rule_doubts
+from cellguard.job.registry import refuse_other
+from cellguard.methods.suppress.assessment import rule_doubts
 from cellguard.methods.suppress.explained_cell import explain_one, find_cell
 from cellguard.methods.suppress.files.input_recheck import RebuiltInputs, compare
 from cellguard.methods.suppress.files.rewriting import rewrite_release
 from cellguard.methods.suppress.hide_together import hidden_with
 from cellguard.methods.suppress.judged_sums import with_unsafe_sums
 from cellguard.methods.suppress.method import FixedPattern
-from cellguard.methods.suppress.pattern_method import assess_tables, read_known_totals
+from cellguard.methods.suppress.pattern_method import read_known_totals
 from cellguard.methods.suppress.result import Choice, SuppressionResult
+from cellguard.pipeline.jobs import assess_job, outcome_of
 from cellguard.run_context import Run, timed
-from cellguard.seam.method import Method, Result
 from cellguard.seam.outcome import Outcome
 from cellguard.verifier.verify import CHECKS, Check, Verification
 from cellguard.verifier.verify import verify as verify_files
-
-
-def run(job: Job, *, folder: str | Path | None = None, within: Run = Run(), **asked: Any) -> Outcome[Any]:  # noqa: ANN401, B008
-    """Protect a job's tables as one set by their method, and check the result. Nothing is written.
-
-    Parameters
-    ----------
-    job
-        What to protect and how.
-    folder
-        Where the results will go, if that is known: whether there is room is checked before the search.
-    within
-        Progress, a deadline and threads.
-    asked
-        What the method can be asked for a single run: ``warm`` (an earlier output folder), ``accept_no_rules`` and
-        ``intervals`` for suppression; ``multipliers`` (a saved file) and ``checked`` for perturbation.
-
-    Raises
-    ------
-    InputError
-        If the job, its data or what is asked is wrong.
-    NotProtected
-        If no pattern can be safe; the message says what to give up.
-
-    >>> import tempfile
-    >>> from cellguard.job.jobfile import Job
-    >>> text = "region,turnover,firms\\nTotal,100,19\\nN,20,1\\nS,50,9\\nW,30,9\\n"
-    >>> with tempfile.TemporaryDirectory() as here:
-    ...     _ = Path(here, "t.csv").write_text(text)
-    ...     table = {"name": "t", "by": ["region"], "value": "turnover", "rules": [{"min_frequency": 3}],
-    ...              "cells": {"source": "t.csv", "count": "firms"}}
-    ...     outcome = run(Job.parse({"version": 1, "tables": [table]}, folder=here))
-    >>> outcome.release["t"].value
-    ['100', '', '50', '']
-    """
-    return _run(cast("type[Method[Any, Any]]", find_method(job.method)).of(job, asked), folder, within)
-
-
-def audit_job(job: Job, *, within: Run = Run(), **asked: Any) -> Outcome[SuppressionResult]:  # noqa: ANN401, B008
-    """Audit the pattern that a job describes: its unsafe cells, and the cells said to be ``secondary``.
-
-    Parameters and errors are those of `run`.
-    """
-    refuse_other(job, "suppress")
-    return _run(FixedPattern.of(job, asked), None, within)
-
-
-def _run(method: Method[Any, Any], folder: str | Path | None, within: Run) -> Outcome[Any]:
-    check_formats(method.job)
-    seconds: dict[str, float] = {}
-    assessed = method.assess(within, seconds)
-    if folder is not None:
-        check_room(folder, _cells(assessed))
-    protected = method.protect(assessed, within, seconds)
-    return _outcome(method, protected, seconds)
-
-
-def _cells(assessed: Any) -> int:  # noqa: ANN401
-    tables = getattr(assessed, "tables", ())
-    return sum(len(table) for table in getattr(tables, "tables", tables))
-
-
-def _outcome(method: Method[Any, Any], protected: Result, seconds: dict[str, float]) -> Outcome[Any]:
-    return Outcome(method, protected, seconds, datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))
-
-
-def refuse_other(job: Job, method: str) -> None:
-    """Refuse a job whose tables are protected by another method than the one that is wanted here."""
-    if job.method != method:
-        done, wanted = find_method(job.method).participle, find_method(method).participle
-        raise InputError(f"the job's tables are {done}, not {wanted}; use `cellguard protect` or `cellguard.run`")
-
-
-def assess_job(job: Job, *, within: Run = Run()) -> Assessment:  # noqa: B008
-    """Build the job's tables, link them, apply the rules and say what protection must achieve.
-
-    Parameters
-    ----------
-    job
-        What to protect and how; the method does not matter yet.
-    within
-        Progress.
-
-    Raises
-    ------
-    InputError
-        If the job or its data are wrong.
-
-    >>> import tempfile
-    >>> from cellguard.job.jobfile import Job
-    >>> table = {"name": "t", "by": ["region"], "value": "x", "rules": [{"min_frequency": 3}],
-    ...          "cells": {"source": "t.csv", "count": "n"}}
-    >>> with tempfile.TemporaryDirectory() as here:
-    ...     _ = Path(here, "t.csv").write_text("region,x,n\\nTotal,100,19\\nN,20,1\\nS,50,9\\nW,30,9\\n")
-    ...     found = assess_job(Job.parse({"version": 1, "tables": [table]}, folder=here))
-    >>> found.headline
-    '1 unsafe cell of 4; nothing is protected yet'
-    """
-    method = cast("type[Method[Any, Any]]", find_method(job.method))
-    if not method.tabular:
-        raise InputError(f"what is {method.participle} has no table to assess; `cellguard map JOB --dry-run` does it")
-    return assess_tables(job, within, {})
-
-
-def check_formats(job: Job) -> None:
-    """Refuse a format that cannot be written here, before any work is done."""
-    if "xlsx" in job.formats:
-        check_excel()
 
 
 def audit_folder(
@@ -167,7 +55,7 @@ def audit_folder(
     with timed("reading the folder", within, seconds):
         stored = OutputFolder(folder).stored(others)
     sums = None if stored.known is None else stored.known.sums
-    with timed("auditing", within, seconds):
+    with timed("auditing", within.endless(), seconds) as here:
         judged = audit(
             stored.needs,
             stored.pattern,
@@ -175,20 +63,11 @@ def audit_folder(
             intervals=intervals,
             insiders=stored.insiders,
             coalition=stored.coalition,
-            run=within.endless(),
+            run=here,
         )
-    notes, choice = tuple(rule_doubts(stored.findings)), _choice_of(OutputFolder(folder))
+    notes, choice = tuple(rule_doubts(stored.findings)), Choice.of_folder(OutputFolder(folder))
     proven = SuppressionResult(stored.findings, judged, stored.known, notes=notes, choice=choice)
-    return _outcome(FixedPattern(Job.load(OutputFolder(folder).inside / "job.yaml")), proven, seconds)
-
-
-def _choice_of(folder: OutputFolder) -> Choice:
-    """Return who chose the secondaries of a folder; if it does not tell, the engine, of which less is known."""
-    try:
-        said = folder.summary().get("choice")
-    except InputError:
-        said = None
-    return Choice(said) if said in list(Choice) else Choice.ENGINE
+    return outcome_of(FixedPattern(Job.load(OutputFolder(folder).inside / "job.yaml")), proven, seconds)
 
 
 def infer_releases(
@@ -246,7 +125,7 @@ def verify_inputs(inside: str | Path, job: Job, *, within: Run = Run()) -> tuple
 
     These checks go beyond those of `cellguard.verify`, which has the folder alone and takes its facts as given.
     """
-    refuse_other(job, "suppress")
+    refuse_other(job.method, "suppress")
     assessment = assess_job(job, within=within)
     known = read_known_totals(assessment)
     assessment = with_unsafe_sums(assessment, sums_of_folder(Path(inside), assessment.tables))

@@ -1,65 +1,57 @@
-"""`cellguard audit --table`: tables that another tool protected, from files and a few words about their columns."""
+"""Tables that another tool protected, from files and a few words about their columns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from cellguard.attack.audit import audit
-from cellguard.attack.derivation import explain
-from cellguard.attack.external_totals import read_external_totals
-from cellguard.attack.third_party import Intervals, hidden_cells, infer, read_protected, refuse_unpublished
+from cellguard.attack.third_party import read_protected, refuse_unpublished
 from cellguard.errors import InputError, InternalError, did_you_mean
 from cellguard.hierarchy.build import TOTAL, by_digits
 from cellguard.hierarchy.codelists import read_levels, read_parents
 from cellguard.hierarchy.confidential_codes import may_be_values, suggested_column
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.hierarchy.hrc import read_hrc
-from cellguard.methods.suppress.headline import foreign
-from cellguard.methods.suppress.result import SuppressionResult
-from cellguard.protection import require
-from cellguard.rules.assess import assess
-from cellguard.rules.simple import Given
-from cellguard.run_context import Run
-from cellguard.table.additivity import check_additive
 from cellguard.table.apriori import State
 from cellguard.table.binding import flat_dimension
 from cellguard.table.fact import Mark
-from cellguard.table.pattern import Pattern
 from cellguard.table.read import About, CellColumns, read_cells
 from cellguard.table.source import Source, open_source
 from cellguard.table.table import Table
-from cellguard.table.tableset import assemble, link
-from cellguard.world.knowledge import Knowledge
 
-_MARK = "suppressed"
+TO_PROTECT = Mark("suppressed")
 _WAYS = ("levels", "parents", "hrc", "digits", "total")
 
 
 @dataclass(frozen=True)
-class Foreign:
-    """What the command line says of tables made elsewhere."""
+class ThirdParty:
+    """What is said of tables made elsewhere: their files, and words about columns as `cellguard audit` takes them.
+
+    ``dims`` are dimension columns, each perhaps with where its hierarchy is, as ``industry:levels=nace.csv``. ``flag``
+    is a column that marks cells, ``suppressed`` which of its entries mean that they are hidden. ``known`` are totals
+    from elsewhere, ``lower`` and ``upper`` bounds of every cell. Where there is a column with the ``true`` values,
+    cells flagged as ``primary`` need protection by so many ``percent``.
+    """
 
     tables: Sequence[Path]
     dims: Sequence[str]
-    value: str
-    flag: str | None
-    suppressed: Sequence[str]
-    count: bool
-    known: Path | None
-    lower: float
-    upper: float
-    true: str | None
-    primary: Sequence[str]
-    percent: float
+    value: str = "value"
+    flag: str | None = None
+    suppressed: Sequence[str] = ()
+    count: bool = False
+    known: Path | None = None
+    lower: float = 0.0
+    upper: float = float("inf")
+    true: str | None = None
+    primary: Sequence[str] = ()
+    percent: float = 10.0
 
 
-def audit_foreign(given: Foreign, *, threads: int, tell: Callable[[str], None]) -> dict[str, Any]:
-    """Work out the intervals of all suppressed cells, and return them with a verdict."""
+def read_third_party(given: ThirdParty) -> list[Table]:
+    """Read the tables; with the column of true values these are in them, and the cells to protect are marked."""
     if given.suppressed and not given.flag:
         raise InputError("--suppressed names values of the --flag column; give that too")
     sources = [open_source(path) for path in given.tables]
@@ -76,19 +68,10 @@ def audit_foreign(given: Foreign, *, threads: int, tell: Callable[[str], None]) 
         table = read_protected(source, by, given.value, flag=given.flag, suppressed=given.suppressed, about=about)
         tables.append(_with_truth(given, table, source, by) if given.true else table)
     refuse_unpublished(tables)
-    linked = assemble(tables)
-    if not hidden_cells(linked).any():
-        for table in tables:
-            check_additive(table)
-        raise InputError("no cell of these tables is suppressed; name the column that marks such cells with --flag")
-    if given.true:
-        return _audit_truth(given, tables, threads, tell)
-    known = read_external_totals(given.known, linked) if given.known else None
-    found = infer(linked, Knowledge(given.lower, given.upper), known=known, run=Run(tell, threads=threads))
-    return summarise(found)
+    return tables
 
 
-def _with_truth(given: Foreign, table: Table, source: Source, by: dict[str, Dimension]) -> Table:
+def _with_truth(given: ThirdParty, table: Table, source: Source, by: dict[str, Dimension]) -> Table:
     """Return the table with its true values; the cells to protect are marked."""
     hidden = table.apriori.has(State.secondary)
     known = read_cells(
@@ -102,55 +85,10 @@ def _with_truth(given: Foreign, table: Table, source: Source, by: dict[str, Dime
             raise InputError("--primary names values of the --flag column; give that too")
         flags = np.array(source.text(given.flag).fill_null("").to_pylist(), object)
         wanted = hidden & np.isin(np.append(flags, "")[table.rows], list(given.primary))
-    return replace(known, apriori=table.apriori, facts=known.facts.plus({Mark(_MARK): wanted}))
+    return replace(known, apriori=table.apriori, facts=known.facts.plus({TO_PROTECT: wanted}))
 
 
-def _audit_truth(given: Foreign, tables: list[Table], threads: int, tell: Callable[[str], None]) -> dict[str, Any]:
-    """Audit tables whose true values are known: every cell to protect needs a percentage on both sides."""
-    if not any(table.facts[Mark(_MARK)].any() for table in tables):
-        raise InputError(
-            "--primary: no suppressed cell has such a flag, so there is nothing to protect; check the flags"
-        )
-    findings = assess(link(tables), [Given(_MARK, given.percent)])
-    needs = require(findings, Knowledge(given.lower, given.upper))
-    hidden = hidden_cells(needs.tables)
-    known = read_external_totals(given.known, needs.tables) if given.known else None
-    sums = None if known is None else known.sums
-    pattern = Pattern(needs.tables, needs.primary, hidden & ~needs.primary)
-    judged = audit(needs, pattern, known=sums, intervals=True, run=Run(tell, threads=threads))
-    done = SuppressionResult(findings, judged, known)
-    found, cells = judged, np.flatnonzero(hidden).tolist()
-    ends = [(needs.tables.cell_name(c), _finite(found.lower[c]), _finite(found.upper[c])) for c in cells]
-    return done.summary().plain() | {"intervals": [{"cell": c, "lower": low, "upper": high} for c, low, high in ends]}
-
-
-def summarise(found: Intervals) -> dict[str, Any]:
-    """Return what was worked out of tables whose hidden values are not known, with a verdict."""
-    tables, disclosed = found.tables, np.flatnonzero(found.disclosed).tolist()
-    how = explain(
-        found.constraints, found.constraints.relations, found.unknown, found.lower, found.upper, disclosed[:100]
-    )
-    return {
-        "step": "audit",
-        "verdict": "unsafe" if disclosed else "undecided" if found.constraints.open else "not exactly disclosed",
-        "headline": foreign(len(disclosed), found.constraints.open),
-        "set": {"cells": len(tables), "suppressed": int(found.unknown.sum()), "disclosed": len(disclosed)},
-        "failing": [
-            {"cell": tables.cell_name(c), "lower": float(found.lower[c]), "upper": float(found.upper[c]), "how": words}
-            for c, words in zip(disclosed, how, strict=False)
-        ],
-        "intervals": [
-            {"cell": tables.cell_name(c), "lower": _finite(found.lower[c]), "upper": _finite(found.upper[c])}
-            for c in np.flatnonzero(found.unknown).tolist()
-        ],
-    }
-
-
-def _finite(number: float) -> float | None:
-    return float(number) if np.isfinite(number) else None
-
-
-def _check_columns(given: Foreign, sources: Sequence[Source]) -> None:
+def _check_columns(given: ThirdParty, sources: Sequence[Source]) -> None:
     """Refuse columns without a name, and tables without a dimension, with the columns that there are."""
     names = list(dict.fromkeys(name for source in sources for name in source.names))
     columns = suggested_column("", names).replace("known are", "the columns are")

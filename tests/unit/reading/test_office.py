@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import builtins
+from datetime import date, datetime
 
+import openpyxl
 import pytest
 
 from cellguard.errors import InputError, MissingExtra
 from cellguard.inputs.tables import build_tables
 from cellguard.job.jobfile import Job
-from cellguard.microdata.office import value_labels
 from cellguard.microdata.records import records
+from cellguard.reading.office import read_office, value_labels
 from cellguard.table.read import cells
 
 
 def workbook(path, rows):
-    openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
     for row in rows:
         book.active.append(row)
@@ -42,13 +43,42 @@ def test_a_sheet_with_a_title_above_its_columns_is_refused(tmp_path):
         records(path, by=["region"])
 
 
+def test_entries_are_what_they_show(tmp_path):
+    rows = [
+        ("code", "when", 2024),
+        ("a", date(2024, 1, 2), 1.5),
+        (7, datetime(2024, 1, 2, 3, 4), 2),
+        ("01", None, 3),
+    ]
+    columns = read_office(workbook(tmp_path / "d.xlsx", rows)).to_pydict()
+    assert columns == {
+        "code": ["a", "7", "01"], "when": ["2024-01-02", "2024-01-02T03:04:00", None], "2024": [1.5, 2.0, 3.0]
+    }  # fmt: skip
+
+
+def test_the_first_sheet_counts_and_a_chart_is_none(tmp_path):
+    book = openpyxl.Workbook()
+    book.create_chartsheet("chart", 0)
+    for row in (("region", "x"), ("N", 1), ("S", 2)):
+        book["Sheet"].append(row)
+    book.create_sheet("later").append(("#N/A",))
+    book.save(tmp_path / "d.xlsx")
+    assert read_office(tmp_path / "d.xlsx").to_pydict() == {"region": ["N", "S"], "x": [1, 2]}
+
+
+def test_an_error_is_no_blank(tmp_path):
+    path = workbook(tmp_path / "d.xlsx", [("region", "x"), ("N", 1), ("S", "#REF!")])
+    with pytest.raises(InputError, match=r"d\.xlsx: cell B3 of the first sheet holds an error"):
+        read_office(path)
+
+
 @pytest.mark.parametrize(("name", "extra"), [("d.xlsx", "excel"), ("d.sav", "statfiles")])
 def test_without_the_extra_the_message_says_how_to_get_it(tmp_path, monkeypatch, name, extra):
     (tmp_path / name).write_bytes(b"PK")
     real = builtins.__import__
 
     def refuse(wanted, *args, **kwargs):
-        if wanted in {"openpyxl", "pyreadstat"}:
+        if wanted in {"python_calamine", "pyreadstat"}:
             raise ImportError(wanted)
         return real(wanted, *args, **kwargs)
 
@@ -61,7 +91,6 @@ def test_without_the_extra_the_message_says_how_to_get_it(tmp_path, monkeypatch,
     ("name", "words"), [("d.xls", "save it as .xlsx or CSV"), ("d.xlsx", "is it a whole .xlsx file?")]
 )
 def test_what_is_no_such_file_is_refused(tmp_path, name, words):
-    pytest.importorskip("openpyxl")
     (tmp_path / name).write_text("region;x\nN;1\n")
     with pytest.raises(InputError) as caught:
         records(tmp_path / name, by=["region"])

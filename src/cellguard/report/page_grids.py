@@ -1,22 +1,23 @@
-"""A table as compact plain data for the grid of a page: trees of codes, and one entry a cell.
+"""A table as compact plain data for the grid of a page: trees of codes, and one entry per cell.
 
 The page draws rows from it only when somebody opens them, so that a hundred thousand cells stay light.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cellguard.errors import InternalError
-from cellguard.hierarchy.hierarchy import Dimension, IntArray
-from cellguard.table.facts import BoolArray
+from cellguard.hierarchy.hierarchy import IntArray
 from cellguard.table.pattern import STATUS, ReleasedTable
+from cellguard.table.public_codes import PublicDimension
 from cellguard.table.table import Table
+from cellguard.views import grid as views
+from cellguard.views.grid import AnyDimension
 
 MOST = 250_000  # cells that a page holds of one table; of larger ones the coarser levels
 MARKS = dict(zip(STATUS, ".psu", strict=True))
@@ -46,9 +47,9 @@ def marked_grid(table: Table, decimals: int, kept: Positions, marks: Sequence[st
     return grid
 
 
-def public_grid(table: ReleasedTable, dimensions: Sequence[Dimension]) -> Grid:
+def public_grid(table: ReleasedTable, dimensions: Sequence[PublicDimension]) -> Grid:
     """Return a table as published. A suppressed cell has no value, and nothing tells why it is suppressed."""
-    codes = [_positions(d, column) for d, column in zip(dimensions, table.codes, strict=True)]
+    codes = views.released_codes(table, dimensions)
     kept = coarsest(dimensions, codes, MOST)
     grid = _grid(table.name, table.response, table.decimals, dimensions, [c[kept] for c in codes])
     # A space separates values, so that a suppressed cell is nothing between two spaces.
@@ -58,7 +59,7 @@ def public_grid(table: ReleasedTable, dimensions: Sequence[Dimension]) -> Grid:
     return grid
 
 
-def coarsest(dimensions: Sequence[Dimension], codes: Sequence[IntArray], most: int) -> Positions:
+def coarsest(dimensions: Sequence[AnyDimension], codes: Sequence[IntArray], most: int) -> Positions:
     """Return the cells of the coarsest levels, as many whole levels as fit, in their own order."""
     depth = np.sum([d.level[c] for d, c in zip(dimensions, codes, strict=True)], axis=0)
     if len(depth) <= most:
@@ -67,53 +68,9 @@ def coarsest(dimensions: Sequence[Dimension], codes: Sequence[IntArray], most: i
     return np.flatnonzero(depth < max(int(np.searchsorted(total, most, side="right")), 1))
 
 
-def _grid(name: str, response: str, decimals: int, dimensions: Sequence[Dimension], codes: Sequence[IntArray]) -> Grid:
-    axes, columns = [], []
-    for dimension, column in zip(dimensions, codes, strict=True):
-        axis, renumbered = _axis(dimension, column)
-        axes.append(axis)
-        columns.append(renumbered)
+def _grid(
+    name: str, response: str, decimals: int, dimensions: Sequence[AnyDimension], codes: Sequence[IntArray]
+) -> Grid:
+    model = views.Grid.of(name, dimensions, codes)
+    axes, columns = [axis.plain() for axis in model.axes], [column.tolist() for column in model.codes]
     return {"name": name, "response": response, "decimals": decimals, "axes": axes, "codes": columns}
-
-
-def _axis(dimension: Dimension, column: IntArray) -> tuple[dict[str, Any], list[int]]:
-    """Return the tree of the codes that occur and of those above them, and the column in its numbers."""
-    parent = first_parents(dimension)
-    keep = _with_ancestors(parent, column)
-    renumber = np.cumsum(keep) - 1
-    kept = np.flatnonzero(keep)
-    above = parent[kept]
-    labels = dimension.labels
-    axis = {
-        "title": dimension.name,
-        "codes": [dimension.codes[i] for i in kept],
-        "labels": {str(n): labels[c] for n, i in enumerate(kept) if (c := dimension.codes[i]) in labels},
-        "parent": np.where(above < 0, -1, renumber[above]).tolist(),
-    }
-    return axis, renumber[column].tolist()
-
-
-def first_parents(dimension: Dimension) -> IntArray:
-    """Return the position of each code's parent in the first hierarchy that has the code; -1 for the total."""
-    parent = dimension.parents[0].copy()
-    for other in dimension.parents[1:]:
-        parent = np.where(parent == -2, other, parent)
-    return parent.astype(np.int32)
-
-
-def _with_ancestors(parent: IntArray, column: IntArray) -> BoolArray:
-    keep = np.zeros(len(parent), bool)
-    new = np.unique(column)
-    while len(new):
-        keep[new] = True
-        above = np.unique(parent[new])
-        new = above[(above >= 0) & ~keep[above]]
-    return keep
-
-
-def _positions(dimension: Dimension, column: npt.NDArray[np.object_]) -> IntArray:
-    position: Mapping[str, int] = dimension.position
-    try:
-        return np.array([position[code] for code in column.tolist()], np.int32)
-    except KeyError:
-        raise InternalError(f"the release has a code that dimension {dimension.name!r} does not know") from None

@@ -1,24 +1,27 @@
-"""An Excel workbook of the release: a sheet of notes, then one sheet a table. It takes nothing but a `Release`.
+"""An Excel workbook of the release: a sheet of notes, then one sheet per table. A `Release` is all it gets.
 
 It needs the extra `excel` (xlsxwriter). `cellguard.verify` reads the workbook back with code of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cellguard.errors import InputError
 from cellguard.table.pattern import Release, ReleasedTable
+from cellguard.table.printed import printed
 
 if TYPE_CHECKING:
     from xlsxwriter.format import Format
     from xlsxwriter.workbook import Workbook
     from xlsxwriter.worksheet import Worksheet
 
+name = "xlsx"
+extra: Mapping[str, str] = {"xlsxwriter": "cellguard[excel]"}
+WORKBOOK = "tables.xlsx"
 NOTES = "Notes"
 SUPPRESSED = "c"
 MOST_COLUMNS = 200  # codes of the second dimension up to which a table by two dimensions is laid out crosswise
@@ -29,21 +32,19 @@ _LONGEST_NAME = 31
 _NO_DATE = datetime(1980, 1, 1)
 
 
-def check_excel() -> None:
-    """Refuse to go on if workbooks cannot be written here."""
-    if find_spec("xlsxwriter") is None:
-        raise InputError("the format xlsx needs xlsxwriter; get it with: pip install 'cellguard[excel]'")
+def files(release: Release) -> list[str]:
+    """Return the name of the file, which is the same for every release."""
+    return [WORKBOOK]
 
 
-def write_workbook(path: Path, release: Release) -> None:
+def write(release: Release, folder: Path) -> None:
     """Write the workbook; suppressed cells are a grey `c`, values are numbers, and codes stay text."""
-    check_excel()
     import xlsxwriter
 
     for table in release.tables:
         _check_size(table)
     names = sheet_names([table.name for table in release.tables])
-    with xlsxwriter.Workbook(str(path), {"constant_memory": True}) as book:
+    with xlsxwriter.Workbook(str(folder / WORKBOOK), {"constant_memory": True}) as book:
         book.set_properties({"title": ", ".join(t.name for t in release.tables), "created": _NO_DATE})
         styles = _Styles(book)
         _write_notes(book.add_worksheet(NOTES), release, names, styles)
@@ -141,7 +142,7 @@ def _write_table(sheet: Worksheet, table: ReleasedTable, styles: _Styles) -> Non
         for column, text in enumerate(names):
             sheet.write_string(row, column, text, styles.text)
         for column, cell in cells:
-            _write_value(sheet, row, column, table.value[cell], table.decimals, styles)
+            _write_value(sheet, row, column, table.units[cell], table.decimals, styles)
 
 
 Row = tuple[Sequence[str], Iterable[tuple[int, int]]]
@@ -163,13 +164,13 @@ def _lengthwise(table: ReleasedTable) -> Iterator[Row]:
         yield names, [(len(names), cell)]
 
 
-def _write_value(sheet: Worksheet, row: int, column: int, value: str, decimals: int, styles: _Styles) -> None:
-    if value == "":
+def _write_value(sheet: Worksheet, row: int, column: int, units: int | None, decimals: int, styles: _Styles) -> None:
+    if units is None:
         sheet.write_string(row, column, SUPPRESSED, styles.hidden)
-    elif len(value.lstrip("-0.").replace(".", "")) <= MOST_DIGITS:
-        sheet.write_number(row, column, float(value), styles.number(decimals))
+    elif abs(units) < 10**MOST_DIGITS:
+        sheet.write_number(row, column, units / 10**decimals, styles.number(decimals))
     else:
-        sheet.write_string(row, column, value, styles.text)
+        sheet.write_string(row, column, printed(units, decimals), styles.text)
 
 
 def _check_size(table: ReleasedTable) -> None:

@@ -1,0 +1,102 @@
+"""A table of an output folder for eyes: as published, or with hidden or true values and marks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cellguard.errors import InputError, did_you_mean, listing
+from cellguard.io.folder import OutputFolder
+from cellguard.job.names import check_stored_names
+from cellguard.views.grid import Grid
+from cellguard.views.terminal import View
+
+_DUST = 1e-9  # of a cell's value, below which a need is none
+
+
+def read_view(folder: Path, table: str | None, *, internal: bool) -> View:
+    """Read one table of an output folder: as published, or with hidden or true values and marks."""
+    output = OutputFolder(folder)
+    about = _tables(output, internal)
+    name = _choose(table, list(about))
+    by, checked = tuple(about[name]["by"]), about[name]["checked"]
+    check_stored_names(folder, (name, *by))
+    guarded = set(about[name]["guarded"])
+    rows = output.rows(name, internal=internal, guarded=set() if internal else guarded)
+    noisy = internal and output.method == "perturb"
+    try:
+        codes = _codes(rows, by)
+        if noisy:
+            released = (output.outside / f"{name}.csv").exists()
+            shown = set(_codes(output.rows(name, internal=False, guarded=guarded), by)) if released else None
+            status = tuple(_perturbed_status(row, c, shown, checked) for row, c in zip(rows, codes, strict=True))
+        else:
+            status = tuple(row["status"] if internal else "suppressed" if row["flag"] else "published" for row in rows)
+        true = tuple(row["value"] for row in rows) if noisy else ()
+        value = tuple(row["perturbed"] if true else row["value"] for row in rows)
+    except KeyError as error:
+        raise InputError(f"{str(folder)!r} is damaged: table {name!r} has no column {error.args[0]!r}") from None
+    except ValueError:
+        raise InputError(f"{str(folder)!r} is damaged: table {name!r} has needs that are no numbers") from None
+    columns = list(zip(*codes, strict=True)) if codes else [()] * len(by)
+    axes = [output.axis(d, column) for d, column in zip(by, columns, strict=True)]
+    places = [
+        np.array([axis.position.get(code, -1) for code in column], np.int32)
+        for axis, column in zip(axes, columns, strict=True)
+    ]
+    grid = Grid(name, axes, places)
+    return View(grid, codes, value, status, internal, output.method == "perturb", checked, true)
+
+
+def _tables(output: OutputFolder, internal: bool) -> dict[str, Any]:
+    """Return for each table by what it is, whether it was checked, and which codes are guarded."""
+    if not (output.outside / "metadata.json").is_file() and output.keeps_internal:
+        if not internal:
+            raise InputError(
+                f"the tables in {str(output.path)!r} were not released; --internal shows them (confidential)"
+            )
+        return {name: about | {"guarded": []} for name, about in output.unreleased().items()}
+    try:
+        return {
+            name: {
+                "by": list(t["by"]),
+                "checked": not str(t.get("calibration", "")).endswith("NOT CHECKED"),
+                "guarded": list(t.get("guarded", [])),
+            }
+            for name, t in output.about()["tables"].items()
+        }
+    except (KeyError, TypeError, AttributeError):
+        raise InputError(f"{str(output.path)!r} is no output folder: release/metadata.json cannot be read") from None
+
+
+def _codes(rows: Sequence[Mapping[str, str]], by: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the codes of each row: the first columns are those of the dimensions, whatever they are called."""
+    columns = list(rows[0])[: len(by)] if rows else []
+    return tuple(tuple(row[c] for c in columns) for row in rows)
+
+
+def _perturbed_status(
+    row: Mapping[str, str], codes: tuple[str, ...], shown: set[tuple[str, ...]] | None, checked: bool
+) -> str:
+    """Return the status of a perturbed cell: of one that nothing was found about by its need and its S_N."""
+    if shown is not None and codes not in shown:
+        return "unpublished"
+    if checked and row["status"] not in {"safe", "not proven"}:
+        return row["status"]
+    least = _DUST * abs(float(row["value"]))
+    if not checked and float(row["S_N"]) > least:
+        return "unsafe"
+    return "sensitive" if float(row["need"]) > least else "safe"
+
+
+def _choose(table: str | None, names: Sequence[str]) -> str:
+    if table is None:
+        if len(names) > 1:
+            raise InputError(f"the folder has the tables {listing(names)}; say which to show")
+        return names[0]
+    if table not in names:
+        raise InputError(f"no table {table!r}{did_you_mean(table, names)}")
+    return table

@@ -1,0 +1,60 @@
+"""Crossing tables of ready-made counts: whether such a table leaves out no sum of its cells, and no rule.
+
+Its counts are not known to anybody: that they fit the tables in front of them is what the check of sums finds out, and
+its unsafe cells need witnesses like all others. So nothing about it is taken on trust.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cellguard.verifier.cells import Cells, combine
+from cellguard.verifier.rule_words import parse_rule
+from cellguard.verifier.rules import Every, InRows, Mark, Rule
+from cellguard.verifier.spec import FITTED, TableSpec
+from cellguard.verifier.stages import Refused
+
+
+def check_fitted(cells: Cells) -> int:
+    """Refuse a crossing table that does not have all sums of its rows, or not the rules of its response; count them."""
+    fitted = [number for number, table in enumerate(cells.spec.tables) if table.where == FITTED]
+    for number in fitted:
+        table = cells.spec.tables[number]
+        own = [other for other in cells.spec.tables if other.group == table.group and other.where != FITTED]
+        if not own or not table.count or table.zeros != "possible":
+            raise Refused(f"{table.internal} is no crossing table of counts, whose zeros nobody knows")
+        _check_rules(table, own)
+        _check_sums(cells, number)
+    return len(fitted)
+
+
+def _check_rules(table: TableSpec, own: list[TableSpec]) -> None:
+    asked = [parse_rule(rule) for other in own for rule in other.rules]
+    there = {repr(parse_rule(rule)) for rule in table.rules}
+    if any(_can_judge(rule, table) and repr(rule) not in there for rule in asked):
+        raise Refused(f"{table.internal} was not judged by all rules of the tables in front of it")
+
+
+def _can_judge(rule: Rule, table: TableSpec) -> bool:
+    """Whether a rule needs nothing but counts, and no dimension that a table does not have."""
+    if isinstance(rule, Every):
+        return all(_can_judge(part, table) for part in rule.rules)
+    return not isinstance(rule, Mark) and (not isinstance(rule, InRows) or rule.by in table.by)
+
+
+def _check_sums(cells: Cells, number: int) -> None:
+    """Refuse a table that lacks the row above another one, in any dimension and grouping."""
+    table, codes = cells.spec.tables[number], cells.row_codes[cells.rows(number)]
+    axes = cells.axes(table)
+    sizes = [len(cells.dimensions[axis].codes) for axis in axes]
+    for place, axis in enumerate(axes):
+        for tree in cells.dimensions[axis].trees:
+            above = np.full(sizes[place], -1, dtype=np.int64)
+            above[list(tree.codes)] = tree.parents
+            upward = codes[:, axes].copy()
+            upward[:, place] = above[upward[:, place]]
+            upward = upward[upward[:, place] >= 0]
+            both = np.concatenate([codes[:, axes], upward])
+            key = combine(list(both.T), sizes, len(both))
+            if not np.isin(key[len(codes) :], key[: len(codes)]).all():
+                raise Refused(f"{table.internal} lacks a sum of its rows by {cells.dimensions[axis].name}")

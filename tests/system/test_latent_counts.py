@@ -1,0 +1,158 @@
+"""Counts behind ready-made tables: judged and protected like listed ones, or named as not checked."""
+
+import csv
+import json
+from itertools import product
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from cellguard.io.folder import OutputFolder
+from cellguard.job.jobfile import Job
+from cellguard.pipeline import audit_folder, run, verify_inputs
+from cellguard.verifier.verify import verify
+from cellguard.world import fitted
+from unit.verifier import folders
+
+from fuzz.cases import read_case
+from fuzz.ready import ReadyCase, told_cells
+
+CASES = Path(__file__).parents[1] / "cases"
+COLUMNS = ["gender", "city", "record"]
+
+
+def ready(name):
+    case = read_case(CASES / name)
+    people = list(zip(*(case.records.codes[column] for column in COLUMNS), strict=True))
+    return ReadyCase(dict(case.job), COLUMNS, people, {})
+
+
+def written(name, folder, **more):
+    job = Job.load(CASES / name / "job.yaml")
+    outcome = run(job.model_copy(update=more))
+    out = OutputFolder(folder / "out")
+    out.write(outcome)
+    return job, outcome, out
+
+
+@pytest.mark.parametrize("name", ["crossing-ready-made", "crossing-ready-made-row"])
+def test_booksellers_are_told_nothing(name, tmp_path):
+    job, outcome, out = written(name, tmp_path)
+    assert outcome.verdict.text.startswith("Safe against outsiders only; insiders")
+    unsafe, told = told_cells(ready(name), outcome.release)
+    assert unsafe
+    assert told == []
+    assert "latent" not in {attack.key for attack in audit_folder(out.path).verdict.not_checked}
+    assert not any(path.stem.startswith("latent") for path in out.outside.iterdir())
+    assert [check.detail for check in verify_inputs(out.inside, job) if not check.passed] == []
+
+
+@pytest.mark.parametrize("name", ["crossing-ready-made", "crossing-ready-made-row"])
+def test_they_would_be_told_if_nobody_looked(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(fitted, "MOST", 0)
+    monkeypatch.setattr(fitted.fitted_table, "__defaults__", (0,))
+    _, outcome, out = written(name, tmp_path)
+    assert told_cells(ready(name), outcome.release)[1]
+    assert "latent" in {attack.key for attack in outcome.verdict.not_checked}
+    assert verify(out.inside / "certificate.json").valid
+
+
+def test_counts_that_fit_may_be_others_next_time(tmp_path):
+    """Two people more, so that the tables leave a choice: another world behind them is the same release."""
+    job, _, out = written("crossing-ready-made", tmp_path)
+    facts = out.inside / "facts" / "latent.parquet"
+    stored = pq.read_table(facts)
+    assert stored.column_names[3:5] == ["total", "count"]
+    changed = stored.set_column(3, "total", [[n.as_py() + 1 for n in stored.column("total")]])
+    pq.write_table(changed.cast(stored.schema), facts)
+    assert [check.passed for check in verify_inputs(out.inside, job)] == [True] * 3
+
+
+def forged(out, change):
+    """Rewrite the certificate of a folder, with fresh digests; return what check 5 says."""
+    path = out.inside / "certificate.json"
+    document = json.loads(path.read_text())
+    change(document["tables"][3])
+    folders.write_json(path, document)
+    folders.seal(out.path)
+    return next(check for check in verify(path).checks if check.number == 5)
+
+
+def test_a_milder_rule_is_refused(tmp_path):
+    _, _, out = written("crossing-ready-made", tmp_path)
+    found = forged(out, lambda table: table["rules"][0]["min_frequency"].update(n=2))
+    assert found.detail == "internal/latent.csv was not judged by all rules of the tables in front of it"
+
+
+def test_zeros_that_tell_are_refused(tmp_path):
+    _, _, out = written("crossing-ready-made", tmp_path)
+    found = forged(out, lambda table: table.update(zeros="known"))
+    assert found.detail == "internal/latent.csv is no crossing table of counts, whose zeros nobody knows"
+
+
+def test_a_sum_left_out_is_refused(tmp_path):
+    _, _, out = written("crossing-ready-made", tmp_path)
+    path = out.inside / "latent.csv"
+    with path.open(newline="") as stream:
+        rows = list(csv.reader(stream))
+    at = next(i for i, row in enumerate(rows) if row[:3] == ["M", "Total", "yes"])
+    folders.write_csv(path, rows[:at] + rows[at + 1 :])
+    facts = out.inside / "facts" / "latent.parquet"
+    stored = pq.read_table(facts).to_pylist()
+    kinds = pq.read_schema(facts)
+    pq.write_table(pq.read_table(facts).from_pylist(stored[: at - 1] + stored[at:], schema=kinds), facts)
+    found = forged(out, lambda table: None)
+    assert not found.passed
+    assert found.detail == "internal/latent.csv lacks a sum of its rows by city"
+
+
+def counts(folder, name, by, people, columns):
+    """Write the counts of people by some columns, totals included."""
+    codes = [["Total", *sorted({person[columns.index(column)] for person in people})] for column in by]
+    rows = []
+    for row in product(*codes):
+        places = [columns.index(column) for column in by]
+        n = sum(all(c in ("Total", person[at]) for c, at in zip(row, places, strict=True)) for person in people)
+        rows.append([*row, str(n)])
+    folders.write_csv(folder / f"{name}.csv", [[*by, "n"], *rows])
+
+
+def job_of(folder, tables, **more):
+    said = [
+        {"name": name, "by": by, "value": "count", "rules": [{"min_frequency": 3}],
+         "cells": {"source": f"{name}.csv", "count": "n"}}
+        for name, by in tables.items()
+    ]  # fmt: skip
+    return Job.parse({"version": 1, "tables": said, **more}, folder=folder)
+
+
+def test_groups_that_overlap(tmp_path):
+    """One table by two groupings, a and the rest, a and b and the rest: b has one person, and is in no row."""
+    (tmp_path / "main.csv").write_text("code,parent\nTotal,\none,Total\na,one\nrest,Total\nb,rest\nc,rest\nd,rest\n")
+    (tmp_path / "other.csv").write_text(
+        "code,parent\nTotal,\ntwo,Total\na,two\nb,two\nothers,Total\nc,others\nd,others\n"
+    )
+    (tmp_path / "t.csv").write_text("r,n\nTotal,31\none,10\nrest,21\ntwo,11\nothers,20\n")
+    dimensions = {"r": {"parents": "main.csv", "also": [{"name": "other", "parents": "other.csv"}]}}
+    job = job_of(tmp_path, {"t": ["r"]}, dimensions=dimensions)
+    outcome = run(job)
+    shown = dict(zip(*outcome.release["t"].codes, outcome.release["t"].value, strict=True))
+    assert outcome.verdict.text.startswith("Safe against outsiders only; insiders")
+    assert shown["Total"]
+    assert not ((shown["one"] or shown["rest"]) and (shown["two"] or shown["others"]))  # 11 - 10
+    out = OutputFolder(tmp_path / "out")
+    out.write(outcome)
+    assert verify(out.inside / "certificate.json").valid
+
+
+def test_what_is_tied_to_other_responses_is_named(tmp_path):
+    people = [(a, b, c) for a, b, c in product(("a1", "a2"), ("b1", "b2"), ("c1", "c2")) for _ in range(4)]
+    tables = {"ab": ["a", "b"], "ac": ["a", "c"], "bc": ["b", "c"]}
+    for name, by in tables.items():
+        counts(tmp_path, name, by, people, ["a", "b", "c"])
+    assert "latent" not in {a.key for a in run(job_of(tmp_path, tables)).verdict.not_checked}
+    open_ = run(job_of(tmp_path, tables, attack={"crossing": "not_checked"}))
+    assert {"latent", "crossing"} <= {a.key for a in open_.verdict.not_checked}
+    inside = run(job_of(tmp_path, tables, attack={"insiders": True}))
+    assert inside.verdict.kind == "safe"
