@@ -24,6 +24,7 @@ from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.perturb.cells.calibration import CalibrationTable, calibration_table
 from cellguard.methods.perturb.cells.respondents import Respondents
+from cellguard.microdata.record_keys import RecordKeys
 
 INDUSTRIES, REGIONS = 23, 4
 # The classifications of file B, and the pairs of them that tables are made by.
@@ -142,6 +143,5 @@ def _records(
         labels={name: _labels(name, int(column.max()) + 1) for name, column in codes.items()},
         values={name: column.astype(float) for name, column in values.items()},
         weight=weight,
-        unit=at.astype(np.int64),
-        keys=np.char.zfill(unit.astype(str), 8),
+        owners=RecordKeys(at.astype(np.int64), np.char.zfill(unit.astype(str), 8)),
     )

@@ -263,7 +263,7 @@ def test_fingerprints_follow_what_the_records_say_and_not_how_they_are_numbered(
     two = respondents({"r": ["a", "c"]}, {"x": [1.0, 2.0]})
     assert fingerprints(one)["column r"] != fingerprints(two)["column r"]
     assert fingerprints(one)["value x"] == fingerprints(two)["value x"]
-    other = type(one)({"r": np.array([1, 0], np.int32)}, {"r": ("b", "a")}, one.values, None, one.unit, one.keys)
+    other = type(one)({"r": np.array([1, 0], np.int32)}, {"r": ("b", "a")}, one.values, None, one.owners)
     assert fingerprints(other)["column r"] == fingerprints(one)["column r"]
 
 

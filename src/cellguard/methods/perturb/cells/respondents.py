@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from cellguard.arrays import FloatArray, IntArray, LongArray
 from cellguard.errors import InputError, did_you_mean
+from cellguard.microdata.record_keys import RecordKeys, Texts
 from cellguard.table.unit_grid import binary_grid
-
-Texts = npt.NDArray[np.str_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,16 +19,14 @@ class Respondents:
 
     ``codes`` holds for each dimension column the positions of the records' codes in ``labels``; ``values`` one array
     per response, NaN where a record has none (it then contributes nothing); ``weight`` the sample weights, None for a
-    census. ``unit`` is the holding (or respondent) of each record, 0 to U - 1, whose records share one multiplier, and
-    ``keys`` the text key of each unit.
+    census. ``owners`` says whose each record is: the records of a unit share one multiplier.
     """
 
     codes: Mapping[str, IntArray]
     labels: Mapping[str, tuple[str, ...]]
     values: Mapping[str, FloatArray]
     weight: FloatArray | None
-    unit: LongArray
-    keys: Texts
+    owners: RecordKeys
 
     def __post_init__(self) -> None:
         lengths = {name: len(column) for columns in (self.codes, self.values) for name, column in columns.items()}
@@ -41,24 +36,24 @@ class Respondents:
                 raise InputError(f"column {name!r} has {length} records, but there are {len(self)} respondents")
         _check_codes(self)
         _check_numbers(self)
-        if len(self) and not 0 <= int(self.unit.min()) <= int(self.unit.max()) < len(self.keys):
-            raise InputError("a record's unit has no key; number the units from 0 and give each of them a key")
-        keys = self.keys[self.order]
-        if (keys[1:] == keys[:-1]).any():
-            raise InputError("two units have the same key; give every holding or respondent a key of its own")
 
     def __len__(self) -> int:
         return len(self.unit)
 
     @property
+    def unit(self) -> LongArray:
+        """The unit of each record."""
+        return self.owners.unit
+
+    @property
+    def keys(self) -> Texts:
+        """The text key of each unit."""
+        return self.owners.keys
+
+    @property
     def units(self) -> int:
         """The number of holdings (or respondents)."""
         return len(self.keys)
-
-    @cached_property
-    def order(self) -> LongArray:
-        """The units in the order of their keys: the order in which random numbers are dealt out."""
-        return np.argsort(self.keys, kind="stable").astype(np.int64)
 
     def value(self, response: str) -> FloatArray:
         """Return the contributions to a response, NaN where a record has none."""
@@ -92,15 +87,13 @@ def respondents(
     n = len(next(iter([*codes.values(), *values.values()]), ()))
     width = len(str(max(n - 1, 0)))
     given = np.char.zfill(np.arange(n).astype(str), width) if unit is None else np.asarray(unit, np.str_)
-    keys, at = np.unique(given, return_inverse=True)
     coded = {name: np.unique(np.asarray(column, np.str_), return_inverse=True) for name, column in codes.items()}
     return Respondents(
         codes={name: index.astype(np.int32) for name, (_, index) in coded.items()},
         labels={name: tuple(texts.tolist()) for name, (texts, _) in coded.items()},
         values={name: np.asarray(column, float) for name, column in values.items()},
         weight=None if weight is None else np.asarray(weight, float),
-        unit=at.astype(np.int64),
-        keys=keys,
+        owners=RecordKeys.of(given),
     )
 
 

@@ -133,7 +133,7 @@ def draw_attributes(
 
 def _around(records: Respondents, base: FloatArray, how: Attributes, source: Stream) -> FloatArray:
     multipliers = np.zeros(len(base))
-    left = records.order
+    left = records.owners.order
     while len(left):
         extra = how.sd * ndtri(source.uniform(len(left)))
         multipliers[left] = base[left] + extra if how.variant == "delta" else base[left] * (1 + extra)

@@ -154,7 +154,7 @@ class Multipliers:
 
     def save(self, calibration: Sequence[CalibrationTable], inputs: Mapping[str, str] | None = None) -> Saved:
         """Return what is to be kept; ``inputs`` are digests of files, besides the fingerprints of the records."""
-        order = self.records.order
+        in_order = self.records.owners.in_order
         drawn = {leaf: m for leaf, m in self._drawn.items() if m is not self.base}
         tables = [{"name": t.name, "response": t.response, "cells": self.mark(t)} for t in calibration]
         parameters = {
@@ -166,9 +166,9 @@ class Multipliers:
             **({} if self.years is None else {"years": asdict(self.years)}),
         }
         return Saved(
-            self.records.keys[order],
-            self.base[order],
-            {leaf: m[order] for leaf, m in sorted(drawn.items())},
+            in_order(self.records.keys),
+            in_order(self.base),
+            {leaf: in_order(m) for leaf, m in sorted(drawn.items())},
             self.seed,
             parameters,
             {**fingerprints(self.records), **(inputs or {})},

@@ -91,15 +91,10 @@ def check_inputs(saved: Saved, inputs: Mapping[str, str], *, name: str = "the mu
 
 def aligned(saved: Saved, records: Respondents) -> tuple[FloatArray, dict[str, FloatArray]]:
     """Return base and attribute multipliers in the order of the records' units."""
-    if not np.array_equal(saved.keys, records.keys[records.order]):
+    if not np.array_equal(saved.keys, records.owners.in_order(records.keys)):
         raise InputError("the multipliers are for other respondents than the records have; use the data of that time")
-    return _dealt(saved.base, records), {name: _dealt(m, records) for name, m in saved.attributes.items()}
-
-
-def _dealt(column: FloatArray, records: Respondents) -> FloatArray:
-    dealt = np.empty(records.units)
-    dealt[records.order] = column
-    return dealt
+    deal = records.owners.deal
+    return deal(saved.base), {name: deal(m) for name, m in saved.attributes.items()}
 
 
 def write_saved(path: str | Path, saved: Saved, *, force: bool = False) -> None:

@@ -90,14 +90,13 @@ def draw_multipliers(
     centre = np.full(records.units, zes.mu) if mu is None else np.asarray(mu, float)
     if centre.shape != (records.units,) or not ((centre > 0) & (centre < 1)).all():
         raise InputError("mu must be above 0 and below 1 for every unit")
-    in_order = centre[records.order]
+    in_order = records.owners.in_order(centre)
     if zes.shape == "unimodal":
         deviation = _rejecting(stream(seed, purpose, "sizes"), in_order, _unimodal)
     else:
         sizes = _rejecting(stream(seed, purpose, "sizes"), in_order, _SHAPES[zes.shape](zes))
         deviation = sizes * _directions(stream(seed, purpose, "directions"), records.units, zes.directions)
-    multipliers = np.ones(records.units)
-    multipliers[records.order] = 1 + deviation
+    multipliers = records.owners.deal(1 + deviation)
     return multipliers if only is None else np.where(only, multipliers, 1.0)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from cellguard.errors import InputError, JobError
 from cellguard.hierarchy.hierarchy import Dimension
@@ -23,6 +22,7 @@ from cellguard.methods.perturb.files.published_tables import PublishedFolder, wi
 from cellguard.methods.perturb.spec import PerturbSpec
 from cellguard.microdata.grouped import COUNT
 from cellguard.microdata.query import read_units
+from cellguard.microdata.record_keys import read_column, read_record_keys
 from cellguard.rules.limits import NoiseRule
 from cellguard.rules.rule import Rule
 from cellguard.table.facts import FloatArray
@@ -79,8 +79,7 @@ def _strata(job: Job, read: JobRecords, records: Respondents, tables: tuple[Cali
     column = spec.strata.column
     if column is None:
         return by_need(tables, least=spec.least)
-    opened = read.checked.opened
-    texts = _texts(read, f"trim(coalesce({opened.engine.sql.text(opened.column(column))}, ''))")
+    texts = read_column(read.checked, column)
     blank = sum(not text for text in texts)
     if blank:
         raise InputError(
@@ -131,35 +130,18 @@ def _response(spec: TableSpec) -> str:
 
 def _respondents(job: Job, read: JobRecords) -> Respondents:
     units = read_units(read.checked)
-    keys, unit = _keys(read)
+    owners = read_record_keys(read.checked)
     columns = {_response(spec): spec.value for spec in job.tables}
     values: dict[str, FloatArray] = {}
     for response, column in columns.items():
         values[response] = np.ones(len(units)) if column == COUNT else units.values[column]
-    if COUNT in columns.values() and len(keys) < len(unit):
+    if COUNT in columns.values() and len(owners.keys) < len(owners.unit):
         raise InputError(
             "value: count of respondents with several records does not add up over cells, so it cannot be perturbed; "
             "leave `holding` out, or give each respondent one record"
         )
     codes = dict(zip(units.columns, units.codes, strict=True))
-    return Respondents(codes, dict(zip(units.columns, units.labels, strict=True)), values, units.weight, unit, keys)
-
-
-def _keys(read: JobRecords) -> tuple[npt.NDArray[np.str_], npt.NDArray[np.int64]]:
-    """Return the text key of each holding (or respondent, or record), sorted, and that of each record."""
-    how, sql = read.checked.how, read.checked.opened.engine.sql
-    key = how.holding or how.respondent
-    if key is None:
-        key = f"lpad({sql.text('nr')}, {len(str(read.checked.records))}, '0')"
-    keys, unit = np.unique(np.array(_texts(read, sql.text(key)), np.str_), return_inverse=True)
-    return keys, unit.astype(np.int64)
-
-
-def _texts(read: JobRecords, expression: str) -> list[str]:
-    """Return an expression of SQL for each record that is kept, in the order of the records."""
-    how, opened = read.checked.how, read.checked.opened
-    sql = f"SELECT {expression} FROM {opened.numbered} WHERE {how.keep} ORDER BY nr"  # noqa: S608
-    return [text for batch in opened.stream(sql) for text in batch.column(0).to_pylist()]
+    return Respondents(codes, dict(zip(units.columns, units.labels, strict=True)), values, units.weight, owners)
 
 
 def _table(job: Job, spec: TableSpec, records: Respondents, dimensions: Mapping[str, Dimension]) -> CalibrationTable:

@@ -7,6 +7,7 @@ from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.hierarchy.recode import cut, merge
 from cellguard.methods.perturb.cells.calibration import calibration_table
 from cellguard.methods.perturb.cells.respondents import Respondents, on_grid, respondents
+from cellguard.microdata.record_keys import RecordKeys
 
 from perturb_data import RULE, brute_cells, grid_table
 
@@ -126,8 +127,6 @@ def test_wrong_tables_are_refused(change, message):
         ({"values": {"x": np.array([1.0, np.inf])}}, "1 values are infinite"),
         ({"weight": np.array([1.0, -1.0])}, "the weight of 1 records is missing, infinite or below 0"),
         ({"weight": np.array([1.0, np.nan])}, "the weight of 1 records"),
-        ({"unit": np.array([0, 2])}, "unit has no key"),
-        ({"keys": np.array(["a", "a"])}, "two units have the same key"),
         ({"codes": {"region": np.array([0, -1])}}, "column 'region': a code has no label"),
         ({"codes": {"region": np.array([0, 1])}}, "column 'region': a code has no label"),
         ({"labels": {}}, "column 'region': a code has no label"),
@@ -139,8 +138,7 @@ def test_wrong_records_are_refused(change, message):
         "labels": {"region": ("n",)},
         "values": {"x": np.array([1.0, 2.0])},
         "weight": None,
-        "unit": np.arange(2),
-        "keys": np.array(["a", "b"]),
+        "owners": RecordKeys.of(["a", "b"]),
     }
     Respondents(**good)
     with pytest.raises(InputError, match=message):
