@@ -58,7 +58,7 @@ servers:
 
 # A site of static pages in build/docs, which asks no network of its readers.
 docs: .venv/ready
-	$(BIN)/python -m cellguard.faces.cli.reference > docs/commands.md
+	$(BIN)/python -m cellguard.faces.cli.reference > docs/reference/commands.md
 	$(BIN)/sphinx-build -q -W -b html docs build/docs
 	@echo "Open build/docs/index.html"
 
