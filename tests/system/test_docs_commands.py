@@ -24,10 +24,11 @@ NOTES = ("decisions", "literature")  # kept as they were written; their examples
 PAGES = [ROOT / "README.md", *(p for p in sorted(DOCS.rglob("*.md")) if p.relative_to(DOCS).parts[0] not in NOTES)]
 PAGES_OF_SITE = [page for page in PAGES if page.name != "README.md"]
 SAVED = re.compile(r"[Ss]ave this as `([\w.-]+)`[^\n]*:\n\n```\w+\n(.*?)```", re.S)
+HELD = re.compile(r"^`([\w.-]+)` has [^\n]*:\n\n```text\n(.*?)```", re.S | re.M)
 SHOWN = re.compile(r"```sh\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.S)
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.S)
 # `make` and containers are no commands of cellguard; the demo and later tables have tests of their own.
-OTHER_PROGRAMS = ("make", "docker", "pip", "python")
+OTHER_PROGRAMS = ("make", "docker")
 ELSEWHERE = ("cellguard demo", "cellguard perturb later.yaml")
 
 
@@ -62,10 +63,11 @@ def prepare(folder, page):
     (folder / "region.hrc").write_text("A\n@a1\n@a2\nB\n@b1\n")
     lines = [f"{('a1', 'a2', 'b1')[i % 3]} {1 + i % 2} {10 + i:4d}" for i in range(60)]
     (folder / "survey.asc").write_text("\n".join(lines) + "\n")
-    saved = SAVED.findall(page.read_text())
+    source = DOCS / "tutorials/first-safe-table.md" if page.name == "README.md" else page
+    saved = SAVED.findall(source.read_text())
     for name, text in saved:
         (folder / name).write_text(text)
-    if not any(name == "job.yaml" for name, _ in saved) and page.parent.name != "tutorials":
+    if not any(name == "job.yaml" for name, _ in saved) and not writes_a_job(page):
         (folder / "job.yaml").write_text(yaml.safe_dump(JOB))
     if page.name == "audit.md":
         for path in (ROOT / "examples/business_tables").iterdir():
@@ -74,9 +76,12 @@ def prepare(folder, page):
         rows = [(region, size, value) for size in ("Total", "a") for region, value in crossed]
         (folder / "t.csv").write_text("region,size,turnover\n" + "".join(",".join(map(str, r)) + "\n" for r in rows))
         (folder / "region.csv").write_text("code,parent\nTotal,\nN,Total\nS,Total\n")
-    if "out" in READY.get(page.name, ()):
-        for name in READY[page.name]:
-            assert run("protect", "job.yaml", "--out", name, "-q", cwd=folder).returncode == 0
+    for name in READY.get(page.name, ()):
+        assert run("protect", "job.yaml", "--out", name, "-q", cwd=folder).returncode == 0
+
+
+def writes_a_job(page):
+    return any("cellguard init" in text for text in blocks(page, "sh"))
 
 
 READY = {"audit.md": ("out", "last"), "report.md": ("out",), "protection.md": ("out",), "next-run.md": ("out",)}
@@ -91,6 +96,9 @@ def test_every_command_of_a_page_runs_and_says_what_the_page_shows(page, tmp_pat
             words = shlex.split(line, comments=True)
             if not words or words[0] in OTHER_PROGRAMS or line.startswith(ELSEWHERE):
                 continue
+            if words[0] == "python":
+                subprocess.run([sys.executable, *words[1:]], cwd=tmp_path, check=True)
+                continue
             assert words[0] == "cellguard"
             done = run(*words[1:], cwd=tmp_path)
             # An audit may find what it is there to find.
@@ -99,6 +107,8 @@ def test_every_command_of_a_page_runs_and_says_what_the_page_shows(page, tmp_pat
         left = iter(" ".join(line.split()) for line in said.splitlines())
         for line in filter(None, (" ".join(line.split()) for line in shown.splitlines())):
             assert line == "..." or line in left, f"{page.name}: {line}\n{said}"
+    for name, text in HELD.findall(page.read_text()):
+        assert (tmp_path / name).read_text() == text
 
 
 def test_the_first_tutorial_needs_no_edits_and_init_writes_its_job(tmp_path):
