@@ -56,9 +56,10 @@ servers:
 	fi
 	touch $@
 
-# A site of static pages in build/docs, which asks no network of its readers.
-docs: .venv/ready
-	$(BIN)/python -m cellguard.faces.cli.reference > docs/commands.md
+# A site of static pages in build/docs, which asks no network when read; its pictures and its page of commands are renewed first.
+docs: .venv/ready browser
+	$(BIN)/python -m cellguard.faces.cli.reference > docs/reference/commands.md
+	$(BIN)/python docs/make_pictures.py
 	$(BIN)/sphinx-build -q -W -b html docs build/docs
 	@echo "Open build/docs/index.html"
 

@@ -58,12 +58,12 @@ def test_type_checkers_see_the_same_names():
 
 
 def test_docs_list_exactly_the_public_names():
-    page = (ROOT / "docs/python.md").read_text()
+    page = (ROOT / "docs/reference/python.md").read_text()
     first_column = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
     assert sorted(re.findall(r"`(\w+)`", " ".join(first_column))) == cellguard.__all__
 
 
-# Names of whole jobs, whose examples are in docs/job.md.
+# Names of whole jobs, whose examples are in docs/reference/job.md.
 @pytest.mark.parametrize("name", cellguard.__all__)
 def test_every_public_name_is_explained_by_an_example(name):
     shown = ">>>" in (getattr(cellguard, name).__doc__ or "")
@@ -101,7 +101,7 @@ def test_the_job_of_the_readme_is_valid():
 
 
 def test_every_job_key_is_documented():
-    page = (ROOT / "docs/job.md").read_text()
+    page = (ROOT / "docs/reference/job.md").read_text()
     schema = job_schema()
     keys = {key for part in [schema, *schema["$defs"].values()] for key in part.get("properties", {})}
     assert [key for key in sorted(keys) if f"`{key}" not in page] == []

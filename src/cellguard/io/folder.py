@@ -1,8 +1,8 @@
 """`OutputFolder`: the one layout of results. What may be published, what stays inside, and how both are read back.
 
 ``release`` has a CSV file per table and ``metadata.json``; ``internal`` has the same tables with all that is known of
-each cell, the resolved job, the summary, the hierarchies, and whatever the method adds. docs/certificate.md describes
-it; `cellguard.verify` reads it with code of its own.
+each cell, the resolved job, the summary, the hierarchies, and whatever the method adds. docs/reference/certificate.md
+describes it; `cellguard.verify` reads it with code of its own.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from cellguard.job.counts_beside import with_counts
 from cellguard.job.faults import below, explain
 from cellguard.job.house_policy import load_policy, with_policy
 from cellguard.job.names import collision_fault, dimension_fault
+from cellguard.job.overrides import with_overrides
 from cellguard.job.registry import declared, section, section_names, sections
 from cellguard.job.rulespec import rule_schema
 from cellguard.job.specs import (
@@ -198,10 +199,17 @@ class Job(Spec):
         return name if is_remote(name) else self.path(name)
 
     @classmethod
-    def load(cls, path: str | Path) -> Job:
-        """Read and check a job file; relative paths in it start from its folder."""
+    def load(cls, path: str | Path, *, settings: Sequence[str] = ()) -> Job:
+        """Read and check a job file; relative paths in it start from its folder.
+
+        ``settings`` set keys anew for this run, as ``["microdata.source=june.csv"]``.
+        """
         data, lines = read_yaml(path)
-        return cls.parse(data, folder=Path(path).parent, source=file_name(path), lines=lines)
+        source = file_name(path)
+        if settings and isinstance(data, Mapping):
+            data, lines = with_overrides(data, lines, settings)
+            source += " with --set"
+        return cls.parse(data, folder=Path(path).parent, source=source, lines=lines)
 
     @classmethod
     def parse(

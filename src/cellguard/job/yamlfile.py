@@ -28,13 +28,28 @@ def read_yaml(path: str | Path) -> tuple[Any, Lines]:
         raise JobError(f"no job file {str(path)!r}; `cellguard init DATA` writes one") from None
     except (OSError, UnicodeDecodeError):
         raise JobError(f"cannot read {str(path)!r} as a UTF-8 text file") from None
+    reading, node = _read_text(text, name)
+    if node is None:
+        raise JobError(f"{name}: the file is empty; `cellguard init DATA` writes a job to start from")
+    return node, reading.lines
+
+
+def read_value(text: str, name: str) -> Any:  # noqa: ANN401
+    """Return the plain data of a text that is YAML, such as a value on the command line.
+
+    >>> read_value("{month: [5, 6]}", "--set")
+    {'month': [5, 6]}
+    """
+    return _read_text(text, name)[1]
+
+
+def _read_text(text: str, name: str) -> tuple[_Reading, Any]:
+    """Read YAML safely; what is not YAML is an error that names the line."""
     try:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
-        if node is None:
-            raise JobError(f"{name}: the file is empty; `cellguard init DATA` writes a job to start from")
         reading = _Reading(loader, name)
-        return reading.plain(node, ()), reading.lines
+        return reading, None if node is None else reading.plain(node, ())
     except RecursionError:
         raise JobError(f"{name}: nested too deeply for a job") from None
     except yaml.MarkedYAMLError as error:

@@ -1,7 +1,7 @@
 """Conventions of other tools: what their rules mean where nobody says it, and what they see of survey weights.
 
 Tools differ in whether a tie is unsafe, in which respondents count, and in what weights do to contributions
-(docs/rules.md has one cell for every difference). A preset only fills in what a rule leaves open.
+(docs/reference/rules.md has one cell for every difference). A preset only fills in what a rule leaves open.
 """
 
 from __future__ import annotations

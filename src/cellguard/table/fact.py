@@ -264,7 +264,7 @@ class Holdings(Fact):
         return work.listed_holdings
 
 
-# The kinds of fact that are stored, in the order of their columns in the file of facts (docs/certificate.md).
+# The kinds of fact that are stored, in the order of their columns in the file of facts (docs/reference/certificate.md).
 STORED: tuple[type[Fact], ...] = (
     *(Total, Count, Top, Base, Excess, Unwaived, Requested, Mark),
     *(Contributors, NonZero, Sizes, Signs, Extremes, Squares, Middle, Entropy),

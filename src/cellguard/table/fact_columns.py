@@ -1,4 +1,4 @@
-"""Facts as they are stored in an output folder: which columns hold which fact, and how (docs/certificate.md)."""
+"""Facts as they are stored in an output folder: which columns hold which (docs/reference/certificate.md)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The attacker's model, said once: one unknown set of records lies behind all tables (docs/threat-model.md)."""
+"""The attacker's model: one unknown set of records lies behind all tables (docs/explanation/threat-model.md)."""

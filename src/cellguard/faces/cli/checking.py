@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from cellguard.faces.cli.options import ACCEPT, AS_JSON, FILE, FORCE, PATH, QUIET, THREADS
+from cellguard.faces.cli.options import ACCEPT, AS_JSON, FILE, FORCE, PATH, QUIET, SET, THREADS
 from cellguard.faces.cli.progress import progress
 from cellguard.faces.cli.show import figure_words, nothing_shared, refuse_no_certificate, show_screen, show_verification
 
@@ -143,10 +143,17 @@ def audit(path: Path | None, as_json: bool, quiet: bool, **options: Any) -> None
 @click.option("--release", type=PATH, help="The release folder, if it is not beside internal/.")
 @click.option("--internal", type=PATH, help="The internal folder, if not the certificate's own.")
 @click.option("--job", type=PATH, help="Also read this job's inputs again, and compare.")
+@SET
 @AS_JSON
 @QUIET
 def verify(
-    certificate: Path, release: Path | None, internal: Path | None, job: Path | None, as_json: bool, quiet: bool
+    certificate: Path,
+    release: Path | None,
+    internal: Path | None,
+    job: Path | None,
+    settings: tuple[str, ...],
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Check a CERTIFICATE (or an output folder) in exact arithmetic, without a solver.
 
@@ -162,6 +169,8 @@ def verify(
     from cellguard.pipeline import verify, verify_inputs
     from cellguard.verifier.verify import INPUTS, LABELS
 
+    if settings and not job:
+        raise click.UsageError("--set goes with --job")
     refuse_no_certificate(certificate)
     path = certificate / "internal" / "certificate.json" if certificate.is_dir() else certificate
     if not path.is_file():
@@ -173,7 +182,7 @@ def verify(
         from cellguard.job.jobfile import Job
 
         with progress(as_json or quiet) as within:
-            more = verify_inputs(internal or path.absolute().parent, Job.load(job), within=within)
+            more = verify_inputs(internal or path.absolute().parent, Job.load(job, settings=settings), within=within)
         left = tuple(name for name in found.not_checked if name not in {INPUTS, LABELS})
         found = replace(found, checks=found.checks + more, not_checked=left)
     if as_json:

@@ -20,3 +20,10 @@ OUT = click.option("--out", type=PATH, help="The output folder (default: the job
 THREADS = click.option(
     "--threads", default=1, show_default=True, type=click.IntRange(1, 64), help="Solve in so many threads."
 )
+SET = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Set a key of the job for this run, as microdata.source=june.csv. Repeatable.",
+)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import click
 
-from cellguard.faces.cli.options import ACCEPT, AS_JSON, FILE, FORCE, OUT, PATH, QUIET, THREADS
+from cellguard.faces.cli.options import ACCEPT, AS_JSON, FILE, FORCE, OUT, PATH, QUIET, SET, THREADS
 from cellguard.faces.cli.progress import progress
 from cellguard.faces.cli.show import show_notes, show_screen
 
@@ -28,11 +28,20 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write each unsafe cell with its reasons and protection levels to this CSV file. Confidential.",
 )
+@SET
 @ACCEPT
 @FORCE
 @AS_JSON
 @QUIET
-def assess(job: Path, listed: Path | None, accept_no_rules: bool, force: bool, as_json: bool, quiet: bool) -> None:
+def assess(
+    job: Path,
+    listed: Path | None,
+    settings: tuple[str, ...],
+    accept_no_rules: bool,
+    force: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Find the unsafe cells of the tables in JOB, and why they are unsafe.
 
     Reads the tables, checks that they add up and agree with each other, applies each table's rules and works out how
@@ -54,7 +63,7 @@ def assess(job: Path, listed: Path | None, accept_no_rules: bool, force: bool, a
     if listed:
         check_file(listed, force=force)
     with progress(as_json or quiet) as within:
-        assessment = assess_job(Job.load(job), within=within)
+        assessment = assess_job(Job.load(job, settings=settings), within=within)
     accepted = accept_no_rules or not assessment.findings.without_rules
     if listed:
         write_text(listed, findings_csv(assessment.findings, assessment.needs), force=force, confidential=True)
@@ -70,6 +79,7 @@ def assess(job: Path, listed: Path | None, accept_no_rules: bool, force: bool, a
 @click.command()
 @click.argument("job", type=PATH)
 @OUT
+@SET
 @click.option("--dry-run", is_flag=True, help="Only assess: how many cells are unsafe, and how long it may take.")
 @click.option("--compare", type=PATH, help="Say on the officer's page what changed since this earlier output folder.")
 @click.option("--warm", type=PATH, help="Start from the pattern of this earlier output folder.")
@@ -86,6 +96,7 @@ def assess(job: Path, listed: Path | None, accept_no_rules: bool, force: bool, a
 def protect(
     job: Path,
     out: Path | None,
+    settings: tuple[str, ...],
     dry_run: bool,
     compare: Path | None,
     warm: Path | None,
@@ -109,7 +120,7 @@ def protect(
 
     if time_limit is not None and not time_limit > 0:
         raise click.UsageError("--time-limit must be a number of seconds above 0")
-    spec = Job.load(job)
+    spec = Job.load(job, settings=settings)
     if dry_run:
         _run_dry(spec, {"accept_no_rules": accept_no_rules}, as_json=as_json, quiet=quiet)
     asked = {"warm": warm, "compare": compare, "effort": effort, "accept_no_rules": accept_no_rules}
@@ -120,13 +131,21 @@ def protect(
 @click.command()
 @click.argument("job", type=PATH)
 @OUT
+@SET
 @click.option("--multipliers", type=FILE, help="Make later tables from the multipliers that this file saved.")
 @click.option("--no-check", is_flag=True, help="With --multipliers: leave the checks out; every table then says so.")
 @FORCE
 @AS_JSON
 @QUIET
 def perturb(
-    job: Path, out: Path | None, multipliers: Path | None, no_check: bool, force: bool, as_json: bool, quiet: bool
+    job: Path,
+    out: Path | None,
+    settings: tuple[str, ...],
+    multipliers: Path | None,
+    no_check: bool,
+    force: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Perturb the tables in JOB: one random multiplier per respondent, shared by all tables, and checks before release.
 
@@ -140,7 +159,7 @@ def perturb(
 
     if no_check and not multipliers:
         raise click.UsageError("--no-check goes with --multipliers; new multipliers are always checked")
-    spec = Job.load(job)
+    spec = Job.load(job, settings=settings)
     if spec.method != "perturb":
         raise JobError("`cellguard perturb` is for tables with `protect: {method: perturb}`; use `cellguard protect`")
     asked = {"multipliers": multipliers, "checked": not no_check}
@@ -150,11 +169,20 @@ def perturb(
 @click.command("map")
 @click.argument("job", type=PATH)
 @OUT
+@SET
 @click.option("--dry-run", is_flag=True, help="Only assess: how many hexagons have too few records.")
 @FORCE
 @AS_JSON
 @QUIET
-def map_(job: Path, out: Path | None, dry_run: bool, force: bool, as_json: bool, quiet: bool) -> None:
+def map_(
+    job: Path,
+    out: Path | None,
+    settings: tuple[str, ...],
+    dry_run: bool,
+    force: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Make a confidential map of the points in JOB: hexagons with too few records are filled up from hexagons nearby.
 
     DIR/release may be published: the map after (CSV, GeoJSON, report.html). DIR/internal is confidential: the map
@@ -164,7 +192,7 @@ def map_(job: Path, out: Path | None, dry_run: bool, force: bool, as_json: bool,
     from cellguard.errors import JobError
     from cellguard.job.jobfile import Job
 
-    spec = Job.load(job)
+    spec = Job.load(job, settings=settings)
     if spec.method != "redistribute":
         raise JobError("`cellguard map` is for tables with `protect: {method: redistribute}`; use `cellguard protect`")
     if dry_run:

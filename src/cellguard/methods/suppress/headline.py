@@ -154,7 +154,7 @@ def _verdict(findings: Findings, audit: Audit, untied: Sequence[NotChecked], sin
 
 
 def _open_ties(world: World) -> tuple[NotChecked, ...]:
-    """Return what could tie cells together, but is not part of the proof: see docs/threat-model.md."""
+    """Return what could tie cells together, but is not part of the proof: see docs/explanation/threat-model.md."""
     open_ties = []
     if world.constraints.accepted:
         who = f"Somebody who uses that one table lies behind several: {'; '.join(world.constraints.accepted)}."

@@ -1,6 +1,6 @@
 """The certificate: what is claimed, what it follows from, and the digests of all files that it speaks of.
 
-The format is described in docs/certificate.md; `cellguard.verify` checks it with code of its own.
+The format is described in docs/reference/certificate.md; `cellguard.verify` checks it with code of its own.
 """
 
 from __future__ import annotations

@@ -1,0 +1,106 @@
+"""The words of the field, short paragraphs and pictures: what docs, help, pages and messages must keep to."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+NOTES = {"decisions", "literature"}  # kept as they were written
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *(page for page in sorted(DOCS.rglob("*.md")) if page.relative_to(DOCS).parts[0] not in NOTES),
+]
+LONGEST = 90
+# Words that the glossary replaces, where they can mean nothing else: an attacker is not "he" or a "reader", a singleton
+# is no "lone cell", a latent cell is none "between", a response variable is no "topic".
+REPLACED = re.compile(
+    r"\b(he|him|his|himself|readers?|anybody|everybody|topics?|extent|lone cells?|cells? between|atoms?)\b",
+    re.IGNORECASE,
+)
+# How often messages still have them; a number here only ever falls.
+IN_MESSAGES = Counter({"readers": 4, "anybody": 2, "everybody": 2, "atom": 1, "cell between": 1})
+
+
+def prose(text):
+    """Return a page without code and the targets of links."""
+    text = re.sub(r"^```.*?^```", "\n", text, flags=re.S | re.M)
+    text = re.sub(r"`[^`]*`", "`", text)
+    return re.sub(r"\]\([^)]*\)", "]", text)
+
+
+def paragraphs(text):
+    """Return the paragraphs of a page: blocks between blank lines, items of lists one by one, no tables or headings."""
+    text = re.sub(r"^```.*?^```", "\n", text, flags=re.S | re.M)
+    for block in re.split(r"\n\s*\n", text):
+        lines = []
+        for line in block.splitlines():
+            if line.startswith(("|", "#")):
+                continue
+            if re.match(r"\s*([-*]|\d+\.)\s", line) and lines:
+                yield " ".join(lines)
+                lines = []
+            lines.append(line.strip())
+        if lines:
+            yield " ".join(lines)
+
+
+def messages(path):
+    """Return the texts of a module that are no docstrings and more than one word: messages, help and words of pages."""
+    tree = ast.parse(path.read_text())
+    owners = (ast.Module, ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, owners) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        words = node.value if isinstance(node, ast.Constant) and id(node) not in docstrings else None
+        if isinstance(words, str) and " " in words.strip():
+            yield words
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_pages_use_the_words_of_the_glossary(page):
+    assert REPLACED.findall(prose(page.read_text())) == []
+
+
+def test_messages_help_and_page_templates_use_the_words_of_the_glossary():
+    texts = [text for path in sorted((ROOT / "src/cellguard").rglob("*.py")) for text in messages(path)]
+    texts += [path.read_text() for path in sorted((ROOT / "src/cellguard").rglob("*.html"))]
+    found = Counter(word.lower() for text in texts for word in REPLACED.findall(text))
+    assert found - IN_MESSAGES == Counter()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_paragraphs_are_short(page):
+    long = [text[:60] for text in paragraphs(page.read_text()) if len(text.split()) > LONGEST]
+    assert long == []
+
+
+def test_pictures_are_small_and_have_a_text_alternative():
+    shown = {}
+    for page in PAGES:
+        for words, target in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", page.read_text()):
+            assert len(words.split()) >= 4, f"{page.name}: {target} has no text alternative"
+            shown[(page.parent / target).resolve()] = page.name
+    pictures = set((DOCS / "pictures").iterdir())
+    assert {path for path in shown if not path.exists()} == set()
+    assert {path.name for path in pictures if path.stat().st_size > 150_000} == set()
+    assert {path.name for path in pictures} == {path.name for path in shown}
+
+
+def test_words_of_the_glossary_are_in_it_and_are_linked():
+    glossary = (DOCS / "glossary.md").read_text()
+    words = re.findall(r"^### (.+)$", glossary, re.M)
+    assert len(words) == len(set(words)) > 40
+    for folder in ("tutorials", "how-to", "explanation", "reference"):
+        linked = [page for page in (DOCS / folder).glob("*.md") if "glossary.md#" in page.read_text()]
+        assert len(linked) >= 4, folder
