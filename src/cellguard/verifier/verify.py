@@ -245,7 +245,7 @@ class _Work:
         asked = needs(cells, self.facts.get(), rules, self.limits.get())
         checks.check_needs(cells, self.rows.get(), asked)
         check_differences(cells, self.rows.get(), self.document.get().get("not_checked") or ())
-        check_fitted(cells)
+        check_fitted(cells, self.rows.get())
         sums = self._check_sums(asked)
         trusted = ", ".join(cells.spec.trusted)
         return f"{int(asked.unsafe.sum())} unsafe cells{sums}" + (f"; taken on trust: {trusted}" if trusted else "")
