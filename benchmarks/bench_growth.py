@@ -1,7 +1,7 @@
 """How records grow: pairs of leaf combination and holding by simulation, for plans of clusters.
 
-`python benchmarks/bench_growth.py` prints the table of docs/explanation/growth.md, and with a path writes its picture there: what
-`tabulate-1m` to `tabulate-100m` measured, as it stands in growth.csv.
+`python benchmarks/bench_growth.py` prints the table of docs/explanation/growth.md, and with a path writes its picture
+there: what `tabulate-1m` to `tabulate-100m` measured, as it stands in growth.csv.
 """
 
 from __future__ import annotations
