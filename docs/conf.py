@@ -17,6 +17,7 @@ autodoc_preserve_defaults = True
 default_role = "literal"
 add_module_names = False
 python_maximum_signature_line_length = 88
+highlight_language = "none"
 pygments_style = "friendly"
 html_theme = "pydata_sphinx_theme"
 html_title = "cellguard"

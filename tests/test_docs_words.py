@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import cellguard
+
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 NOTES = {"decisions", "literature"}  # kept as they were written
@@ -104,3 +106,8 @@ def test_words_of_the_glossary_are_in_it_and_are_linked():
     for folder in ("tutorials", "how-to", "explanation", "reference"):
         linked = [page for page in (DOCS / folder).glob("*.md") if "glossary.md#" in page.read_text()]
         assert len(linked) >= 4, folder
+
+
+def test_the_api_page_has_every_public_name():
+    shown = re.findall(r"^\.\. auto\w+:: (\w+)$", (DOCS / "reference/api.md").read_text(), re.M)
+    assert sorted(shown) == cellguard.__all__
