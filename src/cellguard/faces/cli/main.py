@@ -12,6 +12,7 @@ import click
 from cellguard.errors import CellguardError, NotProtected, Stopped
 from cellguard.faces.cli.checking import audit, diff, explain, show, verify
 from cellguard.faces.cli.comparing import compare, compare_rules, stability
+from cellguard.faces.cli.listing import rules
 from cellguard.faces.cli.protecting import assess, map_, perturb, protect
 from cellguard.faces.cli.signals import INTERRUPTED, listen
 from cellguard.faces.cli.starting import demo, init, schema
@@ -37,7 +38,7 @@ def cli() -> None:
 
 
 _PROTECTING = (assess, protect, perturb, map_, explain, show, diff, audit, verify)
-for _command in (*_PROTECTING, compare, compare_rules, stability, init, schema, demo):
+for _command in (*_PROTECTING, compare, compare_rules, stability, init, rules, schema, demo):
     cli.add_command(_command)
 
 

@@ -1,0 +1,50 @@
+"""`rules`: every rule in words."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import click
+
+from cellguard.faces.cli.show import show_table
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print the rules as JSON and nothing else.")
+def rules(name: str | None, *, as_json: bool) -> None:
+    """List the rules that call a cell unsafe, or say everything about one.
+
+    x1 >= x2 >= ... are the contributions to a cell, X their sum, N their number.
+
+    \b
+    Examples:
+      cellguard rules
+      cellguard rules p_percent
+    """
+    from cellguard.rules.described import describe, described
+
+    chosen = described() if name is None else [describe(name)]
+    if as_json:
+        click.echo(json.dumps([asdict(rule) for rule in chosen], indent=2, ensure_ascii=False))
+    elif name is None:
+        show_table(["rule", "unsafe if", "in a job"], [[r.name, r.unsafe_if, r.written] for r in chosen])
+        click.echo("\n`cellguard rules NAME` says everything about one. Several in a list: unsafe if any says so.")
+    else:
+        (rule,) = chosen
+        click.echo(f"{rule.name}\n\n{rule.meaning}\n")
+        show_table(
+            ["", ""],
+            [
+                ["unsafe if", rule.unsafe_if],
+                ["looks at", rule.looks_at],
+                ["upper protection level", rule.level],
+                ["in a job", rule.written],
+            ],
+        )
+        click.echo()
+        show_table(
+            ["parameter", "kind", "default"],
+            [[n, kind, default or "(required)"] for n, kind, default in rule.parameters],
+        )
