@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from cellguard.errors import CellguardError, InputError
     from cellguard.faces.python.protect import crosstab, protect
     from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
+    from cellguard.inputs.assessment import Assessment
     from cellguard.io.folder import OutputFolder
     from cellguard.job.jobfile import Job
-    from cellguard.methods.suppress.assessment import Assessment
     from cellguard.methods.suppress.report.figures import heat_map, interval_plot, loss_by_level
     from cellguard.methods.suppress.suppress import Suppression, suppress
     from cellguard.microdata.records import records
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _HOME = {
     "About": "table.read",
     "All": "rules.rule",
-    "Assessment": "methods.suppress.assessment",
+    "Assessment": "inputs.assessment",
     "Audit": "attack.audit",
     "CellguardError": "errors",
     "Dimension": "hierarchy.hierarchy",

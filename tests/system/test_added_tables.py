@@ -12,7 +12,7 @@ import yaml
 
 import cellguard as cg
 from cellguard.faces.python.protect import protect
-from cellguard.methods.suppress.assessment import rule_doubts
+from cellguard.inputs.assessment import rule_doubts
 from cellguard.methods.suppress.explained_cell import find_cell
 from cellguard.pipeline import assess_job, explain_cell, run
 

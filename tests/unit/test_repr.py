@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import cellguard as cg
-from cellguard.methods.suppress.assessment import Assessment
+from cellguard.inputs.assessment import Assessment
 from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.table.source import open_source
 

@@ -20,10 +20,10 @@ from cellguard.evaluate.map_policies import compare_maps
 from cellguard.evaluate.outsider_risk import Attackers, Nearness, measure_nearness
 from cellguard.evaluate.risk_utility import Point, RiskUtility, ends
 from cellguard.evaluate.utility import Utility, measure_utility
+from cellguard.inputs.assessing import read_known_totals
+from cellguard.inputs.assessment import Assessment
 from cellguard.job.jobfile import Job
 from cellguard.job.registry import declared
-from cellguard.methods.suppress.assessment import Assessment
-from cellguard.methods.suppress.pattern_method import read_known_totals
 from cellguard.pipeline import assess_job, run
 from cellguard.protection import Requirements
 from cellguard.run_context import Run

@@ -9,6 +9,8 @@ from typing import Any
 from cellguard.attack.audit import audit
 from cellguard.attack.nearness import nearest_to, respondents_of, suspects
 from cellguard.attack.third_party import Intervals
+from cellguard.inputs.assessing import read_known_totals
+from cellguard.inputs.assessment import rule_doubts
 from cellguard.io.folder import OutputFolder
 from cellguard.io.linked_folders import ReadFolder, infer_folders
 from cellguard.io.stored_explanations import NAME as EXPLANATIONS
@@ -17,14 +19,12 @@ from cellguard.io.stored_run import Stored
 from cellguard.io.stored_sums import sums_of_folder
 from cellguard.job.jobfile import Job
 from cellguard.job.registry import refuse_other
-from cellguard.methods.suppress.assessment import rule_doubts
 from cellguard.methods.suppress.explained_cell import explain_one, find_cell
 from cellguard.methods.suppress.files.input_recheck import RebuiltInputs, compare
 from cellguard.methods.suppress.files.rewriting import rewrite_release
 from cellguard.methods.suppress.hide_together import hidden_with
 from cellguard.methods.suppress.judged_sums import with_unsafe_sums
 from cellguard.methods.suppress.method import FixedPattern
-from cellguard.methods.suppress.pattern_method import read_known_totals
 from cellguard.methods.suppress.result import Choice, SuppressionResult
 from cellguard.pipeline.jobs import assess_job, outcome_of
 from cellguard.run_context import Run, timed

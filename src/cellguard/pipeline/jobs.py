@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from cellguard.errors import InputError
+from cellguard.inputs.assessing import assess_tables
+from cellguard.inputs.assessment import Assessment
 from cellguard.io.write import check_room
 from cellguard.job.formats import check_formats
 from cellguard.job.jobfile import Job
 from cellguard.job.registry import find_method, refuse_other
-from cellguard.methods.suppress.assessment import Assessment
 from cellguard.methods.suppress.method import FixedPattern
-from cellguard.methods.suppress.pattern_method import assess_tables
 from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.run_context import Run
 from cellguard.seam.method import Method, Result

@@ -15,7 +15,7 @@ import numpy as np
 from cellguard.attack.audit import Audit
 from cellguard.attack.insider_pairs import Pair
 from cellguard.errors import listing
-from cellguard.methods.suppress.assessment import no_rule
+from cellguard.inputs.assessment import no_rule
 from cellguard.rules.assess import Findings
 from cellguard.seam.verdict import Kind, NotChecked, Verdict
 from cellguard.table.populations import uncrossed, unjudged

@@ -14,7 +14,7 @@ from typing import cast
 import numpy as np
 import scipy.sparse as sp
 
-from cellguard.methods.suppress.assessment import Assessment
+from cellguard.inputs.assessment import Assessment
 from cellguard.protection import Requirements, require
 from cellguard.rules.assess import Findings, TableFindings, assess_table
 from cellguard.rules.rule import Rule

@@ -10,18 +10,19 @@ import numpy as np
 from cellguard.arrays import BoolArray, FloatArray
 from cellguard.attack.external_totals import ExternalTotals
 from cellguard.errors import InputError, NotProtected
+from cellguard.inputs.assessing import insiders_of
+from cellguard.inputs.assessment import Assessment
 from cellguard.inputs.earlier_releases import output_folder
 from cellguard.io.folder import CellKey, OutputFolder, cell_keys
 from cellguard.job.jobfile import Job
 from cellguard.job.specs import ProtectSpec
-from cellguard.methods.suppress.assessment import Assessment
 from cellguard.methods.suppress.costs import parse_cost, random_factors, set_costs
 from cellguard.methods.suppress.engines.effort import BEST, EFFORTS, NORMAL, Effort, effort_named
 from cellguard.methods.suppress.engines.gauss import usual_engine
 from cellguard.methods.suppress.files.seed_file import read_seed
 from cellguard.methods.suppress.hide_together import Followers, refuse_shown, suppress_together
 from cellguard.methods.suppress.judged_sums import SumSearch
-from cellguard.methods.suppress.pattern_method import PatternMethod, insiders_of
+from cellguard.methods.suppress.pattern_method import PatternMethod
 from cellguard.methods.suppress.spec import SuppressDeclaration, SuppressOptions
 from cellguard.methods.suppress.suppress import Suppression, suppress
 from cellguard.methods.suppress.time_estimate import TimeEstimate

@@ -1,7 +1,7 @@
 """Who contributes to the cells is worked out once: the search and its audit look at the same."""
 
 import cellguard as cg
-from cellguard.methods.suppress.pattern_method import insiders_of
+from cellguard.inputs.assessing import insiders_of
 
 JOB = {"name": "t", "by": ["r"], "value": "x", "cells": {"source": "t.csv"}, "rules": [{"min_frequency": 3}]}
 
