@@ -21,7 +21,7 @@ from cellguard.errors import InputError
 from cellguard.io.folder import OutputFolder
 from cellguard.io.stored_explanations import StoredExplanations
 from cellguard.job.jobfile import Job
-from cellguard.job.rulespec import taken_on_trust
+from cellguard.job.trusted_rules import taken_on_trust
 from cellguard.methods.suppress.explain import Explanations, explain_pattern
 from cellguard.methods.suppress.headline import Headline, headline
 from cellguard.methods.suppress.hide_together import hidden_with

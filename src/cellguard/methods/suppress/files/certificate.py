@@ -21,7 +21,8 @@ from cellguard.io.stored_insiders import NAME as INSIDERS
 from cellguard.io.stored_insiders import write_insiders
 from cellguard.io.write import plain_number, write_json
 from cellguard.job.jobfile import Job
-from cellguard.job.rulespec import dump_rule, taken_on_trust
+from cellguard.job.rulespec import dump_rule
+from cellguard.job.trusted_rules import taken_on_trust
 from cellguard.methods.suppress.files.stored_world import stated_between, write_world
 from cellguard.methods.suppress.files.sums import write_sums
 from cellguard.methods.suppress.result import SuppressionResult
