@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cellguard.table.tableset import TableSet
 
 Cost = Callable[["Table", BoolArray], FloatArray]
-SPREAD = 0.25  # of random factors, measured: see docs/decisions/0023
+SPREAD = 0.25  # of random factors, measured: see docs/decisions/0021
 
 
 def value(table: Table, primary: BoolArray) -> FloatArray:
