@@ -13,6 +13,7 @@ from cellguard.methods.perturb.cells.calibration import calibration_table
 from cellguard.methods.perturb.cells.respondents import respondents
 from cellguard.methods.perturb.draw.multipliers import Settings, make_multipliers
 from cellguard.methods.perturb.draw.replicate import replicate_as_drawn
+from cellguard.methods.perturb.draw.variance import noise_variance
 from cellguard.rules.limits import NoiseRule
 
 RULE = NoiseRule(3, 70)
@@ -22,6 +23,11 @@ def study(tables, zes, seed, *, replications, decimals=2):
     """Replications of a perturbation with one distribution for all units."""
     made = make_multipliers(tables[0].records, tables, Settings(zes=zes, decimals=decimals), seed=seed)
     return replicate_as_drawn(tables, made, replications=replications)
+
+
+def noise_cv(table, zes):
+    """The coefficient of variation of perturbed totals, by the formula of the literature."""
+    return np.sqrt(noise_variance(table, zes)) / np.abs(table.total)
 
 
 @cache

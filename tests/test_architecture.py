@@ -11,6 +11,7 @@ import yaml
 
 import cellguard
 from cellguard.job.jobfile import job_schema
+from cellguard.rules.catalogue import HOMES
 
 ROOT = Path(__file__).parent.parent
 DOCS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -111,6 +112,36 @@ def test_importing_is_cheap():
     code = "import sys, cellguard; print([m for m in ('numpy', 'scipy', 'pyarrow', 'pydantic') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
+
+
+def _loaded(code, *folders):
+    """Return which modules a program has loaded, of some folders of cellguard or libraries."""
+    shown = f"import sys; print([m for m in sys.modules if m.startswith({folders!r})])"
+    done = subprocess.run([sys.executable, "-c", f"{code}; {shown}"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return ast.literal_eval(done.stdout.splitlines()[-1])
+
+
+def test_reading_a_job_loads_no_library_of_data_and_no_engine():
+    rules = "[{'p_percent': 10}, {'min_frequency': 3}]"
+    table = f"{{'name': 't', 'by': ['a'], 'value': 'x', 'cells': {{'source': 't.csv'}}, 'rules': {rules}}}"
+    code = f"from cellguard.job.jobfile import Job; Job.parse({{'version': 1, 'tables': [{table}]}})"
+    libraries = ("scipy", "pyarrow", "numba", "duckdb", "highspy", "matplotlib")
+    folders = [
+        f"cellguard.{name}" for name in ("verifier", "attack", "proofs", "world", "io", "report", "microdata.en")
+    ]
+    assert _loaded(code, *libraries, *folders, "cellguard.table.table") == []
+
+
+def test_a_suppression_loads_no_other_method():
+    data = "{'region': ['N'] * 4 + ['S'] * 4, 'turnover': [9, 8, 2, 3, 4, 3, 3, 2]}"
+    code = f"import cellguard as cg; cg.protect({data}, by=['region'], value='turnover', rules=[cg.MinFrequency(3)])"
+    assert _loaded(code, "cellguard.methods.perturb", "cellguard.methods.maps") == []
+
+
+def test_each_module_with_rules_is_known_to_the_catalogue():
+    folder = ROOT / "src/cellguard/rules"
+    assert {path.stem for path in folder.glob("*.py") if "\n@register(" in path.read_text()} == set(HOMES)
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)

@@ -21,13 +21,12 @@ from cellguard.methods.perturb.cells.sensitivity import (
 from cellguard.methods.perturb.draw.distribution import exceedance
 from cellguard.methods.perturb.draw.mu import MuOptions, choose_mu, mu_by_formula, quantile_xd, smallest_mu
 from cellguard.methods.perturb.draw.noise import cell_noise, noise_statistics
-from cellguard.methods.perturb.draw.variance import noise_cv
 from cellguard.methods.perturb.draw.zes import Zes, draw_multipliers, perturbed
 from cellguard.rules.conversions import matched_p_and_q, p_from_k, p_with_prior, q_halfway
 from cellguard.rules.limits import NoiseRule
 from cellguard.rules.linear import Dominance
 
-from perturb_data import brute_exceedance, one_cell, sodap, study
+from perturb_data import brute_exceedance, noise_cv, one_cell, sodap, study
 
 SENSITIVE = [8000.0, 850.0, 600.0, 550.0]
 MULTIPLIERS = np.array([0.89, 1.11, 1.12, 0.91])

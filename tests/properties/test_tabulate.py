@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.microdata.grouped import group_units
 from cellguard.table.fact import Count, Records, Requested, Signs, Top, Unwaived
 from cellguard.table.read import About
 from cellguard.table.tableset import link
 from cellguard.table.tabulate import Wanted, make_tables
 from unit.table.tabulate_oracle import found_cells, make_units, members, sql_cells
 
+from grouped_units import group_units
 from properties.random_tables import generators, quick, random_grouping, random_hierarchy
 
 ALL = (Count(), Records(), Top(3), Signs(), Unwaived(1), Requested())

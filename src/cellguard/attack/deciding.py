@@ -20,7 +20,7 @@ from cellguard.proofs.chunks import Chunk, Task, cut_tasks, in_parallel
 from cellguard.proofs.exact import exact_move, tight_move
 from cellguard.proofs.moves import Move
 from cellguard.proofs.pool import is_vast
-from cellguard.proofs.probe import Prober, Unsolved
+from cellguard.proofs.probe import ScaledProbe, Unsolved
 from cellguard.proofs.problem import Problem
 from cellguard.proofs.reduction import Reduction, reduce_problem, with_needs
 from cellguard.proofs.scale import NEAR, PROPAGATION, UNLIMITED, hair
@@ -135,11 +135,11 @@ def _prove_inside(ledger: WitnessLedger, run: Run) -> None:
     """
     reduction = ledger.reduction
     for chunk in cut_tasks(reduction, _tasks(ledger)):
-        prober = chunk.prober(reduction.limits, run=run, enough=True)
+        probe = chunk.probe(reduction.limits, run=run, enough=True)
         for task in chunk.tasks:
             need = int((reduction.levels.up if task.sign > 0 else reduction.levels.down)[task.variable])
             if need and ledger.open()[task.variable]:
-                ledger.credit(_just(reduction, prober, chunk, task, need))
+                ledger.credit(_just(reduction, probe, chunk, task, need))
                 ledger.tell(run)
             run.check()
 
@@ -158,12 +158,12 @@ def _tasks(ledger: WitnessLedger) -> list[Task]:
 def _work(ledger: WitnessLedger, run: Run, chunk: Chunk) -> list[tuple[Task, float, Move | None]]:
     """Do one chunk: for each task how far it goes at most, and the exact move that goes there."""
     reduction = ledger.reduction
-    prober = chunk.prober(reduction.limits, run=run, enough=True)
+    probe = chunk.probe(reduction.limits, run=run, enough=True)
     results: list[tuple[Task, float, Move | None]] = []
     for task in chunk.tasks:
         run.check()
         try:
-            moves = chunk.spread(prober.extreme(task.variable, task.sign), reduction.n)
+            moves = chunk.spread(probe.extreme(task.variable, task.sign), reduction.n)
         except Unsolved:
             results.append((task, np.inf, None))  # neither proven nor refuted
             continue
@@ -172,7 +172,7 @@ def _work(ledger: WitnessLedger, run: Run, chunk: Chunk) -> list[tuple[Task, flo
         if reduction.whole[task.variable]:
             exact, reach = whole_move(reduction, chunk.component, task, exact, reach, run=run)
         elif need := _missed(reduction, task, exact, reach):
-            exact = _just(reduction, prober, chunk, task, need) or exact
+            exact = _just(reduction, probe, chunk, task, need) or exact
         results.append((task, reach, exact))
     return results
 
@@ -187,9 +187,9 @@ def _missed(reduction: Reduction, task: Task, exact: Move | None, reach: float) 
     return 0 if served else need
 
 
-def _just(reduction: Reduction, prober: Prober, chunk: Chunk, task: Task, need: int) -> Move | None:
+def _just(reduction: Reduction, probe: ScaledProbe, chunk: Chunk, task: Task, need: int) -> Move | None:
     """Return an exact move that serves a need without a grain more, from the middle of all that do."""
-    local = prober.inside(task.variable, task.sign * need)
+    local = probe.inside(task.variable, task.sign * need)
     if local is None:
         return None
     moves = chunk.spread(local, reduction.n)

@@ -27,6 +27,12 @@ class ExternalTotals:
     sums: sp.csr_array
     value: FloatArray
 
+    def __len__(self) -> int:
+        return len(self.value)
+
+
+NO_TOTALS = ExternalTotals(sp.csr_array((0, 0)), np.zeros(0))
+
 
 def read_external_totals(path: str | Path | object, tables: TableSet) -> ExternalTotals:
     """Read totals that an attacker has: dimension columns, and any of ``table``, ``value``.

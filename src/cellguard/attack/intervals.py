@@ -53,7 +53,7 @@ def _size(variable: int, low: FloatArray, high: FloatArray) -> float:
 def _work(reduction: Reduction, low: FloatArray, high: FloatArray, run: Run, chunk: Chunk) -> list[tuple[Task, float]]:
     """Do one chunk; a vertex in which another variable already stands at its outer bound settles that one too."""
     component = chunk.component
-    prober = chunk.prober((low, high), run=run)
+    probe = chunk.probe((low, high), run=run)
     counts = bool(reduction.whole[component.variables].any())
     least, most = np.zeros(reduction.n), np.zeros(reduction.n)
     ends = []
@@ -62,7 +62,7 @@ def _work(reduction: Reduction, low: FloatArray, high: FloatArray, run: Run, chu
         outer, seen = (high, most) if task.sign > 0 else (low, least)
         v = task.variable
         if not np.isfinite(outer[v]) or abs(seen[v] - outer[v]) > hair(outer[v]):
-            moves = prober.extreme(v, task.sign)
+            moves = probe.extreme(v, task.sign)
             if counts and not _is_whole(moves):
                 reach = int(np.floor(np.abs(moves[component.variables == v][0]) + NEAR))
                 moves = furthest(reduction, component, task, reach, run=run)[0].astype(float)

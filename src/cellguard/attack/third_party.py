@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from cellguard import solver
 from cellguard.arrays import BoolArray, FloatArray, LongArray
-from cellguard.attack.external_totals import ExternalTotals
+from cellguard.attack.external_totals import NO_TOTALS, ExternalTotals
 from cellguard.attack.intervals import exact_moves
 from cellguard.errors import InputError, NotAdditive
 from cellguard.hierarchy.hierarchy import Dimension
@@ -110,7 +110,7 @@ def infer(
     tables: TableSet,
     knowledge: Knowledge | None = None,
     *,
-    known: ExternalTotals | None = None,
+    known: ExternalTotals = NO_TOTALS,
     run: Run = UNWATCHED,
 ) -> Intervals:
     """Work out the exact interval of every hidden cell from the published ones alone.
@@ -124,7 +124,7 @@ def infer(
     constraints = constrain_tables(tables, values_known=False)
     n = len(tables)
     relations, constant = constraints.relations, np.zeros(constraints.relations.shape[0])
-    if known is not None:
+    if len(known):
         if np.isnan(known.value).any():
             raise InputError("known: give the `value` of each total, since the tables' own values are not known")
         relations = with_sums(relations, known.sums)

@@ -24,6 +24,7 @@ from cellguard.job.jobfile import Job
 from cellguard.methods.maps.contributors import Contributors
 from cellguard.methods.maps.files.job_points import read_map
 from cellguard.methods.maps.result import QUESTION, MapResult
+from cellguard.methods.maps.spec import table_of
 from cellguard.pipeline import run
 from cellguard.rules.rule import Rule
 from cellguard.run_context import Run
@@ -38,7 +39,7 @@ _LARGEST = 4  # contributions of a hexagon that rules may look at
 def compare_maps(job: Job, policies: Sequence[Policy], tolerated: float, within: Run) -> RiskUtility:
     """Place policies for a map on the R-U map; to suppress is to leave out what the policy's rules call unsafe."""
     truth = Truth.of(job)
-    needs = truth.needs(job.tables[0].rules)
+    needs = truth.needs(table_of(job).rules)
     points = []
     for number, policy in enumerate(policies, 1):
         within.tell(f"policy {number} of {len(policies)}: {policy}", number - 1, len(policies))
@@ -82,7 +83,7 @@ def _place(policy: Policy, job: Job, truth: Truth, needs: FloatArray) -> Point:
     try:
         if policy.method == "suppress":
             figures = truth.facts.total
-            shown = truth.needs(job.tables[0].rules if policy.rules is None else policy.rules) == 0
+            shown = truth.needs(table_of(job).rules if policy.rules is None else policy.rules) == 0
         else:
             outcome = _moved(policy.of(job), truth)
             figures, shown = outcome.protected.after, outcome.protected.is_shown
@@ -92,7 +93,7 @@ def _place(policy: Policy, job: Job, truth: Truth, needs: FloatArray) -> Point:
     risk = np.where(shown, missing(np.abs(figures - true), needs), 0.0)[unsafe]
     loss = measure_loss(true, np.where(shown, figures, 0.0), ~shown, unit=truth.unit)
     mean, near = float(risk.mean()) if unsafe.any() else 0.0, int((risk > 1e-6).sum())
-    by_table, seconds = {job.tables[0].name: loss}, process_time() - start
+    by_table, seconds = {table_of(job).name: loss}, process_time() - start
     point = Point(name, loss.utility, mean, near, by_table, {}, seconds, inside_risk=mean, inside_too_near=near)
     if outcome is None:
         return replace(point, verdict="not checked", said=_LEFT_OUT, asks=QUESTION)

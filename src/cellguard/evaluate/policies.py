@@ -106,8 +106,7 @@ class Reference:
         assessed = assess_job(job.model_copy(update={"attack": telling}), within=within)
         known = contributions_of(assessed.tables)
         asked = tuple(_cell(assessed, text) for text in cells)
-        totals = read_known_totals(assessed)
-        attackers = Attackers(known if known.told.any() else None, None if totals is None else totals.sums)
+        attackers = Attackers(known if known.told.any() else None, read_known_totals(assessed).sums)
         return cls(assessed.needs, attackers, asked)
 
     def nearness(self, outcome: Outcome[Any], release: Release) -> Nearness:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cellguard.attack.external_totals import ExternalTotals, read_external_totals
+from cellguard.attack.external_totals import NO_TOTALS, ExternalTotals, read_external_totals
 from cellguard.errors import Disagreement, InputError, listing
 from cellguard.inputs.assessment import Assessment
 from cellguard.inputs.fitted_counts import with_fitted
@@ -69,11 +69,11 @@ def _link(built: Built) -> TableSet:
         raise Disagreement(f"{error}. {cure}") from None
 
 
-def read_known_totals(assessment: Assessment) -> ExternalTotals | None:
+def read_known_totals(assessment: Assessment) -> ExternalTotals:
     """Read the totals that the attacker has, if the job names any."""
     job = assessment.job
     if not job.known:
-        return None
+        return NO_TOTALS
     known = read_external_totals(job.path(job.known), assessment.tables)
     refuse_changed(job, {job.known: assessment.inputs.get(job.known, "")})
     return known

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, Positions
-from cellguard.attack.external_totals import ExternalTotals
+from cellguard.attack.external_totals import NO_TOTALS, ExternalTotals
 from cellguard.attack.third_party import Intervals, infer, read_protected
 from cellguard.errors import Disagreement, InputError
 from cellguard.hierarchy.build import TOTAL
@@ -213,7 +213,7 @@ def narrowest(certificates: Sequence[Mapping[str, Any]]) -> Knowledge:
     )
 
 
-def _known(folders: Sequence[ReadFolder], tables: TableSet) -> ExternalTotals | None:
+def _known(folders: Sequence[ReadFolder], tables: TableSet) -> ExternalTotals:
     """Return the sums that the certificates say an attacker has from elsewhere."""
     sums, first = list[list[int]](), 0
     for folder in folders:
@@ -225,7 +225,7 @@ def _known(folders: Sequence[ReadFolder], tables: TableSet) -> ExternalTotals | 
             sums.append(cells)
         first += len(folder.tables)
     if not sums:
-        return None
+        return NO_TOTALS
     rows = np.repeat(np.arange(len(sums)), [len(cells) for cells in sums])
     columns = np.concatenate(sums)
     matrix = sp.csr_array((np.ones(len(columns)), (rows, columns)), shape=(len(sums), len(tables)))

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import Positions
-from cellguard.attack.external_totals import ExternalTotals
+from cellguard.attack.external_totals import NO_TOTALS, ExternalTotals
 from cellguard.errors import InputError
 from cellguard.hierarchy.build import from_parents
 from cellguard.hierarchy.hierarchy import Dimension
@@ -45,7 +45,7 @@ class Stored:
     findings: Findings
     needs: Requirements
     pattern: Pattern
-    known: ExternalTotals | None
+    known: ExternalTotals
     insiders: Contributions | None = None
     coalition: int = 1
 
@@ -130,10 +130,10 @@ def _shown(path: Path, rows: int) -> BoolArray:
     return np.array([bool(text) for text in value], bool)
 
 
-def _known(sums: list[Any], tables: TableSet) -> ExternalTotals | None:
+def _known(sums: list[Any], tables: TableSet) -> ExternalTotals:
     """Return the sums of distinct cells that the certificate says an attacker has from elsewhere, one row each."""
     if not sums:
-        return None
+        return NO_TOTALS
     cells = [int(tables.cells_of[table][row]) for terms in sums for table, row in terms]
     number = np.repeat(np.arange(len(sums)), [len(terms) for terms in sums])
     matrix = sp.csr_array((np.ones(len(cells)), (number, cells)), shape=(len(sums), len(tables)))

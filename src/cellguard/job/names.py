@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from cellguard.errors import InputError
-from cellguard.table.table import Table
+
+if TYPE_CHECKING:
+    from cellguard.table.table import Table
 
 TABLE = r"^\w[\w.-]*$"  # what the schema of the job file says of a table's name
 LONGEST = 100

@@ -6,15 +6,13 @@ A percentage below 1 is mostly a share by mistake, and would protect next to not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from cellguard.errors import InputError, did_you_mean
 from cellguard.rules.catalogue import rules
 from cellguard.rules.doubts import small_percent
 from cellguard.rules.rule import All, Rule, inner, name_of, parameters, percents, required
-from cellguard.verifier.rule_words import parse_rule as twin
-from cellguard.verifier.rules import unknown_names
 
 CONFIRMED = "confirmed"
 _KINDS: Mapping[type[Any], tuple[str, dict[str, Any]]] = {
@@ -96,11 +94,6 @@ def _dumped(value: object) -> object:
     if isinstance(value, Rule):
         return dump_rule(value)
     return list(value) if isinstance(value, tuple) else value
-
-
-def taken_on_trust(applied: Iterable[Rule]) -> list[str]:
-    """Return the names of the rules that the independent verifier cannot recompute, as it says itself."""
-    return sorted(unknown_names(twin(dump_rule(rule)) for rule in applied))
 
 
 def rule_schema() -> dict[str, Any]:

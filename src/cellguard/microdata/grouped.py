@@ -45,7 +45,6 @@ class Grouped:
     waived      the holding allows publication: all its records say so
     requested   the holding asks for protection: any of its records says so
     has_weights whether the records have weights
-    has_holdings whether a holding column was given (not only a respondent, or nothing)
     has_requests whether it is known who asks for protection
     notes       what a statistician should know of the reading: records dropped, and the like
     name        the file that the records are from, or what they are called, for messages
@@ -65,7 +64,6 @@ class Grouped:
     waived: npt.NDArray[np.bool_]
     requested: npt.NDArray[np.bool_]
     has_weights: bool = False
-    has_holdings: bool = False
     has_requests: bool = True
     read_units: Callable[[], Units] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
@@ -92,16 +90,15 @@ class Grouped:
     def units(self) -> Units:
         """Return the records themselves; they are read anew from their source."""
         if self.read_units is None:
-            raise InputError("the records behind these sums are not known; group them with `records` or `group_units`")
+            raise InputError("the records behind these sums are not known; group them with `records`")
         return self.read_units()
 
     def pairs(self, response: str) -> Pairs:
         """Return the single records of a response, with the row that each belongs to; for ``count`` each value is 1.
 
-        >>> units = Units(("region",), (("N", "S"),), (np.array([1, 0, 1], np.int32),),
-        ...               {"x": np.array([5.0, 2.0, 7.0])}, None, np.arange(3), np.array([0, 1, 0]),
-        ...               np.zeros(3, bool), np.zeros(3, bool))
-        >>> pairs = group_units(units).pairs("x")
+        >>> import cellguard as cg
+        >>> data = {"firm": [1, 2, 1], "region": ["S", "N", "S"], "x": [5, 2, 7]}
+        >>> pairs = cg.records(data, by=["region"], values=["x"], respondent="firm").pairs("x")
         >>> pairs.row.tolist(), pairs.value.tolist()
         ([0, 1, 0], [5.0, 2.0, 7.0])
         """
@@ -112,45 +109,6 @@ class Grouped:
         value = np.ones(len(units)) if response == COUNT else units.values[response]
         weight = np.ones(len(units)) if units.weight is None else units.weight
         return Pairs(row, value, weight)
-
-
-def group_units(units: Units) -> Grouped:
-    """Sum single records by leaf codes and holding.
-
-    >>> units = Units(("region",), (("N", "S"),), (np.array([1, 0, 1], np.int32),), {"x": np.array([5.0, 2.0, 7.0])},
-    ...               np.array([1.0, 2.0, 10.0]), np.arange(3), np.array([0, 1, 0]), np.zeros(3, bool),
-    ...               np.zeros(3, bool))
-    >>> grouped = group_units(units)
-    >>> grouped.holding.tolist(), grouped.total["x"].tolist(), grouped.weighted["x"].tolist()
-    ([0, 1], [12.0, 2.0], [75.0, 4.0])
-    """
-    order, starts = _order(units.holding, units.codes)
-    first = order[starts]
-    holding = units.holding[first]
-    weight = units.weight
-
-    def summed(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return np.add.reduceat(values[order], starts) if len(starts) else np.zeros(0)
-
-    total = {name: summed(values) for name, values in units.values.items()}
-    records = summed(np.ones(len(units)))
-    weighted = dict(total) if weight is None else {n: summed(v * weight) for n, v in units.values.items()}
-    if weight is not None:
-        weighted[COUNT] = summed(weight)
-    waived = summed(units.waived.astype(float)) == records
-    return Grouped(
-        columns=units.columns,
-        labels=units.labels,
-        codes=tuple(column[first].astype(np.int32) for column in units.codes),
-        holding=holding,
-        records=records.astype(np.int64),
-        total=total,
-        weighted=weighted,
-        waived=of_holding(waived, holding, every=True),
-        requested=of_holding(summed(units.requested.astype(float)) > 0, holding, every=False),
-        has_weights=weight is not None,
-        read_units=lambda: units,
-    )
 
 
 def of_holding(rows: npt.NDArray[np.bool_], holding: npt.NDArray[np.int64], *, every: bool) -> npt.NDArray[np.bool_]:

@@ -71,7 +71,6 @@ def group_records(checked: Checked, *, run: Run = UNWATCHED) -> Grouped:
         waived=of_holding(marks[0].view(bool), holding, every=True),
         requested=of_holding(marks[1].view(bool), holding, every=False),
         has_weights=has_weights,
-        has_holdings=checked.roles.holding is not None,
         has_requests=checked.roles.request is not None,
         name=checked.opened.name,
         read_units=lambda: read_units(checked),

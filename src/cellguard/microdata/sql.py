@@ -16,7 +16,6 @@ class Sql:
     """The words of DuckDB. An engine that says some of them otherwise has a class of its own, see `StandardSql`."""
 
     double = "DOUBLE"
-    huge = "HUGEINT"
 
     def quoted(self, text: str) -> str:
         """Return a text as SQL writes it."""

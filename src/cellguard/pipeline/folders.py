@@ -56,12 +56,11 @@ def audit_folder(
     seconds: dict[str, float] = {}
     with timed("reading the folder", within, seconds):
         stored = OutputFolder(folder).stored(others)
-    sums = None if stored.known is None else stored.known.sums
     with timed("auditing", within.endless(), seconds) as here:
         judged = audit(
             stored.needs,
             stored.pattern,
-            known=sums,
+            known=stored.known.sums,
             intervals=intervals,
             insiders=stored.insiders,
             coalition=stored.coalition,
@@ -131,7 +130,7 @@ def verify_inputs(inside: str | Path, job: Job, *, within: Run = Run()) -> tuple
     assessment = assess_job(job, within=within)
     known = read_known_totals(assessment)
     assessment = with_unsafe_sums(assessment, sums_of_folder(Path(inside), assessment.tables))
-    again = RebuiltInputs(assessment.job, assessment.inputs, assessment.findings, None if known is None else known.sums)
+    again = RebuiltInputs(assessment.job, assessment.inputs, assessment.findings, known.sums)
     differences = compare(Path(inside), again)
     return tuple(
         Check(number, f"{name} again", wrong is None, wrong or "as stored")
@@ -168,7 +167,7 @@ def explain_cell(folder: str | Path, name: str, *, table: str | None = None) -> 
     """
     output = OutputFolder(folder)
     stored = output.stored()
-    needs, known = stored.needs, None if stored.known is None else stored.known.sums
+    needs, known = stored.needs, stored.known.sums
     kept = read_explanations(output.inside / EXPLANATIONS, needs.tables)
     lines = explain_one(stored.findings, needs, stored.pattern, name, table=table, known=known, stored=kept)
     number, position = find_cell(needs.tables, name, table)
@@ -182,7 +181,7 @@ def _nearest_lines(stored: Stored, cell: int, kept: StoredExplanations) -> list[
     """Say how near the respondents come to the others of an unsafe cell, if the folder tells who they are."""
     if stored.insiders is None:
         return []
-    known = None if stored.known is None else stored.known.sums
+    known = stored.known.sums
     near = None
     if kept.suspects is not None and cell in kept.suspects:
         book = respondents_of(stored.needs, stored.pattern, stored.insiders, known, coalition=stored.coalition)

@@ -10,7 +10,7 @@ import numpy as np
 from cellguard.arrays import Positions
 from cellguard.attack.audit import Audit, audit
 from cellguard.attack.derivation import explain
-from cellguard.attack.external_totals import read_external_totals
+from cellguard.attack.external_totals import NO_TOTALS, read_external_totals
 from cellguard.attack.third_party import Intervals, hidden_cells, infer
 from cellguard.errors import InputError
 from cellguard.inputs.third_party_tables import TO_PROTECT, ThirdParty, read_third_party
@@ -43,7 +43,7 @@ def audit_third_party(given: ThirdParty, *, within: Run = Run()) -> dict[str, An
         raise InputError("no cell of these tables is suppressed; name the column that marks such cells with --flag")
     if given.true:
         return _audit_truth(given, tables, within)
-    known = read_external_totals(given.known, linked) if given.known else None
+    known = read_external_totals(given.known, linked) if given.known else NO_TOTALS
     run = within.during("working out intervals")
     return inferred_summary(infer(linked, Knowledge(given.lower, given.upper), known=known, run=run))
 
@@ -57,10 +57,9 @@ def _audit_truth(given: ThirdParty, tables: Sequence[Table], run: Run) -> dict[s
     findings = assess(link(tables), [Given(TO_PROTECT.column, given.percent)])
     needs = require(findings, Knowledge(given.lower, given.upper))
     hidden = hidden_cells(needs.tables)
-    known = read_external_totals(given.known, needs.tables) if given.known else None
-    sums = None if known is None else known.sums
+    known = read_external_totals(given.known, needs.tables) if given.known else NO_TOTALS
     pattern = Pattern(needs.tables, needs.primary, hidden & ~needs.primary)
-    judged = audit(needs, pattern, known=sums, intervals=True, run=run.during("auditing"))
+    judged = audit(needs, pattern, known=known.sums, intervals=True, run=run.during("auditing"))
     done = SuppressionResult(findings, judged, known)
     return done.summary().plain() | {"intervals": _intervals(needs.tables.cell_name, judged, np.flatnonzero(hidden))}
 

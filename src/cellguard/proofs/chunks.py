@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import FloatArray, Positions
-from cellguard.proofs.probe import Prober
+from cellguard.proofs.probe import ScaledProbe
 from cellguard.proofs.reduction import Reduction
 from cellguard.proofs.scale import decades, power_of_two
 from cellguard.run_context import Run
@@ -49,10 +49,10 @@ class Chunk:
     component: Component
     tasks: Sequence[Task]
 
-    def prober(self, limits: tuple[FloatArray, FloatArray], *, run: Run, enough: bool = False) -> Prober:
-        """Return a prober of the component at the tasks' scale, within limits over all variables."""
+    def probe(self, limits: tuple[FloatArray, FloatArray], *, run: Run, enough: bool = False) -> ScaledProbe:
+        """Return the programs of the component at the tasks' scale, within limits over all variables."""
         scale = power_of_two(self.tasks[0].scale)
-        return Prober(self.component.variables, self.component.matrix, limits, scale, run=run, enough=enough)
+        return ScaledProbe(self.component.variables, self.component.matrix, limits, scale, run=run, enough=enough)
 
     def spread(self, moves: FloatArray, n: int) -> FloatArray:
         """Return the moves of all n variables from those of the component's."""

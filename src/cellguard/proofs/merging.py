@@ -38,10 +38,6 @@ class Merged:
         """For each merged cell the first old cell in it: what is true of one is true of all."""
         return np.unique(self.merged, return_index=True)[1]
 
-    def restore(self, values: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-        """Return for each old cell the value of its merged cell: the way back for cells that are equal."""
-        return values[self.merged]
-
 
 def merge_equal(relations: Relations) -> Merged:
     """Merge cells that a relation with two terms makes equal, until no such relation is left.

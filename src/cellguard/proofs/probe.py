@@ -36,10 +36,11 @@ class Probe:
         self._session = solver.open(program, primal=primal, run=run)
         self._columns = np.arange(matrix.shape[1])
         self._priced: list[int] = []
+        self.iterations = 0  # of the last program
 
-    def limit(self, lower: FloatArray, upper: FloatArray) -> None:
-        """Change all bounds; 0 must lie within them."""
-        self._session.set_bounds(self._columns, lower, upper)
+    def limit(self, lower: FloatArray, upper: FloatArray, columns: Positions | None = None) -> None:
+        """Change the bounds of some columns, or of all; 0 must lie within them when they are asked about."""
+        self._session.set_bounds(self._columns if columns is None else columns, lower, upper)
 
     def furthest(self, column: int, sign: float) -> Solution:
         """Return an optimal solution in which the column has moved as far as it can, up (sign 1) or down (sign -1)."""
@@ -50,12 +51,13 @@ class Probe:
         if solution.status is not Status.optimal:
             # d = 0 satisfies everything, so it is the numbers that went wrong.
             solution = self._session.solve_afresh()
+        self.iterations = self._session.iterations
         if solution.status is not Status.optimal:
             raise Unsolved(f"an attacker's program ended as {solution.status.value}")
         return solution
 
 
-class Prober:
+class ScaledProbe:
     """The programs of some variables at one scale, in grains, whatever their bounds.
 
     With ``enough`` a move that goes far beyond the scale will do, and is kept short enough for exact arithmetic.

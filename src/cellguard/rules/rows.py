@@ -15,19 +15,21 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import InputError, did_you_mean
-from cellguard.rules.others import Rows, rows_of
 from cellguard.rules.parameters import check_whole, percent
 from cellguard.rules.rule import Formula, Group, Judgement, Percent, Rule, name_of, register
+from cellguard.rules.table_rows import Rows, rows_of
 from cellguard.table.apriori import State
 from cellguard.table.fact import Fact, Total
 from cellguard.table.facts import Facts
-from cellguard.table.table import Table
+
+if TYPE_CHECKING:
+    from cellguard.table.table import Table
 
 _LEVEL = "of the others: {}, less o"
 

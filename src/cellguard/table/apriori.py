@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,9 @@ import numpy.typing as npt
 from cellguard.arrays import FloatArray
 from cellguard.errors import did_you_mean
 from cellguard.reading.vocabulary import is_missing
-from cellguard.table.source import Source
+
+if TYPE_CHECKING:
+    from cellguard.table.source import Source
 
 
 class State(IntEnum):

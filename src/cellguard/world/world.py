@@ -119,7 +119,7 @@ class World:
 
     def relations_with(self, known: sp.csr_array | None) -> Relations:
         """Return the relations and, below them, sums of listed cells that the attacker has from elsewhere."""
-        return self.relations if known is None else with_sums(self.relations, known)
+        return self.relations if known is None or not known.shape[0] else with_sums(self.relations, known)
 
 
 def see_world(tables: TableSet, knowledge: Knowledge, *, run: Run = UNWATCHED) -> World:

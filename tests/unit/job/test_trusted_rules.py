@@ -9,7 +9,8 @@ from click.testing import CliRunner
 
 from cellguard.errors import InputError
 from cellguard.faces.cli.main import cli
-from cellguard.job.rulespec import dump_rule, parse_rule, taken_on_trust
+from cellguard.job.rulespec import dump_rule, parse_rule
+from cellguard.job.trusted_rules import taken_on_trust
 from cellguard.rules.catalogue import rules
 from cellguard.rules.linear import PPercent
 from cellguard.rules.rule import RULES, All

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from cellguard import solver
 from cellguard.errors import Stopped
 from cellguard.proofs.pool import pooled_moves
-from cellguard.proofs.probe import Probe, Prober
+from cellguard.proofs.probe import Probe, ScaledProbe
 from cellguard.run_context import UNWATCHED, Run
 
 TOTAL = sp.csr_array(np.array([[1.0, -1.0, -1.0]]))
@@ -37,8 +37,8 @@ def test_a_move_beyond_the_first_cut_is_still_exact():
     """The program starts with bounds cut off at 2**22 times the scale, and moves them out as long as that helps."""
     far = 3.0 * 2**40
     limits = -np.array([np.inf, far, 0.0]), np.array([np.inf, far, 0.0])
-    assert Prober(np.arange(3), TOTAL, limits, 1.0, run=UNWATCHED).extreme(0, 1)[0] == far
-    enough = Prober(np.arange(3), TOTAL, limits, 1.0, run=UNWATCHED, enough=True).extreme(0, 1)[0]
+    assert ScaledProbe(np.arange(3), TOTAL, limits, 1.0, run=UNWATCHED).extreme(0, 1)[0] == far
+    enough = ScaledProbe(np.arange(3), TOTAL, limits, 1.0, run=UNWATCHED, enough=True).extreme(0, 1)[0]
     assert 2**20 <= enough < far
 
 
@@ -55,15 +55,15 @@ def test_a_variable_that_does_not_move_is_asked_once(monkeypatch):
 
     monkeypatch.setattr(Probe, "furthest", counted)
     limits = -np.full(4, np.inf), np.full(4, np.inf)
-    assert Prober(np.arange(4), matrix, limits, 1.0, run=UNWATCHED).extreme(0, 1)[0] == 0
+    assert ScaledProbe(np.arange(4), matrix, limits, 1.0, run=UNWATCHED).extreme(0, 1)[0] == 0
     assert asked == [0]
 
 
 def test_a_point_inside_has_the_amount_that_is_asked_for():
     limits = -np.ones(3) * 9, np.ones(3) * 9
-    moves = Prober(np.arange(3), TOTAL, limits, 1.0, run=UNWATCHED).inside(0, 4)
+    moves = ScaledProbe(np.arange(3), TOTAL, limits, 1.0, run=UNWATCHED).inside(0, 4)
     assert moves[0] == 4 == moves[1] + moves[2]
-    assert Prober(np.arange(3), TOTAL, (-np.ones(3), np.ones(3)), 1.0, run=UNWATCHED).inside(0, 4) is None
+    assert ScaledProbe(np.arange(3), TOTAL, (-np.ones(3), np.ones(3)), 1.0, run=UNWATCHED).inside(0, 4) is None
 
 
 def test_pooled_moves_serve_several_targets_at_once():

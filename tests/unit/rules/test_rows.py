@@ -10,7 +10,8 @@ import pytest
 
 import cellguard as cg
 from cellguard.errors import InputError
-from cellguard.job.rulespec import dump_rule, parse_rule, taken_on_trust
+from cellguard.job.rulespec import dump_rule, parse_rule
+from cellguard.job.trusted_rules import taken_on_trust
 from cellguard.rules.rows import (
     AttributeDisclosure,
     GroupDisclosure,

@@ -10,7 +10,6 @@ from cellguard.errors import InputError, UnknownCode
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.hierarchy.recode import cut, merge
-from cellguard.microdata.grouped import group_units
 from cellguard.rules.assess import assess
 from cellguard.rules.linear import PPercent
 from cellguard.rules.simple import MinFrequency
@@ -21,6 +20,8 @@ from cellguard.table.tableset import link
 from cellguard.table.tabulate import Wanted, make_tables
 from cellguard.table.unit_grid import Grid, grid_of
 from unit.table.tabulate_oracle import found_cells, make_units, sql_cells
+
+from grouped_units import group_units
 
 ALL = (Count(), Records(), Top(3), Signs(), Unwaived(1), Requested())
 

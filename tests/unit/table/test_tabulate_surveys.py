@@ -10,7 +10,6 @@ import pytest
 from cellguard.errors import InputError
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.microdata.grouped import group_units
 from cellguard.rules.linear import Dominance, PPercent, PriorPosterior
 from cellguard.rules.simple import MaxShare, Request
 from cellguard.table.fact import Count, Excess, Requested, Top, Unwaived
@@ -18,6 +17,8 @@ from cellguard.table.survey import SURVEYS, light_weights, virtual
 from cellguard.table.tableset import link
 from cellguard.table.tabulate import Wanted, make_tables
 from unit.table.tabulate_oracle import make_units
+
+from grouped_units import group_units
 
 SHOP = {"shop": Dimension("shop", flat(["A", "B"]))}
 

@@ -76,8 +76,7 @@ class ProtectedFrame(Outcome[SuppressionResult]):
     def why(self, cell: str, *, table: str | None = None) -> list[str]:
         """Say what a cell is, what each rule says of it, and why it is hidden or may be seen. Confidential."""
         found, needs = self.protected, self.protected.audit.needs
-        known = None if found.known is None else found.known.sums
-        return explain_one(found.findings, needs, found.audit.pattern, cell, table=table, known=known)
+        return explain_one(found.findings, needs, found.audit.pattern, cell, table=table, known=found.known.sums)
 
     @property
     def audit(self) -> Audit:

@@ -92,7 +92,6 @@ class _Styles:
         self.text = book.add_format({**font, "num_format": "@"})
         self.head = book.add_format({**font, "num_format": "@", "bold": True, "bottom": 1, "bg_color": "#F4F6F8"})
         self.title = book.add_format({**font, "bold": True, "font_size": 14})
-        self.wrapped = book.add_format({**font, "text_wrap": True, "valign": "top"})
         grey = {"bg_color": "#D9DEE4", "font_color": "#3D4650", "align": "right"}
         self.hidden = book.add_format({**font, **grey, "num_format": "@"})
         self._numbers: dict[int, Format] = {}

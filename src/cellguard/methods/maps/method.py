@@ -25,7 +25,7 @@ from cellguard.methods.maps.outlying import find_outliers
 from cellguard.methods.maps.places import Hexagons, large_enough
 from cellguard.methods.maps.result import MapResult
 from cellguard.methods.maps.screen import assessed_words, map_words
-from cellguard.methods.maps.spec import RedistributeSpec
+from cellguard.methods.maps.spec import RedistributeSpec, table_of
 from cellguard.randomness import fresh_seed
 from cellguard.rules.rule import fewest_of
 from cellguard.run_context import Run, timed
@@ -60,7 +60,7 @@ class Redistribute(Method[Located, MapResult]):
         """Say what a map cannot have, or what the job says in vain."""
         if len(job.tables) > 1:
             return "a job makes one map; put further tables into jobs of their own"
-        table = job.tables[0]
+        table = table_of(job)
         if key := _said_in_vain(job, {"version", "microdata", "tables", "settings", "output"}):
             return f"`{key}` is not looked at when a map is redistributed; leave it out"
         if key := _said_in_vain(table, _TABLE):
@@ -82,7 +82,7 @@ class Redistribute(Method[Located, MapResult]):
 
     def protect(self, assessed: Located, run: Run, seconds: dict[str, float]) -> MapResult:
         """Choose hexagons that are large enough, and redistribute."""
-        plan, table = self._plan(), self.job.tables[0]
+        plan, table = self._plan(), table_of(self.job)
         with timed("choosing hexagons", run, seconds):
             hexagons = self._large_enough(assessed, plan)
         counts: Redistribution | None = None
@@ -106,7 +106,7 @@ class Redistribute(Method[Located, MapResult]):
     def _plan(self) -> Plan | None:
         """Return how counts are raised, if a rule asks for a number of records."""
         said = RedistributeSpec.of(self.job)
-        fewest = fewest_of(self.job.tables[0].rules)
+        fewest = fewest_of(table_of(self.job).rules)
         if fewest is None or fewest < 2:
             return None
         return Plan(fewest, said.algorithm, said.outliers, said.outlier_distance, said.outlier_cells, said.order)
@@ -125,12 +125,13 @@ class Redistribute(Method[Located, MapResult]):
 
     def _values(self, assessed: Located, hexagons: Hexagons, plan: Plan | None) -> Values:
         said, points = RedistributeSpec.of(self.job), assessed.points
-        caps = [Cap.of(rule) for rule in self.job.tables[0].rules if rule.fewest is None]
+        table = table_of(self.job)
+        caps = [Cap.of(rule) for rule in table.rules if rule.fewest is None]
         value = np.zeros(0) if points is None or points.value is None else points.value
         contributors = Contributors.of(hexagons.of_point, value, len(hexagons.count))
         seed = fresh_seed() if said.seed is None else said.seed
         away = min(max([said.keep_away, *(cap.near for cap in caps)]), _FARTHEST) if said.keep_away else 0.0
-        decimals = assessed.decimals if self.job.tables[0].decimals is None else self.job.tables[0].decimals
+        decimals = assessed.decimals if table.decimals is None else table.decimals
         done = redistribute_values(
             hexagons.space, contributors, caps, plan, keep_away=away, decimals=decimals, seed=seed
         )
@@ -144,7 +145,7 @@ class Redistribute(Method[Located, MapResult]):
             few = int(((here.count > 0) & (here.count < plan.threshold)).sum())
             outlying = int(find_outliers(here.space, here.count, plan.threshold, plan.distance, plan.largest).sum())
         about = {"records": int(here.count.sum()), "hexagons": len(here.count), "sensitive": few, "outliers": outlying}
-        tables = {self.job.tables[0].name: about}
+        tables = {table_of(self.job).name: about}
         return {"step": "assess", "method": self.name, "tables": tables, "warnings": list(assessed.notes)}
 
     def assessed_screen(self, assessed: Located) -> Screen:
@@ -163,7 +164,7 @@ class Redistribute(Method[Located, MapResult]):
             return
         from cellguard.methods.maps.report.figures import map_figure, risk_utility_figure
 
-        name, hexagons = self.job.tables[0].name, done.hexagons
+        name, hexagons = table_of(self.job).name, done.hexagons
         most = float(max(done.before.max(initial=1.0), done.after.max(initial=1.0)))
         for word, value, here in (("before", done.before, done.before >= 0), ("after", done.after, done.is_shown)):
             figure = map_figure(hexagons.q[here], hexagons.r[here], value[here], title=word, most=most)
@@ -217,7 +218,7 @@ def _draw(path: Path, figure: Figure, hexagons: int) -> None:
 
 
 def _rule_fault(job: Job) -> str | None:
-    table = job.tables[0]
+    table = table_of(job)
     others = [rule for rule in table.rules if rule.fewest is None]
     if why := next((rule.only_suppressed for rule in table.rules if rule.only_suppressed), ""):
         return f"table {table.name!r}: {why}; leave it out"

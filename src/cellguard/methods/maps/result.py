@@ -16,7 +16,7 @@ from cellguard.methods.maps.magnitudes import Values
 from cellguard.methods.maps.mapping import Redistribution
 from cellguard.methods.maps.places import Hexagons
 from cellguard.methods.maps.shown import ShownMap
-from cellguard.methods.maps.spec import RedistributeSpec
+from cellguard.methods.maps.spec import RedistributeSpec, table_of
 from cellguard.methods.maps.transfers import Transfers
 from cellguard.rules.rule import fewest_of
 from cellguard.seam.method import Result
@@ -77,7 +77,7 @@ class MapResult(Result):
     @cached_property
     def spec_threshold(self) -> int | None:
         """The least number of records that the rules ask for, if they do."""
-        return fewest_of(self.job.tables[0].rules)
+        return fewest_of(table_of(self.job).rules)
 
     @property
     def before(self) -> FloatArray:
@@ -114,7 +114,7 @@ class MapResult(Result):
     @cached_property
     def shown(self) -> ShownMap:
         """The map as it may be published."""
-        table, here = self.job.tables[0], self.is_shown
+        table, here = table_of(self.job), self.is_shown
         return ShownMap(
             table.name,
             table.by[0],
@@ -169,7 +169,7 @@ class MapResult(Result):
             "coarsened": self.hexagons.grid != self.asked,
             "algorithms": {name: {"mu": other.mu} for name, other in self.others.items()},
         }
-        return Summary("redistribute", self.verdict, {self.job.tables[0].name: self._about()}, self.notes, facts)
+        return Summary("redistribute", self.verdict, {table_of(self.job).name: self._about()}, self.notes, facts)
 
     def _about(self) -> dict[str, Any]:
         both = {

@@ -7,7 +7,12 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from cellguard.job.jobfile import Job
-from cellguard.job.specs import Spec
+from cellguard.job.specs import Spec, TableSpec
+
+
+def table_of(job: Job) -> TableSpec:
+    """Return the one table that the job of a map has."""
+    return job.tables[0]
 
 
 class RedistributeSpec(Spec):

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtri
 
 from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import InputError, did_you_mean
 from cellguard.randomness import stream
-from cellguard.table.table import Table
-from cellguard.table.tableset import TableSet
 
-Cost = Callable[[Table, BoolArray], FloatArray]
-SPREAD = 0.25  # of random factors, measured: see docs/decisions/0023
+if TYPE_CHECKING:
+    from cellguard.table.table import Table
+    from cellguard.table.tableset import TableSet
+
+Cost = Callable[["Table", BoolArray], FloatArray]
+SPREAD = 0.25  # of random factors, measured: see docs/decisions/0021
 
 
 def value(table: Table, primary: BoolArray) -> FloatArray:
@@ -147,6 +149,8 @@ def random_factors(cells: int, seed: int, spread: float = SPREAD) -> FloatArray:
     >>> bool((random_factors(3, 7) == random_factors(3, 7)).all()), bool((random_factors(3, 8) > 0).all())
     (True, True)
     """
+    from scipy.special import ndtri  # few jobs draw factors, and all of them read the names of costs
+
     return np.exp(spread * ndtri(stream(seed, "costs").uniform(cells)))
 
 

@@ -29,7 +29,7 @@ from cellguard.world.told_sums import told_sums
 class SumSearch:
     """The sums of a set that were judged so far, and the assessment with the unsafe ones as cells."""
 
-    def __init__(self, assessed: Assessment, known: sp.csr_array | None, run: Run) -> None:
+    def __init__(self, assessed: Assessment, known: sp.csr_array, run: Run) -> None:
         self._base, self._known, self._run = assessed, known, run
         self.assessment = assessed
         self._unsafe: dict[Sum, bool] = {}

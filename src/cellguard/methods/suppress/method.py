@@ -53,11 +53,11 @@ class Suppress(SuppressDeclaration, PatternMethod):
         self._seed()
         return super().assess(run, seconds)
 
-    def choose(self, assessment: Assessment, known: ExternalTotals | None, run: Run) -> Pattern | Suppression:
+    def choose(self, assessment: Assessment, known: ExternalTotals, run: Run) -> Pattern | Suppression:
         """Return the cheapest pattern that the engine finds."""
-        return self.choose_by_turns(SumSearch(assessment, None if known is None else known.sums, run), known, run)
+        return self.choose_by_turns(SumSearch(assessment, known.sums, run), known, run)
 
-    def choose_by_turns(self, sums: SumSearch, known: ExternalTotals | None, run: Run) -> Pattern | Suppression:
+    def choose_by_turns(self, sums: SumSearch, known: ExternalTotals, run: Run) -> Pattern | Suppression:
         """Return the cheapest pattern that the engine finds and that tells no unsafe sum."""
         assessment = sums.assessment
         if assessment.needs.unprotectable.any():
@@ -66,7 +66,6 @@ class Suppress(SuppressDeclaration, PatternMethod):
         costs = set_costs(assessment.tables, assessment.needs.primary, wanted)
         costs = stable_costs(self.job, assessment.tables, costs)
         start = None if self.warm is None else _hidden_before(self.warm, assessment.tables)
-        totals = None if known is None else known.sums
         engine, effort = self._engine(), self._effort(run)
         insiders = insiders_of(assessment)
 
@@ -76,7 +75,7 @@ class Suppress(SuppressDeclaration, PatternMethod):
                 costs,
                 engine=engine,
                 start=start if begin is None else begin,
-                known=totals,
+                known=known.sums,
                 insiders=insiders,
                 coalition=self.job.attack.coalition,
                 grow=sums.grow,
@@ -90,7 +89,7 @@ class Suppress(SuppressDeclaration, PatternMethod):
         if not len(followers.cells):
             chosen = search(asked, None)
         else:
-            chosen = suppress_together(assessment.needs, asked, followers, search, totals)
+            chosen = suppress_together(assessment.needs, asked, followers, search, known.sums)
         return chosen if seed is None else _as_asked(chosen, costs, seed)
 
     def _seed(self) -> int | None:
@@ -143,7 +142,7 @@ class FixedPattern(Suppress):
     A cell that must be published stays so, and if it was to follow one that is hidden, the job contradicts itself.
     """
 
-    def choose(self, assessment: Assessment, known: ExternalTotals | None, run: Run) -> Pattern:
+    def choose(self, assessment: Assessment, known: ExternalTotals, run: Run) -> Pattern:
         """Return what the job says."""
         linked = assessment.tables
         hidden, stays = assessment.needs.primary.copy(), assessment.needs.world.constraints.empty.copy()
@@ -154,7 +153,7 @@ class FixedPattern(Suppress):
         refuse_shown(followers & stays & ~assessment.needs.world.constraints.empty, linked)
         return Pattern(linked, assessment.needs.primary, (hidden | followers & ~stays) & ~assessment.needs.primary)
 
-    def choose_by_turns(self, sums: SumSearch, known: ExternalTotals | None, run: Run) -> Pattern:
+    def choose_by_turns(self, sums: SumSearch, known: ExternalTotals, run: Run) -> Pattern:
         """Return what the job says, whatever it tells."""
         return self.choose(sums.assessment, known, run)
 

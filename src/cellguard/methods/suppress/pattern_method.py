@@ -50,10 +50,10 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
         return "suppress"
 
     @abstractmethod
-    def choose(self, assessment: Assessment, known: ExternalTotals | None, run: Run) -> Pattern | Suppression:
+    def choose(self, assessment: Assessment, known: ExternalTotals, run: Run) -> Pattern | Suppression:
         """Say which cells to suppress."""
 
-    def choose_by_turns(self, sums: SumSearch, known: ExternalTotals | None, run: Run) -> Pattern | Suppression:
+    def choose_by_turns(self, sums: SumSearch, known: ExternalTotals, run: Run) -> Pattern | Suppression:
         """Say which cells to suppress, if need be by turns with ``sums``, which judges the sums that these tell."""
         return self.choose(sums.assessment, known, run)
 
@@ -77,7 +77,7 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
         """Choose a pattern, and attack it."""
         known = read_known_totals(assessed)
         with timed("choosing the cells to hide", run, seconds) as here:
-            sums = SumSearch(assessed, None if known is None else known.sums, here)
+            sums = SumSearch(assessed, known.sums, here)
             chosen = self.choose_by_turns(sums, known, here)
         return prove(self, sums, chosen, known, run.endless(), seconds)
 
@@ -134,7 +134,7 @@ def prove(
     method: PatternMethod,
     search: SumSearch,
     chosen: Pattern | Suppression,
-    known: ExternalTotals | None,
+    known: ExternalTotals,
     run: Run,
     seconds: dict[str, float],
 ) -> SuppressionResult:
@@ -146,12 +146,11 @@ def prove(
     pattern = on_grown(pattern, assessed.needs)
     if suppression is not None:
         suppression = replace(suppression, pattern=pattern, costs=padded(suppression.costs, assessed.needs))
-    sums = None if known is None else known.sums
     with timed("auditing", run, seconds) as here:
         judged = audit(
             assessed.needs,
             pattern,
-            known=sums,
+            known=known.sums,
             intervals=method.intervals,
             insiders=insiders_of(assessed),
             coalition=assessed.job.attack.coalition,

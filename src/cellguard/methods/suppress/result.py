@@ -12,7 +12,7 @@ import numpy as np
 
 from cellguard.attack.audit import Audit, attacker_ends
 from cellguard.attack.derivation import explain
-from cellguard.attack.external_totals import ExternalTotals
+from cellguard.attack.external_totals import NO_TOTALS, ExternalTotals
 from cellguard.attack.insider_pairs import Hint
 from cellguard.attack.intervals import exact_moves
 from cellguard.attack.nearness import Near, nearest, suspects
@@ -21,7 +21,7 @@ from cellguard.errors import InputError
 from cellguard.io.folder import OutputFolder
 from cellguard.io.stored_explanations import StoredExplanations
 from cellguard.job.jobfile import Job
-from cellguard.job.rulespec import taken_on_trust
+from cellguard.job.trusted_rules import taken_on_trust
 from cellguard.methods.suppress.explain import Explanations, explain_pattern
 from cellguard.methods.suppress.headline import Headline, headline
 from cellguard.methods.suppress.hide_together import hidden_with
@@ -85,7 +85,7 @@ class SuppressionResult(Result):
 
     findings: Findings
     audit: Audit
-    known: ExternalTotals | None = None
+    known: ExternalTotals = NO_TOTALS
     job: Job | None = None
     suppression: Suppression | None = None
     accept_no_rules: bool = False
@@ -145,8 +145,7 @@ class SuppressionResult(Result):
         """Which cells protect which, if all that must be protected is."""
         if self.audit.verdict != "safe":
             return None
-        sums = None if self.known is None else self.known.sums
-        return explain_pattern(self.audit.needs, self.audit.pattern, known=sums)
+        return explain_pattern(self.audit.needs, self.audit.pattern, known=self.known.sums)
 
     @cached_property
     def explanations(self) -> StoredExplanations:
@@ -242,7 +241,7 @@ class SuppressionResult(Result):
         """Return the cells that are not protected, how near an attacker comes, and through which relations."""
         audit, tables = self.audit, self.audit.needs.tables
         world = audit.needs.world
-        relations = world.relations_with(None if self.known is None else self.known.sums)
+        relations = world.relations_with(self.known.sums)
         unknown = audit.pattern.unknown & ~world.constraints.empty
         wanted = np.flatnonzero(audit.failing | audit.undecided)[:most].tolist()
         reasons = explain(world.constraints, relations, unknown, audit.lower, audit.upper, wanted)

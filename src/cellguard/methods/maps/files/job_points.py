@@ -13,7 +13,7 @@ from cellguard.geometry.hexgrid import Grid
 from cellguard.inputs.tables import input_digests, refuse_changed
 from cellguard.job.jobfile import Job
 from cellguard.methods.maps.places import Hexagons, Points
-from cellguard.methods.maps.spec import RedistributeSpec
+from cellguard.methods.maps.spec import RedistributeSpec, table_of
 from cellguard.microdata.checked import check_records
 from cellguard.microdata.grouped import COUNT
 from cellguard.microdata.query import read_units
@@ -39,13 +39,13 @@ class Located:
 def read_map(job: Job) -> Located:
     """Read the points or the hexagons of a job."""
     inputs = input_digests(job)
-    located = _read_points(job, inputs) if job.tables[0].cells is None else _read_hexagons(job, inputs)
+    located = _read_points(job, inputs) if table_of(job).cells is None else _read_hexagons(job, inputs)
     refuse_changed(job, inputs)
     return located
 
 
 def _read_points(job: Job, inputs: Mapping[str, str]) -> Located:
-    spec, table, records = RedistributeSpec.of(job), job.tables[0], job.microdata
+    spec, table, records = RedistributeSpec.of(job), table_of(job), job.microdata
     if records is None:
         raise JobError("a map needs points; name their file with `microdata: {source: ...}`")
     opened = open_records(
@@ -79,7 +79,7 @@ def _grid(spec: RedistributeSpec, x: FloatArray, y: FloatArray) -> Grid:
 
 
 def _read_hexagons(job: Job, inputs: Mapping[str, str]) -> Located:
-    spec, table = RedistributeSpec.of(job), job.tables[0]
+    spec, table = RedistributeSpec.of(job), table_of(job)
     cells = table.cells
     if cells is None or cells.count is None or table.value != COUNT:
         raise JobError(

@@ -13,6 +13,7 @@ from cellguard.io.write import csv_text
 from cellguard.methods.maps.measures import Measures
 from cellguard.methods.maps.result import MapResult
 from cellguard.methods.maps.shown import ShownMap
+from cellguard.methods.maps.spec import table_of
 
 _MEASURES = ("u", "cells", "r1", "r2", "u1", "u3")
 
@@ -60,7 +61,7 @@ def geojson(shown: ShownMap) -> str:
 
 def write_moved(inside: Path, done: MapResult) -> None:
     """Write every hexagon before and after, the transfers, and the measures of risk and utility. Confidential."""
-    name, by = done.job.tables[0].name, done.job.tables[0].by[0]
+    name, by = table_of(done.job).name, table_of(done.job).by[0]
     hexagons = done.hexagons
     codes = [f"h{q}:{r}" for q, r in zip(hexagons.q.tolist(), hexagons.r.tolist(), strict=True)]
     columns = {

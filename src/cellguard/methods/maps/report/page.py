@@ -15,6 +15,7 @@ from cellguard.arrays import FloatArray
 from cellguard.methods.maps.report.plots import mark, plots
 from cellguard.methods.maps.result import MapResult
 from cellguard.methods.maps.shown import ShownMap
+from cellguard.methods.maps.spec import table_of
 from cellguard.report.render import render
 from cellguard.report.run_facts import run_facts
 from cellguard.report.section import Section
@@ -28,7 +29,7 @@ _SCRIPT = "map.js"
 def internal_map(outcome: Outcome[MapResult]) -> str:
     """Return the page with the map before and after. Confidential: it holds true values."""
     done = outcome.protected
-    name = done.job.tables[0].name
+    name = table_of(done.job).name
     before, after = done.before.tolist(), done.after.tolist()
     if done.decimals == 0:
         before, after = [round(x) for x in before], [round(x) for x in after]
@@ -108,7 +109,7 @@ def _moved(outcome: Outcome[MapResult]) -> Section:
     grid = done.hexagons.grid
     facts = [
         ("Hexagons", f"{short(grid.dx)} wide, neighbouring rows {short(grid.dy / 2)} apart"),
-        ("Rules", "; ".join(map(str, done.job.tables[0].rules))),
+        ("Rules", "; ".join(map(str, table_of(done.job).rules))),
         ("Outliers", f"{about['outliers']:,} ({_TREATED[done.spec.outliers]})"),
         ("Is the total kept?", kept),
     ]
@@ -144,7 +145,7 @@ def _undo(done: MapResult) -> Section:
     """Say what somebody who knows the algorithm can undo, and what he cannot."""
     t = done.threshold
     if done.values is None:
-        about = done.summary()["tables"][done.job.tables[0].name]
+        about = done.summary()["tables"][table_of(done.job).name]
         received = done.spec.outliers == "redistribute"
         above = "" if received else f"A hexagon above {t} never had fewer than it shows. "
         rows: Sequence[tuple[str, str]] = [

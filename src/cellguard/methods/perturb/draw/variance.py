@@ -22,12 +22,6 @@ def noise_variance(table: CalibrationTable, zes: Zes) -> FloatArray:
     return np.asarray(zes.second_moment * np.bincount(cell, who.value**2, minlength=len(table)), float)
 
 
-def noise_cv(table: CalibrationTable, zes: Zes) -> FloatArray:
-    """Return the coefficient of variation of the perturbed totals, NaN where the total is 0."""
-    spread = np.sqrt(noise_variance(table, zes))
-    return np.divide(spread, np.abs(table.total), out=np.full(len(spread), np.nan), where=table.total != 0)
-
-
 def sampling_variance(
     table: CalibrationTable, records: Respondents, strata: npt.NDArray[np.integer] | None = None
 ) -> FloatArray:

@@ -161,14 +161,14 @@ def separate(system: System, x: FloatArray, *, most: int = 10**9, seed: int = 1,
     _serve_together(system, part, served, seed, run)
     unserved, cuts, programs = [], [], 0
     component = components(part.matrix)[1]
-    probers: dict[int, _Prober] = {}
+    probes: dict[int, _PartProbe] = {}
     for target in targets_of(system):
         if served.has(target):
             continue
         label = int(component[part.place[target.cell]])
-        if label not in probers:
-            probers[label] = _Prober(part, np.flatnonzero(component == label), run)
-        moves, cut = probers[label].probe(target)
+        if label not in probes:
+            probes[label] = _PartProbe(part, np.flatnonzero(component == label), run)
+        moves, cut = probes[label].probe(target)
         programs += 1
         served.credit(moves)
         if not served.has(target):
@@ -187,13 +187,13 @@ def deepen(system: System, x: FloatArray, targets: Sequence[Target], *, run: Run
     """
     every = np.flatnonzero(~system.never)
     part = _Part(system, np.ones(system.n), every)
-    prober = _Prober(part, np.arange(len(every)), run)
+    probe = _PartProbe(part, np.arange(len(every)), run)
     found = []
     for target in targets:
         trial = x.copy()
         for _ in range(system.policy.cut_depth):
             part.limit(trial)
-            _, cut = prober.probe(target)
+            _, cut = probe.probe(target)
             if cut is None or not len(cut.cells):
                 break
             found.append(cut)
@@ -260,7 +260,7 @@ def _serve_together(system: System, part: _Part, served: _Served, seed: int, run
             return
 
 
-class _Prober:
+class _PartProbe:
     """The attacker's programs of one component of the support, for one target after the other."""
 
     def __init__(self, part: _Part, inside: Positions, run: Run) -> None:
@@ -271,7 +271,7 @@ class _Prober:
         self.matrix = sp.csr_array(matrix[local])
         self.rows = part.rows[local]
         none = np.zeros(len(inside))
-        self.programs = Probe(self.matrix, none, none, run=run)
+        self._probe = Probe(self.matrix, none, none, run=run)
         self.place = {int(c): i for i, c in enumerate(part.support[inside])}
         self.transposed = sp.csr_array(part.system.matrix[self.rows].T)
 
@@ -303,8 +303,8 @@ class _Prober:
             lower[at], upper[at] = 0.0, 1.0
         else:
             lower[at], upper[at] = -1.0, 0.0
-        self.programs.limit(lower, upper)
-        solution = self.programs.furthest(at, np.sign(target.amount))
+        self._probe.limit(lower, upper)
+        solution = self._probe.furthest(at, np.sign(target.amount))
         moves = np.zeros(part.system.n)
         moves[part.support[self.inside]] = solution.x * size
         weights = rooms(part.system, target.cell, -(self.transposed @ solution.duals))

@@ -15,11 +15,11 @@ import numpy as np
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
 from cellguard.methods.suppress.engines.blockwise import serve_by_blocks
+from cellguard.methods.suppress.engines.component_probe import ComponentProbes
 from cellguard.methods.suppress.engines.coverage import ENOUGH, Coverage
 from cellguard.methods.suppress.engines.cuts import Cut
 from cellguard.methods.suppress.engines.hidden_system import HiddenSystem
 from cellguard.methods.suppress.engines.local_oracle import Near, Refuted, Witnessed
-from cellguard.methods.suppress.engines.prober import Probers
 from cellguard.methods.suppress.engines.propagation import Propagation
 from cellguard.methods.suppress.engines.propagation_kernel import DOWN, UP, WIDTH
 from cellguard.methods.suppress.engines.system import System
@@ -179,7 +179,7 @@ class Oracle:
         served = Coverage(self.propagation)
         served.said[:] = True
         served.said[targets] = False
-        probers = Probers(classes, goals.cell[targets], run)
+        probes = ComponentProbes(classes, goals.cell[targets], run)
         large = classes.matrix.shape[0] > self.policy.near_worth * self.policy.near_rows[0]
         near = Near(classes, run) if large else None
         cuts: dict[tuple[bytes, bytes], Cut] = {}
@@ -192,7 +192,7 @@ class Oracle:
                 break
             if target in refuted:
                 continue
-            own = self._weigh(probers, near, target, served, rough)
+            own = self._weigh(probes, near, target, served, rough)
             if own is None:
                 served.said[target] = True
                 continue
@@ -207,35 +207,37 @@ class Oracle:
         self.work += near.work if near else 0.0
         return Look(np.flatnonzero(~served.mask()), list(cuts.values()))
 
-    def _weigh(self, probers: Probers, near: Near | None, target: int, served: Coverage, rough: bool) -> Shares | None:
+    def _weigh(
+        self, probes: ComponentProbes, near: Near | None, target: int, served: Coverage, rough: bool
+    ) -> Shares | None:
         """Return what each cell could add to a target, or None if it is served."""
         goals = self.propagation.goals
         cell, kind, need = int(goals.cell[target]), int(goals.kind[target]), float(goals.need[target])
         reached, shares = 0.0, Shares(np.zeros(0, np.intp), np.zeros(0))
         for upward in (True, False) if kind == WIDTH else (kind == UP,):
             verdict = near.decide(cell, upward, need, rough=rough) if near and kind != WIDTH else None
-            if rough and verdict is None and probers.classes.place[cell] >= 0:
+            if rough and verdict is None and probes.classes.place[cell] >= 0:
                 return None
             if isinstance(verdict, Witnessed):
                 served.credit_both(verdict.moves, verdict.cells)
                 return None
-            refuted, reach = (verdict, 0.0) if verdict else self._probed(probers, cell, upward, need, served)
+            refuted, reach = (verdict, 0.0) if verdict else self._probed(probes, cell, upward, need, served)
             reached += reach / need
             if reached >= ENOUGH:
                 return None
-            self._last = probers.classes.lift(cell, upward, refuted.rows, refuted.multipliers)
+            self._last = probes.classes.lift(cell, upward, refuted.rows, refuted.multipliers)
             shares = shares.plus(self._shares(cell, upward, need, *self._last))
         return shares
 
     def _probed(
-        self, probers: Probers, cell: int, upward: bool, need: float, served: Coverage
+        self, probes: ComponentProbes, cell: int, upward: bool, need: float, served: Coverage
     ) -> tuple[Refuted, float]:
         """Return what keeps a cell from moving further by the program of all relations, and how far it goes."""
-        if probers.classes.place[cell] < 0:
+        if probes.classes.place[cell] < 0:
             return Refuted(np.zeros(0, np.intp), np.zeros(0)), 0.0
-        prober = probers.of(cell, need)
-        moves, reach, rows, multipliers = prober.probe(cell, upward, need)
-        self.work += float(prober.iterations) * min(prober.height, self.policy.dense_rows)
+        probe = probes.of(cell, need)
+        moves, reach, rows, multipliers = probe.probe(cell, upward, need)
+        self.work += float(probe.iterations) * min(probe.height, self.policy.dense_rows)
         if moves is not None:
             served.credit(moves)
         return Refuted(rows, multipliers), reach

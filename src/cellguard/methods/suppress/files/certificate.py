@@ -21,7 +21,8 @@ from cellguard.io.stored_insiders import NAME as INSIDERS
 from cellguard.io.stored_insiders import write_insiders
 from cellguard.io.write import plain_number, write_json
 from cellguard.job.jobfile import Job
-from cellguard.job.rulespec import dump_rule, taken_on_trust
+from cellguard.job.rulespec import dump_rule
+from cellguard.job.trusted_rules import taken_on_trust
 from cellguard.methods.suppress.files.stored_world import stated_between, write_world
 from cellguard.methods.suppress.files.sums import write_sums
 from cellguard.methods.suppress.result import SuppressionResult
@@ -46,7 +47,7 @@ def write_certificate(folder: Path, outcome: Outcome[SuppressionResult]) -> None
         "claim": "outsider",
         "headline": head.text,
         "not_checked": [attack.key for attack in head.not_checked],
-        **about_inputs(job, proven.findings, audit.grains, None if proven.known is None else proven.known.sums),
+        **about_inputs(job, proven.findings, audit.grains, proven.known.sums),
         "world": world,
         "witnesses": proof.n,
         "insiders": _insiders(audit),
@@ -63,7 +64,7 @@ def write_certificate(folder: Path, outcome: Outcome[SuppressionResult]) -> None
     write_json(folder / "internal" / "certificate.json", document)
 
 
-def about_inputs(job: Job, findings: Findings, grains: Grains, known: sp.csr_array | None) -> dict[str, Any]:
+def about_inputs(job: Job, findings: Findings, grains: Grains, known: sp.csr_array) -> dict[str, Any]:
     """Return the part of a certificate that follows from the inputs alone, whatever is hidden."""
     linked = findings.tables
     topics = {(t.response, t.population): c for t, c in zip(linked.tables, linked.cells_of, strict=True)}
@@ -76,7 +77,7 @@ def about_inputs(job: Job, findings: Findings, grains: Grains, known: sp.csr_arr
             "percent": None if job.attack.percent is None else plain_number(job.attack.percent),
         },
         "crossing": job.attack.crossing,
-        "known": [] if known is None else _known(linked, known),
+        "known": _known(linked, known) if known.shape[0] else [],
         "grains": [
             {"response": r, "population": p, "decimals": int(grains.decimals[cells[0]])}
             for (r, p), cells in topics.items()

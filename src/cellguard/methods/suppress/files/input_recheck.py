@@ -39,7 +39,7 @@ class RebuiltInputs:
     job: Job
     inputs: Mapping[str, str]
     findings: Findings
-    known: sp.csr_array | None
+    known: sp.csr_array
 
 
 def compare(inside: Path, again: RebuiltInputs) -> dict[str, str | None]:

@@ -70,10 +70,10 @@ def checked(outcome: Outcome[SuppressionResult]) -> Section:
     if bool(tables.is_count.any()):
         rows.append(("Whole numbers", proven, "Somebody who also uses that counts are whole numbers."))
     known = outcome.protected.known
-    if known is None:
+    if not len(known):
         words = "none given", "Figures that an attacker has from other sources (`known` in the job)."
     else:
-        words = proven, f"{many(int(known.sums.shape[0]), 'total')} that an attacker has."
+        words = proven, f"{many(len(known), 'total')} that an attacker has."
     rows.append(("Totals from elsewhere", *words))
     rows += [
         (attack.name[:1].upper() + attack.name[1:], "not checked", attack.who)

@@ -8,11 +8,11 @@ import pytest
 
 import cellguard as cg
 from cellguard.methods.suppress.engines import local_oracle
+from cellguard.methods.suppress.engines.component_probe import ComponentProbes
 from cellguard.methods.suppress.engines.cuts import relation_cuts, separate
 from cellguard.methods.suppress.engines.hidden_system import HiddenSystem
 from cellguard.methods.suppress.engines.oracle import Oracle
 from cellguard.methods.suppress.engines.policy import Policy
-from cellguard.methods.suppress.engines.prober import Probers
 from cellguard.methods.suppress.engines.propagation import Propagation
 from cellguard.methods.suppress.engines.propagation_kernel import UP, WIDTH
 from cellguard.methods.suppress.engines.state import State
@@ -111,10 +111,10 @@ def test_what_a_few_relations_refute_all_of_them_refute(most):
         for _ in range(4):
             hidden = system.hidden | (rng.random(system.n) < 0.4) & ~system.never
             classes = HiddenSystem(system, propagation.graph, hidden)
-            close, probers = local_oracle.Near(classes, Run()), Probers(classes, goals.cell, Run())
+            close, probes = local_oracle.Near(classes, Run()), ComponentProbes(classes, goals.cell, Run())
             for cell, kind, need in zip(goals.cell, goals.kind, goals.need, strict=True):
                 if classes.place[cell] >= 0 and kind != WIDTH:
-                    reach = probers.of(cell, need).probe(cell, kind == UP, need)[1]
+                    reach = probes.of(cell, need).probe(cell, kind == UP, need)[1]
                     by_few = close.refute(cell, kind == UP, need, most) is not None
                     assert not by_few or reach < need
                     witness = close.prove(cell, kind == UP, need, most)

@@ -5,38 +5,37 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from cellguard import solver
 from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
 from cellguard.methods.suppress.engines.hidden_system import HiddenSystem
 from cellguard.methods.suppress.engines.substitution import Substitution
+from cellguard.proofs.probe import Probe, Unsolved
 from cellguard.run_context import Run
-from cellguard.solver.program import Program, Status
 
 _FAR = 1e6
 _POWERS = 20  # needs within a factor of 2 ** 20 share a session
 
 
-class Probers:
-    """One prober per component and scale, made when it is asked for; only some ``cells`` will be probed."""
+class ComponentProbes:
+    """One probe per component and scale, made when it is asked for; only some ``cells`` will be probed."""
 
     def __init__(self, classes: HiddenSystem, cells: LongArray, run: Run) -> None:
         self.classes = classes
         self._run = run
-        self._probers: dict[tuple[int, int], Prober] = {}
+        self._probes: dict[tuple[int, int], ComponentProbe] = {}
         self._probed = np.zeros(len(classes.roots), bool)
         places = classes.place[cells]
         self._probed[places[places >= 0]] = True
 
-    def of(self, cell: int, need: float) -> Prober:
-        """Return the prober of a cell that is not fixed."""
+    def of(self, cell: int, need: float) -> ComponentProbe:
+        """Return the probe of a cell that is not fixed."""
         power = _POWERS * round(np.log2(need) / _POWERS)
         key = int(self.classes.label[self.classes.place[cell]]), power
-        if key not in self._probers:
-            self._probers[key] = Prober(self.classes, key[0], self._probed, 2.0**power, self._run)
-        return self._probers[key]
+        if key not in self._probes:
+            self._probes[key] = ComponentProbe(self.classes, key[0], self._probed, 2.0**power, self._run)
+        return self._probes[key]
 
 
-class Prober:
+class ComponentProbe:
     """The attacker's programs of one component at one scale, each warm from the last."""
 
     def __init__(self, classes: HiddenSystem, label: int, probed: BoolArray, scale: float, run: Run) -> None:
@@ -51,14 +50,13 @@ class Prober:
         self.up = np.minimum(classes.up[self.columns] / scale, _FAR)
         self.down = np.minimum(classes.down[self.columns] / scale, _FAR)
         self.height = len(self._less.rows)
-        zero = np.zeros(self.height)
-        self.session = solver.open(
-            Program(self._less.matrix, zero, zero, -self.down, self.up, np.zeros(len(self.columns))),
-            primal=True,
-            run=run,
-        )
-        self.iterations = 0
+        self._probe = Probe(self._less.matrix, -self.down, self.up, primal=True, run=run)
         self._at = {int(c): i for i, c in enumerate(self.columns)}
+
+    @property
+    def iterations(self) -> int:
+        """How many steps the last program took."""
+        return self._probe.iterations
 
     def probe(self, cell: int, upward: bool, need: float) -> tuple[FloatArray | None, float, Positions, FloatArray]:
         """Return the moves of all cells, how far the cell goes up to its need, and multipliers on relations left."""
@@ -68,18 +66,14 @@ class Prober:
         sign = np.sign(want)
         one = np.array([at])
         lower, upper = -self.down[at], self.up[at]
-        self.session.set_bounds(
-            one,
-            np.array([max(lower, want) if sign < 0 else lower]),
-            np.array([min(upper, want) if sign > 0 else upper]),
-        )
-        self.session.set_cost(one, np.array([-sign]))
-        solution = self.session.solve()
-        self.iterations = self.session.iterations
-        self.session.set_bounds(one, np.array([lower]), np.array([upper]))
-        self.session.set_cost(one, np.zeros(1))
-        if solution.status is not Status.optimal:
+        least, most = max(lower, want) if sign < 0 else lower, min(upper, want) if sign > 0 else upper
+        self._probe.limit(np.array([least]), np.array([most]), one)
+        try:
+            solution = self._probe.furthest(at, sign)
+        except Unsolved:
             return None, 0.0, self.rows[:0], np.zeros(0)
+        finally:
+            self._probe.limit(np.array([lower]), np.array([upper]), one)
         full = np.zeros(len(classes.roots))
         full[self._members] = self._less.moves(solution.x) * self.scale
         reach = abs(float(solution.x[at]) * self.scale * ratio)
