@@ -1,6 +1,6 @@
 """Compiles the kernels into the wheel, ahead of time; where that does not work the wheel is pure and depends on numba.
 
-`python hatch_build.py FOLDER` does the compiling alone. CELLGUARD_PURE=1 leaves it out.
+`python hatch_build.py FOLDER` does the compiling alone. With CELLGUARD_PURE set nothing is compiled.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def _is_built(folder: Path) -> bool:
     extension = _module("extension")
     file = folder / f"{extension.MODULE}{sysconfig.get_config_var('EXT_SUFFIX')}"
     try:
-        return file.exists() and json.loads(extension.TABLE.read_text())["stamp"] == extension.stamp()
+        made = json.loads((folder / extension.TABLE.name).read_text())
+        kernels = {name: list(found) for name, found in made["kernels"].items()}
+        return file.exists() and made["stamp"] == extension.stamp() and kernels == extension.recorded()
     except (OSError, ValueError, KeyError):
         return False
 
@@ -68,9 +70,9 @@ def _compile_apart(folder: Path) -> str:
         return f"{PURE} is set"
     # Nothing is stored, and code is for every processor of the platform, not for this one only.
     env = {**os.environ, "NUMBA_CACHE_DIR": os.devnull, "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
-    command = [sys.executable, str(ROOT / "hatch_build.py"), str(folder)]
+    command = [sys.executable, str(ROOT / "hatch_build.py"), str(folder), "--here"]
     try:
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=TIME_LIMIT)  # noqa: S603
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=TIME_LIMIT, check=False)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["the compiler died"])[-1]
@@ -137,5 +139,13 @@ def _release_the_lock(options: dict[Any, dict[str, bool]]) -> None:
     compiler.compile_extra = compile_one
 
 
+def main(folder: Path, *, here: bool) -> None:
+    """Compile into a folder what is not there yet, and say if that does not work."""
+    if here:
+        compile_kernels(folder)
+    elif not _is_built(folder) and (trouble := _compile_apart(folder)):
+        print(f"Kernels are not compiled ahead of time: {trouble}. They compile as they run, or are interpreted.")  # noqa: T201
+
+
 if __name__ == "__main__":
-    compile_kernels(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), here="--here" in sys.argv)

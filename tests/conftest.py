@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cellguard.kernels import extension
-from cellguard.kernels.kernel import Ways
+from cellguard.kernels.kernel import ways
 from cellguard.kernels.signature import write
 
 RECORD = "--record-kernels"
@@ -21,7 +21,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure():
-    Ways.heard = _hear
+    ways.heard = _hear
 
 
 def _hear(name, description):

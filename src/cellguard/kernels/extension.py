@@ -24,7 +24,7 @@ SIGNATURES = HERE / "signatures.txt"
 def sources() -> list[Path]:
     """Return the files that compiled code depends on."""
     package = HERE.parent
-    return sorted([*package.rglob("*_kernel.py"), *package.rglob("kernel_layout.py"), *HERE.glob("*.py"), SIGNATURES])
+    return sorted([*package.rglob("*_kernel.py"), *package.rglob("kernel_layout.py"), HERE / "signature.py"])
 
 
 @functools.cache

@@ -19,13 +19,15 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, TypeVar, overload
 
 import numpy as np
 
+from cellguard.errors import InputError
 from cellguard.kernels import extension
-from cellguard.kernels.signature import Description, describe
+from cellguard.kernels.signature import Description, describe, write
 from cellguard.kernels.store import store
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -36,6 +38,7 @@ COMPILE_AFTER = 0.5  # ... after which code is compiled
 PER_ELEMENT = 1e-6  # seconds that interpreting takes per element, until a call was timed
 
 WAYS = ("auto", "extension", "numba", "python")
+SLOW_AFTER = 3.0  # seconds of interpreting after which it is said that this is slow
 KERNELS: dict[str, Kernel] = {}  # by module and name
 
 
@@ -46,12 +49,25 @@ class _Here(threading.local):
 _here = _Here()
 
 
+@dataclass
 class Ways:
-    """Which way calls go: ``auto``, or the same for all, for tests and measurements; and who hears of it."""
+    """Which way calls go: the first that is open, or the same for all (for tests and measurements); and who listens."""
 
-    way: str = os.environ.get("CELLGUARD_KERNELS", "auto")
-    heard: Callable[[str, Description], None] | None = None  # each call from outside
-    compiling: Callable[[], None] | None = None  # before code is compiled
+    way: str = "auto"
+    heard: Callable[[str, Description], None] | None = None  # hears each call from outside
+    compiling: Callable[[], None] | None = None  # is called before code is compiled
+    slow: Callable[[], None] | None = None  # is called once interpreting took long, and nothing can compile
+    interpreted: float = 0.0  # seconds
+
+
+def _asked() -> str:
+    way = os.environ.get("CELLGUARD_KERNELS") or "auto"
+    if way not in WAYS:
+        raise InputError(f"CELLGUARD_KERNELS is {way!r}; it must be one of {', '.join(WAYS)}")
+    return way
+
+
+ways = Ways(_asked())
 
 
 class Kernel:
@@ -69,14 +85,16 @@ class Kernel:
         if _here.inside:
             return self.py_func(*args)
         description = describe(args)
-        if Ways.heard:
-            Ways.heard(self.name, description)
-        if Ways.way in ("auto", "extension"):
+        if ways.heard:
+            ways.heard(self.name, description)
+        if ways.way in ("auto", "extension"):
             built = self.built.get(description)
             if built is not None:
                 return built(*args)
-        if Ways.way == "numba" or self._compiled or (Ways.way != "python" and self._is_long(args)):
-            self._compiled = Ways.way != "numba"
+            if ways.way == "extension":
+                raise LookupError(f"{self.name} is not compiled ahead of time for {write(description)}")
+        if ways.way == "numba" or (ways.way == "auto" and (self._compiled or self._is_long(args))):
+            self._compiled |= ways.way == "auto"
             return self.dispatcher(*args)
         return self._interpret(args)
 
@@ -125,6 +143,9 @@ class Kernel:
             _here.inside = False
             took, elements = time.perf_counter() - start, _elements(args)
             self._spent += took
+            ways.interpreted += took
+            if ways.slow and ways.interpreted > SLOW_AFTER and not has_numba():
+                ways.slow()
             if elements > 100:
                 self._rate = max(self._rate / 2, took / elements)
 
@@ -158,8 +179,8 @@ def _numba() -> Any:
 
     class Compiling(event.Listener):
         def on_start(self, event: Any) -> None:
-            if Ways.compiling:
-                Ways.compiling()
+            if ways.compiling:
+                ways.compiling()
 
         def on_end(self, event: Any) -> None:
             pass
