@@ -4,18 +4,18 @@ BIN := .venv/bin
 # The tests start processes: let Python keep its bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long test-all fuzz lint browser servers docs bench lock clean
+.PHONY: demo test test-long test-all fuzz lint browser servers docs signatures kernels bench lock clean
 
-demo: .venv/ready
+demo: kernels
 	$(BIN)/cellguard demo --out build/demo --force
 
-test: lint browser servers
+test: kernels lint browser servers
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 # The same kinds of brute force as in `make test`, in larger numbers: about four minutes on two cores. Spark is large, so it
 # is installed meanwhile, and tested last.
 ENGINES := tests/contracts/test_engines.py
-test-long: .venv/ready servers
+test-long: kernels servers
 	$(MAKE) --no-print-directory .venv/spark & installed=$$!; \
 	$(BIN)/python -m pytest -n auto --dist worksteal -m long tests --ignore=$(ENGINES) || exit 1; \
 	wait $$installed || echo "Cannot install Spark: tests that need it are skipped."
@@ -63,7 +63,15 @@ docs: .venv/ready browser
 	$(BIN)/sphinx-build -q -W -b html docs build/docs
 	@echo "Open build/docs/index.html"
 
-bench: .venv/ready
+# The types that kernels are called with, written down from the tests; what is compiled ahead of time. Then `make kernels`.
+signatures: .venv/ready
+	$(BIN)/python -m pytest --record-kernels
+
+# Kernels are compiled ahead of time into this clone, as into a wheel, whenever their sources have changed.
+kernels: .venv/ready
+	$(BIN)/python hatch_build.py src/cellguard/kernels
+
+bench: kernels
 	$(BIN)/python benchmarks/run.py
 
 .venv/ready: requirements.txt pyproject.toml
@@ -71,11 +79,11 @@ bench: .venv/ready
 	if command -v uv >/dev/null; then \
 	  uv venv --quiet --clear --python $(PYTHON) .venv && \
 	  uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.txt && \
-	  uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
+	  CELLGUARD_PURE=1 uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
 	else \
 	  $(PYTHON) -m venv --clear .venv && \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
+	  CELLGUARD_PURE=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
 	fi
 	touch $@
 
@@ -83,7 +91,7 @@ bench: .venv/ready
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
   --no-header --no-annotate --quiet
 lock:
-	$(LOCK) $(foreach extra,report excel statfiles geo postgres docs dev,--extra $(extra)) --output-file requirements.txt
+	$(LOCK) $(foreach extra,fast report excel statfiles geo postgres docs dev,--extra $(extra)) --output-file requirements.txt
 	$(LOCK) --extra spark --constraints requirements.txt --output-file requirements-spark.txt
 
 clean:

@@ -32,7 +32,7 @@ def run(*arguments: object, cwd: str | Path = ".") -> Done:
         chdir(cwd),
         mock.patch.object(sys, "argv", ["cellguard", *words]),
         mock.patch.object(command_line, "listen", list),
-        mock.patch.object(cold, "is_cold", lambda: False),
+        mock.patch.object(cold, "announce", lambda: None),
         _nothing_native(),
         CliRunner().isolation(env={"CELLGUARD_DEBUG": "1"}) as (out, err, _),
     ):

@@ -163,7 +163,7 @@ def test_an_internal_error_tells_its_place_and_no_values(demo, monkeypatch):
         "m.main()"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=demo, capture_output=True, text=True)
-    assert done.returncode == 1
+    assert done.returncode == 3
     assert "internal error: TypeError" in done.stderr and "4711" not in done.stderr + done.stdout
 
 

@@ -3,13 +3,13 @@
 # ruff: noqa: ANN201 - numba infers the types
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from cellguard.arrays import IntArray
+from cellguard.kernels.kernel import kernel
 
 
-@numba.njit(cache=True)
+@kernel
 def next_ring(  # type: ignore[no-untyped-def]
     start: IntArray, neighbours: IntArray, queue: IntArray, first: int, last: int, seen: IntArray, stamp: int
 ):
@@ -26,7 +26,7 @@ def next_ring(  # type: ignore[no-untyped-def]
     return end
 
 
-@numba.njit(cache=True)
+@kernel
 def steps_from(start: IntArray, neighbours: IntArray, sources: IntArray) -> IntArray:
     """Return how many steps each node is from the nearest source, -1 if none can be reached."""
     nodes = len(start) - 1

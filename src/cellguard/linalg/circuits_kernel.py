@@ -7,14 +7,15 @@ is packed when it is full. Products of two residues are below 2**62, so nothing 
 # mypy: ignore-errors
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from cellguard.kernels.kernel import kernel
 
 PRIME = 2**31 - 1
 UNCOVERED, ALONE = -1, -2
 
 
-@numba.njit(cache=True)
+@kernel
 def inverse(a, prime):  # noqa: ANN001, ANN201
     """Return 1 / a, which is a ** (prime - 2) by Fermat's little theorem, modulo a prime below 2**31."""
     result, base, exponent = np.int64(1), np.int64(a) % prime, prime - 2
@@ -26,7 +27,7 @@ def inverse(a, prime):  # noqa: ANN001, ANN201
     return result
 
 
-@numba.njit(cache=True)
+@kernel
 def packed(columns, values, begin, length, extra):  # noqa: ANN001, ANN201
     """Return the pool without the space of rows that were written anew, and with room for so much more."""
     used = np.int64(0)
@@ -44,7 +45,7 @@ def packed(columns, values, begin, length, extra):  # noqa: ANN001, ANN201
     return new_columns, new_values, used
 
 
-@numba.njit(cache=True)
+@kernel
 def subtract(columns, values, used, begin, length, row, other, factor):  # noqa: ANN001, ANN201
     """Write row - factor * other at the pool's end as the new row; return the new end."""
     i, j = begin[row], begin[other]
@@ -70,7 +71,7 @@ def subtract(columns, values, used, begin, length, row, other, factor):  # noqa:
     return end
 
 
-@numba.njit(cache=True)
+@kernel
 def value_at(columns, values, first, many, column):  # noqa: ANN001, ANN201
     """Return the value of a row in a column, 0 if it has none."""
     low, high = first, first + many
@@ -83,7 +84,7 @@ def value_at(columns, values, first, many, column):  # noqa: ANN001, ANN201
     return values[low] if low < first + many and columns[low] == column else np.int64(0)
 
 
-@numba.njit(cache=True)
+@kernel
 def _wait(row, columns, begin, length, waiting, waiting_next, cover):  # noqa: ANN001, ANN202
     """Have a target's row wait for its second column; one without is ALONE, and counts as covered: return 1 then."""
     if length[row] > 1:
@@ -95,7 +96,7 @@ def _wait(row, columns, begin, length, waiting, waiting_next, cover):  # noqa: A
     return 1
 
 
-@numba.njit(cache=True)
+@kernel
 def sweep(indptr, indices, data, n, targets):  # noqa: ANN001, ANN201
     """Eliminate column by column until every target, one of the first columns, lies on a circuit.
 
@@ -179,7 +180,7 @@ def sweep(indptr, indices, data, n, targets):  # noqa: ANN001, ANN201
     return pivot, cover, columns, values, begin, length
 
 
-@numba.njit(cache=True)
+@kernel
 def _above(pivot, columns, begin, length):  # noqa: ANN001, ANN202
     """Return where the pivots that depend on each column begin, if they are listed by column."""
     n = len(pivot)
@@ -194,7 +195,7 @@ def _above(pivot, columns, begin, length):  # noqa: ANN001, ANN202
     return start
 
 
-@numba.njit(cache=True)
+@kernel
 def circuits(closing, pivot, columns, values, begin, length):  # noqa: ANN001, ANN201
     """Return for each closing column the move with 1 there and 0 on all other free columns, as rows of a sparse array.
 
@@ -259,7 +260,7 @@ def circuits(closing, pivot, columns, values, begin, length):  # noqa: ANN001, A
     return out_start, out_columns[:used].copy(), out_values[:used].copy()
 
 
-@numba.njit(cache=True)
+@kernel
 def join(start, columns, moves, wanted, down, up):  # noqa: ANN001, ANN201
     """Put circuits into as few joint moves as it takes, first come first served; each is within bounds by itself.
 

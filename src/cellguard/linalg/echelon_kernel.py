@@ -8,11 +8,12 @@ in its cheap form: take the shortest active row, and in it the unit column that 
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from cellguard.kernels.kernel import kernel
 
-@numba.njit(cache=True)
+
+@kernel
 def substitute(pivots, start, columns, coefficients, n):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Fill in the pivots of n from its free columns, the last pivot first; tell whether no number overflows."""
     limit = 2.0**61
@@ -28,7 +29,7 @@ def substitute(pivots, start, columns, coefficients, n):  # type: ignore[no-unty
     return True
 
 
-@numba.njit(cache=True)
+@kernel
 def _longer(array, needed):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Return the array with room for term least so holders entries."""
     longer = np.empty(2 * needed, np.int64)
@@ -36,7 +37,7 @@ def _longer(array, needed):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN2
     return longer
 
 
-@numba.njit(cache=True)
+@kernel
 def eliminate(indptr, indices, data, rows, columns):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Return the pivot columns in order and, for each, the other terms of its row, the pivot's own being 1."""
     pool = max(4 * len(indices), 1024)

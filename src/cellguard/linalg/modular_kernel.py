@@ -8,13 +8,13 @@ minor would have to be a multiple of a prime that nobody chose with this matrix 
 # mypy: ignore-errors
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from cellguard.kernels.kernel import kernel
 from cellguard.linalg.circuits_kernel import PRIME, inverse
 
 
-@numba.njit(cache=True)
+@kernel
 def eliminate(indptr, indices, data, columns):  # noqa: ANN001, ANN201
     """Return pivot columns and their rows, in the order of elimination, and all rows; ``data`` are residues.
 

@@ -6,13 +6,13 @@ the row says nothing of them, and gives the unknown in the end. Both go, until n
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from cellguard.kernels.kernel import kernel
 from cellguard.linalg.circuits_kernel import inverse
 
 
-@numba.njit(cache=True)
+@kernel
 def peel_off(indptr, indices, starts, rows_of):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Take away rows with one unknown left, and unknowns with one row left, until there are none."""
     rows, columns = len(indptr) - 1, len(starts) - 1
@@ -90,7 +90,7 @@ def peel_off(indptr, indices, starts, rows_of):  # type: ignore[no-untyped-def] 
     return row[:done].copy(), column[:done].copy(), alone[:done].copy(), row_left, column_left
 
 
-@numba.njit(cache=True)
+@kernel
 def complete(indptr, indices, data, row, column, alone, v, prime):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Fill in the unknowns that were taken away: 0 where they are alone, else what their row leaves for them."""
     for event in range(len(row)):
@@ -114,7 +114,7 @@ def complete(indptr, indices, data, row, column, alone, v, prime):  # type: igno
             v[c, k] = v[c, k] * scale % prime
 
 
-@numba.njit(cache=True)
+@kernel
 def use(indptr, indices, data, row, column, wanted, backward, target, y, prime):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Take rows off the targets so that their own unknowns vanish, in the order of the events or backward."""
     events = len(row)

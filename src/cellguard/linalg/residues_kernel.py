@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from cellguard.kernels.kernel import kernel
 from cellguard.linalg.circuits_kernel import inverse
 
 
-@numba.njit(cache=True)
+@kernel
 def to_residues(x, p):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Take every entry modulo p, in place."""
     for i in range(x.shape[0]):
@@ -16,7 +16,7 @@ def to_residues(x, p):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
             x[i, j] -= p * np.floor(x[i, j] / p)
 
 
-@numba.njit(cache=True)
+@kernel
 def panel(a, independent, prime):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Factor the columns of a tall panel; False if a pivot is 0 but its column is not."""
     p = float(prime)
@@ -40,7 +40,7 @@ def panel(a, independent, prime):  # type: ignore[no-untyped-def] # noqa: ANN001
     return True
 
 
-@numba.njit(cache=True)
+@kernel
 def forward(lower, x, p):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Solve L y = x in place; L has ones on its diagonal."""
     n, columns = x.shape
@@ -53,7 +53,7 @@ def forward(lower, x, p):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
                     x[i, j] = y - p * np.floor(y / p)
 
 
-@numba.njit(cache=True)
+@kernel
 def backward(upper, x, independent, prime):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Solve U z = x in place, with z = 0 where a row depends on earlier ones."""
     p = float(prime)

@@ -15,10 +15,10 @@ from __future__ import annotations
 import heapq
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from cellguard.arrays import FloatArray, LongArray
+from cellguard.kernels.kernel import kernel
 
 SURELY = 1 - 1e-6  # of the need: what reaches less falls short of it by more than rounding
 STEP = 1e-6  # every step costs a hair, so that derivations are short and never run in circles
@@ -38,7 +38,7 @@ class Graph(NamedTuple):
     down: FloatArray
 
 
-@numba.njit(cache=True)
+@kernel
 def leaf(node, size, x, price, graph):  # noqa: ANN001, ANN201
     """Return how far a node reaches by itself."""
     c = node // 2
@@ -46,7 +46,7 @@ def leaf(node, size, x, price, graph):  # noqa: ANN001, ANN201
     return min(x + price, 1.0) * min(room / size, 1.0) + STEP
 
 
-@numba.njit(cache=True)
+@kernel
 def propagate(size, x, price, graph, reach, via, counts, goal):  # noqa: ANN001, ANN201
     """Fill reach and via of all nodes for needs of one size, at x between 0 and 1; ``price`` is a little a leaf.
 

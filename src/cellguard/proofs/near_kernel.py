@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import heapq
 
-import numba
 import numpy as np
 
+from cellguard.kernels.kernel import kernel
 
-@numba.njit(cache=True)
+
+@kernel
 def relations_near(column, most, terms, row_start, row_columns, column_start, column_rows):  # noqa: ANN001, ANN201
     """Return relations near a column, breadth first and the shorter first, and the columns that they have.
 

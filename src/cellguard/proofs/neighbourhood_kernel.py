@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from cellguard.kernels.kernel import kernel
 
-@numba.njit(cache=True)
+
+@kernel
 def neighbourhood(  # type: ignore[no-untyped-def] # noqa: ANN201
     cell,  # noqa: ANN001
     rounds,  # noqa: ANN001
@@ -70,7 +71,7 @@ def neighbourhood(  # type: ignore[no-untyped-def] # noqa: ANN201
     return np.sort(cells[:taken_in])
 
 
-@numba.njit(cache=True)
+@kernel
 def movable(row_start, row_cells, cells):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Tell which of so many cells are alone in no relation, once all that are were taken out."""
     live = np.ones(cells, np.bool_)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from cellguard.job.jobfile import Job
@@ -77,6 +78,14 @@ class Outcome(Generic[P]):
             folder=self.method.folder,
             inputs=dict(self.protected.inputs),
             cellguard=version("cellguard"),
-            versions={name: version(name) for name in _LIBRARIES},
+            versions=_versions(),
             seconds={step: round(seconds, 3) for step, seconds in self.seconds.items()},
         )
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in _LIBRARIES:
+        with suppress(PackageNotFoundError):  # numba is optional
+            found[name] = version(name)
+    return found

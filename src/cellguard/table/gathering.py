@@ -13,14 +13,14 @@ import numpy.typing as npt
 from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import InputError
 from cellguard.microdata.grouped import COUNT, Grouped
+from cellguard.table.gather import gather
 from cellguard.table.gathered import Gathered, Listed, Rows
 from cellguard.table.lattice import Lattice
 from cellguard.table.membership import membership
 from cellguard.table.negative import Negative
+from cellguard.table.row_sums import add_up
 from cellguard.table.spread import Spread, spread_of
-from cellguard.table.sums_kernel import add_up
 from cellguard.table.survey import Seen, virtual
-from cellguard.table.tabulate_kernel import gather
 from cellguard.table.unit_grid import Grid, Wholes, grid_of
 
 T = TypeVar("T", bound=np.generic)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from cellguard.kernels.kernel import kernel
 
-@numba.njit(cache=True, nogil=True)
+
+@kernel(nogil=True)
 def decode(keys, extents):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Return the codes of some keys, one row per dimension."""
     codes = np.empty((len(extents), len(keys)), np.int32)
@@ -19,7 +20,7 @@ def decode(keys, extents):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN20
     return codes
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def count_steps(codes, first, start, rung, rungs):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Return how many cells each rung takes into others.
 
@@ -37,7 +38,7 @@ def count_steps(codes, first, start, rung, rungs):  # type: ignore[no-untyped-de
     return counts
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _search(keys, key):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Return the place of a key; numpy's own search takes a second to compile."""
     low, high = 0, len(keys)
@@ -50,7 +51,7 @@ def _search(keys, key):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     return low
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def fill_steps(codes, first, start, rung, shift, keys, where, place):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Return each cell and the one that it is taken into, rung by rung; ``place`` is where each rung begins."""
     child, parent = np.empty(place[-1], np.int32), np.empty(place[-1], np.int32)
@@ -68,7 +69,7 @@ def fill_steps(codes, first, start, rung, shift, keys, where, place):  # type: i
     return child, parent
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def climb_cube(cube, child, parent):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Mark the codes above marked ones; the dimension is the middle axis."""
     for outer in range(cube.shape[0]):
@@ -77,7 +78,7 @@ def climb_cube(cube, child, parent):  # type: ignore[no-untyped-def] # noqa: ANN
                 cube[outer, parent[i], inner] |= cube[outer, child[i], inner]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def number_cube(cube, extents, count):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Return the marked keys, the number of each among them, and their codes as `decode` does."""
     keys, where = np.empty(count, np.int64), np.zeros(len(cube), np.int32)

@@ -5,16 +5,16 @@ See `parts_kernel` for why these are all that have to be looked at.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from cellguard.kernels.kernel import kernel
 from cellguard.table.kernel_layout import EXTRA, HOLDER, VALUE
 
 _CELL, _ROWS = HOLDER, 3  # of a meeting, whose columns are
 _WIDTH = 6  # value, cell, extra, rows, holder, waiver
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _shared_keys(above, leaf, marks, stamp, keys, wide):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """List the keys of the cells above a leaf cell whose codes are each shared by several rows of the holding."""
     leaves, first, start, line, radix = above
@@ -35,7 +35,7 @@ def _shared_keys(above, leaf, marks, stamp, keys, wide):  # type: ignore[no-unty
     return count
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@kernel(nogil=True, inline=True)
 def _mark_shared(above, leaf, begin, ahead, marks, stamp):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Mark the codes above a holding's rows: by ``stamp - 1`` those of one row, by ``stamp`` those of several."""
     leaves, first, start, line, _ = above
@@ -47,7 +47,7 @@ def _mark_shared(above, leaf, begin, ahead, marks, stamp):  # type: ignore[no-un
                 marks[code] = stamp if marks[code] >= stamp - 1 else stamp - 1
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def find_meetings(rows, above, span, most, cells):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Return the cells in which rows of one holding meet, by their keys, see `_WIDTH`.
 
@@ -99,7 +99,7 @@ def find_meetings(rows, above, span, most, cells):  # type: ignore[no-untyped-de
     return meetings[:found]
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@kernel(nogil=True, inline=True)
 def _place(lists, cell, begin, end, entry, value, holder):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Put an entry where it belongs among the largest of a cell, one per holding."""
     hole = end - 1
@@ -120,7 +120,7 @@ def _place(lists, cell, begin, end, entry, value, holder):  # type: ignore[no-un
     lists[cell, hole] = entry
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@kernel(nogil=True, inline=True)
 def _comes_before(other, entry, value, holder):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Tell whether another entry is of somebody, and larger."""
     if holder[other] < 0 or value[other] < value[entry]:
@@ -128,7 +128,7 @@ def _comes_before(other, entry, value, holder):  # type: ignore[no-untyped-def] 
     return value[other] > value[entry] or holder[other] < holder[entry]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def settle(meetings, first, value, holder, top, lists, count):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Put what holdings contribute in all in the place of their largest rows, and count them once.
 

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, FloatArray, IntArray, LongArray
+from cellguard.table.gather import gather
 from cellguard.table.gathered import Gathered, Rows
 from cellguard.table.lattice import Lattice, cells_by_leaves
-from cellguard.table.tabulate_kernel import gather
 from cellguard.table.unit_grid import binary_grid
 
 _BITS = 61

@@ -17,7 +17,7 @@ from cellguard.table.keyed_cells import Above, Keyed
 from cellguard.table.lattice import Lattice
 from cellguard.table.meetings_kernel import find_meetings, settle
 from cellguard.table.parts_kernel import lift, renumber, take_rows
-from cellguard.table.sums_kernel import add_up
+from cellguard.table.row_sums import add_up
 from cellguard.table.unit_grid import Wholes
 
 _CELL, _HOLDING = 1, 4  # columns of a meeting

@@ -14,10 +14,10 @@ Nobody is an even number larger than all entries.
 
 from __future__ import annotations
 
-import numba
+from cellguard.kernels.kernel import kernel
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@kernel(nogil=True, inline=True)
 def _twin(lists, cell, begin, end, holder, entry):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Return where a list has another row of the same holding, -1 if nowhere."""
     for slot in range(begin, end):
@@ -27,7 +27,7 @@ def _twin(lists, cell, begin, end, holder, entry):  # type: ignore[no-untyped-de
     return -1
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def take_rows(order, places, holding, top, nobody, lists, used):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """List the first rows of each leaf cell, whose ranks are ``used``; ``order`` has the row of each rank.
 
@@ -51,7 +51,7 @@ def take_rows(order, places, holding, top, nobody, lists, used):  # type: ignore
                 used[rank] = True
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def renumber(lists, ranks, cells, nobody, wider):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Put the lists of leaf cells among those of all cells, with new ranks."""
     for here in range(len(lists)):
@@ -61,7 +61,7 @@ def renumber(lists, ranks, cells, nobody, wider):  # type: ignore[no-untyped-def
                 wider[cells[here], slot] = 2 * ranks[entry >> 1] + (entry & 1)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def lift(child, parent, span, holder, top, lists):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Take the lists of some cells into those of the cells above them."""
     width = lists.shape[1]
@@ -86,7 +86,7 @@ def lift(child, parent, span, holder, top, lists):  # type: ignore[no-untyped-de
                 lists[target, hole] = entry
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def look_up(entries, begin, column, found):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Write down what a column says of the entries of some lists."""
     for cell in range(len(entries)):

@@ -13,7 +13,7 @@ from cellguard.hierarchy.recode import cut, merge
 from cellguard.rules.assess import assess
 from cellguard.rules.linear import PPercent
 from cellguard.rules.simple import MinFrequency
-from cellguard.table import tabulate_kernel
+from cellguard.table import gather
 from cellguard.table.fact import Count, Records, Requested, Signs, Top, Total, Unwaived
 from cellguard.table.read import About
 from cellguard.table.tableset import link
@@ -199,7 +199,7 @@ def large_set(seed, many=100_000):
 @pytest.mark.parametrize("seed", range(10))
 def test_large_random_sets_are_those_of_plain_sql(seed, monkeypatch):
     units, by = large_set(seed)
-    monkeypatch.setattr(tabulate_kernel, "FEW", 0)
+    monkeypatch.setattr(gather, "FEW", 0)
     response, scale = ("x", 10) if seed % 2 else ("y", 1)
     (table,) = make_tables(group_units(units), [Wanted(by, response, facts=ALL)])
     assert found_cells(table, scale=scale) == sql_cells(units, by, response, top=3, scale=scale, threads=1 + seed % 2)
@@ -209,9 +209,9 @@ def test_results_do_not_depend_on_threads(monkeypatch):
     units, by = large_set(11)
     grouped = group_units(units)
     found = []
-    monkeypatch.setattr(tabulate_kernel, "FEW", 0)
+    monkeypatch.setattr(gather, "FEW", 0)
     for threads in (1, 2, 5):
-        monkeypatch.setattr(tabulate_kernel, "THREADS", threads)
+        monkeypatch.setattr(gather, "THREADS", threads)
         (table,) = make_tables(grouped, [Wanted(by, "x", facts=ALL)])
         found.append(table.facts)
     for facts in found[1:]:

@@ -1,23 +1,33 @@
-"""Whether the kernels still have to be compiled, which happens once after installation and takes up to a minute."""
+"""What is said of kernels that are not compiled ahead of time: that they compile now, or that they are interpreted."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from functools import cache
 
 import click
 
-MESSAGE = "Compiling, once after installation; this takes up to a minute. Later runs start at once."
-_PACKAGE = Path(__file__).parent.parent
-_MODULES = {"perturb": "peeling_kernel", "map": "fill_kernel"}  # by command, a module whose kernels it always runs
+from cellguard.kernels import extension
+from cellguard.kernels.kernel import ways
+from cellguard.kernels.store import store
+
+COMPILING = "Compiling, which takes up to a minute. Later runs start at once."
+COMPILING_AGAIN = (
+    "Compiling, which takes up to a minute, and again in every run, since there is no folder to keep the result in; "
+    "NUMBA_CACHE_DIR can name one."
+)
+INTERPRETED = "This runs as plain Python, slow for large tables; pip install 'cellguard[fast]' makes it fast."
 
 
-def is_cold() -> bool:
-    """Tell whether no compiled kernel of the command that runs is stored yet where numba keeps them."""
-    context = click.get_current_context(silent=True)
-    module = _MODULES.get(context.info_name or "" if context else "", "tabulate_kernel")
-    given = os.environ.get("NUMBA_CACHE_DIR")
-    folder = Path(given) if given else _PACKAGE
-    if not given and not os.access(_PACKAGE / "table", os.W_OK):
-        return False
-    return not (folder.is_dir() and any(folder.rglob(f"{module}.*.nbi")))
+def announce() -> None:
+    """Say so on the standard error once it happens, each once in a process."""
+    ways.compiling, ways.slow = _compiling, _slow
+
+
+@cache
+def _compiling() -> None:
+    click.echo(COMPILING if store(extension.stamp()) else COMPILING_AGAIN, err=True)
+
+
+@cache
+def _slow() -> None:
+    click.echo(INTERPRETED, err=True)

@@ -33,7 +33,7 @@ def cli() -> None:
       cellguard show out/ TABLE      look at a table on the terminal
       cellguard verify out/          check its certificate without a solver
 
-    Exit status: 0 done; 1 not proven safe; 2 bad input or options.
+    Exit status: 0 done; 1 not proven safe; 2 bad input or options; 3 internal error.
     """
 
 
@@ -70,7 +70,7 @@ def main(came: list[int] | None = None) -> None:
         while trace and trace.tb_next:
             trace = trace.tb_next
         place = f" ({Path(trace.tb_frame.f_code.co_filename).name} line {trace.tb_lineno})" if trace else ""
-        _fail(f"internal error: {type(error).__name__}{place}. Please report it; nothing was released", 1)
+        _fail(f"internal error: {type(error).__name__}{place}. Please report it; nothing was released", 3)
 
 
 def _fail(message: str, status: int) -> None:

@@ -28,8 +28,8 @@ class progress:  # noqa: N801
         self.live = None
         self.over = Flag()
         self.logger = None
-        if not silent and cold.is_cold():
-            click.echo(cold.MESSAGE, err=True)
+        if not silent:
+            cold.announce()
         if not silent and sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn

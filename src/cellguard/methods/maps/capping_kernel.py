@@ -3,13 +3,13 @@
 # ruff: noqa: ANN001, ANN201, ANN202 - numba infers the types
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from cellguard.geometry.rings_kernel import next_ring
+from cellguard.kernels.kernel import kernel
 
 
-@numba.njit(cache=True)
+@kernel
 def receivers(start, neighbours, nodes, cell_of, smallest, cells):  # type: ignore[no-untyped-def]
     """Return for each cell the one of the smallest contributor among the nearest; a negative one cannot receive."""
     seen, queue = np.zeros(len(cell_of), np.int32), np.empty(len(cell_of), np.int32)
@@ -29,7 +29,7 @@ def receivers(start, neighbours, nodes, cell_of, smallest, cells):  # type: igno
     return chosen
 
 
-@numba.njit(cache=True)
+@kernel
 def hand_over(start, neighbours, nodes, cell_of, first, value, counts, order, threshold):  # type: ignore[no-untyped-def]
     """Give cells with too few contributors the smallest ones of the nearest cells that have more than enough.
 
@@ -73,7 +73,7 @@ def hand_over(start, neighbours, nodes, cell_of, first, value, counts, order, th
     return rows[:, :written]
 
 
-@numba.njit(cache=True)
+@kernel
 def _smaller(smallest, cell, best):  # type: ignore[no-untyped-def]
     """Tell whether a cell's smallest contributor is below that of the best so far; ties go by order."""
     return best < 0 or smallest[cell] < smallest[best] or (smallest[cell] == smallest[best] and cell < best)

@@ -9,13 +9,13 @@ full has exactly t and never gives, so counts below t change only when their cel
 # ruff: noqa: ANN001, ANN201, ANN202 - numba infers the types
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from cellguard.geometry.rings_kernel import next_ring
+from cellguard.kernels.kernel import kernel
 
 
-@numba.njit(cache=True)
+@kernel
 def fill_up(  # type: ignore[no-untyped-def]
     start,
     neighbours,
@@ -84,7 +84,7 @@ def fill_up(  # type: ignore[no-untyped-def]
     return rows[:, :written]
 
 
-@numba.njit(cache=True)
+@kernel
 def _gather(start, neighbours, nodes, cell_of, count, first, threshold, queue, seen, stamp, group, mark, members):  # type: ignore[no-untyped-def]
     """Mark the smallest group around a cell whose counts reach the threshold per cell; return its size."""
     queue[0] = nodes[first]
@@ -120,7 +120,7 @@ def _gather(start, neighbours, nodes, cell_of, count, first, threshold, queue, s
     return size
 
 
-@numba.njit(cache=True)
+@kernel
 def _fill(start, neighbours, nodes, cell_of, count, target, threshold, queue, seen, stamp, group, mark, rows, written):  # type: ignore[no-untyped-def]
     """Fill a cell from the nearest cells of its group (of all, if mark is 0) that have a surplus."""
     queue[0] = nodes[target]
@@ -148,7 +148,7 @@ def _fill(start, neighbours, nodes, cell_of, count, target, threshold, queue, se
     return written
 
 
-@numba.njit(cache=True)
+@kernel
 def _sort(cells, size, rank):  # type: ignore[no-untyped-def]
     """Sort the first cells by rank (Shell's method; numba's own sorting takes seconds to compile)."""
     gap = 1
@@ -165,7 +165,7 @@ def _sort(cells, size, rank):  # type: ignore[no-untyped-def]
         gap //= 3
 
 
-@numba.njit(cache=True)
+@kernel
 def _before(count, cell, best):  # type: ignore[no-untyped-def]
     """Tell whether a cell goes before the best so far: a larger count, then the order of coordinates."""
     return best < 0 or count[cell] > count[best] or (count[cell] == count[best] and cell < best)

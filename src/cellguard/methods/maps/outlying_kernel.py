@@ -3,13 +3,13 @@
 # ruff: noqa: ANN001, ANN201 - numba infers the types
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from cellguard.geometry.rings_kernel import next_ring
+from cellguard.kernels.kernel import kernel
 
 
-@numba.njit(cache=True)
+@kernel
 def alone(start, neighbours, nodes, cell_of, cluster, candidates, apart):  # type: ignore[no-untyped-def]
     """Tell of each candidate whether all cells within ``apart`` steps are empty or of its own cluster."""
     seen, queue = np.zeros(len(cell_of), np.int32), np.empty(len(cell_of), np.int32)
@@ -29,7 +29,7 @@ def alone(start, neighbours, nodes, cell_of, cluster, candidates, apart):  # typ
     return lonely
 
 
-@numba.njit(cache=True)
+@kernel
 def closest(start, neighbours, nodes, cell_of, count, cells, wanted):  # type: ignore[no-untyped-def]
     """Return for each cell the ``wanted`` closest cells with a count: source, target and steps of each.
 

@@ -11,13 +11,14 @@ the length of the longest path. All numbers are whole.
 # ruff: noqa: ANN001, ANN201, ANN202 - numba infers the types
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from cellguard.kernels.kernel import kernel
 
 _FAR = 2**30
 
 
-@numba.njit(cache=True)
+@kernel
 def carry(start, neighbours, supply, demand):  # type: ignore[no-untyped-def]
     """Return the flow along each arc, the price of each node, and what is left of supply and demand."""
     supply, demand = supply.copy(), demand.copy()
@@ -35,7 +36,7 @@ def carry(start, neighbours, supply, demand):  # type: ignore[no-untyped-def]
     return flow, price, supply, demand
 
 
-@numba.njit(cache=True)
+@kernel
 def _twins(start, neighbours):  # type: ignore[no-untyped-def]
     """Return the position of each arc's opposite."""
     back = np.empty(len(neighbours), np.int32)
@@ -48,7 +49,7 @@ def _twins(start, neighbours):  # type: ignore[no-untyped-def]
     return back
 
 
-@numba.njit(cache=True)
+@kernel
 def _raise_prices(start, neighbours, back, flow, supply, demand, price, top):  # type: ignore[no-untyped-def]
     """Raise the prices until an unserved demand can be reached; return by how much, -1 if none ever can."""
     nodes = len(supply)
@@ -93,7 +94,7 @@ def _raise_prices(start, neighbours, back, flow, supply, demand, price, top):  #
     return best
 
 
-@numba.njit(cache=True)
+@kernel
 def _send(start, neighbours, back, flow, supply, demand, price, top):  # type: ignore[no-untyped-def]
     """Send a blocking flow along shortest ways of reduced cost 0 to demands at the top price; return how much."""
     nodes = len(supply)
@@ -128,13 +129,13 @@ def _send(start, neighbours, back, flow, supply, demand, price, top):  # type: i
     return sent
 
 
-@numba.njit(cache=True)
+@kernel
 def _open(node, other, arc, back, flow, price):  # type: ignore[no-untyped-def]
     """Tell whether a step has reduced cost 0: one uphill, or one that takes flow back."""
     return price[other] == price[node] + 1 or (price[other] == price[node] - 1 and flow[back[arc]] > 0)
 
 
-@numba.njit(cache=True)
+@kernel
 def _block(source, start, neighbours, back, flow, supply, demand, price, top, layer, goal, at, path):  # type: ignore[no-untyped-def]
     """Send from a source as much as the layers allow; dead ends are left for good."""
     sent = np.int64(0)
@@ -176,7 +177,7 @@ def _block(source, start, neighbours, back, flow, supply, demand, price, top, la
     return sent
 
 
-@numba.njit(cache=True)
+@kernel
 def take_apart(start, neighbours, flow, supplied, demanded):  # type: ignore[no-untyped-def]
     """Take a flow apart into ways from a supply to a demand: source, target, units and steps of each."""
     flow, left = flow.copy(), demanded.copy()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from cellguard.kernels.kernel import kernel
 from cellguard.linalg.circuits_kernel import inverse
 
 
-@numba.njit(cache=True)
+@kernel
 def divide_by_first(rows, prime):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Divide each row by its first entry that is not 0, in place."""
     for i in range(rows.shape[0]):
@@ -21,7 +21,7 @@ def divide_by_first(rows, prime):  # type: ignore[no-untyped-def] # noqa: ANN001
     return rows
 
 
-@numba.njit(cache=True)
+@kernel
 def planar_triples(kernel, candidates, indptr, indices, starts, rows_of, prime, most):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """For each unknown a: look along the line from a, where b and c fall on one point if a, b, c are in a plane."""
     n, samples = kernel.shape
@@ -65,7 +65,7 @@ def planar_triples(kernel, candidates, indptr, indices, starts, rows_of, prime, 
                         near[neighbours] = b
                         key[neighbours] = point
                         neighbours += 1
-        order = np.argsort(key[:neighbours])
+        order = np.argsort(key[:neighbours], kind="mergesort")
         for at in range(neighbours - 1):
             b, c = near[order[at]], near[order[at + 1]]
             if key[order[at]] == key[order[at + 1]]:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
+from cellguard.kernels.kernel import kernel
 
-@numba.njit(cache=True)
+
+@kernel
 def by_patterns(step, spread, bound):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Average over all directions, of which the first may be fixed; each pattern differs from the last in one sign."""
     n = len(step)
     sign = np.ones(n)
-    centre = step.sum()
+    centre = 0.0
+    for i in range(n):
+        centre += step[i]
     total = 0.0
     patterns = 1 << max(n - 1, 0)
     for pattern in range(patterns):
@@ -31,17 +34,24 @@ def by_patterns(step, spread, bound):  # type: ignore[no-untyped-def] # noqa: AN
     return total / patterns
 
 
-@numba.njit(cache=True)
+@kernel
 def by_characteristic(step, spread, bound):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Integrate by the trapezoidal rule. Steps that stay small have cos x = exp(-x^2/2 - x^4/12 - x^6/45) by sums."""
     far = 9.0
     last = far / spread
-    h = 2 * math.pi / (bound + step.sum() + far * spread)
+    width = bound
+    for i in range(len(step)):
+        width += step[i]
+    h = 2 * math.pi / (width + far * spread)
     large = 0
     while large < len(step) and step[large] * last > 0.1:
         large += 1
-    small = step[large:]
-    second, fourth, sixth = (small**2).sum() / 2, (small**4).sum() / 12, (small**6).sum() / 45
+    second, fourth, sixth = 0.0, 0.0, 0.0
+    for i in range(large, len(step)):
+        square = step[i] * step[i]
+        second += square / 2
+        fourth += square * square / 12
+        sixth += square * square * square / 45
     total = bound / 2
     t = h
     while t < last:

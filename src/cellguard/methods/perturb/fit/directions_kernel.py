@@ -6,27 +6,38 @@ Turning a cell of amount a and direction s, which is in k relations with sums R,
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from cellguard.kernels.kernel import kernel
 
-@numba.njit(cache=True)
+
+@kernel
+def _sum_of(here, running):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    total = 0.0
+    for r in here:
+        total += running[r]
+    return total
+
+
+@kernel
 def against_sums(indptr, indices, amount, order, relations, passes):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Return +1 or -1 per cell: against the sums of those before it, then single turns while they are a gain."""
     direction = np.ones(len(amount))
     running = np.zeros(relations)
     for cell in order:
         here = indices[indptr[cell] : indptr[cell + 1]]
-        direction[cell] = -1.0 if running[here].sum() > 0 else 1.0
-        running[here] += direction[cell] * amount[cell]
+        direction[cell] = -1.0 if _sum_of(here, running) > 0 else 1.0
+        for r in here:
+            running[r] += direction[cell] * amount[cell]
     for _ in range(passes):
         turned = False
         for cell in order:
             here = indices[indptr[cell] : indptr[cell + 1]]
             step = direction[cell] * amount[cell]
-            gain = direction[cell] * running[here].sum() - len(here) * amount[cell]
+            gain = direction[cell] * _sum_of(here, running) - len(here) * amount[cell]
             if gain > 1e-9 * amount[cell]:
-                running[here] -= 2 * step
+                for r in here:
+                    running[r] -= 2 * step
                 direction[cell] = -direction[cell]
                 turned = True
         if not turned:

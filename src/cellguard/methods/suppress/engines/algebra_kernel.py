@@ -3,11 +3,12 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from cellguard.kernels.kernel import kernel
 
-@numba.njit(cache=True)
+
+@kernel
 def _divisor(a, b):  # noqa: ANN001, ANN202
     """Return the greatest common divisor of two numbers, at least 0."""
     a, b = abs(a), abs(b)
@@ -16,7 +17,7 @@ def _divisor(a, b):  # noqa: ANN001, ANN202
     return a
 
 
-@numba.njit(cache=True)
+@kernel
 def publish(basis, is_target, order, forced, largest):  # noqa: ANN001, ANN201
     """Publish cells in this order where every target can still move; return which, and how many moves are left.
 

@@ -3,13 +3,13 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from cellguard.kernels.kernel import kernel
 from cellguard.linalg.circuits_kernel import PRIME, inverse, packed, subtract, value_at
 
 
-@numba.njit(cache=True)
+@kernel
 def publish(indptr, indices, data, width, is_target, order, work):  # noqa: ANN001, ANN201
     """Publish cells in this order where every target can still move; return which, and how many were looked at.
 

@@ -25,9 +25,10 @@ class HiddenSystem:
         self.system = system
         self._graph = graph
         itself = np.where(hidden & ~system.never, np.arange(system.n), -1)
-        self._root, self.ratio, high, low, done, self._steps = hidden_system_kernel.eliminate_short(
+        self._root, self.ratio, high, low, done, steps = hidden_system_kernel.eliminate_short(
             itself, system.up, system.down, *graph[:5]
         )
+        self._steps = hidden_system_kernel.Steps(*steps)
         self.roots = np.unique(self._root[self._root >= 0])
         number = np.full(system.n, -1)
         number[self.roots] = np.arange(len(self.roots))

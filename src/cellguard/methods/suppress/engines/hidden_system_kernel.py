@@ -12,10 +12,10 @@ from __future__ import annotations
 import heapq
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray
+from cellguard.kernels.kernel import kernel
 
 _DUST = 1e-9
 
@@ -35,9 +35,9 @@ class Steps(NamedTuple):
     member_ratio: FloatArray
 
 
-@numba.njit(cache=True)
+@kernel
 def eliminate_short(root, up, down, row_start, row_cells, row_values, cell_start, cell_rows):  # noqa: ANN001, ANN201
-    """Eliminate relations of one or two classes; return root and ratio of each cell, rooms, rows gone and steps.
+    """Eliminate relations of one or two classes; return root and ratio of each cell, rooms, rows gone and `Steps`.
 
     At first the ``root`` of each cell is itself, or -1 if it does not move; it changes.
     """
@@ -130,7 +130,7 @@ def eliminate_short(root, up, down, row_start, row_cells, row_values, cell_start
     all_members, all_ratios = np.empty(len(members), np.int64), np.empty(len(members))
     for k in range(len(members)):
         all_members[k], all_ratios[k] = members[k], member_ratios[k]
-    trail = Steps(
+    trail = (
         s_row[:steps], s_gone[:steps], s_joined[:steps], s_coefficient[:steps], s_ratio[:steps], s_up[:steps],
         s_down[:steps], s_start[: steps + 1], all_members, all_ratios,
     )  # fmt: skip
@@ -150,7 +150,7 @@ class Trail(NamedTuple):
     queued: BoolArray
 
 
-@numba.njit(cache=True)
+@kernel
 def _queue(start, steps, item, before, trail, heap):  # noqa: ANN001, ANN202
     """Queue the steps of a cell or class that come before one, the last first."""
     for q in range(start[item], start[item + 1]):
@@ -159,7 +159,7 @@ def _queue(start, steps, item, before, trail, heap):  # noqa: ANN001, ANN202
             heapq.heappush(heap, -steps[q])
 
 
-@numba.njit(cache=True)
+@kernel
 def _add(row, factor, row_start, row_cells, row_values, trail, cells):  # noqa: ANN001, ANN202
     """Add a relation to z, and note the cells that it touches first."""
     for y in range(row_start[row], row_start[row + 1]):
@@ -170,7 +170,7 @@ def _add(row, factor, row_start, row_cells, row_values, trail, cells):  # noqa: 
             cells.append(c)
 
 
-@numba.njit(cache=True)
+@kernel
 def lift(p, upward, rows, multipliers, root, ratio, steps, trail, row_start, row_cells, row_values):  # noqa: ANN001, ANN201
     """Return the cells in rising order, and the values, of z = e_p + M' pi from the multipliers on the relations left.
 

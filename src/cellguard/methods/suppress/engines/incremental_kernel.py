@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import heapq
 
-import numba
 import numpy as np
 
+from cellguard.kernels.kernel import kernel
 from cellguard.methods.suppress.engines.propagation_kernel import FLIPPED, LOGGED, LOST, SERVED, TINY, is_served
 from cellguard.proofs.extent_kernel import STEP, WORK, leaf, propagate
 
 
-@numba.njit(cache=True)
+@kernel
 def _log(v, reach, via, shift, scratch):  # noqa: ANN001, ANN202
     counts = scratch.counts
     k = counts[LOGGED]
@@ -27,7 +27,7 @@ def _log(v, reach, via, shift, scratch):  # noqa: ANN001, ANN202
     counts[LOGGED] += 1
 
 
-@numba.njit(cache=True)
+@kernel
 def _update(shift, size, changed, price, pattern, graph, scratch):  # noqa: ANN001, ANN202
     """Bring reach and via of one scale up to date after some cells changed."""
     n = len(pattern.hidden)
@@ -112,7 +112,7 @@ def _update(shift, size, changed, price, pattern, graph, scratch):  # noqa: ANN0
                     heapq.heappush(heap, (candidate, np.int64(head)))
 
 
-@numba.njit(cache=True)
+@kernel
 def rebuild(price, goals, pattern, graph, scratch):  # noqa: ANN001, ANN201
     """Propagate every scale from scratch."""
     n = len(pattern.hidden)
@@ -126,7 +126,7 @@ def rebuild(price, goals, pattern, graph, scratch):  # noqa: ANN001, ANN201
     scratch.counts[LOGGED] = scratch.counts[LOST] = scratch.counts[FLIPPED] = 0
 
 
-@numba.njit(cache=True)
+@kernel
 def _flip(c, pattern, watched, scratch):  # noqa: ANN001, ANN202
     """Hide or publish one cell; return the first watched cut that it breaks, or -1."""
     hide = not pattern.hidden[c]
@@ -140,13 +140,13 @@ def _flip(c, pattern, watched, scratch):  # noqa: ANN001, ANN202
     return broken
 
 
-@numba.njit(cache=True)
+@kernel
 def begin(scratch):  # noqa: ANN001, ANN201
     """Start a trial: what was changed before can no longer be undone."""
     scratch.counts[LOGGED] = scratch.counts[FLIPPED] = scratch.counts[LOST] = 0
 
 
-@numba.njit(cache=True)
+@kernel
 def undo(to, flips, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
     """Take back the changes of a trial down to a place in its logs; 0 and 0 take back all."""
     counts = scratch.counts
@@ -163,7 +163,7 @@ def undo(to, flips, price, goals, pattern, watched, graph, scratch):  # noqa: AN
     counts[LOGGED] = to
 
 
-@numba.njit(cache=True)
+@kernel
 def change(cells, first_only, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
     """Flip cells; return what is not served after that: targets, and numbers of targets + cut for watched cuts."""
     n, counts = len(pattern.hidden), scratch.counts

@@ -12,10 +12,10 @@ from __future__ import annotations
 import heapq
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from cellguard.arrays import BoolArray, FloatArray, IntArray, LongArray
+from cellguard.kernels.kernel import kernel
 from cellguard.proofs.extent_kernel import STEP, WORK
 from cellguard.proofs.extent_kernel import Graph as Graph  # compiled code that is cached knows it by this place too
 
@@ -80,7 +80,7 @@ class Scratch(NamedTuple):
     counts: LongArray
 
 
-@numba.njit(cache=True)
+@kernel
 def _derive(node, reach, via, graph, scratch):  # noqa: ANN001, ANN202
     """Add up the relations of a node's derivation; return how many cells are touched. Sums are in ``scratch.sum``.
 
@@ -126,7 +126,7 @@ def _derive(node, reach, via, graph, scratch):  # noqa: ANN001, ANN202
     return touched
 
 
-@numba.njit(cache=True)
+@kernel
 def _add_shares(p, way, need, touched, graph, scratch, cells, shares, many):  # noqa: ANN001, ANN202
     """Append what each touched cell can add to p's move that way, as a share of the need; False if p cancels out."""
     own = scratch.sum[p]
@@ -145,7 +145,7 @@ def _add_shares(p, way, need, touched, graph, scratch, cells, shares, many):  # 
     return many
 
 
-@numba.njit(cache=True)
+@kernel
 def cut_of(target, goals, reach, via, graph, scratch):  # noqa: ANN001, ANN201
     """Return the cells of a target's cut, their shares of the need, and the share that no other cell must make up for.
 
@@ -201,7 +201,7 @@ def cut_of(target, goals, reach, via, graph, scratch):  # noqa: ANN001, ANN201
     return cells[:many], shares[:many], given
 
 
-@numba.njit(cache=True)
+@kernel
 def cuts_of(targets, x, least, goals, reach, via, graph, barred, base, scratch):  # noqa: ANN001, ANN201
     """Return the violated cuts of some targets, flat: start, cells, weights; cells hidden anyway are on the right."""
     start = [0]
@@ -243,7 +243,7 @@ def cuts_of(targets, x, least, goals, reach, via, graph, barred, base, scratch):
     return out_start, out_cells, out_weights
 
 
-@numba.njit(cache=True)
+@kernel
 def is_served(target, goals, pattern, graph, scratch):  # noqa: ANN001, ANN201
     """Tell whether the target's derivation leaves it what it needs; what it does not see may still refute it."""
     n = len(pattern.hidden)

@@ -8,10 +8,11 @@ Constants are handed on as `np.bool_` and `np.int64`: for plain ones what takes 
 from __future__ import annotations
 
 import heapq
+import math
 
-import numba
 import numpy as np
 
+from cellguard.kernels.kernel import kernel
 from cellguard.methods.suppress.engines.incremental_kernel import begin, change, undo
 from cellguard.methods.suppress.engines.propagation_kernel import FLIPPED, LOGGED, SEED, SERVED, cut_of, is_served
 from cellguard.proofs.extent_kernel import WORK
@@ -20,7 +21,7 @@ _NEAR_CELLS = 60  # cells whose relations are followed to find secondaries nearb
 _LONG = 60  # relations longer than this are not followed
 
 
-@numba.njit(cache=True)
+@kernel
 def _random(scratch):  # noqa: ANN001, ANN202
     """Return a number between 0 and 1 (xorshift; the same on every machine)."""
     x = np.uint64(scratch.counts[SEED])
@@ -31,7 +32,7 @@ def _random(scratch):  # noqa: ANN001, ANN202
     return float(x >> np.uint64(11)) / 9007199254740992.0
 
 
-@numba.njit(cache=True)
+@kernel
 def _lacks(target, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN202
     """Return published cells that would help a target or a watched cut, their shares, and what it lacks."""
     many = len(goals.cell)
@@ -54,7 +55,7 @@ def _lacks(target, goals, pattern, watched, graph, scratch):  # noqa: ANN001, AN
     return cells[keep[:kept]], shares[keep[:kept]], 1.0 - left
 
 
-@numba.njit(cache=True)
+@kernel
 def cover(open_, guide, budget, avoid, noise, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
     """Hide cells, cut by cut and the largest need first, until all are served; return them and whether that worked.
 
@@ -85,7 +86,7 @@ def cover(open_, guide, budget, avoid, noise, price, goals, pattern, watched, gr
                     continue
                 cost = guide[cells[k]] / min(shares[k], lack)
                 if noise > 0:
-                    cost *= np.exp(noise * 2.0 * (_random(scratch) + _random(scratch) + _random(scratch) - 1.5))
+                    cost *= math.exp(noise * 2.0 * (_random(scratch) + _random(scratch) + _random(scratch) - 1.5))
                 if cost < least:
                     best, least = cells[k], cost
             if best < 0:
@@ -102,7 +103,7 @@ def cover(open_, guide, budget, avoid, noise, price, goals, pattern, watched, gr
     return added, True
 
 
-@numba.njit(cache=True)
+@kernel
 def clean(cells, most, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
     """Publish the given secondaries one after the other where all stays served, at most so many; return how many."""
     one = np.empty(1, np.int64)
@@ -122,7 +123,7 @@ def clean(cells, most, price, goals, pattern, watched, graph, scratch):  # noqa:
     return gone
 
 
-@numba.njit(cache=True)
+@kernel
 def _near(c, most, pattern, graph, scratch):  # noqa: ANN001, ANN202
     """Return secondaries near a cell: breadth first over relations, through hidden cells."""
     seen = {np.int64(c)}
@@ -152,12 +153,20 @@ def _near(c, most, pattern, graph, scratch):  # noqa: ANN001, ANN202
     return near
 
 
-@numba.njit(cache=True)
+@kernel
 def _dearest_first(cells, cost):  # noqa: ANN001, ANN202
     return cells[np.argsort(-cost[cells], kind="mergesort")]
 
 
-@numba.njit(cache=True)
+@kernel
+def _cost_of(cells, cost):  # noqa: ANN001, ANN202
+    total = 0.0
+    for c in cells:
+        total += cost[c]
+    return total
+
+
+@kernel
 def exchange(c, size, noise, guide, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
     """Publish a secondary and some near it, cover what that opens more cheaply, clean nearby; return what was saved."""
     gone = np.empty(size, np.int64)
@@ -186,7 +195,7 @@ def exchange(c, size, noise, guide, price, goals, pattern, watched, graph, scrat
     begin(scratch)
     for d in added[:10]:
         around = _dearest_first(_near(d, 12, pattern, graph, scratch), pattern.cost)
-        before = pattern.cost[around].sum()
+        before = _cost_of(around, pattern.cost)
         clean(around, len(around), price, goals, pattern, watched, graph, scratch)
         for e in around:
             if pattern.hidden[e]:
@@ -195,11 +204,11 @@ def exchange(c, size, noise, guide, price, goals, pattern, watched, graph, scrat
     return saved
 
 
-@numba.njit(cache=True)
+@kernel
 def insert(d, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
     """Hide a cell, and publish what that makes needless nearby; return what was saved, or 0 if it is taken back."""
     around = _near(d, 24, pattern, graph, scratch)
-    if len(around) == 0 or pattern.cost[around].sum() < pattern.cost[d]:
+    if len(around) == 0 or _cost_of(around, pattern.cost) < pattern.cost[d]:
         return 0.0
     begin(scratch)
     one = np.empty(1, np.int64)
@@ -219,7 +228,7 @@ def insert(d, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, 
     return saved - pattern.cost[d]
 
 
-@numba.njit(cache=True)
+@kernel
 def improve(cells, sizes, noise, guide, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
     """Try to exchange hidden ones among the cells and to insert the published ones; return what was saved."""
     saved = 0.0
@@ -235,7 +244,7 @@ def improve(cells, sizes, noise, guide, price, goals, pattern, watched, graph, s
     return saved
 
 
-@numba.njit(cache=True)
+@kernel
 def unserved(goals, pattern, graph, scratch):  # noqa: ANN001, ANN201
     """Return the targets that propagation sees not to be served."""
     open_ = np.empty(len(goals.cell), np.int64)
@@ -247,7 +256,7 @@ def unserved(goals, pattern, graph, scratch):  # noqa: ANN001, ANN201
     return open_[:many]
 
 
-@numba.njit(cache=True)
+@kernel
 def choose(open_, guide, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
     """Return cheap cells that satisfy the present cuts of all these targets; hiding them may leave or show others."""
     taken = np.zeros(len(pattern.hidden), np.bool_)

@@ -14,11 +14,11 @@ class Substitution:
     """``matrix`` has the rows and ``columns`` that are left of M d = 0; columns to ``keep`` are among them."""
 
     def __init__(self, matrix: sp.csr_array, down: FloatArray, up: FloatArray, keep: BoolArray, policy: Policy) -> None:
-        start, column, value, self._steps = kernel.substitute(
+        start, column, value, steps = kernel.substitute(
             matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data.astype(float), down, up, keep,
             policy.substituted_rows, policy.substituted_terms, policy.substituted_fill,
         )  # fmt: skip
-        self._shape = matrix.shape
+        self._steps, self._shape = kernel.Substitutions(*steps), matrix.shape
         self.rows = np.flatnonzero(np.diff(start))
         left = np.ones(matrix.shape[1], bool)
         left[self._steps.gone] = False

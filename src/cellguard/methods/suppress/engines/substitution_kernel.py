@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from cellguard.arrays import FloatArray, LongArray
+from cellguard.kernels.kernel import kernel
 
 _DUST = 1e-9
 
@@ -33,7 +33,7 @@ class Substitutions(NamedTuple):
     factor: FloatArray
 
 
-@numba.njit(cache=True)
+@kernel
 def _implied(k, first, last, columns, values, down, up):  # noqa: ANN001, ANN202
     """Tell whether the bounds of column k follow from a row."""
     own = 0.0
@@ -50,7 +50,7 @@ def _implied(k, first, last, columns, values, down, up):  # noqa: ANN001, ANN202
     return least >= -down[k] * (1 + _DUST) and most <= up[k] * (1 + _DUST)
 
 
-@numba.njit(cache=True)
+@kernel
 def _rows_of(k, head, after, node_row, begin, length, columns, found, seen, turn):  # noqa: ANN001, ANN202
     """Write the rows that hold column k now to ``found``; return how many. Notes of rows that lost it are passed by."""
     many, node = 0, head[k]
@@ -67,9 +67,9 @@ def _rows_of(k, head, after, node_row, begin, length, columns, found, seen, turn
     return many
 
 
-@numba.njit(cache=True)
+@kernel
 def substitute(row_start, row_columns, row_values, down, up, keep, most_rows, most_terms, most_fill):  # noqa: ANN001, ANN201
-    """Eliminate columns that are not to be kept; return the rows left as (start, column, value), and the steps."""
+    """Eliminate columns that are not to be kept; return the rows left as start, column, value; and `Substitutions`."""
     rows, n = len(row_start) - 1, len(down)
     size = 4 * len(row_columns) + 1024
     columns, values = np.empty(size, np.int64), np.empty(size)
@@ -178,14 +178,15 @@ def substitute(row_start, row_columns, row_values, down, up, keep, most_rows, mo
         left_start[r + 1] = left_start[r] + length[r]
         left_column[left_start[r] : left_start[r + 1]] = columns[begin[r] : begin[r] + length[r]]
         left_value[left_start[r] : left_start[r + 1]] = values[begin[r] : begin[r] + length[r]]
-    way_back = Substitutions(
-        s_gone[:steps], s_row[:steps], s_own[:steps], s_start[: steps + 1], np.array(s_column), np.array(s_value),
-        s_taken[: steps + 1], np.array(s_other), np.array(s_factor),
+    way_back = (
+        s_gone[:steps], s_row[:steps], s_own[:steps],
+        s_start[: steps + 1], np.array(s_column, np.int64), np.array(s_value, np.float64),
+        s_taken[: steps + 1], np.array(s_other, np.int64), np.array(s_factor, np.float64),
     )  # fmt: skip
     return left_start, left_column, left_value, way_back
 
 
-@numba.njit(cache=True)
+@kernel
 def restore_moves(moves, steps):  # noqa: ANN001, ANN201
     """Write the moves of the columns that went, from those of the others."""
     for s in range(len(steps.gone) - 1, -1, -1):
@@ -195,7 +196,7 @@ def restore_moves(moves, steps):  # noqa: ANN001, ANN201
         moves[steps.gone[s]] = -total / steps.own[s]
 
 
-@numba.njit(cache=True)
+@kernel
 def restore_multipliers(multipliers, steps):  # noqa: ANN001, ANN201
     """Write the multipliers of the rows that went, from those of the others: columns that went keep a sum of 0."""
     for s in range(len(steps.gone) - 1, -1, -1):
