@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cellguard.errors import listing
-from cellguard.hierarchy.lookalike_codes import twin_note
+from cellguard.hierarchy.lookalike_codes import lookalike_note
 from cellguard.job.jobfile import Job
 from cellguard.protection import Requirements
 from cellguard.rules.assess import Findings
@@ -78,7 +78,7 @@ class Assessment:
             # The codes of records were looked at when they were read.
             if not self.counts and int(dimension.level.max()) <= 1:
                 rows = max(len(t) for t in self.tables.tables if dimension in t.dimensions)
-                warnings += twin_note(dimension.name, dimension.codes, rows)
+                warnings += lookalike_note(dimension.name, dimension.codes, rows)
         fine = [
             table
             for spec, table in zip(self.job.tables, self.tables.tables, strict=False)  # earlier releases come last

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -47,6 +48,8 @@ from cellguard.table.survey import light_weights
 from cellguard.table.table import Table
 from cellguard.table.tabulate import Wanted, make_tables
 
+_SLIP = 0.8  # how alike the name of a dimension that no table has must be to another's, to be a slip of that
+
 
 @dataclass(frozen=True, eq=False)
 class Built:
@@ -80,8 +83,7 @@ def build_tables(job: Job, *, run: Run = UNWATCHED) -> Built:
 
 
 def _build_tables(job: Job, earlier: list[Earlier], run: Run) -> Built:
-    if len({spec.name for spec in job.tables}) < len(job.tables):
-        raise JobError("two tables have the same name; give each a name of its own")
+    _refuse_missing(job)
     check_identity(job)
     sources = {spec.name: _open(job, spec, spec.cells) for spec in job.tables if spec.cells}
     records = read_records(job)
@@ -136,6 +138,20 @@ def input_digests(job: Job) -> dict[str, str]:
     """Return the sha-256 of every file that a job reads, by the name that the job gives it."""
     files = {name: _digest(path) for name, path in _input_files(job).items() if path.is_file()}
     return files | {name: _digest_of_table(data) for name, data in job.held.items() if isinstance(data, pa.Table)}
+
+
+def _refuse_missing(job: Job) -> None:
+    """Refuse a job whose file of known totals is not there, which is read late, and dimensions that are slips."""
+    if job.known and not job.path(job.known).is_file():
+        raise JobError(f"known: there is no file {job.known!r} beside the job; correct its name, or leave `known` out")
+    used = list(dict.fromkeys(name for spec in job.tables for name in spec.dimensions))
+    for name in job.dimensions:
+        meant = difflib.get_close_matches(name, used, n=1, cutoff=_SLIP)
+        if name not in used and meant and meant[0] not in job.dimensions:
+            raise JobError(
+                f"dimensions: no table has a dimension {name!r}; did you mean {meant[0]!r}? Correct the name, or leave "
+                "it out"
+            )
 
 
 def refuse_changed(job: Job, inputs: Mapping[str, str]) -> None:

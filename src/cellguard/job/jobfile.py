@@ -72,6 +72,19 @@ class Job(Spec):
     @field_validator("tables")
     @classmethod
     def _counts_are_tables(cls, tables: list[TableSpec]) -> list[TableSpec]:
+        names = [table.name for table in tables]
+        again = [i for i, name in enumerate(names) if name in names[:i]]
+        words = "tables[{first}] is named {name} too; give each table a name of its own"
+        faults = [
+            InitErrorDetails(
+                type=PydanticCustomError("twice", words, {"first": names.index(names[i]), "name": repr(names[i])}),
+                loc=(i, "name"),
+                input=names[i],
+            )
+            for i in again
+        ]
+        if faults:
+            raise ValidationError.from_exception_data("job", faults)
         return with_counts(tables)
 
     @model_validator(mode="after")
@@ -223,7 +236,10 @@ class Job(Spec):
     ) -> Job:
         """Check a job given as plain data; every fault is told with its place. ``held`` is what is in memory."""
         if not isinstance(data, Mapping):
-            raise JobError(f"{source}: a job is a mapping with the keys {', '.join(cls.model_fields)}")
+            raise JobError(
+                f"{source}: this is no job. A job has keys such as `version: 1`, `microdata:` and `tables:`; "
+                "`cellguard init DATA` writes one from a data file"
+            )
         named = data.get("policy")
         if isinstance(named, str) and named:
             data = with_policy(data, load_policy(named, Path(folder)), source, lines or {})

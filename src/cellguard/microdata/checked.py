@@ -11,7 +11,7 @@ from typing import Any
 from cellguard.errors import InputError, UnknownCode, did_you_mean
 from cellguard.hierarchy.confidential_codes import evidence
 from cellguard.hierarchy.hierarchy import Hierarchy
-from cellguard.hierarchy.lookalike_codes import twin_note
+from cellguard.hierarchy.lookalike_codes import lookalike_note
 from cellguard.microdata.expressions import Drop, Expressions, Fault, counted, express, is_whole
 from cellguard.microdata.opened import Opened
 from cellguard.microdata.roles import Roles
@@ -97,7 +97,9 @@ def check_records(opened: Opened, roles: Roles) -> Checked:
         if answers.wrong:
             raise _explain(opened, answers.wrong, decimal, marks)
     how = _shortened(answers.how, answers.broken_ids)
-    twins = (note for column, codes in answers.labels.items() for note in twin_note(column, codes, answers.records))
+    twins = (
+        note for column, codes in answers.labels.items() for note in lookalike_note(column, codes, answers.records)
+    )
     notes = [
         *opened.notes,
         *_rounded(opened, answers.spread),

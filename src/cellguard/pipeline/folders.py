@@ -115,7 +115,7 @@ def verify(
 
     >>> verify("nowhere")
     Traceback (most recent call last):
-    cellguard.errors.InputError: nowhere is not a file; name the certificate.json of an output folder
+    cellguard.errors.InputError: nowhere is not a file; name an output folder of cellguard, or its certificate.json
     """
     path = Path(folder)
     certificate = path / "internal" / "certificate.json" if path.is_dir() else path

@@ -113,7 +113,9 @@ def verify(
     """
     path = Path(certificate)
     if not path.is_file():
-        raise InputError(f"{file_name(path)} is not a file; name the certificate.json of an output folder")
+        raise InputError(
+            f"{file_name(path)} is not a file; name an output folder of cellguard, or its certificate.json"
+        )
     inner = Path(internal).resolve() if internal is not None else path.absolute().parent
     outer = Path(release).resolve() if release is not None else inner.parent / "release"
     work = _Work(path, Folder(outer, inner), rewrite)

@@ -11,7 +11,14 @@ import click
 
 from cellguard.faces.cli.options import ACCEPT, AS_JSON, FILE, FORCE, PATH, QUIET, SET, THREADS
 from cellguard.faces.cli.progress import progress
-from cellguard.faces.cli.show import figure_words, nothing_shared, refuse_no_certificate, show_screen, show_verification
+from cellguard.faces.cli.show import (
+    certificate_of,
+    figure_words,
+    nothing_shared,
+    refuse_no_certificate,
+    show_screen,
+    show_verification,
+)
 
 
 @click.command()
@@ -172,7 +179,7 @@ def verify(
     if settings and not job:
         raise click.UsageError("--set goes with --job")
     refuse_no_certificate(certificate)
-    path = certificate / "internal" / "certificate.json" if certificate.is_dir() else certificate
+    path = certificate_of(certificate)
     if not path.is_file():
         from cellguard.io.folder import OutputFolder
 

@@ -51,8 +51,22 @@ def refuse_no_certificate(path: Path) -> None:
             f"{path.name} is a job, and a certificate is checked: name the output folder, as `cellguard verify out`; "
             f"`--job {path.name}` compares it with the job's inputs"
         )
+    if not path.exists():
+        raise InputError(
+            f"{str(path)!r} is neither a folder nor a file; name the output folder, as `cellguard verify out`"
+        )
     if path.is_file() and path.suffix.lower() != ".json":
         raise InputError(f"{path.name} is no certificate; name an output folder, or its internal/certificate.json")
+
+
+def certificate_of(path: Path) -> Path:
+    """Return the certificate of an output folder, which may be named by either of its halves, or the file itself."""
+    if not path.is_dir():
+        return path
+    places = (path / "internal", path, path.absolute().parent / "internal")
+    return next(
+        (p / "certificate.json" for p in places if (p / "certificate.json").is_file()), places[0] / "certificate.json"
+    )
 
 
 def nothing_shared(found: Mapping[str, Sequence[tuple[str, str, str]]]) -> bool:
@@ -96,8 +110,11 @@ def not_checked_words(names: Sequence[str]) -> list[str]:
 
 def show_verification(found: Verification) -> None:
     """Print the checks, what was said of single cells, warnings and what is taken on trust."""
+    reasons: dict[str, int] = {}
     for check in found.checks:
-        click.echo(f"{'ok  ' if check.passed else 'FAIL'} {check.number}. {check.name}: {check.detail}")
+        first = check.number if check.passed else reasons.setdefault(check.detail, check.number)
+        detail = check.detail if first == check.number else f"as check {first}"
+        click.echo(f"{'ok  ' if check.passed else 'FAIL'} {check.number}. {check.name}: {detail}")
     said = ", ".join(f"{many:,} {_SAID.get(word, word)}" for word, many in found.said.items())
     click.echo(f"Said of single cells beforehand: {said or 'nothing'}.")
     for warning in found.warnings:
