@@ -107,7 +107,7 @@ class _Needs(NamedTuple):
 
 
 def _needs(findings: TableFindings, primary: BoolArray) -> _Needs:
-    """Return the needs of one table's cells; ``primary`` are those in the whole set."""
+    """Return the protection levels of one table's cells; ``primary`` are those in the whole set."""
     table = findings.table
     said = table.apriori
     level, reach, fall, width = (np.zeros(len(table)) for _ in range(4))

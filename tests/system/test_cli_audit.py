@@ -30,7 +30,7 @@ TRUE = "region,shown,mark,turnover\nTotal,7100,,7100\nN,,P,3417\nS,,S,1283\nW,24
 
 
 def without_compiling(errors):
-    """What was said on stderr, but for the line of a first run after installation."""
+    """What the job states on stderr, but for the line of a first run after installation."""
     return errors.replace(cold.MESSAGE + "\n", "")
 
 

@@ -69,7 +69,7 @@ def _settle(book: CoalitionProofSearch, cell: int) -> tuple[Pair | None, bool]:
 
 
 def _in_the_eyes_of(book: CoalitionProofSearch, gap: Reached, cell: int) -> Problem:
-    """Return the problem of one coalition, with the needs of one cell."""
+    """Return the problem of one coalition, with the protection levels of one cell."""
     down, up = book.limits(gap.members)
     needs = [(0, 0, 0)] * len(down)
     needs[cell] = gap.asked

@@ -3,7 +3,7 @@
 A coalition that notices all moves of a cell that go far enough is made of respondents who notice them, alone or with
 others. So begin with nobody; whoever a coalition lacks to notice the two moves that serve it is a respondent whom these
 moves name, and joins it; after as many steps as a coalition may have members, all that matter were looked at. The
-cell's contributors join as well, since these change what it needs, unless the two moves go as far as it needs against
+cell's contributors join as well, since these change its protection level, unless the two moves reach that against
 the worst of all coalitions. What was served once stays served by further moves, so that one walk is enough.
 """
 

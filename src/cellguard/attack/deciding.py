@@ -100,7 +100,7 @@ def _beyond(problem: Problem, low: FloatArray, high: FloatArray) -> BoolArray:
 
 
 def _without(problem: Problem, cells: BoolArray) -> Problem:
-    """Forget the needs of some cells."""
+    """Forget the protection levels of some cells."""
     return replace(problem, levels=problem.levels.kept(~cells))
 
 

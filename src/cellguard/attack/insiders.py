@@ -141,7 +141,7 @@ def _decide(book: InsiderProofSearch, stuck: list[Pair]) -> tuple[list[Pair], li
 
 
 def _in_the_eyes_of(standing: InsiderKnowledge, insider: int, cells: list[int]) -> Problem:
-    """Return the problem of one insider, with the needs of some cells."""
+    """Return the problem of one insider, with the protection levels of some cells."""
     problem = standing.problem
     down, up = standing.limits(np.array([insider]))
     needs = [(0, 0, 0)] * len(down)

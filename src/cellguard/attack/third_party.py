@@ -201,7 +201,8 @@ class _Search:
         solution = solver.solve(program, run=run)
         if solution.status is not Status.optimal:
             raise InputError(
-                "no table fits the published values and bounds: the published cells contradict each other, or a hidden "
+                "no table fits the published values and bounds: the published cells contradict each other, or a "
+                "suppressed "
                 "cell would have to be negative. Check the hierarchies, and for negative values give a lower bound"
             )
         return solution.x * scale

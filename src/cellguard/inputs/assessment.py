@@ -95,7 +95,8 @@ class Assessment:
         if len(bad):
             names = [self.tables.message_name(int(cell)) for cell in bad[:5]]
             warnings.append(
-                f"{len(bad)} unsafe cells are unprotectable, whatever is hidden, and so the set cannot be released: "
+                f"{len(bad)} unsafe cells are unprotectable, whatever is suppressed, and so the set cannot be "
+                "released: "
                 f"{listing(names)}{' and more' if len(bad) > 5 else ''}{self._cures()}"
             )
         return warnings

@@ -60,8 +60,8 @@ def read_earlier(job: Job) -> list[Earlier]:
                 continue
             if not any(rule.can_fire for rule in rules):
                 raise InputError(
-                    f"previous: no rule was applied to the table {table.name!r} of {name!r}, so nobody knows which of "
-                    "its hidden cells are unsafe"
+                    f"previous: no rule was applied to the table {table.name!r} of {name!r}, so it is not known "
+                    "which of its suppressed cells are unsafe"
                 )
             called = f"earlier{number}.{table.name}"
             called = called if len(called) <= LONGEST else f"earlier{number}.{place}"

@@ -44,7 +44,9 @@ def _leaves(spec: TableSpec, dimension: Dimension, codes: list[str] | AllBut) ->
     named = frozenset().union(*(held[code] for code in listed))
     meant = leaves.held[leaves.total] - named if isinstance(codes, AllBut) else named
     if not meant:
-        raise JobError(f"table {spec.name!r}: `where` leaves nobody, since it excludes all codes of {dimension.name!r}")
+        raise JobError(
+            f"table {spec.name!r}: `where` leaves no respondent, since it excludes all codes of {dimension.name!r}"
+        )
     return meant
 
 

@@ -162,7 +162,7 @@ def refuse_changed(job: Job, inputs: Mapping[str, str]) -> None:
             continue
         path = files.get(name, job.path(name))
         if not path.is_file() or _digest(path) != digest:
-            raise InputError(f"the file {name!r} changed while it was read; run again when nobody writes to it")
+            raise InputError(f"the file {name!r} changed while it was read; run again when no program writes to it")
 
 
 def _input_files(job: Job) -> dict[str, Path]:

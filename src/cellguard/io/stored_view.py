@@ -40,7 +40,9 @@ def read_view(folder: Path, table: str | None, *, internal: bool) -> View:
     except KeyError as error:
         raise InputError(f"{str(folder)!r} is damaged: table {name!r} has no column {error.args[0]!r}") from None
     except ValueError:
-        raise InputError(f"{str(folder)!r} is damaged: table {name!r} has needs that are no numbers") from None
+        raise InputError(
+            f"{str(folder)!r} is damaged: table {name!r} has protection levels that are no numbers"
+        ) from None
     columns = list(zip(*codes, strict=True)) if codes else [()] * len(by)
     axes = [output.axis(d, column) for d, column in zip(by, columns, strict=True)]
     places = [

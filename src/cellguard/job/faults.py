@@ -65,8 +65,8 @@ def _words(error: Mapping[str, Any]) -> str:
         return str(context["error"])
     if kind == "string_type" and isinstance(error["input"], bool):
         return (
-            "must be text; put codes and names that look like numbers or yes/no into quotes, as 'yes' or ['yes', 'no']: "
-            "without quotes YAML reads yes, no, on and off as true and false"
+            "must be text; put codes and names that look like numbers or yes/no into quotes, as 'yes' or ['yes', "
+            "'no']: without quotes YAML reads yes, no, on and off as true and false"
         )
     if kind == "string_type":
         return "must be text; put codes and names that look like numbers or yes/no into quotes"

@@ -24,7 +24,7 @@ from cellguard.run_context import UNWATCHED, Run
 
 _EXACT = 2.0**53
 _HUGE_BITS = 125
-_CHANGED = "the records changed while they were read; run again when nobody writes to them"
+_CHANGED = "the records changed while they were read; run again when no program writes to them"
 
 
 @dataclass(frozen=True)

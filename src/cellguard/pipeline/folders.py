@@ -174,7 +174,7 @@ def explain_cell(folder: str | Path, name: str, *, table: str | None = None) -> 
     number, position = find_cell(needs.tables, name, table)
     cell = int(needs.tables.cells_of[number][position])
     followed = hidden_with(stored.pattern, Job.load(output.inside / "job.yaml")).get(cell, ())
-    along = [f"The job has it hidden with {response}." for response in followed]
+    along = [f"The job has it suppressed with {response}." for response in followed]
     return [*lines, *along, *(_nearest_lines(stored, cell, kept) if needs.primary[cell] else [])]
 
 
@@ -193,7 +193,7 @@ def _nearest_lines(stored: Stored, cell: int, kept: StoredExplanations) -> list[
             return []
         near = nearest_to(judged.inside.book, cell, suspects(judged.inside, cell)) or []
     return [
-        f"{n.who[:1].upper()}{n.who[1:]} can tell the largest other respondent to within {n.percent:,.1f} %"
-        + (", which is too near." if n.failing else ".")
+        f"{n.who[:1].upper()}{n.who[1:]} can estimate the largest other respondent to within {n.percent:,.1f} %"
+        + (", which is too close." if n.failing else ".")
         for n in near
     ] or ["No respondent can estimate another one in it."]

@@ -90,7 +90,7 @@ def reduce_problem(problem: Problem) -> Reduction:
 
 
 def with_needs(reduction: Reduction, problem: Problem) -> Reduction:
-    """Return the reduction with the needs of a problem's cells: of all behind a variable the largest."""
+    """Return the reduction with the protection levels of a problem's cells: of all behind a variable the largest."""
     moving = np.flatnonzero(reduction.sign)
     place, ahead = reduction.variable[moving], reduction.sign[moving] > 0
     return replace(reduction, levels=problem.levels.take(moving).largest(place, reduction.n, ahead))

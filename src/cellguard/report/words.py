@@ -89,14 +89,15 @@ def promise_of_counts(rules: Iterable[Rule]) -> str:
 
     >>> from cellguard.rules.simple import MinFrequency
     >>> promise_of_counts([MinFrequency(3, hide="small")])
-    'nobody can tell that an unsafe count is below 3'
+    'an attacker cannot conclude that an unsafe count is below 3'
     """
     every = [part for rule in rules for part in parts(rule)]
     enough = [part.hides_below for part in every if part.hides_below is not None]
     if enough:
-        promise = f"nobody can tell that an unsafe count is below {max(enough)}"
+        promise = f"an attacker cannot conclude that an unsafe count is below {max(enough)}"
     else:
         promise = (
-            "nobody can tell an unsafe count exactly; that it is small, 1 or 2, may show (hide: small hides that too)"
+            "an attacker cannot conclude an unsafe count exactly; that it is small, 1 or 2, may show (hide: small "
+            "protects that too)"
         )
     return "; ".join([promise, *dict.fromkeys(part.promise for part in every if part.promise)])

@@ -43,7 +43,7 @@ class RowRule(Rule):
     by: str
     sensitive: tuple[str, ...]
     together: ClassVar[bool] = True
-    promise = "nobody can tell that the others in an unsafe row are as few as they are"
+    promise = "an attacker cannot conclude that the others in an unsafe row are as few as they are"
     cure = (
         "hiding cells does not help where the others of a row are known to be too few: make the codes coarser with "
         "`recode`, or say `zeros: possible` if empty cells need not be public"

@@ -68,7 +68,8 @@ class Statisticon(Rule):
     zero_unsafe: bool = False
     nonnegative = True
     cure: ClassVar[str] = (
-        "statisticon with both_pairs cannot be met by hiding where the largest contributor has too little; recode, or "
+        "statisticon with both_pairs cannot be met by suppression where the largest contributor has too little; "
+        "recode, or "
         "leave both_pairs out"
     )
 

@@ -66,7 +66,7 @@ class Negative:
             return np.asarray(np.maximum(np.abs(value), self.share * size), float)
         if ((size == 0) & (value != 0)).any():
             raise InputError(
-                f"negative: the proxy {self.proxy!r} is 0 where {response!r} is not, so it does not tell how large all "
+                f"negative: the proxy {self.proxy!r} is 0 where {response!r} is not, so it does not show how large all "
                 "respondents are; give `share`, so that the larger of both counts"
             )
         return np.asarray(size, float)

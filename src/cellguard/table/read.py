@@ -182,7 +182,7 @@ def _refuse_clash(source: Source, by: Mapping[str, Dimension], columns: CellColu
 
 
 def finish_table(table: Table, about: About, by: Mapping[str, Dimension]) -> Table:
-    """Settle the decimals, add the empty cells that may be hidden, order the cells, and check the levels shown."""
+    """Settle the decimals, add the empty cells that may be suppressed, order the cells, and check the levels shown."""
     table = replace(table, decimals=_decimals(table.value) if about.decimals is None else about.decimals)
     if table.zeros == "possible":
         table = fill_zeros(table, about.impossible, by)

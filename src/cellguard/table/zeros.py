@@ -1,4 +1,4 @@
-"""Empty cells that may be hidden: every combination of the observed codes becomes a cell."""
+"""Empty cells that may be suppressed: every combination of the observed codes becomes a cell."""
 
 from __future__ import annotations
 

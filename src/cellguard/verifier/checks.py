@@ -141,7 +141,7 @@ def check_hidden(cells: Cells, rows: Rows, release: Sequence[Published]) -> None
     primary[cells.cell[rows.status == PRIMARY]] = True
     hidden[cells.cell[~seen & (rows.status != UNPUBLISHED)]] = True
     _refuse(seen & primary[cells.cell], cells, "is primary, but a table shows it")
-    _refuse(seen & hidden[cells.cell], cells, "is published, but another table hides the same cell")
+    _refuse(seen & hidden[cells.cell], cells, "is published, but another table suppresses the same cell")
 
 
 def check_earlier(cells: Cells, rows: Rows, facts: Sequence[Facts]) -> None:
@@ -171,7 +171,7 @@ def check_needs(cells: Cells, rows: Rows, asked: Needs) -> None:
         _refuse(unsafe & (stored < need[cells.cell]), cells, f"has a smaller {name} need than the rules ask for")
     unit = units(cells)[cells.cell]
     most = np.maximum(np.maximum(rows.lower, rows.upper), rows.sliding)
-    _refuse((rows.status == PRIMARY) & (most < unit), cells, "is primary without a need of one unit")
+    _refuse((rows.status == PRIMARY) & (most < unit), cells, "is primary without a protection level of one unit")
 
 
 def check_reached(cells: Cells, rows: Rows, witnesses: Witnesses) -> int:
@@ -186,7 +186,9 @@ def check_reached(cells: Cells, rows: Rows, witnesses: Witnesses) -> int:
     for word, missing in short.items():
         if missing.any():
             name = cells.cell_name(int(np.argmax(missing)))
-            raise Refused(f"no witness takes {name} {word} as far as it needs ({int(missing.sum())} cells in all)")
+            raise Refused(
+                f"no witness takes {name} {word} as far as its protection level ({int(missing.sum())} cells in all)"
+            )
     return int(((lower > 0) | (upper > 0) | (sliding > 0)).sum())
 
 

@@ -5,8 +5,8 @@ each cell stays at that or more there, and the same where nobody else is in it. 
 cell it may have as many as it lacks members.
 
 Whether all coalitions of up to k respondents are served is searched as a tree, from nobody on. Two witnesses of a
-cell, one up and one down, that go as far as it needs against any coalition and that this one accepts, serve all larger
-ones too, but for those with a respondent who could help to notice one of these two: only such respondents join it.
+cell, one up and one down, that reach its protection levels against any coalition and that this one accepts, serve all
+larger ones too, but for those with a respondent who could help to notice one of these two: only such respondents join it.
 Where there are no two such witnesses, those join who are in the cell, since they change what it needs, and who could
 help to notice two that go far enough against this one.
 """
@@ -73,7 +73,7 @@ class Coalitions:
             asked = self._asked(cell, amounts, rest, some)
             if _short(asked, accepted):
                 names = ", ".join(map(str, sorted(some))) or "from elsewhere"
-                what = f"moves {cells.cell_name(cell)} as far as it needs"
+                what = f"moves {cells.cell_name(cell)} as far as its protection level"
                 raise Refused(f"no witness that insiders {names} together must accept {what}")
             if len(some) < self._size:
                 joined = [some | {who} for who in _joining(accepted, most, asked, amounts) - some]

@@ -159,10 +159,10 @@ class _Work:
             ("cells and relations", self._check_relations),
             ("rows", self._check_rows),
             ("published values", self._check_published),
-            ("primaries are hidden everywhere", self._check_hidden),
-            ("rules and needs", self._check_needs),
+            ("primaries are suppressed everywhere", self._check_hidden),
+            ("rules and protection levels", self._check_needs),
             ("witnesses", self._check_witnesses),
-            ("needs are reached", self._check_reached),
+            ("protection levels are reached", self._check_reached),
             ("insiders", self._check_insiders),
             ("digests", self._check_digests),
             ("summary", self._check_summary),
@@ -237,7 +237,7 @@ class _Work:
         checks.check_hidden(self.cells.get(), self.rows.get(), self.release.get())
         checks.check_earlier(self.cells.get(), self.rows.get(), self.facts.get())
         check_together(self.job.get(), self.cells.get(), self.rows.get())
-        return "no table shows what another hides"
+        return "no table shows what another suppresses"
 
     def _check_needs(self) -> str:
         cells = self.cells.get()
@@ -275,7 +275,7 @@ class _Work:
     def _check_reached(self) -> str:
         count = checks.check_reached(self.cells.get(), self.rows.get(), self.witnesses.get())
         check_intervals(self.cells.get(), self.rows.get(), self.internal.get(), self.witnesses.get())
-        return f"the needs of {count} cells"
+        return f"the protection levels of {count} cells"
 
     def _check_insiders(self) -> str:
         spec = self.spec.get()

@@ -112,7 +112,7 @@ def check_moves(proof: Witnesses, cells: Cells, known: Bools, limits: Capacities
     outside = ~known & ((limits.down < 0) | (limits.up < 0))
     if outside.any():
         name = cells.cell_name(int(np.argmax(outside)))
-        raise Refused(f"{name} is hidden, but its value is outside the bounds that the attacker is said to know")
+        raise Refused(f"{name} is suppressed, but its value is outside the attacker's a-priori bounds")
     _none(known[proof.cell], proof, cells, "moves a cell that an attacker knows:")
     # Floor division is exact, and rounding away from 0 keeps the comparison with whole capacities exact.
     _none(proof.move // proof.denominator < -limits.down[proof.cell], proof, cells, "goes below the bounds of")

@@ -24,8 +24,9 @@ TIES = ("crossing", "counts_and_values", "differences", "latent", "sums")
 BEYOND = "insiders_between"
 _TABLES = r"'[\w.-]+'(, '[\w.-]+')*( and [1-9][0-9]* more)?"
 _UNTOLD = (
-    r"(at least [1-9][0-9,]*, but )?it is not known how many single-respondent cells are hidden in the same sums as "
-    rf"others, since tables? {_TABLES} do(es)? not tell the number of respondents"
+    r"(at least [1-9][0-9,]*, but )?it is not known how many single-respondent cells are suppressed in the same "
+    r"sums as "
+    rf"others, since tables? {_TABLES} do(es)? not give the number of respondents"
 )
 
 
@@ -66,13 +67,14 @@ class Claim:
             "coalitions": together if self.coalition == 1 else f"more than {self.coalition} {together}",
             "owners": "one respondent in several cells",
             BEYOND: "what respondents know beyond listed cells",
-            "unions": "sums of three or more suppressed cells that only several relations together tell"
+            "unions": "sums of three or more suppressed cells that only several relations together give"
             if self.sums
             else "sums of suppressed cells (unions)",
             "earlier_releases": "other earlier releases" if self.earlier else "earlier releases",
             "other_tables": "tables outside this set",
             "other_times": "similar values of other times",
-            "choice_of_cells": "what the choice of cells tells" + (" in spite of random costs" if self.random else ""),
+            "choice_of_cells": "what the choice of cells reveals"
+            + (" in spite of random costs" if self.random else ""),
         }
 
     @property
@@ -146,7 +148,7 @@ def check_words(folder: Folder, document: Mapping[str, Any], claim: Claim) -> No
             raise Refused(f"{CERTIFICATE}: {key} is not that of {SUMMARY}")
     listed = _listed(document["not_checked"], claim)
     for key in [key for key in claim.names if key in claim.open and key not in listed]:
-        raise Refused(f"{CERTIFICATE}: not_checked leaves out {key}, an attack that nobody checked")
+        raise Refused(f"{CERTIFICATE}: not_checked leaves out {key}, an attack that was not checked")
     if summary.get("caveat") != claim.caveat(listed):
         raise Refused(f"{SUMMARY}: caveat does not say what was not checked, and nothing else")
     singles = _singles(document["headline"], summary.get("single_respondent_cells"))
@@ -166,6 +168,6 @@ def _singles(headline: object, cells: object) -> str:
     """Return what a headline says of cells with one respondent: so many, or that it is not known how many."""
     if isinstance(cells, int) and not isinstance(cells, bool):
         many = "1 single-respondent cell is" if cells == 1 else f"{cells:,} single-respondent cells are"
-        return f"{many} hidden in the same sums as others"
+        return f"{many} suppressed in the same sums as others"
     said = str(headline).rpartition(": ")[2]
     return said if re.fullmatch(_UNTOLD, said) else ""

@@ -160,4 +160,4 @@ def legend(view: View) -> str:
         return f"{warning}True value → perturbed value; {marks}. Confidential."
     if not view.internal:
         return "c suppressed"
-    return "● primary (unsafe), ○ secondary (hidden to protect others), – not in the release. Confidential."
+    return "● primary (unsafe), ○ secondary (suppressed to protect others), – not in the release. Confidential."

@@ -65,8 +65,9 @@ def listed_bounds(tables: TableSet, knowledge: Knowledge) -> tuple[FloatArray, F
         if outside.any():
             cell = int(np.flatnonzero(outside)[0])
             raise InputError(
-                f"{table.where(cell)}: the value of {table.message_name(cell)} lies outside the bounds that the "
-                f"attacker is said to know ({int(outside.sum())} cells do); correct `lower` and `upper`; for negative "
+                f"{table.where(cell)}: the value of {table.message_name(cell)} lies outside the attacker's a-priori "
+                "bounds "
+                f"({int(outside.sum())} cells do); correct `lower` and `upper`; for negative "
                 "values say `attack: {lower: unbounded}`"
             )
         lower[cells] = np.maximum(lower[cells], own_lower)

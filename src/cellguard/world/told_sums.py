@@ -143,7 +143,7 @@ def _few_cells(relations: sp.csr_array, unknown: BoolArray) -> tuple[list[Sum], 
     if many < 2:
         return [], []
     if many > _PAIRED:
-        return [], [f"sums of few cells among {many:,} unknown ones that only several relations together tell"]
+        return [], [f"sums of few cells among {many:,} unknown ones that only several relations together give"]
     moves = _Moves.at_random(relations, unknown)
     n = len(moves.cells)
     which, other = moves.opposite(np.arange(n)[:, None])

@@ -96,7 +96,11 @@ def show_notes(notes: Sequence[str], folder: Path) -> None:
         click.echo(line)
 
 
-_SAID = {"cost": "with a cost of their own", "bounds": "with bounds of their own", "needs": "with needs of their own"}
+_SAID = {
+    "cost": "with a cost of their own",
+    "bounds": "with bounds of their own",
+    "needs": "with protection levels of their own",
+}
 
 
 def not_checked_words(names: Sequence[str]) -> list[str]:
@@ -116,7 +120,7 @@ def show_verification(found: Verification) -> None:
         detail = check.detail if first == check.number else f"as check {first}"
         click.echo(f"{'ok  ' if check.passed else 'FAIL'} {check.number}. {check.name}: {detail}")
     said = ", ".join(f"{many:,} {_SAID.get(word, word)}" for word, many in found.said.items())
-    click.echo(f"Said of single cells beforehand: {said or 'nothing'}.")
+    click.echo(f"Statements about single cells: {said or 'nothing'}.")
     for warning in found.warnings:
         click.echo(f"Warning: {warning}")
     for rule in found.trusted:
@@ -126,4 +130,4 @@ def show_verification(found: Verification) -> None:
     for claim in found.claims if found.valid else ():
         click.echo(f"Claimed: {claim}")
     click.echo("Valid." if found.valid else "NOT VALID: do not publish.")
-    click.echo("This is a checksum of a proof, not a signature: it does not tell who made the files.")
+    click.echo("This is a checksum of a proof, not a signature: it does not say who made the files.")

@@ -136,8 +136,9 @@ def crosstab(
     """
     if aggfunc not in {None, "count", "sum", "mean"}:
         raise InputError(
-            f"aggfunc must be 'count', 'sum' or 'mean', not {aggfunc!r}: hiding cells protects what adds up, and means "
-            "only as sums divided by counts"
+            f"aggfunc must be 'count', 'sum' or 'mean', not {aggfunc!r}: suppression protects what adds up, and "
+            "means only "
+            "as sums divided by counts"
         )
     if (aggfunc in {"sum", "mean"}) != (values is not None):
         raise InputError("give `values` together with aggfunc='sum' or 'mean'; without both, records are counted")

@@ -77,7 +77,7 @@ def grid_html(table: ReleasedTable, dimensions: Mapping[str, Dimension]) -> str:
     more += [f"{', '.join(table.by[2:])} at the total"] if table.by[2:] else []
     words = [
         f"{html.escape(table.response)} by {html.escape(', '.join(table.by))}",
-        f"{table.hidden} of {len(table)} cells hidden (c)",
+        f"{table.hidden} of {len(table)} cells suppressed (c)",
     ]
     caption = "; ".join([*words, *map(html.escape, more)])
     corner = html.escape(" \\ ".join(table.by[:2]))
@@ -90,7 +90,7 @@ def grid_html(table: ReleasedTable, dimensions: Mapping[str, Dimension]) -> str:
 
 def _cell(value: str | None, gone: bool) -> str:
     if gone:
-        return f"<td style='{_STYLE};background:#eee;color:#666' title='hidden'>c</td>"
+        return f"<td style='{_STYLE};background:#eee;color:#666' title='suppressed'>c</td>"
     return f"<td style='{_STYLE}'>{'' if value is None else html.escape(f'{float(value):,.{_decimals(value)}f}')}</td>"
 
 

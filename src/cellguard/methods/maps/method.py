@@ -252,10 +252,12 @@ def _notes(asked: Hexagons, used: Hexagons, counts: Redistribution | None, plan:
             "records"
         )
     if plan is not None and plan.threshold == 2:
-        notes.append("with min_frequency 2, whoever learns that a hexagon was raised knows that it had 1 record")
+        notes.append(
+            "with min_frequency 2, an attacker who learns that a hexagon was raised knows that it had 1 record"
+        )
     if counts is not None and counts.lost:
         notes.append(
-            f"outliers were removed, and {counted(counts.lost, 'record')} with them: whoever knows the true total can "
-            "tell how many, and where if only one place is possible"
+            f"outliers were removed, and {counted(counts.lost, 'record')} with them: an attacker who knows the true "
+            "total can conclude how many, and where if only one place is possible"
         )
     return notes

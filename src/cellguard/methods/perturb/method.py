@@ -126,7 +126,7 @@ class Perturb(Method[Calibration, PerturbationResult]):
         if not replications:
             return None
         if not drawn.plan.repeatable or drawn.years is not None:
-            notes.append("no replications: kept multipliers do not tell how all of them were drawn")
+            notes.append("no replications: kept multipliers do not say how all of them were drawn")
             return None
         with timed("replications", run, seconds) as here:
             here.tell(f"studying {replications:,} replications")

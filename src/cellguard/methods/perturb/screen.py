@@ -12,7 +12,7 @@ _RELEASE = {
     "safe": "may be published",
     "not proven": "NOT PROVEN; the job accepts that not everything was looked at",
     "safe by itself": "NOT CHECKED together with earlier tables; publish it only if these are not published",
-    "not checked": "NOT CHECKED; do not publish it before somebody has looked at what it discloses",
+    "not checked": "NOT CHECKED; do not publish it before what it discloses was looked at",
 }
 
 

@@ -32,9 +32,12 @@ def advice(
         solved = engine(replace(open_, cost=_price(open_.cost, publish, system.policy.small_price)))
     except Unprotectable as error:
         name = _unsafe_name(system, error.target.cell)
-        return f"{name} cannot be protected, whatever is hidden: what the attacker knows leaves it no room"
+        return f"{name} cannot be protected, whatever is suppressed: the a-priori bounds leave too narrow an interval"
     except Impossible:
-        return "the unsafe cells cannot be protected, whatever is hidden: what the attacker knows leaves them no room"
+        return (
+            "the unsafe cells cannot be protected, whatever is suppressed: the a-priori bounds leave too narrow "
+            "intervals"
+        )
     except InternalError:  # there is no pattern, whatever hindered the search for a cheap way out
         blocking = np.flatnonzero(publish)[: system.policy.blocked_targets].tolist()
         return f"the unsafe cells cannot be protected while these cells must be published: {_names(system, blocking)}"

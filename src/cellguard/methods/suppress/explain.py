@@ -48,7 +48,7 @@ def explain_pattern(
     for number, (target, cells) in enumerate(_short_moves(system, hidden, wanted, run)):
         through.setdefault(target.cell, set()).update(c for c in cells if c != target.cell)
         if number % 1_000 == 0:
-            run.left(len(wanted) - number, len(wanted), "needs to explain")
+            run.left(len(wanted) - number, len(wanted), "protection levels to explain")
             run.check()
     return _on_all_cells(system, through)
 

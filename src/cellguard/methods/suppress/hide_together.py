@@ -83,7 +83,7 @@ def _topic(tables: TableSet, table: str, population: str, response: str) -> tupl
     if topic not in tables.topics:
         known = sorted(name for name, people in tables.topics if people == population)
         raise InputError(
-            f"table {table!r} is to hide with {response!r}, but no table of its population has that response"
+            f"table {table!r} is to be suppressed with {response!r}, but no table of its population has that response"
             f"{did_you_mean(response, known)}"
         )
     return topic
@@ -141,6 +141,7 @@ def refuse_shown(stays: BoolArray, tables: TableSet) -> None:
     """Refuse cells that stay published although they follow hidden ones."""
     if stays.any():
         raise NotProtected(
-            f"{tables.message_name(int(np.argmax(stays)))} must be published, but follows a cell that is hidden; leave "
+            f"{tables.message_name(int(np.argmax(stays)))} must be published, but follows a cell that is "
+            "suppressed; leave "
             "it out of `must_publish`, or its table out of `hide_with`"
         )

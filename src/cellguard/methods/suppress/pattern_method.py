@@ -76,7 +76,7 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
     def protect(self, assessed: Assessment, run: Run, seconds: dict[str, float]) -> SuppressionResult:
         """Choose a pattern, and attack it."""
         known = read_known_totals(assessed)
-        with timed("choosing the cells to hide", run, seconds) as here:
+        with timed("choosing the cells to suppress", run, seconds) as here:
             sums = SumSearch(assessed, None if known is None else known.sums, here)
             chosen = self.choose_by_turns(sums, known, here)
         return prove(self, sums, chosen, known, run.endless(), seconds)

@@ -123,7 +123,7 @@ class SuppressionResult(Result):
     def question(self) -> str:
         """Who can come too near to an unsafe cell."""
         whom = "an outsider" if self.audit.inside is None else "an outsider or a respondent"
-        return f"whether {whom} can come too near to a cell that the policy's own rules call unsafe"
+        return f"whether {whom} can estimate a cell that the policy's own rules call unsafe too closely"
 
     @property
     def hidden(self) -> BoolArray:
@@ -284,8 +284,8 @@ class SuppressionResult(Result):
         if self.suppression is None or self.choice is not Choice.RANDOM:
             return []
         return [
-            "costs were multiplied by random factors: another run hides other cells, at another cost, and nobody knows "
-            "how far from the least. internal/seed.json (secret) gives this pattern again, with --seed-from"
+            "costs were multiplied by random factors: another run suppresses other cells, at another cost, and how far "
+            "from the least is not known. internal/seed.json (secret) gives this pattern again, with --seed-from"
         ]
 
     def _cost(self) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def suppress(
 ) -> Suppression:
     """Hide cells until every unsafe one is protected, at the least cost.
 
-    ``cost`` is what hiding a cell costs: by name (``value``: its size, ``count``: its respondents, ``constant``,
+    ``cost`` is what suppressing a cell costs: by name (``value``: its size, ``count``: its respondents, ``constant``,
     ``log``, ``distance``), as a function of a table and its unsafe cells, or as one number per distinct cell.
     ``start`` marks distinct cells to begin with, say the secondaries of an earlier run. ``known`` are sums of cells
     that an attacker has from elsewhere. With ``insiders``, the respondents behind the cells, cells are suppressed until

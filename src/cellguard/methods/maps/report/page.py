@@ -167,7 +167,7 @@ def _undo(done: MapResult) -> Section:
             (
                 "Must stay inside",
                 "How many records were moved, mu, and even that something was moved: with these, raised hexagons can "
-                "be told. Nothing of this is in the release.",
+                "be identified. Nothing of this is in the release.",
             ),
         ]
     else:

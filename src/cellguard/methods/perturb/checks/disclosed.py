@@ -253,7 +253,7 @@ def _told_of_coalitions(cells: Published, tied: Sequence[tuple[int, ...]]) -> li
 def _bounded(system: Unknowns, single: BoolArray, watch: Watch, run: Run) -> tuple[list[Finding], list[str]]:
     """Return the units whose perturbed contribution is bounded to within p, since no contribution is below 0."""
     if not watch.programs:
-        return [], ["bounds on single contributions were not worked out, as was asked"]
+        return [], ["bounds on single contributions were not worked out, at your request"]
     rows, limits = _sparse_rows(system, watch)
     part = system.members[rows]
     columns, inverse = np.unique(part.indices, return_inverse=True)

@@ -42,9 +42,11 @@ def method_advice(tables: Sequence[CalibrationTable], made: Multipliers, finding
         return ["another seed does not help: it is the cells' contributors that give the multipliers away"]
     settings = made.settings
     if settings.method in {"marg", "marg_zes"}:
-        return [f"another method: {settings.method} looks at no need; opt gives cells what they need, up to `cap`"]
+        return [f"another method: {settings.method} does not look at protection levels; opt meets them, up to `cap`"]
     if settings.fitted is not None:
-        return [f"another method: within the cap of {settings.opt.cap:g} some needs cannot be met; raise `cap`"]
+        return [
+            f"another method: within the cap of {settings.opt.cap:g} some protection levels cannot be met; raise `cap`"
+        ]
     choice = made.choice or choose_mu(tables, settings.mu)
     served, all_ = len(choice.of("served")), len(choice.cells)
     left_out, beyond = len(choice.of("supersensitive")), len(choice.of("not attainable"))

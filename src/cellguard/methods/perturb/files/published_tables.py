@@ -79,7 +79,7 @@ def check_same(published: Sequence[PublishedFolder], tables: Sequence[Calibratio
                 raise InputError(
                     f"`published`: table {spec.name!r} shows other figures than these multipliers give, so it was made "
                     "from other multipliers or other records, and cannot be checked together with these tables. Of the "
-                    "same records, make these with --multipliers and the file of that run: whoever has two "
+                    "same records, make these with --multipliers and the file of that run: an attacker who has two "
                     "perturbations of one respondent averages the noise. Of other records, take the folder out of "
                     "`published`"
                 )

@@ -44,8 +44,8 @@ def verdict(outcome: Outcome[PerturbationResult]) -> dict[str, Any]:
         "safe by itself": ("Checked by itself, not together with earlier tables", nothing + apart + answered),
         "not checked": (
             "NOT CHECKED: released without checks",
-            "The checks before release were left out, as was asked. Nobody knows whether these tables disclose a "
-            "contributor, alone or together with earlier ones.",
+            "The checks before release were left out, at your request. It is not known whether these tables "
+            "disclose a contributor, alone or together with earlier ones.",
         ),
     }
     headline, sentence = lines[check.verdict]

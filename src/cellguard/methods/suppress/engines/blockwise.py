@@ -54,7 +54,7 @@ def serve_by_blocks(classes: HiddenSystem, served: Coverage, wanted: Wanted, run
                     served.credit_both(own, cells)
             left.append(int((~served.mask()).sum()))
             if len(left) % policy.block_last == 0:
-                run.left(left[-1], len(served.said), "needs left to prove")
+                run.left(left[-1], len(served.said), "protection levels left to prove")
             run.check()
 
 
@@ -84,6 +84,6 @@ def flow_by_blocks(
                 pattern, flows = joint_flows(system, goals, pattern, inside, among, rng, run=run)
                 for flow in flows:
                     served.credit_both(flow)
-            run.left(len(fresh), len(goals.cell), "needs to repair")
+            run.left(len(fresh), len(goals.cell), "protection levels to repair")
             run.check()
     return pattern, np.flatnonzero(~served.mask())

@@ -99,7 +99,7 @@ def _roughly(search: Search) -> LongArray:
         if not look.cuts:
             break
         search.watch(look.cuts)
-        run.left(len(open_), len(search.propagation.goals.cell), "needs to repair")
+        run.left(len(open_), len(search.propagation.goals.cell), "protection levels to repair")
         run.check()
     return open_
 

@@ -65,7 +65,7 @@ def _needed(system: System, ranking: Ranking, refresh: float, run: Run, *, quiet
     left = hidden[hidden >= ranking.free][::-1]
     while len(left):
         if not quietly:
-            run.tell(f"{len(left):,} hidden cells to look at")
+            run.tell(f"{len(left):,} suppressed cells to look at")
         run.check()
         published, looked = _publish(basis, left, ranking.targets, refresh)
         hidden = np.setdiff1d(hidden, published, assume_unique=True)

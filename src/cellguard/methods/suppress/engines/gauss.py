@@ -68,7 +68,7 @@ def _repaired(search: Search, pattern: BoolArray) -> None:
         open_ = _unproven(search, open_, vast)
     crowded = tangled or len(open_) > _CROWDED * targets
     if crowded:
-        run.left(len(open_), targets, "needs to repair")
+        run.left(len(open_), targets, "protection levels to repair")
         on = with_circuits(search.system, state.hidden, cell[open_], run=run)
         state.move_to(state.hidden | on)
         open_ = _unproven(search, open_[~on[cell[open_]]], vast)

@@ -53,7 +53,7 @@ class Mended:
 
 @dataclass(eq=False)
 class Mender:
-    """A pattern while it is mended: which cells that may be hidden are, and what is proven through them."""
+    """A pattern while it is mended: which cells that may be suppressed are, and what is proven through them."""
 
     book: InsiderProofSearch
     hidden: BoolArray
@@ -140,7 +140,7 @@ class Mender:
                 if book.settle_cell(cell, self.find):
                     book.settle_cell(cell, self.hide)
                 self.run.check()
-            self.run.tell(f"{len(stuck):,} cells to hide others for")
+            self.run.tell(f"{len(stuck):,} cells that need secondaries")
             if (self.hidden & ~before).any():
                 enter_widest(book, self.hidden, _AGAIN)
 

@@ -88,7 +88,8 @@ class Near:
     def _furthest(
         self, matrix: sp.csr_array, columns: Positions, at: int, upward: bool, need: float
     ) -> tuple[float, Solution]:
-        """Move one of some classes as far as it needs and can; return the way it goes, and the moves by the need."""
+        """Move one of some classes as far as its protection level asks, if it can; return the way it goes, and the moves
+        by the need."""
         classes, size = self._classes, abs(need)
         sign = 1.0 if upward == (need > 0) else -1.0
         lower = -np.minimum(classes.down[columns] / size, self._policy.cut_far)

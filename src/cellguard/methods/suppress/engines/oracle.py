@@ -133,7 +133,7 @@ class Oracle:
                 left = int((~served.mask()).sum())
                 if not len(columns) or not left:
                     break
-                run.left(left, len(served.said), "needs left to prove")
+                run.left(left, len(served.said), "protection levels left to prove")
                 run.check()
                 if (
                     halving
@@ -202,7 +202,7 @@ class Oracle:
                 if cut is not None:
                     cuts[cut.key()] = cut
             if number % 50 == 0:
-                run.tell(f"{len(targets) - number:,} needs to look at")
+                run.tell(f"{len(targets) - number:,} protection levels to look at")
                 run.check()
         self.work += near.work if near else 0.0
         return Look(np.flatnonzero(~served.mask()), list(cuts.values()))

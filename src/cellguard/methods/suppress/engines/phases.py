@@ -28,7 +28,7 @@ class Progress:
 
     @property
     def free(self) -> int:
-        """The number of cells that may be hidden or not."""
+        """The number of cells that may be suppressed or not."""
         return int((~self.search.system.hidden & ~self.search.system.never).sum())
 
     @property

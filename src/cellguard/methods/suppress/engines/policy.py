@@ -31,8 +31,8 @@ Optional = Literal[
 class Policy:
     """The engine's thresholds. Work is counted (see `effort`), not timed: results are stable.
 
-    A *target* is an unsafe cell that must be able to move one way; *free* cells may be hidden or not. Phases that are
-    ``left_out`` do not run.
+    A *target* is an unsafe cell that must be able to move one way; *free* cells may be suppressed or not. Phases
+    that are ``left_out`` do not run.
     """
 
     left_out: frozenset[Optional] = frozenset()

@@ -227,7 +227,7 @@ class Search:
         goals, within, hidden = self.propagation.goals, self.pattern(), self.system.hidden
         served, open_ = Coverage(self.propagation), np.arange(len(goals.cell))
         while len(open_):
-            self.run.left(len(open_), len(goals.cell), "needs to serve by fewer cells")
+            self.run.left(len(open_), len(goals.cell), "protection levels to meet with fewer cells")
             self.run.check()
             hidden, flows = joint_flows(self.system, goals, hidden, open_, within, self._rng, run=self.run)
             for flow in flows:
@@ -256,7 +256,7 @@ class Search:
                 among = self._around(hidden, goals.cell[open_], number + self.policy.flow_steps)
             if self.oracle.vast and among.sum() > self.policy.whole_flows:
                 break
-            self.run.left(before, len(goals.cell), "needs to repair")
+            self.run.left(before, len(goals.cell), "protection levels to repair")
             self.run.check()
             vast = self.oracle.vast
             hidden, flows = joint_flows(self.system, goals, hidden, open_, among, self._rng, rough=vast, run=self.run)
@@ -276,7 +276,7 @@ class Search:
         served, hidden = Coverage(self.propagation), self.state.hidden
         for number, target in enumerate(open_.tolist()):
             if number % self.policy.told_each == 0:
-                self.run.tell(f"{len(open_) - number:,} needs left to prove")
+                self.run.tell(f"{len(open_) - number:,} protection levels left to prove")
                 self.run.check()
             if not served.has(target):
                 way = self.repairer.short(
@@ -294,7 +294,7 @@ class Search:
         hidden, served, free = hidden.copy(), Coverage(self.propagation), ~self.system.never
         for number, target in enumerate(open_.tolist()):
             if number % self.policy.told_each == 0:
-                self.run.left(len(open_) - number, len(self.propagation.goals.cell), "needs to repair")
+                self.run.left(len(open_) - number, len(self.propagation.goals.cell), "protection levels to repair")
             self.run.check()
             if served.has(target):
                 continue
@@ -348,7 +348,7 @@ class Search:
             if len(open_) <= few or not look.cuts:
                 break
             self.watch(look.cuts)
-            self.run.left(len(open_), len(self.propagation.goals.cell), "needs to repair")
+            self.run.left(len(open_), len(self.propagation.goals.cell), "protection levels to repair")
             self.run.check()
             history.append(len(open_))
             if self.work > end or self.state.cost >= limit or 2 * len(open_) > history[-1 - patience]:

@@ -128,7 +128,7 @@ class State:
             open_ = self.unserved()
             if len(open_) <= self.system.policy.construct_few:
                 break
-            run.left(len(open_), len(self._goals.cell) + len(self._watched.left), "needs open")
+            run.left(len(open_), len(self._goals.cell) + len(self._watched.left), "protection levels unmet")
             run.check()
             need = np.concatenate([self._goals.need, np.zeros(len(self._watched.left))])
             order = open_[np.argsort(-need[open_], kind="stable")]

@@ -20,7 +20,7 @@ def counts(outcome: Outcome[SuppressionResult], most: int = 60) -> Section | Non
     cells = np.flatnonzero(pattern.hidden & tables.is_count & ~tables.unlisted)
     if not len(cells):
         return None
-    title = "What can be told of hidden counts"
+    title = "What can be concluded of suppressed counts"
     if ends is None:
         return Section("counts", title, {"exact": False})
     low, high = ends.lower[cells], ends.upper[cells]

@@ -146,7 +146,7 @@ def loss_by_level(pattern: Pattern, table: str | None = None) -> Figure:
         _draw_shares(axes, np.array(parts, float), what)
     name_ticks(left.yaxis, names, left=True)
     right.set_yticks([])
-    entitle(left, f"{here.name}: hidden by level", " × ".join(d.name for d in here.dimensions))
+    entitle(left, f"{here.name}: suppressed by level", " × ".join(d.name for d in here.dimensions))
     _legend(figure)
     return figure
 
@@ -161,7 +161,7 @@ def _draw_shares(axes: Axes, parts: FloatArray, what: str) -> None:
         axes.text(total + 1.5, at, f"{total:.1f} %", va="center", fontsize=8, color=INK)
     axes.set_xlim(0, 118)
     axes.set_xticks([0, 25, 50, 75, 100])
-    axes.set_xlabel(f"hidden, in percent: {what}", fontsize=9)
+    axes.set_xlabel(f"suppressed, in percent: {what}", fontsize=9)
 
 
 def _number(pattern: Pattern, table: str | None) -> int:

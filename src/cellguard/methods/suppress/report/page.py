@@ -61,8 +61,8 @@ def public_page(release: Release, *, title: str = "") -> str:
 _AFTER_TABLES = (hidden_cells, levels, largest, counts, edge, reasons, inside, what_if, checked, run, signing)
 _LEGEND = (
     (".", "published", ""),
-    ("p", "primary: hidden because a rule calls it unsafe", "●"),
-    ("s", "secondary: hidden to protect others", "○"),
+    ("p", "primary: suppressed because a rule calls it unsafe", "●"),
+    ("s", "secondary: suppressed to protect others", "○"),
     ("u", "not in the release", "–"),
 )
 

@@ -47,7 +47,7 @@ def protected(outcome: Outcome[SuppressionResult]) -> Section:
                 "kind": "counts" if table.is_count else "sums",
                 "decimals": table.decimals,
                 "promise": promise_of_counts(here.rules) if table.is_count else "",
-                "zeros": "are public zeros" if table.zeros == "known" else "may be hidden",
+                "zeros": "are public zeros" if table.zeros == "known" else "may be suppressed",
                 "rules": [
                     (str(rule), rule.words(), many(int((unsafe & here.primary).sum()), "cell"))
                     for rule, unsafe in zip(here.rules, here.unsafe, strict=True)
@@ -87,7 +87,7 @@ def levels(outcome: Outcome[SuppressionResult]) -> Section:
                 "whole_cells": many(sum(loss.cells for loss in whole), "cell"),
             }
         )
-    return Section("levels", "What is hidden, by level", {"tables": tables})
+    return Section("levels", "What is suppressed, by level", {"tables": tables})
 
 
 def _level_row(loss: LevelLoss, decimals: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Every hidden cell with what an officer asks of it: how unsafe, how many respondents, the largest, what room."""
+"""Every suppressed cell with what an officer asks of it: how unsafe, how many respondents, the largest, what room."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def hidden_cells(outcome: Outcome[SuppressionResult]) -> Section:
             hidden += len(cells)
             rows += [_row(outcome, at, here, int(cell), word) for cell in cells[: max(MOST - len(rows), 0)]]
     data = {"rows": rows, "more": hidden - len(rows), "exact": outcome.protected.intervals is not None}
-    return Section("hidden", "Every hidden cell", data)
+    return Section("hidden", "Every suppressed cell", data)
 
 
 def _row(outcome: Outcome[SuppressionResult], at: int, here: TableFindings, cell: int, status: str) -> dict[str, Any]:
