@@ -24,8 +24,8 @@ class Requirements:
 
     An attacker's interval of a primary must reach ``lower`` below and ``upper`` above its value and be ``sliding``
     wide. ``world`` is what the attacker knows to lie behind the tables, with the bounds that ``knowledge`` implies.
-    ``unprotectable`` cells cannot get what they need even if every cell were hidden; a set with any is not released.
-    ``accuracy`` is how near, in percent of it, no respondent may come to a contribution of another.
+    ``unprotectable`` cells cannot get their protection levels even if every cell were suppressed; a set with any is not
+    released. ``accuracy`` is how closely, in percent of it, no respondent may come to a contribution of another.
 
     >>> import cellguard as cg
     >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
@@ -57,7 +57,7 @@ def require(findings: Findings, knowledge: Knowledge | None = None, *, run: Run 
 
     The upper level is the rule's formula, or ``protection_percent`` of the value where it has none (of the sizes of
     all contributions, where some are negative, since a total may cancel to 0); a frequency instead needs an interval
-    one wide, and one that reaches a sufficient count where a rule hides that it is small.
+    one wide, and one that reaches a sufficient count where a rule keeps secret that it is small.
     The lower level equals the upper one (but for that), unless given. Several rules or tables on a cell: the maximum
     of each. A cell that would end with less than one unit of its last decimal on every side (a value of 0, say) needs
     an interval one unit wide.
@@ -134,7 +134,7 @@ def _needs(findings: TableFindings, primary: BoolArray) -> _Needs:
 
 
 def _accuracy(findings: TableFindings) -> FloatArray:
-    """Return how near nobody may come to a contribution: what the rules say that make a cell unsafe."""
+    """Return how closely nobody may come to a contribution: what the rules say that make a cell unsafe."""
     accuracy = np.where(findings.primary, PROTECTION_PERCENT, 0.0)
     ruled = np.zeros(len(accuracy))
     for rule, unsafe in zip(findings.rules, findings.unsafe, strict=True):

@@ -57,7 +57,7 @@ class Cancel:
         self._asked = self._searches = 0
 
     def stop(self, *, at_once: bool = False) -> bool:
-        """Ask for the end; tell whether a search goes on that will hear of it, and had not been asked before."""
+        """Ask for the end; return whether a search goes on that will hear of it, and had not been asked before."""
         with self._lock:
             heard = self.heeded and not at_once
             self._asked = 2 if at_once else min(self._asked + 1, 2)
@@ -162,11 +162,11 @@ class Run:
         return here
 
     def tell(self, text: str, done: int | None = None, total: int | None = None) -> None:
-        """Tell what goes on, and how far it is, if that is known."""
+        """Report what goes on, and how far it is, if that is known."""
         self._progress.tell(self.listen, Event(self.phase, text, done, total))
 
     def left(self, number: int, total: int, words: str) -> None:
-        """Tell how many of all are left; ``words`` say what they are and what they wait for."""
+        """Return how many of all are left; ``words`` say what they are and what they wait for."""
         self.tell(f"{number:,} {words}", total - number, total)
 
     def stop(self, *, at_once: bool = False) -> bool:
@@ -190,7 +190,7 @@ UNWATCHED = Run()  # tells nobody, and has no end
 
 @contextmanager
 def timed(name: str, run: Run, seconds: dict[str, float]) -> Iterator[Run]:
-    """Tell of a step, and take its time; unless somebody asked for the end."""
+    """Report a step and measure its time, unless the run was stopped."""
     run.heed()
     here = run.during(name)
     start = time.perf_counter()

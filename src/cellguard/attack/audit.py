@@ -1,4 +1,4 @@
-"""`audit`: can an outsider come too near to an unsafe cell? Verdict, intervals and witnesses for any pattern."""
+"""`audit`: can an outsider estimate an unsafe cell too closely? Verdict, intervals and witnesses for any pattern."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Audit(Streams):
 
     @property
     def verdict(self) -> Literal["safe", "unsafe", "undecided"]:
-        """Safe only if every need is proven, and nothing that cannot be protected is in the set."""
+        """Safe only if every protection level is proven, and nothing that cannot be protected is in the set."""
         if self.failing.any() or (self.inside is not None and self.inside.failing):
             return "unsafe"
         if self.undecided.any() or (self.inside is not None and self.inside.undecided):
@@ -122,7 +122,7 @@ def audit(
     hints: Sequence[Hint] = (),
     run: Run = UNWATCHED,
 ) -> Audit:
-    """Attack a pattern as an outsider would who has all published cells and knows how the tables hang together.
+    """Attack a pattern as an outsider would who has all published cells and knows how the tables are linked.
 
     ``known`` are sums of cells that the attacker has from elsewhere, one row each. With ``intervals`` the exact
     interval of every unknown cell is worked out, not only what the verdict needs. ``insiders`` are the respondents
@@ -159,7 +159,7 @@ def audit(
 def _attack_outside(
     needs: Requirements, pattern: Pattern, known: sp.csr_array | None, intervals: bool, run: Run
 ) -> tuple[Audit, bool]:
-    """Attack as an outsider; tell also whether all cells between were free to move."""
+    """Attack as an outsider; tell also whether all latent cells were free to move."""
     world, n = needs.world, len(needs.tables)
     grains = grains_of(world)
     unknown = pattern.unknown & ~world.constraints.empty
@@ -168,7 +168,7 @@ def _attack_outside(
         decided = outer = decide(problem, run=run)
         bounds = problem
     else:
-        # What is refuted without the crossing table is refuted; what is proven with some of its atoms is proven.
+        # What is refuted without the crossing table is refuted; what is proven with some of its cover cells is proven.
         light = replace(needs, world=world.without_crossing())
         bounds = pose(light, unknown, grains_of(light.world), known)
         outer = decide(bounds, run=run)
@@ -194,7 +194,9 @@ def _attack_outside(
 def _with_atoms(
     needs: Requirements, unknown: BoolArray, refuted: Positions, known: sp.csr_array | None, run: Run
 ) -> tuple[Problem, Verdict]:
-    """Decide while atoms of crossing tables move: those with a value, and then those that open needs ask for."""
+    """Decide while cover cells of crossing tables move: those with a value, and then those that unmet protection
+    levels ask for.
+    """
     grains = grains_of(needs.world)
     thin = replace(needs, world=needs.world.thinned())
     problem = pose(thin, unknown, grains, known)
@@ -211,7 +213,7 @@ def _with_atoms(
 
 
 def _open(problem: Problem, decided: Verdict, n: int) -> BoolArray:
-    """Tell which distinct cells are not proven."""
+    """Return which distinct cells are not proven."""
     listed = problem.cells < n
     undecided = np.zeros(n, bool)
     undecided[problem.cells[listed]] = (decided.failing | decided.undecided)[listed]

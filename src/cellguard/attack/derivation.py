@@ -54,7 +54,7 @@ def explain(
 ) -> list[list[str]]:
     """Return for each of some cells, in words, why an attacker comes near to it; the last step comes first.
 
-    ``unknown``, ``lower`` and ``upper`` are over the listed cells; the cells between are unknown.
+    ``unknown``, ``lower`` and ``upper`` are over the listed cells; the latent cells are unknown.
     """
     unknown, width = constraints.extend(unknown, True), constraints.extend(upper - lower, np.inf)
     derived = derive(relations, unknown)

@@ -102,7 +102,9 @@ class Point:
         return f"{'' if self.settled else 'at least '}{100 * risk:.1f} %"
 
     def plain(self) -> dict[str, Any]:
-        """Return the point as plain data; the risk of what is not proven is None, and what it is at least is told."""
+        """Return the point as plain data; the risk of what is not proven is None, and what it is at least is
+        reported.
+        """
         told, measured = self.inside_too_near >= 0, self.measured
         return {
             "policy": self.name,
@@ -165,7 +167,7 @@ class RiskUtility(Streams):
         return tuple(point.difference for point in self.points if point.differs)
 
     def words(self) -> str:
-        """Say what is recommended, and why."""
+        """Return, in words, what is recommended, and why."""
         best = self.recommended
         policies = [p for p in self.points if not p.is_end]
         if best is None:

@@ -102,7 +102,7 @@ class Assessment:
         return warnings
 
     def _cures(self) -> str:
-        """Say what helps the unprotectable cells, as far as their rules know."""
+        """Return, in words, what helps the unprotectable cells, as far as their rules know."""
         cures: list[str] = []
         for here, cells in zip(self.findings.by_table, self.tables.cells_of, strict=True):
             bad = self.needs.unprotectable[cells]
@@ -169,7 +169,7 @@ def rule_doubts(findings: Findings) -> list[str]:
 
 
 def _tables(tables: Sequence[Table]) -> str:
-    """Name tables at the start of a warning, which is told once for all of them."""
+    """Name tables at the start of a warning, which is reported once for all of them."""
     return f"table{'s' if len(tables) > 1 else ''} {listing([table.name for table in tables])}"
 
 

@@ -1,6 +1,7 @@
 """Earlier releases of the same respondents at the same time: their tables join the set, and are not released again.
 
-What they show stays known, whatever the job would hide; what they hide stays to be protected, by the rules of then.
+What they show stays known, whatever the job would suppress; what they suppress stays to be protected, by the rules of
+then.
 """
 
 from __future__ import annotations
@@ -85,8 +86,8 @@ def _read(job: Job, name: str) -> ReadFolder:
 def _fixed(table: Table, seen: Positions) -> Table:
     """Return a table every cell of which is as its release left it: published for good, or not seen.
 
-    A cell that must be suppressed stays unsafe. Of one that was hidden although its contributors allow publication the
-    attacker is taken to know more than he does.
+    A cell that must be suppressed stays unsafe. Of one that was suppressed although its contributors allow publication
+    the attacker is taken to know more than the attacker does.
     """
     if table.is_unreleased:
         return frozen(table)

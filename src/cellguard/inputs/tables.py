@@ -214,7 +214,7 @@ def _build_dimension(
 ) -> Dimension:
     column = spec.column_of(name)
     codes = list(dict.fromkeys(code for source in sources for code in source.codes(column)[0]))
-    if not sources and not records:  # a column that no data have: some codes are named, and nobody knows the others
+    if not sources and not records:  # a column that no data have: some codes are named, the others are not known
         codes = listed_codes(job, name)
         codes.append(next(rest for i in range(len(codes) + 1) if (rest := REST + "'" * i) not in codes))
     labels = read_labels(job.path(spec.labels)) if spec.labels else {}
@@ -349,7 +349,7 @@ def _build_table(
 
 
 def _wanted(job: Job, spec: TableSpec, records: JobRecords, dimensions: Mapping[str, Dimension]) -> Wanted:
-    """Say which table to make from the records, with the facts that its rules need."""
+    """Return, in words, which table to make from the records, with the facts that its rules need."""
     insiders = [Holdings()] if job.insiders else []
     return Wanted(
         by={column_of(job, name): dimensions[name] for name in spec.by},
@@ -368,7 +368,7 @@ def _with_apriori(job: Job, spec: TableSpec, table: Table) -> Table:
 
 
 def _light(grouped: Grouped, made: list[TableSpec]) -> tuple[str, ...]:
-    """Say how many weights below 1 the rules take for 1."""
+    """Return, in words, how many weights below 1 the rules take for 1."""
     many = light_weights(grouped)
     if not many or all(spec.survey in {"sample", "handbook", "published_weights"} for spec in made):
         return ()

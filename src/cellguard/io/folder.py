@@ -119,7 +119,7 @@ class OutputFolder:
 
     @property
     def method(self) -> str:
-        """The method, as its release or its internal half says; all that hide cells are `suppress` to a reader."""
+        """The method, as its release or its internal half says; all that suppress cells are `suppress` to a reader."""
         for path, key in ((self.outside / "metadata.json", "method"), (self.inside / "summary.json", "folder")):
             document = _read_json(path) if path.is_file() else None
             if isinstance(document, dict) and document.get(key) in method_names():
@@ -132,7 +132,7 @@ class OutputFolder:
         return self.inside.is_dir() and bool(getattr(find_method(self.method), "keeps_internal", False))
 
     def certificate(self) -> dict[str, Any]:
-        """Return the certificate; only what hides cells has one."""
+        """Return the certificate; only what suppresses cells has one."""
         path = self.inside / "certificate.json"
         document = _read_json(path) if path.is_file() else None
         if isinstance(document, dict):

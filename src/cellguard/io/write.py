@@ -107,7 +107,7 @@ def _check_access(folder: Path, what: str) -> None:
 
 
 def _is_output(folder: Path) -> bool:
-    """Tell whether a folder holds what a run writes, and nothing else."""
+    """Return whether a folder holds what a run writes, and nothing else."""
     names = {path.name for path in folder.iterdir()}
     return not names or (names <= {"release", "internal"} and (folder / "internal" / "job.yaml").is_file())
 

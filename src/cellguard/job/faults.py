@@ -1,4 +1,4 @@
-"""What is wrong with a job or a policy, one fault a line, with its place and in plain words."""
+"""What is wrong with a job or a policy, one fault per line, with its place and in plain words."""
 
 from __future__ import annotations
 

@@ -145,7 +145,9 @@ class Job(Spec):
 
     @model_serializer(mode="wrap")
     def _as_written(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Write what methods are told under their own names, as a job file does, and who attacks what they hide."""
+        """Write what methods are reported under their own names, as a job file does, and who attacks what they
+        suppress.
+        """
         own = {name: self.settings[name].model_dump() if name in self.settings else None for name in section_names()}
         whole: dict[str, Any] = {}
         for key, value in dump(self).items():
@@ -234,7 +236,7 @@ class Job(Spec):
         lines: Lines | None = None,
         held: Mapping[str, object] | None = None,
     ) -> Job:
-        """Check a job given as plain data; every fault is told with its place. ``held`` is what is in memory."""
+        """Check a job given as plain data; every fault is reported with its place. ``held`` is what is in memory."""
         if not isinstance(data, Mapping):
             raise JobError(
                 f"{source}: this is no job. A job has keys such as `version: 1`, `microdata:` and `tables:`; "
@@ -254,7 +256,7 @@ class Job(Spec):
 
 
 def _refuse_two_methods(tables: Sequence[TableSpec]) -> None:
-    """Refuse tables with different methods: what one of them hides, another may show."""
+    """Refuse tables with different methods: what one of them suppresses, another may show."""
     first = next((table for table in tables if table.protect.method != "suppress"), tables[0])
     done = declared(first.protect.method).participle
     others = [table for table in tables if table.protect.method != first.protect.method]

@@ -110,7 +110,7 @@ def _why_none(checked: Checked) -> str:
 
 
 def _repeats(checked: Checked, holding: npt.NDArray[np.int64], records: npt.NDArray[np.generic]) -> list[str]:
-    """Tell of respondents with several records, where they take the place of holdings."""
+    """Report respondents with several records, where they take the place of holdings."""
     if checked.roles.holding or not checked.roles.respondent or not len(holding):
         return []
     several = int((np.bincount(holding, records) > 1).sum())

@@ -49,7 +49,7 @@ def audit_folder(
     others
         Further output folders: the attacker has all of these releases, and must come near to no unsafe cell of any.
     intervals
-        Whether to work out the exact interval of every hidden cell.
+        Whether to work out the exact interval of every suppressed cell.
     within
         Progress and threads.
     """
@@ -78,7 +78,7 @@ def infer_releases(
     *,
     within: Run = Run(),  # noqa: B008
 ) -> Intervals:
-    """Work out from several releases what they tell of hidden cells, although some have no internal half.
+    """Work out from several releases what they tell of suppressed cells, although some have no internal half.
 
     The first folder must have one. Without all true values it can only be told which cells are known exactly.
     """
@@ -162,7 +162,7 @@ def compare_folders(first: str | Path, second: str | Path) -> dict[str, list[Any
 
 
 def explain_cell(folder: str | Path, name: str, *, table: str | None = None) -> list[str]:
-    """Say in words what a cell of an output folder is, what the rules say of it, and why it is hidden or not.
+    """Say in words what a cell of an output folder is, what the rules say of it, and why it is suppressed or not.
 
     What the run knew is read from the folder. Only of an older one, which does not tell, is it worked out by an audit.
     """
@@ -179,7 +179,9 @@ def explain_cell(folder: str | Path, name: str, *, table: str | None = None) -> 
 
 
 def _nearest_lines(stored: Stored, cell: int, kept: StoredExplanations) -> list[str]:
-    """Say how near the respondents come to the others of an unsafe cell, if the folder tells who they are."""
+    """Return, in words, how closely the respondents come to the others of an unsafe cell, if the folder tells who they
+    are.
+    """
     if stored.insiders is None:
         return []
     known = None if stored.known is None else stored.known.sums

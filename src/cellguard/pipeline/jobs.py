@@ -38,7 +38,7 @@ def run(job: Job, *, folder: str | Path | None = None, within: Run = Run(), **as
     Raises
     ------
     InputError
-        If the job, its data or what is asked is wrong.
+        If the job, its data or the request is wrong.
     NotProtected
         If no pattern can be safe; the message says what to give up.
 

@@ -1,7 +1,7 @@
 """A smaller problem: cells that must move together, or against each other, become one variable; the way back is kept.
 
 If cell c moves by s_c times variable v, then -down_c <= s_c d_v <= up_c. So the room of v is the smallest over its
-cells, and its needs are the largest; where s_c = -1, up and down change places.
+cells, and its protection levels are the largest; where s_c = -1, up and down change places.
 """
 
 from __future__ import annotations

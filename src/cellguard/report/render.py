@@ -20,7 +20,7 @@ GET_IT = "pip install 'cellguard[report]'"
 
 
 def available() -> bool:
-    """Tell whether pages can be made: whether jinja2 is installed."""
+    """Return whether pages can be made: whether jinja2 is installed."""
     return find_spec("jinja2") is not None
 
 

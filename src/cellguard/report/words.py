@@ -70,7 +70,8 @@ def seconds(amount: float) -> str:
 
 
 def told_count(low: float, high: float) -> str:
-    """Say what an attacker can tell of a count, all of whose possible values lie between two whole numbers.
+    """Return, in words, what an attacker can tell of a count, all of whose possible values lie between two whole
+    numbers.
 
     >>> [told_count(*ends) for ends in ((3, 3), (1, 2), (0, 4), (2, 9), (5, np.inf), (0, np.inf))]
     ['exactly 3', '1 or 2', 'at most 4', '2 to 9', 'at least 5', 'nothing']
@@ -85,7 +86,7 @@ def told_count(low: float, high: float) -> str:
 
 
 def promise_of_counts(rules: Iterable[Rule]) -> str:
-    """Say what an attacker cannot find out about the unsafe counts of a table.
+    """Return, in words, what an attacker cannot find out about the unsafe counts of a table.
 
     >>> from cellguard.rules.simple import MinFrequency
     >>> promise_of_counts([MinFrequency(3, hide="small")])

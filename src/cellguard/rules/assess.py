@@ -63,7 +63,7 @@ class TableFindings(Streams):
 
     @cached_property
     def _ways(self) -> list[tuple[str, BoolArray]]:
-        """The ways in which cells became unsafe, and which did: a rule that decides in several ways tells which."""
+        """The ways in which cells became unsafe, and which did: a rule that decides in several ways says which."""
         ways: list[tuple[str, BoolArray]] = []
         for rule, unsafe in zip(self.rules, self.unsafe, strict=True):
             ways += [
@@ -119,7 +119,7 @@ class Findings(Streams):
 
     @property
     def without_rules(self) -> tuple[str, ...]:
-        """The tables to which no rule was applied: of their cells nobody knows whether they are safe.
+        """The tables to which no rule was applied: of their cells it is not known whether they are safe.
 
         A rule that can never fire is none, but for counts that are no secret beside values that rules judge: see
         `cellguard.job.counts_beside`.
@@ -137,7 +137,7 @@ class Findings(Streams):
         return primary
 
     def shown_primary(self, name: str) -> BoolArray:
-        """Tell which cells of one table are unsafe, be it only because another table of the set says so."""
+        """Return which cells of one table are unsafe, be it only because another table of the set says so."""
         number = [t.name for t in self.tables.tables].index(name)
         return self.primary[self.tables.cells_of[number]]
 
@@ -158,7 +158,7 @@ class Findings(Streams):
 
 
 def _beside(table: Table, judged: Sequence[Table]) -> bool:
-    """Tell whether a table has the counts of cells whose values some other table shows."""
+    """Return whether a table has the counts of cells whose values some other table shows."""
     shape = table.population, {d.name for d in table.dimensions}
     return table.is_count and any(
         not other.is_count and shape == (other.population, {d.name for d in other.dimensions}) for other in judged
@@ -199,7 +199,7 @@ def assess(tables: Table | TableSet, rules: Rule | Sequence[Rule] | Mapping[str,
 
 
 def _elsewhere(tables: TableSet, number: int) -> BoolArray:
-    """Tell which cells of a table other tables list, each by rules of its own."""
+    """Return which cells of a table other tables list, each by rules of its own."""
     listed = np.zeros(len(tables), bool)
     for other, (table, cells) in enumerate(zip(tables.tables, tables.cells_of, strict=True)):
         if other != number and not table.is_latent:
@@ -217,7 +217,7 @@ def _listed(rules: Rule | Sequence[Rule]) -> tuple[Rule, ...]:
 
 
 def _missing(table: Table, rule: Rule) -> str | None:
-    """Say which fact of a rule a table lacks, and how to give it."""
+    """Return, in words, which fact of a rule a table lacks, and how to give it."""
     missing = table.facts.missing(rule.facts)
     only_marks = table.facts.missing(fact for fact in rule.facts if isinstance(fact, Mark))
     if missing and table.origin == "records" and not only_marks:

@@ -58,7 +58,7 @@ class _Linear(Rule):
         return np.asarray(score, float)
 
     def unsafe(self, cells: Facts) -> BoolArray:
-        """Tell where S > 0; a total of 0 discloses no share, so it is unsafe only if ``zero_unsafe``."""
+        """Return where S > 0; a total of 0 discloses no share, so it is unsafe only if ``zero_unsafe``."""
         concentrated = above(self.sensitivity(cells), cells, self.inclusive) & (cells.basis != 0)
         return concentrated | unsafe_zeros(cells) if self.zero_unsafe else concentrated
 
@@ -95,7 +95,7 @@ class Dominance(_Linear):
         return f"dominance ({self.n}, {percent(self.k)})" + options(self.inclusive, self.zero_unsafe)
 
     def words(self) -> str:
-        """Say how large a share is too large."""
+        """Return, in words, how large a share is too large."""
         return f"the {self.n} largest respondents make up more than {percent(self.k)} % of the value"
 
     @property
@@ -265,7 +265,7 @@ class PriorPosterior(_Estimate):
         return f"prior_posterior ({percent(self.p)}, {percent(self.q)})" + _options(self)
 
     def words(self) -> str:
-        """Say what others know, and how well they can estimate the largest with it."""
+        """Return, in words, what others know, and how well they can estimate the largest with it."""
         known = f"knowing all others to within {percent(self.q)} %"
         return f"{known}, one can estimate the largest respondent to within {percent(self.p)} %"
 

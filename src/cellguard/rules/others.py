@@ -65,7 +65,7 @@ class Rows:
         return set(np.unique(self.codes).tolist())
 
     def having(self, codes: Sequence[str]) -> BoolArray:
-        """Tell which cells of the rows have one of some codes."""
+        """Return which cells of the rows have one of some codes."""
         places = [self.dimension.position[code] for code in codes]
         return np.asarray(np.isin(self.codes, places) & (self.row >= 0), bool)
 

@@ -23,9 +23,9 @@ Hide = Literal["exact", "small"]
 class MinFrequency(Rule):
     """Unsafe if a cell has respondents, but fewer than ``n`` of them (``n`` or fewer, if inclusive).
 
-    ``hide`` says what an attacker must not find out about an unsafe frequency: its ``exact`` count (he may find out
-    that it is 1 or 2), or that it is ``small``, so that his interval must reach `enough`. Sums have no such choice.
-    With ``nonzero`` respondents count only if they have not 0 in all of the cell's most detailed parts.
+    ``hide`` says what an attacker must not find out about an unsafe frequency: its ``exact`` count (the attacker may
+    find out that it is 1 or 2), or that it is ``small``, so that the attacker's interval must reach `enough`. Sums have
+    no such choice. With ``nonzero`` respondents count only if they have not 0 in all of the cell's most detailed parts.
 
     >>> from cellguard.table.facts import contributions
     >>> MinFrequency(3).unsafe(contributions([5, 4], [5, 4, 3], [])).tolist()
@@ -78,18 +78,18 @@ class MinFrequency(Rule):
 
     @property
     def only_suppressed(self) -> str:
-        """``hide: small`` and ``nonzero``: what is changed is not hidden, and nobody looks at its parts."""
+        """``hide: small`` and ``nonzero``: what is changed is not suppressed, and nobody looks at its parts."""
         if self.hide == "small":
             return "`hide: small` is for suppressed tables of counts"
         return "`nonzero` is for suppressed tables" if self.nonzero else ""
 
     @property
     def hides_below(self) -> int | None:
-        """What an attacker's interval must reach, if he may not tell that a count is small."""
+        """What an attacker's interval must reach, if the attacker may not tell that a count is small."""
         return self.enough if self.hide == "small" else None
 
     def words(self) -> str:
-        """Say how few respondents are too few."""
+        """Return, in words, how few respondents are too few."""
         who = "respondents with more than 0" if self.nonzero else "respondents"
         return f"{self.n} or fewer {who}" if self.inclusive else f"fewer than {self.n} {who}"
 
@@ -115,7 +115,7 @@ class MinFrequency(Rule):
         return np.ones(len(cells.total))
 
     def unsafe(self, cells: Facts) -> BoolArray:
-        """Tell which cells have too few respondents."""
+        """Return which cells have too few respondents."""
         missing = self.sensitivity(cells)
         return np.asarray(missing >= 0 if self.inclusive else missing > 0, bool)
 
@@ -137,7 +137,7 @@ class _LargestShare(Rule):
         return np.divide(100 * cells.top(1), whole, out=share, where=whole != 0)
 
     def unsafe(self, cells: Facts) -> BoolArray:
-        """Tell where the share is too large; a total of 0 has no shares."""
+        """Return where the share is too large; a total of 0 has no shares."""
         return above(self.sensitivity(cells), cells, self.inclusive) & (cells.basis != 0)
 
 
@@ -163,7 +163,7 @@ class MaxShare(_LargestShare):
         return f"max_share {percent(self.k)}" + options(self.inclusive)
 
     def words(self) -> str:
-        """Say how large a share is too large."""
+        """Return, in words, how large a share is too large."""
         return f"the largest respondent makes up more than {percent(self.k)} % of the value"
 
     @property
@@ -173,7 +173,9 @@ class MaxShare(_LargestShare):
 
     @property
     def subadditive(self) -> bool:
-        """Yes: the share of the largest contributor of a union is no larger than his share in one of the parts."""
+        """Yes: the share of the largest contributor of a union is no larger than the attacker's share in one of the
+        parts.
+        """
         return True
 
     @property
@@ -262,7 +264,7 @@ class Given(Rule):
         return np.where(cells[Mark(self.column)], 1.0, -1.0)
 
     def unsafe(self, cells: Facts) -> BoolArray:
-        """Tell where the column says yes, of cells that have respondents."""
+        """Return where the column says yes, of cells that have respondents."""
         said = cells[Mark(self.column)]
         return said if cells.count is None else said & (cells.count > 0)
 

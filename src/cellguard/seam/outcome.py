@@ -72,7 +72,7 @@ class Outcome(Generic[P]):
 
     @cached_property
     def summary(self) -> Summary:
-        """Counts, findings and run facts; no hidden or true value of a cell."""
+        """Counts, findings and run facts; no suppressed or true value of a cell."""
         return self.protected.summary().with_facts(
             folder=self.method.folder,
             inputs=dict(self.protected.inputs),

@@ -23,8 +23,8 @@ _FORMS = "absolute, {shift: 1000} or {proxy: employees}"
 class Negative:
     """What rules see where contributions may be negative: their sizes, or what is said here.
 
-    ``shift`` is added to every contribution, none of which may stay below 0; it hides dominance, since readers know
-    it and the rules do not. ``proxy`` is another column whose sizes stand for those of the contributions; with
+    ``shift`` is added to every contribution, none of which may stay below 0; it suppresses dominance, since readers
+    know it and the rules do not. ``proxy`` is another column whose sizes stand for those of the contributions; with
     ``share`` a, the larger of |y| and a |proxy| does.
 
     >>> Negative().absolute, Negative(shift=1000.0).absolute

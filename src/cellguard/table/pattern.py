@@ -1,4 +1,4 @@
-"""`Pattern`: which cells are hidden; `Release`: what leaves the building, without any hidden value."""
+"""`Pattern`: which cells are suppressed; `Release`: what leaves the building, without any suppressed value."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STATUS = ("published", "primary", "secondary", "unpublished")
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """The hidden ones among the distinct cells of a set: primary because unsafe, secondary to protect these.
+    """The suppressed ones among the distinct cells of a set: primary because unsafe, secondary to protect these.
 
     ``primary`` and ``secondary`` have one entry per distinct cell of ``tables``. `suppress` finds such a pattern, and
     `audit` judges any.
@@ -143,7 +143,7 @@ class ReleasedTable(Streams):
 
 @dataclass(frozen=True, eq=False)
 class Release(Streams):
-    """All tables as published. Holds no hidden value, so that writers of published files can take nothing else.
+    """All tables as published. Holds no suppressed value, so that writers of published files can take nothing else.
 
     ``dimensions`` are the codes that the tables show, with their tree, levels and labels. ``about`` is what a method
     says of a table beyond what is said of every one, ``raw_codes`` that codes are written as they are, even those that

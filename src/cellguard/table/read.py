@@ -110,7 +110,7 @@ def cells(
     about: About | None = None,
     name: str = "table",
 ) -> Table:
-    """Read ready-made cells: one row a cell, totals included; a combination without a row is empty.
+    """Read ready-made cells: one row per cell, totals included; a combination without a row is empty.
 
     ``by`` names the dimension columns: a list of column names (flat dimensions, total ``Total``) and dimensions, or
     a mapping from column names to dimensions or hierarchies. ``value`` is the column of cell totals; if it is also the

@@ -29,7 +29,7 @@ class TableSet:
 
     ``cells_of`` holds for each table the distinct cell of each of its cells; ``relations`` is over distinct cells, and
     holds what each table by itself and the equations say. ``parts`` has a row for each sum that is a cell of the set
-    too, see `with_sums`, and tells which cells before the first sum it adds up. What lies behind all tables together is
+    too, see `with_sums`, and says which cells before the first sum it adds up. What lies behind all tables together is
     in `cellguard.world`.
 
     >>> import cellguard as cg

@@ -157,7 +157,7 @@ def make_tables(grouped: Grouped, wanted: Sequence[Wanted], *, run: Run = UNWATC
 
 
 def cells_at_most(grouped: Grouped, wanted: Wanted, most: int) -> bool:
-    """Tell whether a table would have at most so many cells; where zeros may be suppressed, empty ones count too."""
+    """Return whether a table would have at most so many cells; where zeros may be suppressed, empty ones count too."""
     kept = _selected(grouped, wanted, None)
     columns = [keep(grouped.codes[grouped.column(name)], kept) for name in wanted.by]
     sizes = [len(grouped.labels[grouped.column(name)]) for name in wanted.by]

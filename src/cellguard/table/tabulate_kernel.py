@@ -2,10 +2,10 @@
 
 A holding h contributes x(h, c) = the sum of its rows in cell c, and counts once there: N(c) = #{h in c}, and the
 largest are the first k of x(., c). Sums of rows roll up from stage to stage of the lattice, but N and the largest do
-not, where h has rows in several parts of c. So holdings are told apart: one whose rows all lie in one leaf cell has the
-same x in every cell above it, so the lists of such cells merge upward (`_lift`: the first k of a union are among the
-first k of its parts). The few others climb by themselves, cell by cell, into the last stage (`_contribute`). Where no
-contribution is negative there is a shorter way (`parts`).
+not, where h has rows in several parts of c. So holdings are reported apart: one whose rows all lie in one leaf cell has
+the same x in every cell above it, so the lists of such cells merge upward (`_lift`: the first k of a union are among
+the first k of its parts). The few others climb by themselves, cell by cell, into the last stage (`_contribute`). Where
+no contribution is negative there is a shorter way (`parts`).
 
 Everything is in whole numbers and ties go to the holding with the smaller number, so results do not depend on the
 order of the work. All that is known of a cell lies side by side in one row of whole numbers, since the cells of a

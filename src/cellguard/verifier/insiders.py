@@ -1,10 +1,11 @@
-"""What respondents know of themselves: whether witnesses that each of them must accept reach every need against it.
+"""What respondents know of themselves: whether witnesses that each of them must accept reach every protection level
+against it.
 
 Insider h contributes y to a cell of value v. It accepts another world only if the cell stays at y or more there, and
 the same where h is the only respondent and a table lists the cell: nothing tells h that it is alone in a latent cell
 or a sum. Let x be the largest contribution of another: against h the cell must move up by y + (1 + a/100) x - v, where
 a is the accuracy of the rules that make it unsafe, and down by as much (but not below y); and at least by one unit in
-all. Frequencies need what they need against outsiders.
+all. Frequencies have the protection levels against outsiders.
 """
 
 from __future__ import annotations

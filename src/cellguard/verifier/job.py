@@ -280,9 +280,10 @@ def check_decimals(job: Job, cells: Cells, rows: Rows) -> None:
 
 
 def check_together(job: Job, cells: Cells, rows: Rows) -> None:
-    """Refuse a row that is published though the job has it hidden with a response whose cell of these codes is hidden.
+    """Refuse a row that is published though the job has it suppressed with a response whose cell of these codes is
+    suppressed.
 
-    An empty row may be one of which readers know that it is, and such rows are not hidden.
+    An empty row may be one of which readers know that it is, and such rows are not suppressed.
     """
     hidden = np.zeros(cells.count, dtype=bool)
     hidden[cells.cell[(rows.status == PRIMARY) | (rows.status == SECONDARY)]] = True

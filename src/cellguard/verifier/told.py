@@ -1,4 +1,5 @@
-"""Sums of suppressed cells: those that are cells of the set, those that are told and safe, and whether any is missing.
+"""Sums of suppressed cells: those that are cells of the set, those that are reported and safe, and whether any is
+missing.
 
 Where the unknown cells of a relation are all on one side of it, and some of that side are known, their sum is known;
 and so is the sum with one of them replaced by the unknown parts of a relation of its own. Each such sum must be judged:

@@ -80,7 +80,7 @@ class Check:
 class Verification:
     """All checks of a certificate, things worth knowing, and the rules that had to be taken on trust.
 
-    ``said`` counts the distinct cells of which something was said beforehand, by what was said. ``not_checked`` names
+    ``said`` counts the distinct cells of which something was stated in advance, by what was said. ``not_checked`` names
     what the folder says that no check works out again: figures of the summary, columns, and pages. ``claims`` is what
     was checked, in the folder's own words: the headline, and all that it leaves open; nothing of a folder that fails.
     """
@@ -107,7 +107,7 @@ def verify(
 ) -> Verification:
     """Check an output folder and its certificate in exact arithmetic.
 
-    The certificate's own folder is the internal one and ``release`` its sibling, unless said otherwise. Whatever is
+    The certificate's own folder is the internal one and ``release`` its sibling, by default. Whatever is
     wrong with the files is a failed check; only a certificate that is not there at all is an error. ``rewrite`` writes
     the public files once more from the released rows; without it, those that are no CSV files are named as not checked.
     """

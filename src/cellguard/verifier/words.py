@@ -1,8 +1,8 @@
 """The headline once more: what a folder says in words must not be more than what was checked in it.
 
-The headline names the attackers against whom nothing is told, and each attack that nobody looked at; the caveat lists
-all of the latter. Both are put together here from the keys of these attacks, and the keys that must be among them from
-the certificate. A folder may say less than is proven, but nothing else.
+The headline names the attackers against whom nothing is reported, and each attack that nobody looked at; the caveat
+lists all of the latter. Both are put together here from the keys of these attacks, and the keys that must be among them
+from the certificate. A folder may say less than is proven, but nothing else.
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ _UNTOLD = (
 
 @dataclass(frozen=True)
 class Claim:
-    """What a certificate claims that words speak of: about insiders, sums of hidden cells and crossing tables.
+    """What a certificate claims that words speak of: about insiders, sums of suppressed cells and crossing tables.
 
     ``coalition`` is 0 if there is no claim about insiders; ``linked`` says that one who is in several cells is known to
     be one; ``between`` that there are cells that no table lists, and ``latent`` that no rule judged some of them;
-    ``sums`` that sums of hidden cells were judged, all but some ``beyond``; ``earlier`` that earlier releases are among
-    the tables. ``chosen`` says that a program chose which cells to hide, and ``random`` that chance had a hand in it.
+    ``sums`` that sums of suppressed cells were judged, all but some ``beyond``; ``earlier`` that earlier releases are
+    among the tables. ``chosen`` says that a program chose which cells to suppress, and ``random`` that chance had a
+    hand in it.
     """
 
     coalition: int
@@ -117,7 +118,7 @@ def read_claim(
 ) -> Claim:
     """Return what a certificate claims; ``between`` are the responses with cells that no table lists.
 
-    ``latent`` says that some of these were judged by no rule, ``chosen`` that a program chose which cells to hide.
+    ``latent`` says that some of these were judged by no rule, ``chosen`` that a program chose which cells to suppress.
     """
     counted = {table.group for table in spec.tables if table.count}
     several = any(len(clusters) > 1 for clusters in spec.world.values()) or not counted.issuperset(between)

@@ -18,7 +18,7 @@ class Knowledge:
 
     The default is that values are not negative and otherwise unbounded. Bounds given for single cells replace these. No
     bound lets counts be negative.
-    ``crossing`` is whether he also uses that one crossing table lies behind tables that form a cycle. Raises
+    ``crossing`` is whether the attacker also uses that one crossing table lies behind tables that form a cycle. Raises
     `InputError` if ``lower`` is not below ``upper`` or ``percent`` not above 0.
 
     >>> import cellguard as cg

@@ -13,7 +13,7 @@ _MODULES = {"perturb": "peeling_kernel", "map": "fill_kernel"}  # by command, a 
 
 
 def is_cold() -> bool:
-    """Tell whether no compiled kernel of the command that runs is stored yet where numba keeps them."""
+    """Return whether no compiled kernel of the command that runs is stored yet where numba keeps them."""
     context = click.get_current_context(silent=True)
     module = _MODULES.get(context.info_name or "" if context else "", "tabulate_kernel")
     given = os.environ.get("NUMBA_CACHE_DIR")

@@ -70,7 +70,7 @@ def certificate_of(path: Path) -> Path:
 
 
 def nothing_shared(found: Mapping[str, Sequence[tuple[str, str, str]]]) -> bool:
-    """Tell whether no table is in both of two compared folders: all its cells are absent from the one or the other.
+    """Return whether no table is in both of two compared folders: all its cells are absent from the one or the other.
 
     >>> nothing_shared({"a": [("N", "primary", "absent")], "b": [("N", "absent", "primary")]})
     True

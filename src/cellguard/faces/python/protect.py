@@ -43,7 +43,7 @@ def protect(
     within: Run = Run(),  # noqa: B008
     progress: bool | Listener = False,
 ) -> ProtectedFrame:
-    """Make a table from records, hide as little of it as possible, and prove that the rest is safe.
+    """Make a table from records, suppress as little of it as possible, and prove that the rest is safe.
 
     Parameters
     ----------
@@ -61,7 +61,8 @@ def protect(
     weight, respondent, holding
         The columns of the survey weight, of who gave the record, and of the group that it belongs to.
     cost, name, options
-        What hiding a cell costs; what the table is called; further keys of a table in a job, as ``{"decimals": 1}``.
+        What suppressing a cell costs; what the table is called; further keys of a table in a job, as ``{"decimals":
+        1}``.
     within
         Who listens, a deadline, threads, and by `Run.stop` a way to end it from another thread.
     progress
@@ -70,7 +71,7 @@ def protect(
     Raises
     ------
     InputError
-        If the data or what is asked is wrong.
+        If the data or the request is wrong.
     NotProtected
         If no pattern can be safe.
 
@@ -120,12 +121,12 @@ def crosstab(
     rules: Rules | None = None,
     **more: Any,  # noqa: ANN401
 ) -> ProtectedFrame:
-    """Cross two columns (each one or a list), as ``pandas.crosstab`` with margins, and hide what is unsafe.
+    """Cross two columns (each one or a list), as ``pandas.crosstab`` with margins, and suppress what is unsafe.
 
-    Not only unsafe cells are hidden but also as many others as keep them from being worked out from the margins.
+    Not only unsafe cells are suppressed but also as many others as keep them from being worked out from the margins.
     Without ``values`` records are counted; with them ``aggfunc`` is "sum" or "mean". Who knows a mean and a count knows
-    the sum, so sums and counts are protected together and hidden in the same cells, and means are shown where both are
-    published. The rules are those that research environments ask for (`MinFrequency(10)`, and for sums
+    the sum, so sums and counts are protected together and suppressed in the same cells, and means are shown where both
+    are published. The rules are those that research environments ask for (`MinFrequency(10)`, and for sums
     `Dominance(2, 90)` and `PPercent(10)`) unless others are given. Further arguments are those of `protect`, where
     ``weight``, ``respondent`` and ``holding`` are columns as the others are.
 

@@ -57,7 +57,7 @@ class Redistribute(Method[Located, MapResult]):
 
     @classmethod
     def fault(cls, job: Job) -> str | None:
-        """Say what a map cannot have, or what the job says in vain."""
+        """Return, in words, what a map cannot have, or what the job says in vain."""
         if len(job.tables) > 1:
             return "a job makes one map; put further tables into jobs of their own"
         table = job.tables[0]
@@ -204,7 +204,7 @@ def _said_in_vain(part: BaseModel | None, known: Collection[str]) -> str | None:
 
 
 def _pictured(outcome: Outcome[MapResult]) -> bool:
-    """Tell whether pictures are wanted and can be drawn."""
+    """Return whether pictures are wanted and can be drawn."""
     return "html" in outcome.job.formats and find_spec("matplotlib") is not None
 
 

@@ -55,7 +55,7 @@ class PerturbationResult(Result):
     """A perturbed set with what it was made from; ``saved`` is what the multipliers' file holds.
 
     ``study`` is a replication study, if the job wants one; ``reused`` says that the multipliers are those of an earlier
-    run, of which nobody knows what else was made from them.
+    run, of which it is not known what else was made from them.
     """
 
     job: Job

@@ -69,7 +69,9 @@ def _written(summary: Mapping[str, Any], folder: Path | None, released: bool) ->
 
 
 def _mu(summary: Mapping[str, Any]) -> str:
-    """Say which mu the multipliers were drawn with, that of each class if there are strata; or how the fit ended."""
+    """Return, in words, which mu the multipliers were drawn with, that of each class if there are strata; or how the
+    fit ended.
+    """
     if "fit" in summary:
         return "; ".join(summary["fit"].values()) or "nothing to fit"
     if "strata" not in summary:

@@ -90,7 +90,7 @@ def _spelled_out(data: object) -> object:
 
 
 class PerturbSpec(Spec):
-    """How tables with `method: perturb` are perturbed: one multiplier a respondent, shared by all tables."""
+    """How tables with `method: perturb` are perturbed: one multiplier per respondent, shared by all tables."""
 
     method: Literal["zes", "zes_mu", "marg", "marg_zes", "opt", "least_loss"] = Field(
         "zes", description="zes uses mu; zes_mu finds the smallest that protects; the others fit to the tables"

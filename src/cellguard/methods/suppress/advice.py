@@ -25,7 +25,9 @@ from cellguard.table.tableset import TableSet
 def advice(
     system: System, cost: FloatArray, known: sp.csr_array | None, engine: Callable[[System], EngineResult], *, run: Run
 ) -> str:
-    """Say which unsafe cell cannot be protected, what conflicts with it, and the cheapest cells to give up."""
+    """Return, in words, which unsafe cell cannot be protected, what conflicts with it, and the cheapest cells to give
+    up.
+    """
     publish = _must_publish(system)
     open_ = _without_states(system, cost, known)
     try:
@@ -154,7 +156,7 @@ def _unsafe_name(system: System, merged: int) -> str:
 
 
 def _said(tables: TableSet) -> BoolArray:
-    """Tell which distinct cells some table says must be published."""
+    """Return which distinct cells some table says must be published."""
     found = np.zeros(len(tables), bool)
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):
         found[cells] |= table.apriori.has(State.must_publish)

@@ -48,10 +48,10 @@ _CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class Singles:
-    """How many hidden cells with exactly one respondent share a sum with another hidden cell.
+    """How many suppressed cells with exactly one respondent share a sum with another suppressed cell.
 
     Whoever is alone in such a cell knows its value, so that the sum tells more about the others. ``unknown`` are tables
-    that do not tell how many respondents their hidden cells have, so that there may be more.
+    that do not tell how many respondents their suppressed cells have, so that there may be more.
     """
 
     cells: int
@@ -202,7 +202,7 @@ def _open_differences(tables: TableSet) -> tuple[NotChecked, ...]:
 
 
 def _open_latent(world: World) -> tuple[NotChecked, ...]:
-    """Return the crossing tables that no table of the set has, and ready-made tables with cells between them."""
+    """Return the crossing tables that no table of the set has, and ready-made tables with latent cells them."""
     open_ = [f"{listing(topic.tables, 5)} (by {', '.join(topic.by)})" for topic in uncrossed(world.tables.tables)]
     for house in world.constraints.responses:
         own = [t for t in world.tables.tables if (t.response, t.population) == house.topic]
@@ -276,9 +276,9 @@ def foreign(disclosed: int, untied: Sequence[str] = ()) -> str:
 
 
 def single_respondent_cells(audit: Audit) -> Singles:
-    """Count the hidden cells with exactly one respondent that share a relation with another hidden cell.
+    """Count the suppressed cells with exactly one respondent that share a relation with another suppressed cell.
 
-    Hidden are those that the release suppresses; cells that no table shows, as sums of them, are not counted.
+    Suppressed are those that the release suppresses; cells that no table shows, as sums of them, are not counted.
     """
     world = audit.needs.world
     tables = world.tables

@@ -1,4 +1,4 @@
-"""All methods that hide cells: a pattern is chosen, the attack judges it, and a certificate proves it."""
+"""All methods that suppress cells: a pattern is chosen, the attack judges it, and a certificate proves it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from cellguard.table.pattern import Pattern
 
 @dataclass(frozen=True, eq=False)
 class PatternMethod(Method[Assessment, SuppressionResult]):
-    """A method whose answer is a pattern: it says what to hide, and leaves the proof to the attack.
+    """A method whose answer is a pattern: it says what to suppress, and leaves the proof to the attack.
 
     ``accept_no_rules`` releases tables to which no rule is applied, ``intervals`` has the audit work out every exact
     interval, ``compare`` is the folder of an earlier run that the officer's page compares with.
@@ -51,10 +51,12 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
 
     @abstractmethod
     def choose(self, assessment: Assessment, known: ExternalTotals | None, run: Run) -> Pattern | Suppression:
-        """Say which cells to suppress."""
+        """Return, in words, which cells to suppress."""
 
     def choose_by_turns(self, sums: SumSearch, known: ExternalTotals | None, run: Run) -> Pattern | Suppression:
-        """Say which cells to suppress, if need be by turns with ``sums``, which judges the sums that these tell."""
+        """Return, in words, which cells to suppress, if need be by turns with ``sums``, which judges the sums that
+        these tell.
+        """
         return self.choose(sums.assessment, known, run)
 
     def expected_seconds(self, assessed: Assessment) -> float:
@@ -63,7 +65,7 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
 
     def assess(self, run: Run, seconds: dict[str, float]) -> Assessment:
         """Build the job's tables, link them, apply the rules and say what protection must achieve."""
-        self._baseline()  # what cannot be read is told before the work
+        self._baseline()  # what cannot be read is reported before the work
         return assess_tables(self.job, run, seconds)
 
     def _baseline(self) -> Baseline | None:

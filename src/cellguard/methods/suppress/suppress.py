@@ -1,4 +1,6 @@
-"""`suppress`: from requirements to a pattern that hides as little as possible; and what to do if none can be safe."""
+"""`suppress`: from requirements to a pattern that suppresses as little as possible; and what to do if none can be
+safe.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ _OUTSIDERS_ONLY = "`attack: {insiders: false}` looks at outsiders only"
 class Suppression:
     """The pattern, what its secondaries cost, and a bound on what any safe pattern costs.
 
-    ``costs`` is what hiding each distinct cell would cost. ``cuts`` are the kinds of cuts that the bound rests on,
+    ``costs`` is what suppressing each distinct cell would cost. ``cuts`` are the kinds of cuts that the bound rests on,
     ``engine`` is which one chose the pattern. ``hints`` are moves that an audit may look at first. ``seed`` is that of
     random costs, secret; cost and ``costs`` are then those without randomness, and there is no bound.
 
@@ -82,7 +84,7 @@ def suppress(
     effort: Effort | str = NORMAL,
     run: Run = UNWATCHED,
 ) -> Suppression:
-    """Hide cells until every unsafe one is protected, at the least cost.
+    """Suppress cells until every unsafe one is protected, at the least cost.
 
     ``cost`` is what suppressing a cell costs: by name (``value``: its size, ``count``: its respondents, ``constant``,
     ``log``, ``distance``), as a function of a table and its unsafe cells, or as one number per distinct cell.
@@ -146,7 +148,9 @@ class _Work:
             self._mend()
 
     def grown(self, grow: Grow | None) -> bool:
-        """Suppress more until the pattern tells no unsafe sum that is not protected as a cell; tell whether it did."""
+        """Suppress more until the pattern tells no unsafe sum that is not protected as a cell; return whether it
+        did.
+        """
         before = self.system
         while grow is not None and (needs := grow(self.pattern)) is not None:
             self.costs = padded(self.costs, needs)
@@ -169,7 +173,9 @@ def padded(costs: FloatArray, needs: Requirements) -> FloatArray:
 
 @contextmanager
 def _saying_what_is_there(run: Run, *, stopped: bool) -> Iterator[None]:
-    """Say what is looked at, and, if that is stopped by hand, what would have been enough for the pattern."""
+    """Return, in words, what is looked at, and, if that is stopped by hand, what would have been enough for the
+    pattern.
+    """
     again = "the search is stopped; Ctrl-C again ends all, with nothing to release: " if stopped else ""
     run.tell(f"{again}looking at what respondents know")
     try:

@@ -96,7 +96,7 @@ def _verdict(outcome: Outcome[MapResult]) -> dict[str, Any]:
 
 
 def _moved(outcome: Outcome[MapResult]) -> Section:
-    """Say what was moved, what it cost, and whether the total is kept."""
+    """Return, in words, what was moved, what it cost, and whether the total is kept."""
     done = outcome.protected
     about = next(iter(outcome.summary["tables"].values()))
     lost = about["lost_records"]
@@ -141,7 +141,7 @@ def _above(mu: int, least: int | None) -> str:
 
 
 def _undo(done: MapResult) -> Section:
-    """Say what somebody who knows the algorithm can undo, and what he cannot."""
+    """Return, in words, what somebody who knows the algorithm can undo, and what the attacker cannot."""
     t = done.threshold
     if done.values is None:
         about = done.summary()["tables"][done.job.tables[0].name]

@@ -34,7 +34,7 @@ def recoding_advice(tables: Sequence[CalibrationTable], findings: Sequence[Findi
 
 
 def method_advice(tables: Sequence[CalibrationTable], made: Multipliers, findings: Sequence[Finding]) -> list[str]:
-    """Say whether another seed, a redraw or another method would do."""
+    """Return whether another seed, a redraw or another method would do."""
     sensitive = sum(f.kind == "sensitive" for f in findings)
     if not sensitive and any(f.kind == "implied" for f in findings):
         return ["another method: a larger mu; findings.json says how much noise the sums that cells imply need"]
@@ -64,7 +64,9 @@ def method_advice(tables: Sequence[CalibrationTable], made: Multipliers, finding
 
 
 def _seeds(tables: Sequence[CalibrationTable], made: Multipliers) -> list[str]:
-    """Say how often another seed would make all sensitive cells safe, and when a redraw of some units would."""
+    """Return, in words, how often another seed would make all sensitive cells safe, and when a redraw of some units
+    would.
+    """
     if not made.plan.repeatable:
         return []
     cells = set_chances(made, tables)
@@ -81,7 +83,7 @@ def _seeds(tables: Sequence[CalibrationTable], made: Multipliers) -> list[str]:
 
 
 def set_advice(findings: Sequence[Finding], tables: Collection[str]) -> list[str]:
-    """Say which of the tables, that can still be left out, hold most of the findings."""
+    """Return, in words, which of the tables, that can still be left out, hold most of the findings."""
     counts = Counter(table for f in findings for table in {c.table for c in f.cells if c.table in tables})
     return [
         f"another set: without table {table!r} {count} of {len(findings)} findings would go"

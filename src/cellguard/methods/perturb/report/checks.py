@@ -172,7 +172,7 @@ _ATTACKS = (
 
 
 def looked_at(outcome: Outcome[PerturbationResult]) -> Section:
-    """Say which attacks were checked, with which result, and what was not looked at."""
+    """Return, in words, which attacks were checked, with which result, and what was not looked at."""
     check = outcome.protected.check
     rows = [(name, *_result_of(outcome, kind), who) for name, kind, who in _ATTACKS]
     if len(outcome.protected.spec.published) or any(f.kind == "conflict" for f in check.findings):
@@ -203,7 +203,7 @@ def looked_at(outcome: Outcome[PerturbationResult]) -> Section:
 
 
 def _averages(outcome: Outcome[PerturbationResult]) -> tuple[str, str, str, str]:
-    """Say whether somebody who averages a respondent's totals over years comes closer to the truth."""
+    """Return whether somebody who averages a respondent's totals over years comes closer to the truth."""
     years, again = outcome.protected.check.multipliers.years, outcome.protected.check.multipliers.redrawn
     who = "Somebody who averages the totals of several years, in which noise that is drawn anew cancels."
     if years is None:

@@ -1,7 +1,7 @@
-"""Vast sets in blocks: pooled programs, and joint flows, of a few thousand cells around one target after another.
+"""Large sets in blocks: pooled programs, and joint flows, of a few thousand cells around one target after another.
 
-What moves in a block moves in the whole set, so a need that is served there is served. One program of all of a vast set
-takes minutes and serves no more needs than a few blocks do in a second.
+What moves in a block moves in the whole set, so a need that is served there is served. One program of all of a large
+set takes minutes and serves no more needs than a few blocks do in a second.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def flow_by_blocks(
     rng: np.random.Generator,
     run: Run,
 ) -> tuple[BoolArray, LongArray]:
-    """Hide what joint flows in blocks around open targets need, ever wider blocks; return the targets left open too."""
+    """Suppress what joint flows in blocks around open targets need, ever wider blocks; return the targets left open
+    too.
+    """
     system, goals = propagation.system, propagation.goals
     served, pattern = Coverage(propagation), hidden.copy()
     served.said[:] = True

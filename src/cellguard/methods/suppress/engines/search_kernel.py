@@ -56,10 +56,10 @@ def _lacks(target, goals, pattern, watched, graph, scratch):  # noqa: ANN001, AN
 
 @numba.njit(cache=True)
 def cover(open_, guide, budget, avoid, noise, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
-    """Hide cells, cut by cut and the largest need first, until all are served; return them and whether that worked.
+    """Suppress cells, cut by cut and the largest need first, until all are served; return them and whether that worked.
 
-    A cell is chosen for what it costs by ``guide`` for each part of the lack that it fills. The cells hidden must cost
-    less than the budget. ``avoid`` is not hidden.
+    A cell is chosen for what it costs by ``guide`` for each part of the lack that it fills. The cells suppressed must
+    cost less than the budget. ``avoid`` is not suppressed.
     """
     added = [np.int64(0) for _ in range(0)]
     spent, many = 0.0, len(goals.cell)
@@ -124,7 +124,7 @@ def clean(cells, most, price, goals, pattern, watched, graph, scratch):  # noqa:
 
 @numba.njit(cache=True)
 def _near(c, most, pattern, graph, scratch):  # noqa: ANN001, ANN202
-    """Return secondaries near a cell: breadth first over relations, through hidden cells."""
+    """Return secondaries near a cell: breadth first over relations, through suppressed cells."""
     seen = {np.int64(c)}
     rows = {np.int64(-1)}
     order = [np.int64(c)]
@@ -197,7 +197,7 @@ def exchange(c, size, noise, guide, price, goals, pattern, watched, graph, scrat
 
 @numba.njit(cache=True)
 def insert(d, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
-    """Hide a cell, and publish what that makes needless nearby; return what was saved, or 0 if it is taken back."""
+    """Suppress a cell, and publish what that makes needless nearby; return what was saved, or 0 if it is taken back."""
     around = _near(d, 24, pattern, graph, scratch)
     if len(around) == 0 or pattern.cost[around].sum() < pattern.cost[d]:
         return 0.0
@@ -221,7 +221,7 @@ def insert(d, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, 
 
 @numba.njit(cache=True)
 def improve(cells, sizes, noise, guide, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
-    """Try to exchange hidden ones among the cells and to insert the published ones; return what was saved."""
+    """Try to exchange suppressed ones among the cells and to insert the published ones; return what was saved."""
     saved = 0.0
     for c in cells:
         if pattern.base[c] or pattern.barred[c]:
@@ -249,7 +249,9 @@ def unserved(goals, pattern, graph, scratch):  # noqa: ANN001, ANN201
 
 @numba.njit(cache=True)
 def choose(open_, guide, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
-    """Return cheap cells that satisfy the present cuts of all these targets; hiding them may leave or show others."""
+    """Return cheap cells that satisfy the present cuts of all these targets; suppressing them may leave or show
+    others.
+    """
     taken = np.zeros(len(pattern.hidden), np.bool_)
     hopeless = 0
     for target in open_:

@@ -1,4 +1,4 @@
-"""Small cells, for people: what an attacker can still tell of each hidden count."""
+"""Small cells, for people: what an attacker can still tell of each suppressed count."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from cellguard.seam.outcome import Outcome
 
 
 def counts(outcome: Outcome[SuppressionResult], most: int = 60) -> Section | None:
-    """Say of each hidden count what can be told of it: "exactly 3", "1 or 2", "at most 4"; None without such counts.
+    """Say of each suppressed count what can be told of it: "exactly 3", "1 or 2", "at most 4"; None without such
+    counts.
 
     The counts of which most can be told come first, unsafe ones before the others.
     """

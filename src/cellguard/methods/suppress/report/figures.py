@@ -72,11 +72,12 @@ def heat_map(pattern: Pattern, table: str | None = None, *, where: Mapping[str, 
 
 
 def interval_plot(audit: Audit, table: str | None = None, *, most: int = 40) -> Figure:
-    """Draw what an outsider can work out of each hidden cell, in percent of its value, against what it needs.
+    """Draw what an outsider can work out of each suppressed cell, in percent of its value, against its protection
+    level.
 
-    A thin line is the attacker's interval, a thick one what the cell needs, an arrow means that there is no end or that
-    it is further away. The cells with the narrowest intervals are shown. The audit must have worked out exact
-    intervals: ``audit(needs, pattern, intervals=True)``, else `InputError` is raised. Confidential.
+    A thin line is the attacker's interval, a thick one the protection levels of the cell, an arrow means that there is
+    no end or that it is further away. The cells with the narrowest intervals are shown. The audit must have worked out
+    exact intervals: ``audit(needs, pattern, intervals=True)``, else `InputError` is raised. Confidential.
 
     >>> import cellguard as cg
     >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
@@ -125,9 +126,9 @@ def _draw_interval(axes: Axes, y: int, audit: Audit, cell: int, value: float) ->
 
 
 def loss_by_level(pattern: Pattern, table: str | None = None) -> Figure:
-    """Draw for each combination of levels which share of its cells, and of its value, is hidden.
+    """Draw for each combination of levels which share of its cells, and of its value, is suppressed.
 
-    Confidential. Raises `InputError` for an unknown ``table``; the first one is drawn unless said otherwise.
+    Confidential. Raises `InputError` for an unknown ``table``; the first one is drawn by default.
 
     >>> import cellguard as cg
     >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")

@@ -19,7 +19,7 @@ MOST = 1_500  # rows of the list; the rest is in the internal tables
 
 
 def hidden_cells(outcome: Outcome[SuppressionResult]) -> Section:
-    """List the hidden cells, unsafe ones first: figures of the rules, respondents, shares, need and interval."""
+    """List the suppressed cells, unsafe ones first: figures of the rules, respondents, shares, need and interval."""
     rows: list[dict[str, Any]] = []
     hidden = 0
     for at, here in enumerate(outcome.protected.findings.by_table):
@@ -51,7 +51,7 @@ def _row(outcome: Outcome[SuppressionResult], at: int, here: TableFindings, cell
 
 
 def _figures(here: TableFindings, cell: int) -> str:
-    """Say what the figure of each rule is that makes a cell unsafe."""
+    """Return, in words, what the figure of each rule is that makes a cell unsafe."""
     told = []
     for rule, unsafe in zip(here.rules, here.unsafe, strict=True):
         if unsafe[cell]:
