@@ -156,9 +156,9 @@ def test_faults_in_the_cells_are_told_without_their_values(demo, line, words):
 
 def test_an_internal_error_tells_its_place_and_no_values(demo, monkeypatch):
     code = (
-        "import cellguard.methods.suppress.pattern_method as hiding, cellguard.faces.cli.main as m, sys\n"
+        "import cellguard.inputs.tables as reading, cellguard.faces.cli.main as m, sys\n"
         "def broken(*a, **k): raise TypeError('secret 4711')\n"
-        "hiding.build_tables = broken\n"
+        "reading._build_tables = broken\n"
         "sys.argv = ['cellguard', 'assess', 'job.yaml']\n"
         "m.main()"
     )

@@ -322,7 +322,10 @@ def test_the_demo_in_words_and_in_another_size(tmp_path):
         "cells that only several relations together give not checked; earlier releases not checked; "
         "tables outside this set not checked; what the choice of cells reveals not checked."
     )
-    assert [line for line in done.stdout.splitlines() if "respondents together" in line] == [caveat] * 2
+    assert [line for line in done.stdout.splitlines() if "respondents together" in line] == [
+        caveat,
+        f"Claimed: {caveat}",
+    ] * 2
     assert "\x1b" not in done.stdout
     assert len((tmp_path / "d/firms.csv").read_text().splitlines()) == 201
 

@@ -137,7 +137,7 @@ def parse_rda(text: str, *, source: str = "the metadata") -> Metadata:
     """Return the metadata in the text of a ``.rda`` file.
 
     >>> metadata = parse_rda('Region 1 2 99\\n <RECODEABLE>\\nTurnover 3 8\\n <NUMERIC>\\n <DECIMALS> 2')
-    >>> metadata.layout.fields, metadata.absent, metadata.variable("Turnover").decimals
+    >>> metadata.dialect.fields, metadata.absent, metadata.variable("Turnover").decimals
     (((1, 2), (3, 8)), {'Region': ('99',)}, 2)
     """
     _refuse_tables(text, source)

@@ -339,6 +339,6 @@ def test_an_audit_tells_what_it_does_and_ends_when_its_time_is_over():
         intervals=True,
     )
     assert found.verdict == "safe"
-    assert told[0] == "1 cells to prove" and told[-1].endswith("chunks of intervals")
+    assert told[0] == "1 cells left to prove" and told[-1].endswith("chunks of intervals")
     with pytest.raises(Stopped, match="the time allowed is over"):
         attack(square(), ["II/C"], ["II/B", "III/B", "III/C"], need=1, run=Run.within(0))

@@ -30,7 +30,7 @@ def meddling(monkeypatch, place, path, text):
     [
         ("cellguard.inputs.tables.read_cells", "t.csv"),
         ("cellguard.inputs.tables.read_apriori", "said.csv"),
-        ("cellguard.methods.suppress.pattern_method.read_external_totals", "known.csv"),
+        ("cellguard.inputs.assessing.read_external_totals", "known.csv"),
     ],
 )
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch, place, name):

@@ -96,4 +96,4 @@ def test_a_blank_code_is_missing(blank):
     ],
 )
 def test_flags_of_suppressed_cells(flags, marked):
-    assert open_source({"f": flags}).flagged("f").tolist() == marked
+    assert open_source({"f": flags, "x": ["1"] * 4}).flagged("f", "x").tolist() == marked

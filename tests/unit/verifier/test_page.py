@@ -25,7 +25,7 @@ def made(folder, name, change=lambda job: None):
 @pytest.mark.parametrize("name", ["three_dimensions", "groupings", "publish_levels", "linked", "own_bounds"])
 @pytest.mark.parametrize("most", [1, 4, 20])
 def test_a_page_of_the_coarser_levels_is_the_same_release(tmp_path, monkeypatch, name, most):
-    monkeypatch.setattr("cellguard.report.grid.MOST", most)
+    monkeypatch.setattr("cellguard.report.page_grids.MOST", most)
     certificate = made(tmp_path, name)
     assert [c.detail for c in verify(certificate).checks if not c.passed] == []
     if most == 1:

@@ -1,5 +1,7 @@
 """Stored values must add up as exactly as they were rounded."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 import yaml
@@ -17,6 +19,7 @@ SECRET = [{"given": {"column": "secret", "protection_percent": 10}}]
 def plan(total, *parts, tolerance=None, decimals=0):
     """A total and its parts; the first two parts are hidden and move against each other by one tenth of the first."""
     about = spec("turnover", ["region"], rules=SECRET, tolerance=tolerance, decimals=decimals)
+    total, *parts = (f"{Decimal(x):.{decimals}f}" for x in (total, *parts))
     long = len(total) > 20  # longer than any stored move
     need = "1" if long else str(np.ceil(float(parts[0]) / 10 * 10**decimals) / 10**decimals)
     secret = row("N", parts[0], "primary", (need, need, "0"), **{"mark:secret": True})
