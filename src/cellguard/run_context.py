@@ -115,11 +115,27 @@ class _Progress:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a piece of work owes the person who started it: events, an end on request or in time, few threads.
+    """How a piece of work reports to its caller, and how it is stopped: events, a deadline, threads.
 
-    The command line, a notebook, a thread and a web server use it alike: they ``listen`` to events, call `stop` from
-    any thread, or set a ``deadline``, a moment of `time.monotonic`. Long work calls `check` now and then.
+    The command line, a notebook, a thread and a web server use it alike. Long work calls `check` now and then.
 
+    Parameters
+    ----------
+    listen
+        A function that takes each `Event`.
+    deadline
+        A moment of `time.monotonic` at which the search ends.
+    threads
+        How many threads may work at the same time.
+    cancel
+        The token by which `stop` ends the work from any thread.
+    phase
+        The present phase of the work.
+    finishing
+        Whether the search is over and its result is being proven.
+
+    Examples
+    --------
     >>> run = Run(lambda event: print(event.phase, event.text, event.share))
     >>> run.during("auditing").left(1, 4, "cells left to prove")
     auditing auditing None

@@ -33,15 +33,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Audit(Streams):
-    """What an attacker who knows every published cell, all relations and the bounds can work out.
+    """The verdict of an attack on a suppression pattern; `audit` returns it.
 
-    ``lower`` and ``upper`` hold, one entry per distinct cell, bounds of the attacker's interval; ``exact`` tells for
-    which cells both are its true ends. Published cells have their value at both ends. ``inside`` is what respondents
-    can work out, if that was looked at.
+    The attacker knows every published cell, all additivity constraints and the a-priori bounds. An audit is an Arrow
+    table, as a whole (with a column ``table``; all tables must have the same dimensions) or, by `rows`, table by
+    table: dimension columns, ``value``, ``status``, ``failing``, ``undecided``, ``lower``, ``upper``. Confidential.
 
-    It speaks Arrow, as a whole (with a column ``table``; all tables must have the same dimensions) or, by `rows`, table
-    by table: dimension columns, ``value``, ``status``, ``failing``, ``undecided``, ``lower``, ``upper``. Confidential.
+    Parameters
+    ----------
+    needs
+        The protection levels that were checked.
+    pattern
+        The pattern that was attacked.
+    grains
+        The last published decimals, in which moves are counted.
+    problem
+        The attack as a system of constraints in whole numbers.
+    decided
+        What was proven of each unknown cell, with the witnesses.
+    failing
+        Which distinct cells do not reach a protection level.
+    undecided
+        Which distinct cells are neither proven nor refuted; the pattern is then not safe.
+    lower, upper
+        Per distinct cell the ends of the feasibility interval, or bounds of them; the value itself where it is
+        published.
+    exact
+        For which cells ``lower`` and ``upper`` are the true ends.
+    inside
+        What respondents can work out, if internal attackers were looked at.
 
+    Examples
+    --------
     >>> import cellguard as cg, pyarrow as pa
     >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
     >>> needs = cg.require(cg.assess(t, cg.MinFrequency(3)))
@@ -122,16 +145,43 @@ def audit(
     hints: Sequence[Hint] = (),
     run: Run = UNWATCHED,
 ) -> Audit:
-    """Attack a pattern as an outsider would who has all published cells and knows how the tables are linked.
+    """Attack a suppression pattern and return the verdict.
 
-    ``known`` are sums of cells that the attacker has from elsewhere, one row each. With ``intervals`` the exact
-    interval of every unknown cell is worked out, not only what the verdict needs. ``insiders`` are the respondents
-    behind the cells: with them the pattern is attacked as each of them would, too, and as up to ``coalition`` of them
-    would who tell each other what they contribute.
-    ``hints`` are moves of cells of the world, and what they help to prove, to look at first; each is checked like any
-    other. ``run`` hears of progress, and says how many threads work at the same time. What is not proven safe is unsafe
-    or undecided; nothing raises for being so.
+    The attacker knows all published cells, all additivity constraints of the linked set, and the a-priori bounds. A
+    protection level is proven by a witness: another consistent table in which the cell is that far from its value.
+    What is not proven is unsafe or undecided; an unsafe pattern raises no error.
 
+    Parameters
+    ----------
+    needs
+        The protection levels, as `require` returns them.
+    pattern
+        The pattern to attack.
+    known
+        Sums of cells that the attacker has from elsewhere, one row each.
+    intervals
+        Whether to work out the exact feasibility interval of every suppressed cell, not only the verdict.
+    insiders
+        The respondents behind the cells: the pattern is then attacked as each of them would, too.
+    coalition
+        Up to how many respondents pool what they know.
+    hints
+        Moves to look at first; each is checked like any other.
+    run
+        Progress, a deadline and threads.
+
+    Returns
+    -------
+    Audit
+        The verdict, the cells that fail, the intervals and the witnesses.
+
+    References
+    ----------
+    Fischetti, M. and Salazar, J. J. (2001). Solving the cell suppression problem on tabular data with linear
+    constraints. *Management Science* 47(7), 1008-1027.
+
+    Examples
+    --------
     >>> from cellguard.rules.assess import assess
     >>> from cellguard.rules.simple import MinFrequency
     >>> from cellguard.protection import require

@@ -25,17 +25,29 @@ from cellguard.table.tableset import TableSet
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """What a job's rules find, and what protection must achieve; `assess_job` gives it.
+    """What the rules of a job find, and the protection levels that follow; `assess_job` returns it.
 
     Parameters
     ----------
-    job, findings, needs
-        The job, what its rules find, and what protection must achieve.
-    seconds, notes, counts, inputs
-        How long each step took, what was noticed on the way, how many records were read, the digests of the files.
+    job
+        The job.
+    findings
+        Which cells are unsafe, and why.
+    needs
+        The protection levels of the unsafe cells.
+    seconds
+        How long each step took.
+    notes
+        Warnings about the data.
+    counts
+        How many records were read.
+    inputs
+        The digests of the files that were read.
     sums
         The records behind the tables, by which sums of their cells are judged, if there are any.
 
+    Examples
+    --------
     >>> import cellguard as cg
     >>> table = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
     >>> job = cg.Job.parse({"version": 1, "tables": [{"name": "table", "by": ["r"], "value": "x",

@@ -38,7 +38,7 @@ CellKey = tuple[str, frozenset[tuple[str, str]]]
 
 @dataclass(frozen=True)
 class OutputFolder:
-    """The folder that a run writes, whole or not at all, and that others read.
+    """The folder that a run writes, whole or not at all, and that other commands read.
 
     Parameters
     ----------
@@ -48,8 +48,10 @@ class OutputFolder:
     Raises
     ------
     InputError
-        By every reader, if the folder is none, or its files do not fit together.
+        By every reader, if this is no output folder, or its files do not fit together.
 
+    Examples
+    --------
     >>> OutputFolder("nowhere").about()
     Traceback (most recent call last):
     cellguard.errors.InputError: 'nowhere' is no output folder: release/metadata.json cannot be read

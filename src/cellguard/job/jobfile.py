@@ -42,8 +42,37 @@ from cellguard.rules.presets import PRESETS
 
 
 class Job(Spec):
-    """Everything that one run needs; the job file is this in YAML.
+    """A job: everything that one run needs. The job file is this in YAML; `load` reads it, `parse` takes plain data.
 
+    The keys are described in the reference of the job file, and by ``cellguard schema``.
+
+    Attributes
+    ----------
+    version
+        The version of the format, 1.
+    tables
+        The tables to publish, as one linked set.
+    microdata
+        The records that tables are made from.
+    dimensions
+        The dimensions, by name.
+    equations
+        Additivity constraints between responses.
+    attack
+        The a-priori bounds, and whether respondents attack too.
+    known
+        A file of totals that the attacker has from elsewhere.
+    previous
+        Earlier releases about the same respondents.
+    policy
+        A file of rules and defaults.
+    settings
+        The settings of the methods, by their names.
+    output
+        Where results go, and their formats.
+
+    Examples
+    --------
     >>> job = Job.parse({"version": 1, "tables": [{"name": "t", "by": ["region"], "value": "turnover",
     ...                  "cells": {"source": "t.csv"}, "rules": [{"min_frequency": 3}]}]})
     >>> str(job.tables[0].rules[0])

@@ -111,8 +111,10 @@ def verify(
     Raises
     ------
     InputError
-        If there is no certificate. Whatever else is wrong is a failed check.
+        If there is no certificate. Any other fault is a failed check.
 
+    Examples
+    --------
     >>> verify("nowhere")
     Traceback (most recent call last):
     cellguard.errors.InputError: nowhere is not a file; name an output folder of cellguard, or its certificate.json

@@ -89,11 +89,21 @@ class TableFindings(Streams):
 
 @dataclass(frozen=True, eq=False)
 class Findings(Streams):
-    """What the rules say of a set of tables; a cell that is unsafe in one table is unsafe in all that show it.
+    """Which cells of a set of tables are unsafe, and why; `assess` returns it.
 
-    It speaks Arrow, as a whole (with a column ``table``; all tables must have the same dimensions) or table by table:
-    dimension columns, ``value``, ``unsafe`` and ``reasons``. Confidential.
+    A cell that is unsafe in one table is unsafe in all that show it. Findings are an Arrow table, as a whole (with a
+    column ``table``; all tables must have the same dimensions) or table by table: dimension columns, ``value``,
+    ``unsafe`` and ``reasons``. Confidential.
 
+    Parameters
+    ----------
+    tables
+        The tables as one linked set.
+    by_table
+        The findings of each table.
+
+    Examples
+    --------
     >>> import cellguard as cg, pyarrow as pa
     >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
     >>> findings = cg.assess(t, cg.MinFrequency(3))
@@ -166,15 +176,34 @@ def _beside(table: Table, judged: Sequence[Table]) -> bool:
 
 
 def assess(tables: Table | TableSet, rules: Rule | Sequence[Rule] | Mapping[str, Rule | Sequence[Rule]]) -> Findings:
-    """Apply sensitivity rules: tell which cells are unsafe, and why.
+    """Apply sensitivity rules: return which cells are unsafe, and why.
 
-    ``rules`` are one rule or a list of them for all tables, or a mapping from each table's name to its own; a cell is
-    unsafe if any of them says so. ``[]`` applies none, and must be said. Rules that judge whole rows add cells that are
-    not published to the findings' tables, see `with_others`.
+    Parameters
+    ----------
+    tables
+        A table or a linked set.
+    rules
+        One rule or a list for all tables, or a mapping from the name of each table to its own. A cell is unsafe if any
+        rule says so. ``[]`` applies none on purpose.
 
-    Raises `InputError` if a table lacks a fact that a rule looks at, has no rules, or has negative values under a rule
-    that makes no sense for them, or if an unsafe cell must be published.
+    Returns
+    -------
+    Findings
+        The unsafe cells with their reasons. Rules that judge whole rows add cells that are not published to the
+        tables.
 
+    Raises
+    ------
+    InputError
+        If a table lacks a fact that a rule looks at, has no rules, or has negative values under a rule that cannot
+        judge them, or if an unsafe cell must be published.
+
+    References
+    ----------
+    Hundepool, A. et al. (2012). *Statistical Disclosure Control*. Wiley, section 4.2.
+
+    Examples
+    --------
     >>> from cellguard.rules.linear import PPercent
     >>> from cellguard.table.read import cells
     >>> t = cells({"r": ["Total", "N", "S"], "x": [192, 92, 100], "x1": [81, 81, 30], "x2": [30, 5, 30]},

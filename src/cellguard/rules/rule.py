@@ -327,8 +327,20 @@ def occupied(cells: Facts) -> BoolArray:
 
 @dataclass(frozen=True, slots=True)
 class All(Rule):
-    """Unsafe if every one of several rules says so (a list of rules, by contrast, means any of them).
+    """A cell is unsafe if every one of several rules says so; a list of rules, by contrast, means any of them.
 
+    Parameters
+    ----------
+    rules
+        Two rules or more.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two rules.
+
+    Examples
+    --------
     >>> import cellguard as cg
     >>> both = cg.All((cg.MinFrequency(3), cg.PPercent(10)))
     >>> from cellguard.table.facts import contributions
