@@ -20,7 +20,7 @@ from instances import build
 
 @dataclass(frozen=True)
 class Case:
-    """What is asked of a table: rules, what the attacker knows, what hiding a cell costs, and how hard to look."""
+    """What is asked of a table: rules, what the attacker knows, what suppressing a cell costs, and how hard to look."""
 
     rules: tuple[cg.PPercent | cg.MinFrequency, ...] = (cg.PPercent(10),)
     knowledge: cg.Knowledge = field(default_factory=cg.Knowledge)

@@ -1,6 +1,6 @@
 """Which insiders come too near to whom, by brute force: one program per insider, unsafe cell and direction.
 
-Plain Python over codes and contributions; of the package it takes the tables, the needs of outsiders and the pattern.
+Plain Python over codes and contributions; of the package it takes the tables, the requirements and the pattern.
 """
 
 from __future__ import annotations

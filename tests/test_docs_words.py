@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
+import inspect
 import re
 from collections import Counter
 from pathlib import Path
@@ -111,3 +113,38 @@ def test_words_of_the_glossary_are_in_it_and_are_linked():
 def test_the_api_page_has_every_public_name():
     shown = re.findall(r"^\.\. auto\w+:: (\w+)$", (DOCS / "reference/api.md").read_text(), re.M)
     assert sorted(shown) == cellguard.__all__
+
+
+def _sections(docstring):
+    """Return the sections of a numpydoc docstring, and the names that its parameters or attributes have."""
+    titles = re.findall(r"^(\w+)\n-+$", docstring, re.M)
+    entries = re.search(r"^(?:Parameters|Attributes)\n-+\n(.*?)(?=^\w+\n-+$|\Z)", docstring, re.M | re.S)
+    names = re.findall(r"^(\S.*)$", entries.group(1), re.M) if entries else []
+    return titles, {name.strip("*") for line in names for name in line.split(", ")}
+
+
+@pytest.mark.parametrize("name", cellguard.__all__)
+def test_every_public_name_has_a_docstring_with_all_its_sections(name):
+    public = getattr(cellguard, name)
+    docstring = inspect.getdoc(public)
+    titles, described = _sections(docstring)
+    assert titles[-1] == "Examples" and ">>>" in docstring
+    assert titles == [
+        title
+        for title in ("Parameters", "Attributes", "Returns", "Raises", "References", "Examples")
+        if title in titles
+    ]
+    if inspect.isfunction(public):
+        assert set(inspect.signature(public).parameters) == described
+        assert "Returns" in titles
+    elif dataclasses.is_dataclass(public):
+        assert {field.name for field in dataclasses.fields(public) if field.init} - {"_progress"} <= described | {
+            "hierarchies"
+        }
+    elif not issubclass(public, Exception):
+        assert "Parameters" in titles or "Attributes" in titles
+
+
+def test_rules_and_methods_have_references():
+    for name in ("PPercent", "Dominance", "PriorPosterior", "MinFrequency", "Request", "Linear", "audit", "suppress"):
+        assert "References\n" in inspect.getdoc(getattr(cellguard, name)), name

@@ -13,8 +13,10 @@ from pathlib import Path
 
 
 class CellguardError(Exception):
-    """Anything that cellguard raises on purpose.
+    """The base class of all errors that cellguard raises on purpose.
 
+    Examples
+    --------
     >>> import cellguard as cg
     >>> try:
     ...     cg.PPercent(-1)
@@ -27,6 +29,8 @@ class CellguardError(Exception):
 class InputError(CellguardError, ValueError):
     """The data, a file or an option is wrong; the message says where, and what to do.
 
+    Examples
+    --------
     >>> import cellguard as cg
     >>> cg.cells({"region": ["Total", "N"], "x": [5, 5]}, by=["regoin"], value="x")
     Traceback (most recent call last):

@@ -20,13 +20,27 @@ from cellguard.world.world import World, see_world
 
 @dataclass(frozen=True, eq=False)
 class Requirements:
-    """What protection must achieve, one entry per distinct cell of the set; 0 for cells that are not unsafe.
+    """The protection levels of a set of tables, one entry per distinct cell; 0 for cells that are not unsafe.
 
-    An attacker's interval of a primary must reach ``lower`` below and ``upper`` above its value and be ``sliding``
-    wide. ``world`` is what the attacker knows to lie behind the tables, with the bounds that ``knowledge`` implies.
-    ``unprotectable`` cells cannot get what they need even if every cell were hidden; a set with any is not released.
-    ``accuracy`` is how near, in percent of it, no respondent may come to a contribution of another.
+    Parameters
+    ----------
+    world
+        What lies behind all published cells, as the attacker models it.
+    primary
+        Which distinct cells are unsafe.
+    lower, upper
+        How far below and above the value the feasibility interval must reach.
+    sliding
+        How wide the feasibility interval must be.
+    unprotectable
+        Unsafe cells whose levels cannot be met even if every cell were suppressed; a set with any is not released.
+    knowledge
+        The a-priori bounds.
+    accuracy
+        How closely, in percent, no respondent may estimate a contribution of another.
 
+    Examples
+    --------
     >>> import cellguard as cg
     >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
     >>> cg.require(cg.assess(t, cg.MinFrequency(3)))
@@ -53,15 +67,39 @@ class Requirements:
 
 
 def require(findings: Findings, knowledge: Knowledge | None = None, *, run: Run = UNWATCHED) -> Requirements:
-    """Return the protection that the unsafe cells need, capped by what the attacker knows anyway (``knowledge``).
+    """Return the protection levels of the unsafe cells, capped by the a-priori bounds.
 
-    The upper level is the rule's formula, or ``protection_percent`` of the value where it has none (of the sizes of
-    all contributions, where some are negative, since a total may cancel to 0); a frequency instead needs an interval
-    one wide, and one that reaches a sufficient count where a rule hides that it is small.
-    The lower level equals the upper one (but for that), unless given. Several rules or tables on a cell: the maximum
-    of each. A cell that would end with less than one unit of its last decimal on every side (a value of 0, say) needs
-    an interval one unit wide.
+    The upper level is the formula of the rule, or ``protection_percent`` of the value where the rule has none (of the
+    sizes of all contributions, where some are negative). An unsafe frequency has a sliding level of one; where the
+    rule keeps secret that it is small, the interval must reach a sufficient count. The lower level equals the upper
+    one, unless given. Of several rules or tables the largest level holds. A cell whose levels are all below one unit
+    of the last decimal gets a sliding level of one unit.
 
+    Parameters
+    ----------
+    findings
+        What the rules found.
+    knowledge
+        The a-priori bounds; by default values are not negative.
+    run
+        Progress and a way to stop.
+
+    Returns
+    -------
+    Requirements
+        The protection levels.
+
+    Raises
+    ------
+    InputError
+        If a value lies outside the a-priori bounds.
+
+    References
+    ----------
+    Hundepool, A. et al. (2012). *Statistical Disclosure Control*. Wiley, section 4.2.2.
+
+    Examples
+    --------
     >>> from cellguard.rules.assess import assess
     >>> from cellguard.rules.linear import PPercent
     >>> from cellguard.table.read import cells
@@ -107,7 +145,7 @@ class _Needs(NamedTuple):
 
 
 def _needs(findings: TableFindings, primary: BoolArray) -> _Needs:
-    """Return the needs of one table's cells; ``primary`` are those in the whole set."""
+    """Return the protection levels of one table's cells; ``primary`` are those in the whole set."""
     table = findings.table
     said = table.apriori
     level, reach, fall, width = (np.zeros(len(table)) for _ in range(4))
@@ -134,7 +172,7 @@ def _needs(findings: TableFindings, primary: BoolArray) -> _Needs:
 
 
 def _accuracy(findings: TableFindings) -> FloatArray:
-    """Return how near nobody may come to a contribution: what the rules say that make a cell unsafe."""
+    """Return how closely nobody may come to a contribution: what the rules say that make a cell unsafe."""
     accuracy = np.where(findings.primary, PROTECTION_PERCENT, 0.0)
     ruled = np.zeros(len(accuracy))
     for rule, unsafe in zip(findings.rules, findings.unsafe, strict=True):

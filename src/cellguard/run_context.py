@@ -57,7 +57,7 @@ class Cancel:
         self._asked = self._searches = 0
 
     def stop(self, *, at_once: bool = False) -> bool:
-        """Ask for the end; tell whether a search goes on that will hear of it, and had not been asked before."""
+        """Ask for the end; return whether a search goes on that will hear of it, and had not been asked before."""
         with self._lock:
             heard = self.heeded and not at_once
             self._asked = 2 if at_once else min(self._asked + 1, 2)
@@ -115,11 +115,27 @@ class _Progress:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a piece of work owes the person who started it: events, an end on request or in time, few threads.
+    """How a piece of work reports to its caller, and how it is stopped: events, a deadline, threads.
 
-    The command line, a notebook, a thread and a web server use it alike: they ``listen`` to events, call `stop` from
-    any thread, or set a ``deadline``, a moment of `time.monotonic`. Long work calls `check` now and then.
+    The command line, a notebook, a thread and a web server use it alike. Long work calls `check` now and then.
 
+    Parameters
+    ----------
+    listen
+        A function that takes each `Event`.
+    deadline
+        A moment of `time.monotonic` at which the search ends.
+    threads
+        How many threads may work at the same time.
+    cancel
+        The token by which `stop` ends the work from any thread.
+    phase
+        The present phase of the work.
+    finishing
+        Whether the search is over and its result is being proven.
+
+    Examples
+    --------
     >>> run = Run(lambda event: print(event.phase, event.text, event.share))
     >>> run.during("auditing").left(1, 4, "cells left to prove")
     auditing auditing None
@@ -162,11 +178,11 @@ class Run:
         return here
 
     def tell(self, text: str, done: int | None = None, total: int | None = None) -> None:
-        """Tell what goes on, and how far it is, if that is known."""
+        """Report what goes on, and how far it is, if that is known."""
         self._progress.tell(self.listen, Event(self.phase, text, done, total))
 
     def left(self, number: int, total: int, words: str) -> None:
-        """Tell how many of all are left; ``words`` say what they are and what they wait for."""
+        """Return how many of all are left; ``words`` say what they are and what they wait for."""
         self.tell(f"{number:,} {words}", total - number, total)
 
     def stop(self, *, at_once: bool = False) -> bool:
@@ -190,7 +206,7 @@ UNWATCHED = Run()  # tells nobody, and has no end
 
 @contextmanager
 def timed(name: str, run: Run, seconds: dict[str, float]) -> Iterator[Run]:
-    """Tell of a step, and take its time; unless somebody asked for the end."""
+    """Report a step and measure its time, unless the run was stopped."""
     run.heed()
     here = run.during(name)
     start = time.perf_counter()

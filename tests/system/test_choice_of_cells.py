@@ -50,7 +50,7 @@ def hidden(folder):
 
 def test_every_face_says_that_the_choice_was_not_checked(tmp_path):
     done = command("protect", job(tmp_path), "--out", tmp_path / "out")
-    assert done.exit_code == 0 and "what the choice of cells tells not checked" in done.output
+    assert done.exit_code == 0 and "what the choice of cells reveals not checked" in done.output
     stored = json.loads((tmp_path / "out/internal/summary.json").read_text())
     certificate = json.loads((tmp_path / "out/internal/certificate.json").read_text())
     assert "choice_of_cells" in stored["not_checked"] and "choice_of_cells" in certificate["not_checked"]
@@ -79,7 +79,7 @@ def test_random_costs_keep_their_seed_inside_and_can_be_repeated(tmp_path):
     first, again, other = tmp_path / "first", tmp_path / "again", tmp_path / "other"
     done = command("protect", path, "--out", first)
     assert done.exit_code == 0 and "costs were multiplied by random factors" in done.output
-    assert "what the choice of cells tells in spite of random costs not checked" in done.output
+    assert "what the choice of cells reveals in spite of random costs not checked" in done.output
     seed = json.loads((first / "internal/seed.json").read_text())["seed"]
     holders = {p.relative_to(first).as_posix() for p in first.rglob("*.*") if str(seed).encode() in p.read_bytes()}
     assert holders == {"internal/seed.json"} and str(seed) not in done.output

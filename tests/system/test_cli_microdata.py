@@ -319,8 +319,8 @@ def test_the_demo_in_words_and_in_another_size(tmp_path):
     )
     caveat = (
         "Some sums of suppressed cells not checked; respondents together not checked; sums of three or more suppressed "
-        "cells that only several relations together tell not checked; earlier releases not checked; "
-        "tables outside this set not checked; what the choice of cells tells not checked."
+        "cells that only several relations together give not checked; earlier releases not checked; "
+        "tables outside this set not checked; what the choice of cells reveals not checked."
     )
     assert [line for line in done.stdout.splitlines() if "respondents together" in line] == [
         caveat,

@@ -39,7 +39,7 @@ def test_what_was_said_of_single_cells_is_counted(made):
     done = run("verify", made[0])
     assert done.exit_code == 0
     said = "1 must_publish, 1 must_suppress, 1 waived, 1 with a cost of their own, 1 with bounds of their own"
-    assert f"Said of single cells beforehand: {said}." in done.output
+    assert f"Statements about single cells: {said}." in done.output
     found = json.loads(run("verify", made[0], "--json").output)["said"]
     assert found == {"must_publish": 1, "must_suppress": 1, "waived": 1, "cost": 1, "bounds": 1}
 

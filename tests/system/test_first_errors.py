@@ -85,7 +85,7 @@ def test_codes_with_and_without_a_zero_in_front_are_asked_about(here):
     rows = "".join(f"{('08', '8', '09')[i % 3]},a,{10 + i}\n" for i in range(24))
     (here / "d.csv").write_text("region,size,x\n" + rows)
     found = json.loads(run("assess", "job.yaml", "--json", cwd=here).stdout)["warnings"]
-    assert any("1 pairs of codes differ only in" in text and "zeros in front (8 and 08)" in text for text in found)
+    assert any("1 pair of codes differs only in" in text and "zeros in front (as 08 and 8)" in text for text in found)
 
 
 @pytest.mark.parametrize(
@@ -162,3 +162,61 @@ def test_explain_and_diff_tell_figures(here):
         "gap",
         "verdict",
     ]
+
+
+MISTAKES = {
+    "unquoted yes": (
+        "by: [region]",
+        "by: [region], where: {ok: [yes]}",
+        "as 'yes' or ['yes', 'no']: without quotes",
+    ),
+    "another version": ("version: 1", "version: 2", "line 1: version: this cellguard reads jobs of `version: 1`"),
+    "no version": ("version: 1\n", "", "begin the job with the line `version: 1`"),
+    "two roles": ("by: [region]", "by: [region, x]", "'x' has two roles; a column spans tables (`by`), is summed"),
+    "a slip in a dimension": (
+        "version: 1",
+        "version: 1\ndimensions: {regoin: {}}",
+        "no table has a dimension 'regoin'; did",
+    ),
+    "known totals that are not there": ("version: 1", "version: 1\nknown: k.csv", "known: there is no file 'k.csv'"),
+    "tabs": ("  - {", "\t- {", "line 4: not valid YAML; indent with blanks, not with tabs"),
+    "no job": (JOB, "- a\n", "this is no job. A job has keys such as"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "words"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_in_a_job_has_its_cause_place_and_cure(here, old, new, words):
+    (here / "job.yaml").write_text(JOB.replace(old, new))
+    said = told(here, "assess", "job.yaml")
+    assert words in said and "AllBut" not in said and "list[str]" not in said
+
+
+def test_two_tables_of_one_name_are_named_with_their_line(here):
+    (here / "job.yaml").write_text(JOB + f"  - {TABLE}\n")
+    assert "job.yaml line 5: tables[1].name: tables[0] is named 't' too; give each" in told(here, "assess", "job.yaml")
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (("protect", "data.csv"), "a job is a .yaml file, and data.csv is named like data"),
+        (("protect", "d.csv"), "d.csv is no job but a data file; run `cellguard init d.csv` first"),
+        (("protect", "."), "'.' is a folder, and a job is a .yaml file"),
+        (("init", "job.yaml"), "job.yaml is named like a job, and `init` writes one from data"),
+        (("init", "bare.csv"), "bare.csv line 1: this is no header but data"),
+        (("verify", "nowhere"), "'nowhere' is neither a folder nor a file; name the output folder"),
+    ],
+)
+def test_a_command_that_gets_the_wrong_file_says_what_it_takes(here, command, words):
+    (here / "bare.csv").write_text("".join(RECORDS.splitlines(keepends=True)[1:]))
+    assert words in told(here, *command)
+
+
+def test_verify_takes_either_half_of_a_folder_and_names_another_version(here):
+    assert run("protect", "job.yaml", "--out", "out", cwd=here).returncode == 0
+    for half in ("out", "out/internal", "out/release"):
+        assert run("verify", half, cwd=here).returncode == 0
+    path = here / "out/internal/certificate.json"
+    path.write_text(path.read_text().replace('"format": 2', '"format": 1'))
+    lines = run("verify", "out", cwd=here).stdout.splitlines()
+    assert "was written by another version of cellguard" in lines[0] and lines[1].endswith("as check 1")

@@ -104,7 +104,7 @@ def test_the_verifier_sees_needs_that_are_too_small_and_rules_that_are_weaker(tm
         document["tables"][0]["rules"] = [stronger]
         path.write_text(json.dumps(document))
         checks = {check.name: check for check in verify(path).checks}
-        assert not checks["rules and needs"].passed
+        assert not checks["rules and protection levels"].passed
     facts = pq.read_table(out / "internal/facts/t.parquet").to_pydict()
     added = [state for code, state in zip(facts["by:offence"], facts["state"], strict=True) if code == "not theft"]
     assert added and set(added) == {"unpublished"}

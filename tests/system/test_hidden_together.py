@@ -106,7 +106,7 @@ def test_a_pattern_that_a_job_describes_has_its_followers_hidden_and_pages_say_s
         follower = next(row for row in csv.DictReader(file) if row["reasons"].endswith("hidden with turnover"))
     assert "hidden with turnover" in (out / "internal/report.html").read_text()
     name = f"{follower['industry']}/{follower['region']}"
-    assert explain_cell(out, name, table="staff")[-1] == "The job has it hidden with turnover."
+    assert explain_cell(out, name, table="staff")[-1] == "The job has it suppressed with turnover."
 
 
 def test_a_described_pattern_cannot_show_a_follower(tmp_path):

@@ -88,7 +88,7 @@ def test_a_milder_rule_is_refused(tmp_path):
 def test_zeros_that_tell_are_refused(tmp_path):
     _, _, out = written("crossing-ready-made", tmp_path)
     found = forged(out, lambda table: table.update(zeros="known"))
-    assert found.detail == "internal/latent.csv is no crossing table of counts, whose zeros nobody knows"
+    assert found.detail == "internal/latent.csv is no crossing table of counts whose zeros are not public"
 
 
 def test_a_sum_left_out_is_refused(tmp_path):

@@ -201,7 +201,7 @@ def test_the_verifier_asks_for_the_difference(both, tmp_path, monkeypatch):
     monkeypatch.setattr("cellguard.inputs.tables.with_differences", lambda job, *_: job)
     monkeypatch.setattr("cellguard.methods.suppress.headline.unjudged", lambda tables: [])
     OutputFolder(tmp_path / "out").write(run(both))
-    assert "nobody judged the difference of the populations of whole and live" in details(tmp_path / "out")
+    assert "the difference was not judged of the populations of whole and live" in details(tmp_path / "out")
 
 
 def test_perturbed_tables_select_nobody(tmp_path):

@@ -100,7 +100,7 @@ def test_a_phase_never_goes_back_and_ends_where_it_said(attack, tmp_path):
         assert len({total for _, total in steps}) <= 1, phase
         assert steps == sorted(steps) and all(done <= total for done, total in steps), phase
     names = [phase for phase, steps in phases if steps]
-    assert {"reading the tables", "making the tables", "choosing the cells to hide", "auditing"} <= set(names)
+    assert {"reading the tables", "making the tables", "choosing the cells to suppress", "auditing"} <= set(names)
     assert [steps[-1] for phase, steps in phases if phase == "reading the tables"] == [(700, 700)]
     assert names[-1] == "writing" and phases[-1][1][-1][0] == phases[-1][1][-1][1]
 
@@ -141,7 +141,7 @@ def stopped_when(job, tells, *, at_once):
 
 MOMENTS = {
     "reading": lambda event: event.phase == "reading the tables" and event.done is not None,
-    "first pattern": lambda event: event.phase == "choosing the cells to hide",
+    "first pattern": lambda event: event.phase == "choosing the cells to suppress",
     "polishing": lambda event: "secondaries" in event.text,
     "auditing": lambda event: event.phase == "auditing",
 }

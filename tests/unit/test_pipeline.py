@@ -371,7 +371,7 @@ def test_unprotectable_cells_are_a_warning(run):
     found = run(JOB.replace("count: firms", "count: firms, lower: lo, upper: up"), cells_csv=rows)
     assert found.summary()["set"]["unprotectable"] == 1
     assert found.warnings() == [
-        "1 unsafe cells are unprotectable, whatever is hidden, and so the set cannot be released: 'turnover: A/All'"
+        "1 unsafe cells are unprotectable, whatever is suppressed, and so the set cannot be released: 'turnover: A/All'"
     ]
 
 

@@ -1,4 +1,4 @@
-"""`audit`: can an outsider come too near to an unsafe cell? Verdict, intervals and witnesses for any pattern."""
+"""`audit`: can an outsider estimate an unsafe cell too closely? Verdict, intervals and witnesses for any pattern."""
 
 from __future__ import annotations
 
@@ -33,15 +33,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Audit(Streams):
-    """What an attacker who knows every published cell, all relations and the bounds can work out.
+    """The verdict of an attack on a suppression pattern; `audit` returns it.
 
-    ``lower`` and ``upper`` hold, one entry per distinct cell, bounds of the attacker's interval; ``exact`` tells for
-    which cells both are its true ends. Published cells have their value at both ends. ``inside`` is what respondents
-    can work out, if that was looked at.
+    The attacker knows every published cell, all additivity constraints and the a-priori bounds. An audit is an Arrow
+    table, as a whole (with a column ``table``; all tables must have the same dimensions) or, by `rows`, table by
+    table: dimension columns, ``value``, ``status``, ``failing``, ``undecided``, ``lower``, ``upper``. Confidential.
 
-    It speaks Arrow, as a whole (with a column ``table``; all tables must have the same dimensions) or, by `rows`, table
-    by table: dimension columns, ``value``, ``status``, ``failing``, ``undecided``, ``lower``, ``upper``. Confidential.
+    Parameters
+    ----------
+    needs
+        The protection levels that were checked.
+    pattern
+        The pattern that was attacked.
+    grains
+        The last published decimals, in which moves are counted.
+    problem
+        The attack as a system of constraints in whole numbers.
+    decided
+        What was proven of each unknown cell, with the witnesses.
+    failing
+        Which distinct cells do not reach a protection level.
+    undecided
+        Which distinct cells are neither proven nor refuted; the pattern is then not safe.
+    lower, upper
+        Per distinct cell the ends of the feasibility interval, or bounds of them; the value itself where it is
+        published.
+    exact
+        For which cells ``lower`` and ``upper`` are the true ends.
+    inside
+        What respondents can work out, if internal attackers were looked at.
 
+    Examples
+    --------
     >>> import cellguard as cg, pyarrow as pa
     >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
     >>> needs = cg.require(cg.assess(t, cg.MinFrequency(3)))
@@ -68,7 +91,7 @@ class Audit(Streams):
 
     @property
     def verdict(self) -> Literal["safe", "unsafe", "undecided"]:
-        """Safe only if every need is proven, and nothing that cannot be protected is in the set."""
+        """Safe only if every protection level is proven, and nothing that cannot be protected is in the set."""
         if self.failing.any() or (self.inside is not None and self.inside.failing):
             return "unsafe"
         if self.undecided.any() or (self.inside is not None and self.inside.undecided):
@@ -122,16 +145,43 @@ def audit(
     hints: Sequence[Hint] = (),
     run: Run = UNWATCHED,
 ) -> Audit:
-    """Attack a pattern as an outsider would who has all published cells and knows how the tables hang together.
+    """Attack a suppression pattern and return the verdict.
 
-    ``known`` are sums of cells that the attacker has from elsewhere, one row each. With ``intervals`` the exact
-    interval of every unknown cell is worked out, not only what the verdict needs. ``insiders`` are the respondents
-    behind the cells: with them the pattern is attacked as each of them would, too, and as up to ``coalition`` of them
-    would who tell each other what they contribute.
-    ``hints`` are moves of cells of the world, and what they help to prove, to look at first; each is checked like any
-    other. ``run`` hears of progress, and says how many threads work at the same time. What is not proven safe is unsafe
-    or undecided; nothing raises for being so.
+    The attacker knows all published cells, all additivity constraints of the linked set, and the a-priori bounds. A
+    protection level is proven by a witness: another consistent table in which the cell is that far from its value.
+    What is not proven is unsafe or undecided; an unsafe pattern raises no error.
 
+    Parameters
+    ----------
+    needs
+        The protection levels, as `require` returns them.
+    pattern
+        The pattern to attack.
+    known
+        Sums of cells that the attacker has from elsewhere, one row each.
+    intervals
+        Whether to work out the exact feasibility interval of every suppressed cell, not only the verdict.
+    insiders
+        The respondents behind the cells: the pattern is then attacked as each of them would, too.
+    coalition
+        Up to how many respondents pool what they know.
+    hints
+        Moves to look at first; each is checked like any other.
+    run
+        Progress, a deadline and threads.
+
+    Returns
+    -------
+    Audit
+        The verdict, the cells that fail, the intervals and the witnesses.
+
+    References
+    ----------
+    Fischetti, M. and Salazar, J. J. (2001). Solving the cell suppression problem on tabular data with linear
+    constraints. *Management Science* 47(7), 1008-1027.
+
+    Examples
+    --------
     >>> from cellguard.rules.assess import assess
     >>> from cellguard.rules.simple import MinFrequency
     >>> from cellguard.protection import require
@@ -159,7 +209,7 @@ def audit(
 def _attack_outside(
     needs: Requirements, pattern: Pattern, known: sp.csr_array | None, intervals: bool, run: Run
 ) -> tuple[Audit, bool]:
-    """Attack as an outsider; tell also whether all cells between were free to move."""
+    """Attack as an outsider; tell also whether all latent cells were free to move."""
     world, n = needs.world, len(needs.tables)
     grains = grains_of(world)
     unknown = pattern.unknown & ~world.constraints.empty
@@ -168,7 +218,7 @@ def _attack_outside(
         decided = outer = decide(problem, run=run)
         bounds = problem
     else:
-        # What is refuted without the crossing table is refuted; what is proven with some of its atoms is proven.
+        # What is refuted without the crossing table is refuted; what is proven with some of its cover cells is proven.
         light = replace(needs, world=world.without_crossing())
         bounds = pose(light, unknown, grains_of(light.world), known)
         outer = decide(bounds, run=run)
@@ -194,7 +244,9 @@ def _attack_outside(
 def _with_atoms(
     needs: Requirements, unknown: BoolArray, refuted: Positions, known: sp.csr_array | None, run: Run
 ) -> tuple[Problem, Verdict]:
-    """Decide while atoms of crossing tables move: those with a value, and then those that open needs ask for."""
+    """Decide while cover cells of crossing tables move: those with a value, and then those that unmet protection
+    levels ask for.
+    """
     grains = grains_of(needs.world)
     thin = replace(needs, world=needs.world.thinned())
     problem = pose(thin, unknown, grains, known)
@@ -211,7 +263,7 @@ def _with_atoms(
 
 
 def _open(problem: Problem, decided: Verdict, n: int) -> BoolArray:
-    """Tell which distinct cells are not proven."""
+    """Return which distinct cells are not proven."""
     listed = problem.cells < n
     undecided = np.zeros(n, bool)
     undecided[problem.cells[listed]] = (decided.failing | decided.undecided)[listed]

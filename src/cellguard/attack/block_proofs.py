@@ -1,6 +1,6 @@
-"""Vast sets in blocks: witnesses from pooled programs of a few thousand relations around one open cell after another.
+"""Large sets in blocks: witnesses from pooled programs of a few thousand relations around one open cell after another.
 
-What moves in a block, while all else stands still, moves in the whole set. One program of all of a vast set takes
+What moves in a block, while all else stays fixed, moves in the whole set. One program of all of a large set takes
 minutes; those of its blocks take a tenth of a second, and their moves are short, and so are quickly made exact.
 """
 

@@ -23,7 +23,8 @@ from cellguard.solver.program import SEED
 
 _ROUNDS = 12
 _PATIENCE = 2  # rounds in a row that help few, after which it ends
-_AFRESH = 3  # rounds after which only what those need who are left is looked for: shorter moves, which fewer notice
+# rounds after which only what those protection level who are left is looked for: shorter moves, which fewer notice
+_AFRESH = 3
 _WORTH = 0.004  # share of the open cells: helping fewer is helping few
 _ALONE = 0.9  # how much narrower a cell of one respondent looks than it is
 _CROWD = 400  # insiders who notice all moves of a cell: if more do, they are not remembered one by one
@@ -41,7 +42,7 @@ class _Left:
 
     @classmethod
     def of(cls, book: InsiderProofSearch) -> _Left:
-        """Return who is left of all that is in a book, and what cells need against these."""
+        """Return who is left of all that is in a book, and the protection levels of cells against these."""
         unproven = book.unproven()
         left = cls(book, book.standing.most_asked(unproven, outsider=book.outsider))
         for cell in np.flatnonzero(unproven).tolist():
@@ -76,7 +77,7 @@ class _Left:
         )
 
     def helps(self, cell: int, way: int, notices: frozenset[int]) -> bool:
-        """Tell whether one more move leaves fewer, and remember them."""
+        """Return whether one more move leaves fewer, and remember them."""
         before, after = self.who.get((cell, way)), notices - {int(self.book.standing.owner[cell])}
         if before is not None:
             after &= before
@@ -95,7 +96,7 @@ class _Left:
 
 
 def enter_widest(book: InsiderProofSearch, hidden: BoolArray, rounds: int = _ROUNDS) -> None:
-    """Enter the widest circuits of hidden cells in a book, as long as they prove more."""
+    """Enter the widest circuits of suppressed cells in a book, as long as they prove more."""
     standing, cells = book.standing, np.flatnonzero(hidden)
     left = _Left.of(book)
     columns, rng, width = sp.csc_array(book.neighbours.matrix), np.random.default_rng(SEED), _widths(book)[cells]
@@ -120,7 +121,7 @@ def enter_widest(book: InsiderProofSearch, hidden: BoolArray, rounds: int = _ROU
 
 
 def _widths(book: InsiderProofSearch) -> FloatArray:
-    """Return how far each cell can move both ways, at most, in the eyes of those who are not alone in it."""
+    """Return how far each cell can move both ways, at most, for insiders who are not alone in it."""
     standing = book.standing
     up, down = standing.problem.up, np.where(standing.owner >= 0, standing.floor, np.maximum(standing.calm, 1))
     return np.minimum(up, down) * np.where(standing.owner >= 0, _ALONE, 1.0)
@@ -149,9 +150,10 @@ def _circuits(
 
 
 def _times(moves: Stack, left: _Left) -> LongArray:
-    """Return how many times to take a circuit for each of its cells, so that it gets what it needs; 0 if that is none.
+    """Return how many times to take a circuit for each of its cells, so that it gets its protection level; 0 if that is
+    none.
 
-    One that only lone respondents notice may as well be long enough for all whom it serves.
+    One that only singletons notice may as well be long enough for all whom it serves.
     """
     standing, cells, number = left.book.standing, moves.cells, moves.number
     if not len(moves):

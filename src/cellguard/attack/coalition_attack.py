@@ -1,4 +1,4 @@
-"""`attack_together`: can several respondents who tell each other what they contribute come too near to another one?
+"""`attack_together`: can several respondents who tell each other what they contribute estimate another one too closely?
 
 What is proven against every single respondent is mostly proven against coalitions too, by the same moves: three moves
 of a cell that no two respondents notice all of are enough against all pairs. Only for coalitions that notice all of
@@ -21,13 +21,13 @@ from cellguard.attack.local_moves import CLOSE, FAR, WIDE, find_among
 from cellguard.proofs.levels import Levels
 from cellguard.proofs.problem import Problem
 
-_OFTEN = 50  # cells between two words of progress
+_OFTEN = 50  # latent cells two words of progress
 
 
 def attack_together(inside: Inside, size: int, *, complete: bool = True) -> Inside:
     """Decide for every unsafe cell whether all coalitions of up to ``size`` respondents stay far enough from others.
 
-    Nothing may be open against single respondents. Of the coalitions that come too near to a cell one is named. As
+    Nothing may be open against single respondents. Of the coalitions that estimate a cell one is named too closely. As
     with single respondents nothing is refuted unless the problem is ``complete``, and Ctrl-C leaves cells undecided.
     """
     book = CoalitionProofSearch.of(inside.book, size)
@@ -52,7 +52,7 @@ def attack_together(inside: Inside, size: int, *, complete: bool = True) -> Insi
 
 
 def _settle(book: CoalitionProofSearch, cell: int) -> tuple[Pair | None, bool]:
-    """Prove a cell against all coalitions; else return one that is left, and whether it comes too near."""
+    """Prove a cell against all coalitions; else return one that is left, and whether it comes too close."""
     everything, before = np.ones(book.neighbours.n, bool), None
     finds = [partial(find_among, hidden=everything, step=step) for step in (CLOSE, WIDE, FAR)]
     while all(book.settle_cell(cell, find) for find in finds):
@@ -69,7 +69,7 @@ def _settle(book: CoalitionProofSearch, cell: int) -> tuple[Pair | None, bool]:
 
 
 def _in_the_eyes_of(book: CoalitionProofSearch, gap: Reached, cell: int) -> Problem:
-    """Return the problem of one coalition, with the needs of one cell."""
+    """Return the problem of one coalition, with the protection levels of one cell."""
     down, up = book.limits(gap.members)
     needs = [(0, 0, 0)] * len(down)
     needs[cell] = gap.asked

@@ -54,7 +54,7 @@ class Trace:
         return frozenset(self.places)
 
     def noticed_by(self, members: Collection[int]) -> bool:
-        """Tell whether a coalition knows that a move is none: it fills a cell that moves, or has more than is left.
+        """Return whether a coalition knows that a move is none: it fills a cell that moves, or has more than is left.
 
         Where it does, each of its members who are in the cell helps: so their own places are all that count.
         """
@@ -77,14 +77,14 @@ class Coalitions:
 
     @cached_property
     def floor(self) -> LongArray:
-        """How far down cells may go in the eyes of respondents who are listed in none of them."""
+        """How far down cells may go from the view of respondents who are listed in none of them."""
         standing = self.standing
         down = standing.problem.down
         bounded = np.minimum(down, np.maximum(standing.value - self.size * standing.rest, 0))
         return np.where(standing.signed, down, bounded)
 
     def limits(self, members: Collection[int]) -> tuple[LongArray, LongArray]:
-        """Return how far cells may go down and up in the eyes of a coalition."""
+        """Return how far cells may go down and up from the view of a coalition."""
         standing = self.standing
         down, up = self.floor.copy(), standing.problem.up.copy()
         parts = [standing.known_to(member) for member in members if member >= 0]
@@ -119,7 +119,9 @@ class Coalitions:
         return sum(own) + (self.size - len(own)) * rest, max([*others, rest])
 
     def most_asked(self, cell: int) -> Level:
-        """Return what a cell needs at most against any coalition: the largest one is to be protected from the next."""
+        """Return the largest protection level of a cell against any coalition: the largest one is to be protected from
+        the next.
+        """
         standing = self.standing
         ranked = standing.amount[standing.start[cell] : standing.start[cell + 1]][: self.size + 1].tolist()
         ranked += [int(standing.rest[cell])] * (self.size + 1 - len(ranked))

@@ -3,7 +3,7 @@
 A coalition that notices all moves of a cell that go far enough is made of respondents who notice them, alone or with
 others. So begin with nobody; whoever a coalition lacks to notice the two moves that serve it is a respondent whom these
 moves name, and joins it; after as many steps as a coalition may have members, all that matter were looked at. The
-cell's contributors join as well, since these change what it needs, unless the two moves go as far as it needs against
+cell's contributors join as well, since these change its protection level, unless the two moves reach that against
 the worst of all coalitions. What was served once stays served by further moves, so that one walk is enough.
 """
 
@@ -91,7 +91,7 @@ class CoalitionProofSearch(InsiderProofSearch):
         self.coalitions = Coalitions(self.standing, self.size)
 
     def looked_at(self, cell: int, entries: Callable[[], Sequence[Entry]]) -> Iterator[Reached]:
-        """Return all coalitions that may be short: what a cell needs for each of them, and what it has.
+        """Return all coalitions that may be short: the protection levels of a cell for each of them, and what it has.
 
         A coalition that is short is returned again if there are more ``entries`` by then.
         """
@@ -137,7 +137,7 @@ class CoalitionProofSearch(InsiderProofSearch):
         return next((reached for reached in self.looked_at(cell, lambda: entries) if reached.short), None)
 
     def unproven(self) -> BoolArray:
-        """Tell which unsafe cells are not proven against every coalition, and close the others."""
+        """Return which unsafe cells are not proven against every coalition, and close the others."""
         closed = set(self.closed)
         super().unproven()  # closes what is proven against single respondents
         self.closed = closed | {c for c in self.closed - closed if self.gap(c, self.entries(c)) is None}
@@ -173,7 +173,7 @@ class CoalitionProofSearch(InsiderProofSearch):
         return [number for _, _, number in needed]
 
     def _helps(self, gap: Reached, entry: Entry) -> bool:
-        """Tell whether a move goes further for a coalition, where that is not far enough, without being noticed."""
+        """Return whether a move goes further for a coalition, where that is not far enough, without being noticed."""
         single = Single(-1, gap.asked, gap.down, gap.up)
         return single.helped_by((entry[0], frozenset(), 0)) and not self._trace(entry[2]).noticed_by(gap.members)
 
@@ -184,7 +184,7 @@ class CoalitionProofSearch(InsiderProofSearch):
         return replace(rooms, down=np.minimum(rooms.down, down), up=np.minimum(rooms.up, up))
 
     def limits(self, members: Collection[int]) -> tuple[LongArray, LongArray]:
-        """Return how far cells may go in the eyes of some respondents together; of nobody, if they are too many."""
+        """Return how far cells may go from the view of some respondents together; of nobody, if they are too many."""
         return self.coalitions.limits(members if len(members) <= self.size else ())
 
     def _scaled(self, cell: int, amount: int, insiders: LongArray) -> Move | None:

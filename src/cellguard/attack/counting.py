@@ -25,7 +25,8 @@ from cellguard.run_context import Run
 from cellguard.solver.program import SEED
 
 _LOOK, _TERMS = (20, 200), 2e6  # sweeps of elimination in a row, more of a small system, which together must close
-_GAIN, _PART = 4, 2.0  # ... so many needs, and this part of those left over the sweeps, or else programs are quicker
+# ... so many protection levels, and this part of those left over the sweeps, or else programs are quicker
+_GAIN, _PART = 4, 2.0
 _SWEEPS = 15  # times as many sweeps at most
 _ALONE = 16  # targets of a sweep at least: fewer are less in each other's way, but take more sweeps
 _RELATIONS, _TOGETHER = (700, 1_500), 20  # of a block, and its open counts that one integer program moves at once
@@ -38,7 +39,9 @@ _FAR = 1e6  # grains that a short move has at most
 
 
 def pool_counts(ledger: WitnessLedger, *, run: Run) -> None:
-    """Close open needs of counts by whole moves that serve some of them at once: programs, small and local ones."""
+    """Close unmet protection levels of counts by whole moves that serve some of them at once: programs, small and
+    local ones.
+    """
     for relations in _RELATIONS:
         _by_blocks(ledger, relations, run)
     _by_short_moves(ledger, run)
@@ -91,7 +94,8 @@ def _small(ledger: WitnessLedger) -> Positions:
 
 
 def _by_blocks(ledger: WitnessLedger, relations: int, run: Run) -> None:
-    """Close needs by integer programs of so many relations around one open count, in which many of those there move.
+    """Close protection levels by integer programs of so many relations around one open count, in which many of those
+    there move.
 
     As long as circuits are long, and so hardly ever within the bounds, one such program closes what takes dozens of
     programs of single counts.
@@ -121,7 +125,9 @@ def _by_blocks(ledger: WitnessLedger, relations: int, run: Run) -> None:
 
 
 def _by_short_moves(ledger: WitnessLedger, run: Run) -> None:
-    """Close needs by short moves of a few at a time, in other directions and with other weights each time."""
+    """Close protection levels by short moves of a few at a time, in other directions and with other weights each
+    time.
+    """
     reduction, rng = ledger.reduction, np.random.default_rng(SEED)
     whole = np.flatnonzero(reduction.whole)
     matrix = sp.csr_array(reduction.matrix[:, whole].astype(float))
@@ -151,7 +157,7 @@ def _untried(ledger: WitnessLedger, tries: LongArray, rng: np.random.Generator) 
 
 
 def _by_neighbours(ledger: WitnessLedger, size: int, run: Run) -> None:
-    """Close needs of single counts by integer programs in which only variables near to them move."""
+    """Close protection levels of single counts by integer programs in which only variables near to them move."""
     reduction = ledger.reduction
     targets, signs, amounts = next_targets(ledger, reduction.down, reduction.up, np.random.default_rng(SEED))
     for v, sign, amount in zip(targets.tolist(), signs.tolist(), amounts.tolist(), strict=True):
@@ -168,7 +174,7 @@ def _by_neighbours(ledger: WitnessLedger, size: int, run: Run) -> None:
 def _around(ledger: WitnessLedger, variable: int, size: int) -> Component:
     """Return the variables around one, ring by ring and no more than so many, and their relations.
 
-    All others stand still, so that whatever moves in it is a move of all.
+    All others stay fixed, so that whatever moves in it is a move of all.
     """
     matrix = ledger.reduction.matrix
     terms = abs(matrix).astype(float)

@@ -1,4 +1,6 @@
-"""Safe, unsafe or undecided: pooled witnesses prove most needs, propagation refutes most others, programs the rest."""
+"""Safe, unsafe or undecided: pooled witnesses prove most protection levels, propagation refutes most others, programs
+the rest.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,9 @@ from cellguard.table.propagate import tighten
 class Verdict:
     """What is proven of each unknown cell of a problem.
 
-    ``failing`` cells do not get what they need, ``undecided`` ones could not be settled. ``least`` and ``most`` bound
-    the move of each cell from outside, in grains; for failing cells they are exact on the side that fails.
-    ``moves`` are the witnesses, one move per entry, over its denominator.
+    ``failing`` cells do not get their protection levels, ``undecided`` ones could not be settled. ``least`` and
+    ``most`` bound the move of each cell from outside, in grains; for failing cells they are exact on the side that
+    fails. ``moves`` are the witnesses, one move per entry, over its denominator.
     """
 
     failing: BoolArray
@@ -46,7 +48,7 @@ class Verdict:
 
     @property
     def safe(self) -> bool:
-        """Whether every need is proven."""
+        """Whether every protection level is proven."""
         return not (self.failing.any() or self.undecided.any())
 
 
@@ -60,7 +62,7 @@ class Propagated(NamedTuple):
 
 
 def decide(problem: Problem, *, before: Sequence[Move] = (), run: Run) -> Verdict:
-    """Decide for every need whether an attacker's interval reaches it.
+    """Decide for every protection level whether an attacker's interval reaches it.
 
     ``before`` are moves of the problem's cells from elsewhere that may prove some; each is checked like any other.
     """
@@ -95,12 +97,12 @@ def propagated(problem: Problem) -> Propagated:
 
 
 def _beyond(problem: Problem, low: FloatArray, high: FloatArray) -> BoolArray:
-    """Tell which cells need more than moves between ``low`` and ``high`` give them."""
+    """Return which cells need more than moves between ``low`` and ``high`` give them."""
     return problem.levels.short_of(-low, high, NEAR)
 
 
 def _without(problem: Problem, cells: BoolArray) -> Problem:
-    """Forget the needs of some cells."""
+    """Forget the protection levels of some cells."""
     return replace(problem, levels=problem.levels.kept(~cells))
 
 
@@ -129,7 +131,7 @@ def _probe(ledger: WitnessLedger, least: FloatArray, most: FloatArray, run: Run)
 
 
 def _prove_inside(ledger: WitnessLedger, run: Run) -> None:
-    """Prove single variables of a vast set by points in the middle of all moves that serve them.
+    """Prove single variables of a large set by points in the middle of all moves that serve them.
 
     Interior points take seconds there, and the simplex algorithm, which finds how far a variable goes, minutes.
     """
@@ -178,7 +180,9 @@ def _work(ledger: WitnessLedger, run: Run, chunk: Chunk) -> list[tuple[Task, flo
 
 
 def _missed(reduction: Reduction, task: Task, exact: Move | None, reach: float) -> int:
-    """Return the need that a program serves, but the exact move next to it misses by a hair; 0 if there is none."""
+    """Return the need that a program serves, but the exact move next to it misses by rounding error; 0 if there is
+    none.
+    """
     v = task.variable
     need = int((reduction.levels.up if task.sign > 0 else reduction.levels.down)[v])
     if reach < need - hair(need):

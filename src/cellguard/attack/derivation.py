@@ -54,7 +54,7 @@ def explain(
 ) -> list[list[str]]:
     """Return for each of some cells, in words, why an attacker comes near to it; the last step comes first.
 
-    ``unknown``, ``lower`` and ``upper`` are over the listed cells; the cells between are unknown.
+    ``unknown``, ``lower`` and ``upper`` are over the listed cells; the latent cells are unknown.
     """
     unknown, width = constraints.extend(unknown, True), constraints.extend(upper - lower, np.inf)
     derived = derive(relations, unknown)
@@ -84,7 +84,9 @@ def _why(
     shown = " and ".join(name(constraints, c, cell) for c in tight[:_LONGEST]) + (
         " and others" if len(tight) > _LONGEST else ""
     )
-    return [f"only {shown} are hidden in one relation, and that leaves {name(constraints, cell, cell)} too little room"]
+    return [
+        f"only {shown} are suppressed in one relation, which leaves {name(constraints, cell, cell)} too little room"
+    ]
 
 
 def _chain(constraints: Constraints, relations: sp.csr_array, derived: Derivations, cell: int) -> list[str]:

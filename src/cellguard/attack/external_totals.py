@@ -1,4 +1,4 @@
-"""What an attacker has from elsewhere: totals that are not in the release, or are hidden in it."""
+"""What an attacker has from elsewhere: totals that are not in the release, or are suppressed in it."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _below(table: Table, codes: list[int]) -> Positions:
 
 
 def _descends(parent: IntArray, code: int) -> BoolArray:
-    """Tell which codes are the given one or below it."""
+    """Return which codes are the given one or below it."""
     inside = np.arange(len(parent)) == code
     above = parent.copy()
     while (above >= 0).any():

@@ -35,17 +35,17 @@ _PER_CELL = ("cells", "down", "up", "whole")
 
 
 def pays(book: InsiderProofSearch) -> bool:
-    """Tell whether many cells have no short move at all, so that pooled programs are worth their time."""
+    """Return whether many cells have no short move at all, so that pooled programs are worth their time."""
     return sum(not book.entries(cell) for cell in np.flatnonzero(book.unproven()).tolist()) >= _MANY
 
 
 def is_done(book: InsiderProofSearch) -> bool:
-    """Tell whether so few cells are open that single programs are quicker."""
+    """Return whether so few cells are open that single programs are quicker."""
     return int(book.unproven().sum()) < _FEW
 
 
 def nearly(book: InsiderProofSearch, cells: BoolArray, most: int) -> BoolArray:
-    """Tell which of some cells are open against ``most`` insiders at most."""
+    """Return which of some cells are open against ``most`` insiders at most."""
     near = np.zeros(len(cells), bool)
     for cell in np.flatnonzero(cells).tolist():
         noticing = book.noticing(cell)
@@ -100,9 +100,10 @@ def _kept_apart(
 
 
 def problem_of(book: InsiderProofSearch, group: LongArray, cells: BoolArray) -> Problem:
-    """Return the problem of a group: the narrowest bounds of its members, and what some cells need against them.
+    """Return the problem of a group: the narrowest bounds of its members, and the protection levels of some cells
+    against them.
 
-    What cells need that they can never have within these bounds, whatever is hidden, is left out.
+    What cells need that they can never have within these bounds, whatever is suppressed, is left out.
     """
     standing, members = book.standing, frozenset(group.tolist())
     needs = [(0, 0, 0)] * len(standing.owner)
@@ -114,7 +115,7 @@ def problem_of(book: InsiderProofSearch, group: LongArray, cells: BoolArray) -> 
 
 
 def enter_pooled(book: InsiderProofSearch, problem: Problem, hidden: BoolArray) -> None:
-    """Enter moves of hidden cells that pool what cells need in the problem of a group."""
+    """Enter moves of suppressed cells that pool the protection levels of cells in the problem of a group."""
     cells = np.flatnonzero(hidden)
     _, reduction, least, most = propagated(_among(problem, cells))
     low, high = reduction.cell_ends(least, most)
@@ -135,7 +136,8 @@ def _helped(
     notices: frozenset[int],
     cells: Positions,
 ) -> Positions:
-    """Return the open cells that a move proves against more, or that it gives what a group needs and none did before.
+    """Return the open cells that a move proves against more, or that it gives the protection levels of a group and none
+    did before.
 
     ``given`` are the cells and ways that have it.
     """

@@ -71,7 +71,7 @@ class InsiderKnowledge:
         return self.by_cell[part], self.by_amount[part]
 
     def limits(self, insiders: LongArray) -> tuple[LongArray, LongArray]:
-        """Return how far cells may go down and up in the eyes of each of some insiders: of all the narrowest."""
+        """Return how far cells may go down and up from the view of each of some insiders: of all the narrowest."""
         down, up = self.floor.copy(), self.problem.up.copy()
         for insider in insiders.tolist():
             cells, amounts = self.known_to(insider)
@@ -83,7 +83,7 @@ class InsiderKnowledge:
 
     @cached_property
     def floor(self) -> LongArray:
-        """How far down cells may go in everybody's eyes."""
+        """How far down cells may go for every insider."""
         bounded = np.minimum(self.problem.down, np.maximum(self.value - self.rest, 0))
         return np.where(self.signed, self.problem.down, bounded)
 
@@ -115,7 +115,7 @@ class InsiderKnowledge:
         return np.split(both % span, np.searchsorted(both, np.arange(1, len(moves)) * span)) if len(moves) else []
 
     def asked(self, cell: int, insiders: LongArray) -> Levels[LongArray]:
-        """Return what a cell needs against each of some insiders, none of whom is alone in it."""
+        """Return the protection levels of a cell against each of some insiders, none of whom is alone in it."""
         inside, outside = self.against(cell, *self.parties(cell, insiders)), self._outside(cell, len(insiders))
         outsider = insiders == OUTSIDER
         return Levels(
@@ -125,11 +125,13 @@ class InsiderKnowledge:
         )
 
     def _outside(self, cell: int, many: int) -> Levels[LongArray]:
-        """Return what a cell needs against outsiders, so many times."""
+        """Return the protection levels of a cell against outsiders, so many times."""
         return self.problem.levels.take(np.full(many, cell))
 
     def against(self, cell: int, own: LongArray, other: LongArray) -> Levels[LongArray]:
-        """Return what a cell needs against those who contribute ``own`` to it, the largest others being ``other``."""
+        """Return the protection levels of a cell against those who contribute ``own`` to it, the largest others being
+        ``other``.
+        """
         problem, outside = self.problem, self._outside(cell, len(own))
         if self.signed[cell] or not self.told[cell]:
             return outside

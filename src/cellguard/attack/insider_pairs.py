@@ -22,7 +22,7 @@ class Hint(NamedTuple):
 
 
 class OpenLevels(NamedTuple):
-    """Insiders against whom a cell may not be proven yet: what it needs, and what it has."""
+    """Insiders against whom a cell may not be proven yet: its protection level, and what it has."""
 
     who: LongArray
     asked: Levels[LongArray]
@@ -51,7 +51,7 @@ class Reached(NamedTuple):
         return self.down < self.asked.down or self.up < self.asked.up or self.down + self.up < self.asked.width
 
     def helped_by(self, entry: Entry) -> bool:
-        """Tell whether a move goes further, where that is not far enough, without being noticed."""
+        """Return whether a move goes further, where that is not far enough, without being noticed."""
         reach, notices, _ = entry
         slides = self.down + self.up < self.asked.width
         up, down = self.up < self.asked.up or slides, self.down < self.asked.down or slides

@@ -31,7 +31,7 @@ class InsiderProofSearch(InsiderWitnesses):
     """Proofs, and how to look for more of them within what may be looked at."""
 
     def is_spent(self, share: float = 1.0) -> bool:
-        """Tell whether as much was looked at as the unsafe cells are worth, or a share of that."""
+        """Return whether as much was looked at as the unsafe cells are worth, or a share of that."""
         return self.looked > share * max(_LEAST, _LOOKS * int(self.target.sum()))
 
     def cheapest(self, cells: Positions, goal: Goal, rooms: Rooms) -> Move | None:
@@ -40,12 +40,12 @@ class InsiderProofSearch(InsiderWitnesses):
         return self.neighbours.cheapest(cells, goal, rooms, run=self.run)
 
     def hopeless(self, goal: Goal, down: LongArray, up: LongArray) -> bool:
-        """Tell whether propagation shows that no move within these rooms takes a goal as far as it must."""
+        """Return whether propagation shows that no move within these rooms takes a goal as far as it must."""
         self.looked += self.neighbours.n // _ONCE_OVER
         return self.neighbours.hopeless(goal, down, up)
 
     def tell(self, left: int, stuck: int = 0) -> None:
-        """Tell how many unsafe cells are left to look at; ``stuck`` others were looked at in vain."""
+        """Return how many unsafe cells are left to look at; ``stuck`` others were looked at in vain."""
         total = int(self.target.sum())
         self.run.tell(f"{left:,} cells to prove against insiders", total - left - stuck, total)
 
@@ -92,7 +92,9 @@ class InsiderProofSearch(InsiderWitnesses):
         return stuck
 
     def _serve(self, cell: int, open_: OpenLevels, find: Find) -> bool:
-        """Find a move that brings all of some insiders a step nearer to what they need; tell whether there is one."""
+        """Find a move that brings all of some insiders a step nearer to their protection levels; return whether there
+        is one.
+        """
         sign, amount = way_of(open_)
         for way in (1, -1) if sign == 0 else (sign,):
             move = self._scaled(cell, way * amount, open_.who)

@@ -1,8 +1,8 @@
 """Who is proven against which insider by which move, and what is still open.
 
-A move proves a cell against all who do not notice it. Most insiders contribute nothing to a cell: what it needs against
-them is the same for all, so that it is proven once nobody notices all the moves that go that far. Contributors need
-more or less, and are looked at one by one.
+A move proves a cell against all who do not notice it. Most insiders contribute nothing to a cell: its protection level
+against them is the same for all, so that it is proven once nobody notices all the moves that go that far. Contributors
+need more or less, and are looked at one by one.
 """
 
 from __future__ import annotations
@@ -121,14 +121,14 @@ class InsiderWitnesses:
         return Level(*most)
 
     def unproven(self) -> BoolArray:
-        """Tell which unsafe cells are not proven against everybody, and close the others."""
+        """Return which unsafe cells are not proven against everybody, and close the others."""
         self.closed |= {cell for cell in self.served if cell not in self.closed and self._is_proven(cell)}
         unproven = self.target.copy()
         unproven[list(self.closed)] = False
         return unproven
 
     def _is_proven(self, cell: int) -> bool:
-        """Tell whether a cell is proven against everybody."""
+        """Return whether a cell is proven against everybody."""
         asked, always = self._asked(cell), self.always(cell)
         known = asked.keys() | {int(self.standing.owner[cell])}
         if any(
@@ -138,7 +138,7 @@ class InsiderWitnesses:
         return not self._short(cell, self.entries(cell))
 
     def always(self, cell: int) -> list[frozenset[int] | None]:
-        """Return who notices all moves that take a cell as far as anybody needs, down, up and either way.
+        """Return who notices all moves that take a cell as far as any protection level, down, up and either way.
 
         It is None where no move does.
         """
@@ -155,7 +155,8 @@ class InsiderWitnesses:
         return always
 
     def noticing(self, cell: int) -> frozenset[int] | None:
-        """Return who notices all moves that take a cell as far as anybody needs, one way or another, but for its owner.
+        """Return who notices all moves that take a cell as far as any protection level, one way or another, but for its
+        owner.
 
         It is None where no move goes that far one way.
         """
@@ -181,7 +182,7 @@ class InsiderWitnesses:
         return np.array(sorted(who for who in some if who >= 0), np.int64)
 
     def narrows(self, cell: int, reach: int, notices: frozenset[int]) -> bool:
-        """Tell whether a move that goes as far as anybody needs leaves fewer who notice all of them."""
+        """Return whether a move that goes as far as any protection level leaves fewer who notice all of them."""
         asked, always = self._asked(cell)[ANYBODY], self.always(cell)
         return any(
             0 < asked[place] <= abs(reach) and (before is None or not before <= notices)
@@ -189,7 +190,7 @@ class InsiderWitnesses:
         )
 
     def helps(self, cell: int, reach: int, notices: frozenset[int]) -> bool:
-        """Tell whether a move proves a cell against more: those who contribute nothing to it, or a contributor."""
+        """Return whether a move proves a cell against more: those who contribute nothing to it, or a contributor."""
         if self.narrows(cell, reach, notices):
             return True
         contributors = self._reached(cell, self.entries(cell), set(self._asked(cell)))
@@ -201,13 +202,13 @@ class InsiderWitnesses:
         return [Pair(who, cell, 0, 0) for cell in some for who in self.open(cell).who.tolist()]
 
     def reached(self, cell: int) -> OpenLevels:
-        """Return all insiders who may matter to a cell: what it needs against each, and what it has."""
+        """Return all insiders who may matter to a cell: its protection level against each, and what it has."""
         entries = self.entries(cell)
         contributors = self._asked(cell).keys() - {OUTSIDER}
         return listed(self._reached(cell, entries, {ANYBODY}.union(contributors, *(who for _, who, _ in entries))))
 
     def _reached(self, cell: int, entries: Sequence[Entry], some: set[int]) -> list[Reached]:
-        """Return some insiders: what a cell needs against each, and what it has."""
+        """Return some insiders: the protection levels of a cell against each, and what it has."""
         asked, owner = self._asked(cell), int(self.standing.owner[cell])
         insiders = some - {owner} if owner >= 0 else some
         up, down = (_furthest(insiders, entries, way) for way in (1, -1))
@@ -254,7 +255,7 @@ class InsiderWitnesses:
                 self.served.setdefault(cell, []).append((far, known, number))
 
     def _fits(self, moves: Stack) -> BoolArray:
-        """Tell which moves are within bounds, everybody's floor among them, and whole for counts."""
+        """Return which moves are within bounds, everybody's floor among them, and whole for counts."""
         problem, cells = self.standing.problem, moves.cells
         room = np.where(moves.n > 0, problem.up[cells], self._floor[cells])
         whole, rest = np.divmod(np.abs(moves.n), moves.denominator)
@@ -283,7 +284,9 @@ class InsiderWitnesses:
         return [number for _, _, number in needed]
 
     def _narrowing(self, cell: int, entries: Sequence[Entry]) -> list[Entry]:
-        """Return moves each of which leaves fewer who notice all that go as far as anybody needs: most of a proof."""
+        """Return moves each of which leaves fewer who notice all that go as far as any protection level: most of a
+        proof.
+        """
         asked, narrowing = self._asked(cell)[ANYBODY], list[Entry]()
         always: list[frozenset[int] | None] = [None, None, None]
         for entry in entries:

@@ -1,4 +1,4 @@
-"""`attack_inside`: can a respondent who subtracts what it knows of itself come too near to another one?
+"""`attack_inside`: can a respondent who subtracts what it knows of itself estimate another one too closely?
 
 Short moves prove most unsafe cells against every insider at once (`InsiderProofSearch`). What they leave open is
 decided pair by pair: relations near the cell refute most of it, with all their cells in the room that the insider
@@ -70,7 +70,7 @@ def attack_inside(
 ) -> Inside:
     """Decide for every insider and every unsafe cell whether the insider's interval reaches what it must.
 
-    If the problem is not ``complete``, since some cells between stand still, nothing is refuted. Ctrl-C ends it, and
+    If the problem is not ``complete``, since some latent cells stay fixed, nothing is refuted. Ctrl-C ends it, and
     leaves undecided what is not proven.
     """
     standing = stand(problem, grains, needs, known)
@@ -141,7 +141,7 @@ def _decide(book: InsiderProofSearch, stuck: list[Pair]) -> tuple[list[Pair], li
 
 
 def _in_the_eyes_of(standing: InsiderKnowledge, insider: int, cells: list[int]) -> Problem:
-    """Return the problem of one insider, with the needs of some cells."""
+    """Return the problem of one insider, with the protection levels of some cells."""
     problem = standing.problem
     down, up = standing.limits(np.array([insider]))
     needs = [(0, 0, 0)] * len(down)
@@ -151,7 +151,7 @@ def _in_the_eyes_of(standing: InsiderKnowledge, insider: int, cells: list[int]) 
 
 
 def _refuted(book: InsiderProofSearch, pair: Pair) -> bool:
-    """Tell whether the relations near a cell alone keep it from moving as far as it must against an insider."""
+    """Return whether the relations near a cell alone keep it from moving as far as it must against an insider."""
     insiders = np.array([pair.insider])
     level = book.standing.asked(pair.cell, insiders).rows()[0]
     limits = book.standing.limits(insiders[insiders >= 0])

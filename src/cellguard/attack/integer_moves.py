@@ -15,13 +15,13 @@ from cellguard.run_context import Run
 from cellguard.solver.program import Program, Status
 
 _NODES = 5_000  # of a single integer program; what it has not settled by then is undecided
-_FAR = 1e6  # integer programs want finite bounds: so many grains, or four times what is asked for
+_FAR = 1e6  # integer programs want finite bounds: so many grains, or four times the request for
 
 
 def whole_move(
     reduction: Reduction, component: Component, task: Task, exact: Move | None, reach: float, *, run: Run
 ) -> tuple[Move | None, float]:
-    """Return a whole move of the task's variable and how far it can go, as far as its needs reach.
+    """Return a whole move of the task's variable and how far it can go, as far as its protection levels reach.
 
     ``exact`` and ``reach`` are those of the program without integrality: if that move is whole already, it stands.
     """

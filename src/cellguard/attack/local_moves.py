@@ -1,4 +1,4 @@
-"""Moves among hidden cells, for one unsafe cell at a time: close ones first, then from further and further away."""
+"""Moves among suppressed cells, for one unsafe cell at a time: close ones first, then from further and further away."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHARE = 0.5  # of what may be looked at: the rest is for refuting what is stuck
 
 
 def settle_among(book: InsiderProofSearch, hidden: BoolArray) -> list[Pair]:
-    """Prove what can be by moves of hidden cells: first by close ones, which may serve others too, then from afar.
+    """Prove what can be by moves of suppressed cells: first by close ones, which may serve others too, then from afar.
 
     Close ones are looked for against all insiders of a cell at once, others also against each by itself.
     """
@@ -37,7 +37,7 @@ def settle_among(book: InsiderProofSearch, hidden: BoolArray) -> list[Pair]:
 def find_among(
     book: InsiderProofSearch, goal: Goal, insiders: LongArray, *, hidden: BoolArray, step: Step
 ) -> Move | None:
-    """Return a short move, among the hidden cells near a goal, that none of some insiders notices."""
+    """Return a short move, among the suppressed cells near a goal, that none of some insiders notices."""
     rooms = book.rooms(goal.cells[0], insiders)
     if step is not CLOSE and hopeless_among(book, goal, rooms, hidden):
         return None
@@ -45,11 +45,11 @@ def find_among(
 
 
 def hopeless_among(book: InsiderProofSearch, goal: Goal, rooms: Rooms, hidden: BoolArray) -> bool:
-    """Tell whether propagation shows that no move of hidden cells within these rooms reaches a goal."""
+    """Return whether propagation shows that no move of suppressed cells within these rooms reaches a goal."""
     return book.hopeless(goal, np.where(hidden, rooms.down, 0), np.where(hidden, rooms.up, 0))
 
 
 def near_among(book: InsiderProofSearch, goal: Goal, hidden: BoolArray, step: Step) -> Positions:
-    """Return the hidden cells near a goal."""
+    """Return the suppressed cells near a goal."""
     near = book.neighbours
     return near.near(goal.cells, step, np.zeros(near.n, bool) if step[1] else hidden, ~hidden)

@@ -1,4 +1,4 @@
-"""How near each insider may come to the largest other contributor of an unsafe cell: the view from the firms.
+"""How closely each insider may come to the largest other contributor of an unsafe cell: the view from the firms.
 
 Insider h, with y in a cell that may be as large as u in its eyes, can tell of the largest other one only that it has no
 more than u - y. So it overestimates x by at least (u - y) / x - 1, or comes as near as that where u is the true end.
@@ -32,7 +32,7 @@ from cellguard.world.completion import MANY_CROSSING
 _ALL = (1 << 30, 0, 1 << 30)
 _FAR = 1e4
 _TOLD = 5  # respondents of a cell
-_LOOKS = 4  # coalitions looked at, per respondent or coalition that is told
+_LOOKS = 4  # coalitions looked at, per respondent or coalition that is reported
 
 
 class Near(NamedTuple):
@@ -94,7 +94,8 @@ def respondents_of(
 ) -> InsiderProofSearch:
     """Return what the respondents behind a pattern know, without a proof of anything.
 
-    Of the atoms of a large crossing table only those with a value move, as in an audit before needs ask for others.
+    Of the cover cells of a large crossing table only those with a value move, as in an audit before needs ask for
+    others.
     """
     world = needs.world
     thin = needs if world.constraints.crossing.sum() <= MANY_CROSSING else replace(needs, world=world.thinned())
@@ -138,7 +139,7 @@ def suspects(inside: Inside, cell: int, most: int | None = None) -> Suspects:
 def nearest_to(book: InsiderProofSearch, cell: int, some: Suspects) -> list[Near] | None:
     """Return the suspects who come nearest to the others of an unsafe distinct cell, worked out exactly.
 
-    Since bounds are known, not all need be. It is None if others than these suspects may come nearer.
+    Since bounds are known, not all protection level be. It is None if others than these suspects may come nearer.
     """
     place = np.flatnonzero(book.standing.problem.cells == cell)
     if not len(place):

@@ -1,4 +1,6 @@
-"""Rounds of pooled witnesses: shared moves close most of the open needs before any cell is looked at by itself."""
+"""Rounds of pooled witnesses: shared moves close most of the unmet protection levels before any cell is looked at by
+itself.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,11 @@ from cellguard.solver.program import SEED
 _PATIENCE = 2  # rounds with other random directions, before what they do not close is left to single programs
 _BRIEF = 0.1  # a program that serves a smaller share of its targets is not worth another one
 _HAIR = 1e-6  # a thousand times what a solver's numbers are off
-_WORTH = 0.02  # a round that closes a smaller share of the open needs was idle
+_WORTH = 0.02  # a round that closes a smaller share of the unmet protection levels was idle
 
 
 def pool(ledger: WitnessLedger, *, patience: int = _PATIENCE, run: Run) -> None:
-    """Close as many open needs as shared moves can, first reversible ones, then one way at a time.
+    """Close as many unmet protection levels as shared moves can, first reversible ones, then one way at a time.
 
     ``patience`` is how many rounds that close little end it.
     """
@@ -45,7 +47,7 @@ def pool(ledger: WitnessLedger, *, patience: int = _PATIENCE, run: Run) -> None:
 def pool_briefly(ledger: WitnessLedger, *, run: Run) -> None:
     """Do the same in few programs: what a program hardly serves is not tried again the same way.
 
-    Programs have a hair less room, and go a hair further: then no target loses by exactness what it needs.
+    Programs have a hair less room, and go a hair further: then no target loses by exactness its protection level.
     """
     reduction = ledger.reduction
     down, up = (room if reduction.whole.any() else room - _hairs(room) for room in (reduction.down, reduction.up))
@@ -86,7 +88,9 @@ def _hairs(amount: LongArray) -> LongArray:
 def next_targets(
     ledger: WitnessLedger, down: LongArray, up: LongArray, rng: np.random.Generator
 ) -> tuple[Positions, LongArray, LongArray]:
-    """Return the open variables that the bounds allow to get what they need, a direction and an amount per variable."""
+    """Return the open variables that the bounds allow to get their protection levels, a direction and an amount per
+    variable.
+    """
     reduction, levels = ledger.reduction, ledger.reduction.levels
     toss = rng.random(reduction.n) < 0.5
     wants_up, wants_down = ledger.open_up(), ledger.open_down()

@@ -1,8 +1,9 @@
-"""On which hidden cells the proof of an unsafe one relies: those that every witness of one of its needs moves.
+"""On which suppressed cells the proof of an unsafe one relies: those that every witness of one of its protection levels
+moves.
 
-A witness holds as long as the cells that it moves are unknown. So an unsafe cell stays protected when a hidden cell is
-published that some witness of each of its needs lets stand still, and nothing has to be proven anew. What proves it
-against respondents is a witness against outsiders, too. Cells that equal each other are one variable.
+A witness holds as long as the cells that it moves are unknown. So an unsafe cell stays protected when a suppressed cell
+is published that some witness of each of its protection levels lets stay fixed, and nothing has to be proven anew. What
+proves it against respondents is a witness against outsiders, too. Cells that equal each other are one variable.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def _enter(found: dict[int, list[_Witness]], move: Move) -> None:
 
 
 def _common(witnesses: Sequence[_Witness], up: int, down: int, sliding: int) -> frozenset[int] | None:
-    """Return what all witnesses of some need move; None if these do not meet all needs."""
+    """Return what all witnesses of some protection level move; None if these do not meet all protection levels."""
     ways = [[moved for reach, moved in witnesses if reach >= up]] if up else []
     ways += [[moved for reach, moved in witnesses if -reach >= down]] if down else []
     ways += [list(_wide_enough(witnesses, sliding))] if sliding else []

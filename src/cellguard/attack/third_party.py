@@ -36,7 +36,7 @@ _LONGEST = 2.0**60  # grains that a cell may move at most, so that it is a whole
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """What an attacker can work out of tables without their hidden values: an interval per distinct cell."""
+    """What an attacker can work out of tables without their suppressed values: an interval per distinct cell."""
 
     constraints: Constraints
     unknown: BoolArray
@@ -50,7 +50,7 @@ class Intervals:
 
     @property
     def disclosed(self) -> BoolArray:
-        """The hidden cells whose interval is narrower than one unit of the last decimal: they are known exactly."""
+        """The suppressed cells whose interval is narrower than one unit of the last decimal: they are known exactly."""
         return np.asarray(self.unknown & (self.upper - self.lower < self.tables.unit * 0.999), bool)
 
 
@@ -79,7 +79,7 @@ def read_protected(
 
 
 def hidden_cells(tables: TableSet) -> BoolArray:
-    """Tell which distinct cells are suppressed in every table that shows them."""
+    """Return which distinct cells are suppressed in every table that shows them."""
     shown = np.zeros(len(tables), bool)
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):
         shown[cells[~table.apriori.has(State.secondary) & ~table.unpublished]] = True
@@ -87,7 +87,7 @@ def hidden_cells(tables: TableSet) -> BoolArray:
 
 
 def refuse_unpublished(tables: Sequence[Table]) -> None:
-    """Refuse tables of which nothing is published: whatever is hidden there, nobody could work it out."""
+    """Refuse tables of which nothing is published: whatever is suppressed there, nobody could work it out."""
     if all(table.apriori.has(State.secondary)[table.rows >= 0].all() for table in tables):
         raise InputError(
             "every cell of these tables is suppressed, so nothing is published and there is nothing to attack. If the "
@@ -113,7 +113,7 @@ def infer(
     known: ExternalTotals = NO_TOTALS,
     run: Run = UNWATCHED,
 ) -> Intervals:
-    """Work out the exact interval of every hidden cell from the published ones alone.
+    """Work out the exact interval of every suppressed cell from the published ones alone.
 
     Any first table that fits will do; everything else is a move from it. Published values may be rounded, so a relation
     may be off by what rounding allows.
@@ -201,7 +201,8 @@ class _Search:
         solution = solver.solve(program, run=run)
         if solution.status is not Status.optimal:
             raise InputError(
-                "no table fits the published values and bounds: the published cells contradict each other, or a hidden "
+                "no table fits the published values and bounds: the published cells contradict each other, or a "
+                "suppressed "
                 "cell would have to be negative. Check the hierarchies, and for negative values give a lower bound"
             )
         return solution.x * scale

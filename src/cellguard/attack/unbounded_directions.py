@@ -22,7 +22,7 @@ _BIG = 1e4  # how far others may move for a wanted variable to move by 1
 
 
 def endless(reduction: Reduction, low: FloatArray, high: FloatArray, *, run: Run) -> tuple[BoolArray, BoolArray]:
-    """Tell which variables have no end below, and which none above."""
+    """Return which variables have no end below, and which none above."""
     down, up = np.isinf(low), np.isinf(high)
     free = down & up
     no_low = _rays(reduction, down, up, np.flatnonzero(down & ~free), -1.0, run)
@@ -33,7 +33,7 @@ def endless(reduction: Reduction, low: FloatArray, high: FloatArray, *, run: Run
 
 
 def _rays(reduction: Reduction, down: BoolArray, up: BoolArray, wanted: Positions, sign: float, run: Run) -> BoolArray:
-    """Tell which variables with one open side move on that side for ever.
+    """Return which variables with one open side move on that side for ever.
 
     They cannot move the other way, so their directions add up, and one program finds all of them: as many as possible
     move by 1.

@@ -1,4 +1,4 @@
-"""Witnesses where no bound is known: every move that algebra allows, as far as anybody needs, without a program.
+"""Witnesses where no bound is known: every move that algebra allows, as far as any protection level, without a program.
 
 With the free columns of the echelon form at 0 but one at 1, the pivots follow in whole numbers. Relations that had no
 unit pivot are not part of that form: what such moves leave over there is a small system of its own, whose solutions
@@ -90,7 +90,9 @@ def _null_space(rows: list[list[int]], n: int) -> list[list[int]]:
 
 
 def _long_enough(ledger: WitnessLedger, move: LongArray) -> Move:
-    """Return the move so many times that all variables with needs that it moves get what they need, if that can be."""
+    """Return the move so many times that all variables with needs that it moves get their protection levels, if that
+    can be.
+    """
     reduction = ledger.reduction
     need = reduction.levels.most()
     some = (move != 0) & (need > 0)

@@ -1,4 +1,4 @@
-"""Who is proven by which witness: the needs still open, and the moves that closed the others."""
+"""Who is proven by which witness: the protection levels still open, and the moves that closed the others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cellguard.run_context import Run
 
 
 class WitnessLedger:
-    """Collects exact moves; each is kept only if it brings some variable nearer to what it needs."""
+    """Collects exact moves; each is kept only if it brings some variable nearer to its protection level."""
 
     def __init__(self, reduction: Reduction) -> None:
         self.reduction = reduction
@@ -29,32 +29,32 @@ class WitnessLedger:
         return echelon(self.reduction.matrix)
 
     def open_up(self) -> BoolArray:
-        """Tell which variables still need a move up."""
+        """Return which variables still need a move up."""
         return np.asarray(self.up < self.reduction.levels.up, bool)
 
     def open_down(self) -> BoolArray:
-        """Tell which variables still need a move down."""
+        """Return which variables still need a move down."""
         return np.asarray(self.down < self.reduction.levels.down, bool)
 
     def open_sliding(self) -> BoolArray:
-        """Tell which variables still need a wider interval."""
+        """Return which variables still need a wider interval."""
         return np.asarray(self.up + self.down < self.reduction.levels.width, bool)
 
     def open(self) -> BoolArray:
-        """Tell which variables have any need that is not met yet."""
+        """Return which variables have any need that is not met yet."""
         return self.reduction.levels.short_of(self.down, self.up)
 
     @cached_property
     def asked(self) -> int:
-        """How many variables have a need."""
+        """How many variables have a protection level."""
         return int(self.reduction.levels.asked().sum())
 
     def tell(self, run: Run, more: str = "") -> None:
-        """Tell how many variables are left to prove."""
+        """Return how many variables are left to prove."""
         run.left(int(self.open().sum()), self.asked, f"cells left to prove {more}".rstrip())
 
     def needs_open(self) -> int:
-        """Return how many needs are not met yet: up, down and sliding ones."""
+        """Return how many protection levels are not met yet: up, down and sliding ones."""
         return int(self.open_up().sum() + self.open_down().sum() + self.open_sliding().sum())
 
     def credit(self, move: Move | None) -> int:

@@ -1,4 +1,5 @@
-"""How near respondents come to each other: the question of `outsider_risk`, for those who know their own contribution.
+"""How closely respondents come to each other: the question of `outsider_risk`, for those who know their own
+contribution.
 
 Insider h contributes y to an unsafe cell of value v whose largest other contributor has x. It can tell that x is at
 most u - y, where u is the most that the cell may be in its eyes, and must not come nearer than (1 + p/100) x. So the
@@ -26,7 +27,7 @@ from cellguard.table.contributions import Contributions
 from cellguard.world.completion import MANY_CROSSING
 
 _LEAST = 1e-3  # the risk of a need that an exact proof calls missed, however little is missing
-_FAR = 1e4  # times what matters: no need is as large
+_FAR = 1e4  # times what matters: no protection level is as large
 _STILL = 1e-7  # of what matters: what moves less does not move
 _MOST_EXACT = 500  # pairs whose reach is worked out; what is missing beyond them is taken at its worst
 
@@ -41,9 +42,10 @@ def missing(reach: FloatArray, need: FloatArray) -> FloatArray:
 def risk_behind_pattern(
     attacked: Audit, risk: FloatArray, known: Contributions, run: Run, hints: Sequence[Hint] = ()
 ) -> FloatArray:
-    """Return the risk of each unsafe cell from its worst insider, where cells are hidden; ``risk`` is an outsider's.
+    """Return the risk of each unsafe cell from its worst insider, where cells are suppressed; ``risk`` is an
+    outsider's.
 
-    It is above 0 if and only if somebody comes too near. What is not decided, and what fails beyond the pairs that are
+    It is above 0 if and only if somebody comes too close. What is not decided, and what fails beyond the pairs that are
     worked out, is taken at its worst.
     """
     complete = bool(attacked.needs.world.constraints.crossing.sum() <= MANY_CROSSING)

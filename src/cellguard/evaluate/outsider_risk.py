@@ -1,4 +1,4 @@
-"""How near an outsider comes to what must be protected: the same question for every method.
+"""How closely an outsider comes to what must be protected: the same question for every method.
 
 A cell that the reference rules call unsafe needs to stay uncertain by so much. Its risk is the share of that need which
 is missing: 1 if the true figure is published, 0 if an outsider's interval (or the noise) reaches as far as it must.
@@ -43,7 +43,7 @@ class Nearness:
 
     @property
     def too_near(self) -> int:
-        """How many unsafe cells an outsider comes nearer to than their need allows."""
+        """How many unsafe cells an outsider comes nearer to than their protection level allows."""
         return _many(self.risk)
 
     @property
@@ -83,7 +83,7 @@ def measure_nearness(
     *,
     hidden: BoolArray | None = None,
 ) -> Nearness:
-    """Attack a release with the reference rules as the measure, as an outsider and, if they are told, as insiders.
+    """Attack a release with the reference rules as the measure, as an outsider and, if they are reported, as insiders.
 
     ``hidden`` are the distinct cells that a method suppresses, if it is one that does; otherwise the release tells.
     """

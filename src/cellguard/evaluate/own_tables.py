@@ -119,7 +119,9 @@ def own_tables_page(studies: Sequence[TableStudy]) -> str:
 
 
 def _calibrated(study: RuleStudy) -> str:
-    """Say how strict each rule is, how many cells it calls unsafe, and where that is not the wanted number."""
+    """Return, in words, how strict each rule is, how many cells it calls unsafe, and where that is not the wanted
+    number.
+    """
     return "; ".join(
         f"{rule} calls {chosen.unsafe:,} unsafe{'' if chosen.reached else ' (the wanted number cannot be reached)'}"
         for rule, chosen in ((rule, study.chosen[name]) for name, rule in study.rules.items())

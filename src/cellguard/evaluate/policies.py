@@ -88,7 +88,8 @@ def _in_process(reference: Job, cells: Sequence[str], name: str, job: Job | str)
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """What all policies are held to: the needs of the job's own rules, who attacks, and the cells asked for."""
+    """What all policies are held to: the protection levels of the job's own rules, who attacks, and the cells
+    asked for."""
 
     needs: Requirements
     attackers: Attackers

@@ -23,7 +23,7 @@ _KINDS = {
     "suppress": (
         "Every figure that is published is true. A later table of the same respondents must know of this one "
         "(previous), or both be in one job.",
-        "What is hidden depends on all tables of the set, so another table may mean another pattern.",
+        "The pattern depends on all tables of the set, so another table may mean another pattern.",
     ),
     "perturb": (
         "All tables from the same multipliers agree and add up, whatever comes later; each new one is to be checked, "
@@ -59,7 +59,7 @@ def risk_utility_figure(compared: RiskUtility) -> Figure:
     axes.set_xlim(-0.03, 1.08)
     axes.set_ylim(-0.05, 1.15)
     axes.set_xlabel("utility: share of the cells' information that is published", fontsize=9)
-    axes.set_ylabel("risk: mean share of the needs that is missing", fontsize=9)
+    axes.set_ylabel("risk: mean share of the protection levels that is missing", fontsize=9)
     entitle(
         axes,
         "Risk against utility",
@@ -113,10 +113,10 @@ def _security(compared: RiskUtility) -> Section:
         for point in _measured(compared)
     ]
     words = (
-        "In how many unsafe cells does somebody come nearer than the job's own rules allow: an outsider, or a "
-        "respondent who takes off what it knows of itself?",
+        "In how many unsafe cells can an attacker estimate more closely than the job's own rules allow: an outsider, "
+        "or a respondent who subtracts its own contributions?",
     )
-    heads = ("Policy", "Outsiders too near", "Insiders too near", "Not checked")
+    heads = ("Policy", "Unsafe for outsiders", "Unsafe for insiders", "Not checked")
     return part("security", "Security", words=words, tables=[table(heads, rows)])
 
 
@@ -145,7 +145,7 @@ def _richness(compared: RiskUtility) -> list[Section]:
         for level in utility.levels
     ]
     heads = ("Policy and table", "Level", "Cells", "Hidden", "Hidden value", "Distortion")
-    note = "Width: the median width of what an outsider knows of a hidden cell, as a share of its value."
+    note = "Width: the median width of the feasibility intervals of suppressed cells, as a share of its value."
     tables = [table(("Policy and table", *_HEADS), losses, note=note)]
     tables += [table(heads, levels, title="By level")] if levels else []
     keys = list(dict.fromkeys(cell for point in compared.points for cell in point.shown))

@@ -102,7 +102,9 @@ class Point:
         return f"{'' if self.settled else 'at least '}{100 * risk:.1f} %"
 
     def plain(self) -> dict[str, Any]:
-        """Return the point as plain data; the risk of what is not proven is None, and what it is at least is told."""
+        """Return the point as plain data; the risk of what is not proven is None, and what it is at least is
+        reported.
+        """
         told, measured = self.inside_too_near >= 0, self.measured
         return {
             "policy": self.name,
@@ -165,7 +167,7 @@ class RiskUtility(Streams):
         return tuple(point.difference for point in self.points if point.differs)
 
     def words(self) -> str:
-        """Say what is recommended, and why."""
+        """Return, in words, what is recommended, and why."""
         best = self.recommended
         policies = [p for p in self.points if not p.is_end]
         if best is None:
@@ -176,17 +178,20 @@ class RiskUtility(Streams):
             return "The risk of no policy is tolerated; take stricter rules, or coarser tables."
         better = [p for p in policies if not p.fault and p.utility > best.utility]
         told = f"{100 * best.utility:.1f} % of the cells' information"
-        text = f"Of the policies that are proven and whose risk is tolerated, {best.name} tells the most ({told})."
+        text = (
+            f"Of the policies that are proven and whose risk is tolerated, {best.name} keeps the most information "
+            f"({told})."
+        )
         if near := [p.name for p in better if p.risk > self.tolerated]:
-            text += f" {', '.join(near)} would tell more, but an outsider comes too near."
+            text += f" {', '.join(near)} would keep more, but does not protect against an outsider."
         if unproven := [p.name for p in better if not p.proven and p.risk <= self.tolerated]:
-            text += f" {', '.join(unproven)} would tell more, but nobody proved that it is safe."
+            text += f" {', '.join(unproven)} would keep more, but is not proven safe."
         if not self.unsafe:
             text += " The job's own rules call no cell unsafe, so that there is no risk to compare."
         if best.inside_too_near > 0:
             cells = f"{best.inside_too_near:,} unsafe cells" if best.inside_too_near > 1 else "one unsafe cell"
             cure = ": say `attack: {insiders: true}`" if best.name.startswith("suppress") else ""
-            text += f" Respondents come too near to others in {cells} of it{cure}."
+            text += f" Respondents can estimate others too closely in {cells} of it{cure}."
         return text
 
     def rows(self) -> tuple[list[str], list[list[object]]]:

@@ -164,7 +164,7 @@ class RuleStudy:
         return self.unsafe[name].sum(axis=0, dtype=np.int64)
 
     def verdicts(self, name: str) -> BoolArray:
-        """Tell which cells the calibrated rule calls unsafe."""
+        """Return which cells the calibrated rule calls unsafe."""
         return self.unsafe[name][:, self.grid.index(self.chosen[name].strictness)]
 
     @cached_property
@@ -174,7 +174,7 @@ class RuleStudy:
         return {(a, b): Agreement.of(self.verdicts(a), self.verdicts(b)) for a, b in pairs}
 
     def only_by(self, by: str, not_by: str) -> BoolArray:
-        """Tell which cells one rule calls unsafe and the other one safe."""
+        """Return which cells one rule calls unsafe and the other one safe."""
         return self.verdicts(by) & ~self.verdicts(not_by)
 
     def group(self, by: str, not_by: str) -> Group:

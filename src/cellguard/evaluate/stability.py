@@ -1,4 +1,4 @@
-"""How stable is protection? The same job over bootstrap samples of its records: how often is a cell unsafe, hidden?
+"""How stable is protection? The same job over bootstrap samples of its records: how often is a cell unsafe, suppressed?
 
 Respondents (holdings, where there are some) are drawn with replacement, with all their records; one that is drawn
 twice is two respondents. Cells are matched by their codes, so that a code that no sample has stays at 0.
@@ -35,10 +35,10 @@ from cellguard.table.table import Table
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """For each table of a job and each of its cells the shares of samples in which it was unsafe, and hidden.
+    """For each table of a job and each of its cells the shares of samples in which it was unsafe, and suppressed.
 
     Shares are of the samples that have the cell at all; of ``samples``, ``failed`` could not be protected, and do not
-    count for what is hidden. Confidential.
+    count for what is suppressed. Confidential.
     """
 
     tables: Mapping[str, Table]

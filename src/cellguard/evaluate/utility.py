@@ -1,7 +1,7 @@
 """What a release loses, in measures that every method can be held to.
 
-A hidden cell counts as lost. Where a measure needs a figure for it, it is the middle of what an outsider can work out,
-which is what a careful reader would put there.
+A suppressed cell counts as lost. Where a measure needs a figure for it, it is the middle of what an outsider can work
+out, which is what a careful reader would put there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ MEASURES = ("hidden", "hidden_value", "width", "distortion", "deviation", "helli
 
 @dataclass(frozen=True)
 class LevelLoss:
-    """What is lost at one combination of levels: cells, how many are hidden, their value, and the mean distortion."""
+    """What is lost at one combination of levels: cells, how many are suppressed, their value, and the mean
+    distortion.
+    """
 
     level: tuple[int, ...]
     cells: int
@@ -35,12 +37,12 @@ class LevelLoss:
 class Utility:
     """The losses of one released table.
 
-    ``utility`` is the mean over cells of 1 - relative error, at least 0; a hidden cell adds nothing. ``width`` is the
-    median width of what an outsider knows of hidden cells, as a share of their value (infinite where it has no end).
-    ``distortion`` is the mean relative error and ``deviation`` the mean absolute one (AAD) of the published cells.
-    ``hellinger`` is the Hellinger distance between the shares of the innermost cells, from 0 to 1; ``rank`` Spearman's
-    correlation of all cells, and ``association`` the change of Cramer's V between the first two dimensions; NaN where
-    they do not exist. ``levels`` has the losses by level, the coarsest first.
+    ``utility`` is the mean over cells of 1 - relative error, at least 0; a suppressed cell adds nothing. ``width`` is
+    the median width of what an outsider knows of suppressed cells, as a share of their value (infinite where it has no
+    end). ``distortion`` is the mean relative error and ``deviation`` the mean absolute one (AAD) of the published
+    cells. ``hellinger`` is the Hellinger distance between the shares of the innermost cells, from 0 to 1; ``rank``
+    Spearman's correlation of all cells, and ``association`` the change of Cramer's V between the first two dimensions;
+    NaN where they do not exist. ``levels`` has the losses by level, the coarsest first.
     """
 
     cells: int
@@ -68,7 +70,7 @@ def _finite(value: Any) -> Any:  # noqa: ANN401
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What an outsider knows of cells that are hidden: the ends of what they may be."""
+    """What an outsider knows of cells that are suppressed: the ends of what they may be."""
 
     lower: FloatArray
     upper: FloatArray
@@ -103,7 +105,7 @@ def measure_utility(table: Table, released: ReleasedTable, known: Known) -> Util
 def measure_loss(
     true: FloatArray, figures: FloatArray, hidden: BoolArray, *, unit: float, inner: BoolArray | None = None
 ) -> Utility:
-    """Compare figures with the true ones; what is hidden has the figure that a reader would take it for."""
+    """Compare figures with the true ones; what is suppressed has the figure that a reader would take it for."""
     relative, published = _relative(true, figures, unit), ~hidden
     inner = np.ones(len(true), bool) if inner is None else inner
     return Utility(
@@ -144,7 +146,7 @@ def _by_level(depth: IntArray, true: FloatArray, relative: FloatArray, hidden: B
 
 
 def _innermost(table: Table) -> BoolArray:
-    """Tell which cells have no parts in any dimension."""
+    """Return which cells have no parts in any dimension."""
     parts = [
         np.isin(codes, [dimension.position[leaf] for leaf in dimension.main.leaves])
         for dimension, codes in zip(table.dimensions, table.codes, strict=True)

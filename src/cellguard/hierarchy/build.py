@@ -1,4 +1,4 @@
-"""Hierarchies from lists: flat codes, parent pairs, one column a level, code digits."""
+"""Hierarchies from lists: flat codes, parent pairs, one column per level, code digits."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def from_levels(
     lines: Sequence[int] = (),
     labels: Mapping[str, str] = NOTHING,
 ) -> Hierarchy:
-    """Return the hierarchy of rows with one column a level, coarsest first.
+    """Return the hierarchy of rows with one column per level, coarsest first.
 
     A blank to the right, or the same code again, means that the row has no deeper level; so branches may be of unequal
     depth. The total is in no column.
@@ -105,7 +105,7 @@ def by_digits(
 
 
 def _seem_data(rows: Sequence[Sequence[str]]) -> bool:
-    """Tell whether rows of levels seem to be data: the coarsest level has nearly as many codes as there are rows."""
+    """Return whether rows of levels seem to be data: the coarsest level has nearly as many codes as there are rows."""
     coarsest = {row[0] for row in rows if row}
     return len(rows) > _FEW and len(rows[0]) > 1 and 2 * len(coarsest) > len(rows)
 

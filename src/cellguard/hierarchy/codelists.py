@@ -13,7 +13,7 @@ from cellguard.reading.csvfile import Listed, read_list
 
 
 def read_levels(path: str | Path, *, total: str = TOTAL, labels: Mapping[str, str] = NOTHING) -> Hierarchy:
-    """Read a CSV file with one column a level, coarsest first, and a header line."""
+    """Read a CSV file with one column per level, coarsest first, and a header line."""
     _refuse_hrc(path, "levels")
     listed = read_list(path)
     if {name.strip().casefold() for name in listed.header} == {"code", "parent"}:

@@ -23,7 +23,7 @@ _TIMES, _TIMES_EQUAL = 20, 3  # how often a number that is a code comes on avera
 
 
 def named(code: str, where: str) -> str:
-    """Return a code of a hierarchy's file in quotes; nothing for a number, which is told by the file's line only.
+    """Return a code of a hierarchy's file in quotes; nothing for a number, which is reported by the file's line only.
 
     The file may be one of data by mistake, and then its numbers are values.
 
@@ -68,7 +68,7 @@ def evidence(entries: Sequence[str], rows: int, known: Sequence[str]) -> Evidenc
 
 
 def may_be_values(codes: Collection[str], rows: int, total: str = "") -> bool:
-    """Tell whether what was taken for codes, in a column of so many rows, may be values or names of respondents.
+    """Return whether what was taken for codes, in a column of so many rows, may be values or names of respondents.
 
     If the ``total`` is among them and is a word, they are codes.
 

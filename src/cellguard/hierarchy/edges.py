@@ -1,7 +1,7 @@
 """Edges of a hierarchy, and what to say of those that form no tree.
 
 A file of a hierarchy may be one of data by mistake: then its numbers are values, and its words may be names. So numbers
-are told by their line only, and so is everything where most of a file does not fit together.
+are reported by their line only, and so is everything where most of a file does not fit together.
 """
 
 from __future__ import annotations

@@ -17,16 +17,31 @@ from cellguard.hierarchy.making import Making
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy(Making):
-    """Codes in a tree, parents before children; the total is the first code.
-
-    ``parent`` holds for each code the position of its parent, -1 for the total. ``labels`` are for people. ``merged``
-    and ``cut_off`` remember what a recoding took away: for each old code the code that now stands for it. The codes of
-    a ``hushed`` hierarchy were taken from a column that may hold values, so messages do not show them.
+    """The codes of a spanning variable in a tree, parents before children; the total is the first code.
 
     It is made from lists (`flat`, `from_levels`, `from_parents`, `by_digits`) or files (`read_levels`, `read_parents`,
-    `read_hrc`), and made coarser by `merge`, `cut` and `to_level`. Whatever is no tree under one total raises
-    `HierarchyError` (an `InputError`), with the line of the file.
+    `read_hrc`), and made coarser by `merge`, `cut` and `to_level`.
 
+    Parameters
+    ----------
+    codes
+        The codes.
+    parent
+        For each code the position of its parent, -1 for the total.
+    labels
+        Labels for people, by code.
+    merged, cut_off
+        What a recoding took away: for each old code the code that now stands for it.
+    hushed
+        Whether the codes come from a column that may hold values, so that messages must not show them.
+
+    Raises
+    ------
+    HierarchyError
+        If the codes are no tree under one total; the message names the line of the file.
+
+    Examples
+    --------
     >>> import cellguard as cg
     >>> region = cg.Hierarchy.from_levels([("North", "N1"), ("North", "N2"), ("South", "South")])
     >>> region.codes
@@ -152,11 +167,27 @@ def _cycle(edges: Mapping[str, Edge], start: str) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Dimension:
-    """A column of a table with its hierarchy and, possibly, other groupings of the same leaves.
+    """A spanning variable: a column of a table with its hierarchy and, possibly, other groupings of the same leaves.
 
-    The codes are those of the main hierarchy and then those that only the other groupings have. A code that stands in
-    two hierarchies is one code, so it must mean the same leaves in both.
+    Its codes are those of the main hierarchy and then those that only other groupings have. A code of two hierarchies
+    is one code, so it must mean the same leaves in both.
 
+    Parameters
+    ----------
+    name
+        The name of the dimension and, by default, of its column.
+    hierarchy
+        The main hierarchy.
+    *alternatives
+        Further groupings of the same leaves under the same total.
+
+    Raises
+    ------
+    HierarchyError
+        If the hierarchies have different totals or leaves, or a code means different leaves.
+
+    Examples
+    --------
     >>> import cellguard as cg
     >>> coast = cg.Hierarchy.from_levels([("sea", "a"), ("inland", "b"), ("inland", "c")])
     >>> cg.Dimension("region", cg.Hierarchy.flat(["a", "b", "c"]), coast).codes

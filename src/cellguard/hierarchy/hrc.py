@@ -1,4 +1,4 @@
-"""τ-ARGUS ``.hrc`` files: one code a line, the depth told by leading strings such as ``@``."""
+"""τ-ARGUS ``.hrc`` files: one code per line, the depth told by leading strings such as ``@``."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ def unite(first: Dimension, second: Dimension) -> Dimension:
         hushed = first.main.hushed or second.main.hushed
         told = "" if hushed else f" ({listing(strays[1], 3)} there, {listing(strays[0], 3)} here)"
         raise HierarchyError(
-            f"dimension {first.name!r}: two releases have codes that the other lacks{told}, and nobody can tell "
-            "how they overlap; give the job a hierarchy that has both"
+            f"dimension {first.name!r}: two releases have codes that the other lacks{told}, and how they overlap "
+            "is not known; give the job a hierarchy that has both"
         )
     ours, theirs = _grafted(first, second), _grafted(second, first)
     try:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cellguard.errors import listing
-from cellguard.hierarchy.lookalike_codes import twin_note
+from cellguard.hierarchy.lookalike_codes import lookalike_note
 from cellguard.job.jobfile import Job
 from cellguard.protection import Requirements
 from cellguard.rules.assess import Findings
@@ -25,17 +25,29 @@ from cellguard.table.tableset import TableSet
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """What a job's rules find, and what protection must achieve; `assess_job` gives it.
+    """What the rules of a job find, and the protection levels that follow; `assess_job` returns it.
 
     Parameters
     ----------
-    job, findings, needs
-        The job, what its rules find, and what protection must achieve.
-    seconds, notes, counts, inputs
-        How long each step took, what was noticed on the way, how many records were read, the digests of the files.
+    job
+        The job.
+    findings
+        Which cells are unsafe, and why.
+    needs
+        The protection levels of the unsafe cells.
+    seconds
+        How long each step took.
+    notes
+        Warnings about the data.
+    counts
+        How many records were read.
+    inputs
+        The digests of the files that were read.
     sums
         The records behind the tables, by which sums of their cells are judged, if there are any.
 
+    Examples
+    --------
     >>> import cellguard as cg
     >>> table = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
     >>> job = cg.Job.parse({"version": 1, "tables": [{"name": "table", "by": ["r"], "value": "x",
@@ -78,7 +90,7 @@ class Assessment:
             # The codes of records were looked at when they were read.
             if not self.counts and int(dimension.level.max()) <= 1:
                 rows = max(len(t) for t in self.tables.tables if dimension in t.dimensions)
-                warnings += twin_note(dimension.name, dimension.codes, rows)
+                warnings += lookalike_note(dimension.name, dimension.codes, rows)
         fine = [
             table
             for spec, table in zip(self.job.tables, self.tables.tables, strict=False)  # earlier releases come last
@@ -95,13 +107,14 @@ class Assessment:
         if len(bad):
             names = [self.tables.message_name(int(cell)) for cell in bad[:5]]
             warnings.append(
-                f"{len(bad)} unsafe cells are unprotectable, whatever is hidden, and so the set cannot be released: "
+                f"{len(bad)} unsafe cells are unprotectable, whatever is suppressed, and so the set cannot be "
+                "released: "
                 f"{listing(names)}{' and more' if len(bad) > 5 else ''}{self._cures()}"
             )
         return warnings
 
     def _cures(self) -> str:
-        """Say what helps the unprotectable cells, as far as their rules know."""
+        """Return, in words, what helps the unprotectable cells, as far as their rules know."""
         cures: list[str] = []
         for here, cells in zip(self.findings.by_table, self.tables.cells_of, strict=True):
             bad = self.needs.unprotectable[cells]
@@ -168,7 +181,7 @@ def rule_doubts(findings: Findings) -> list[str]:
 
 
 def _tables(tables: Sequence[Table]) -> str:
-    """Name tables at the start of a warning, which is told once for all of them."""
+    """Name tables at the start of a warning, which is reported once for all of them."""
     return f"table{'s' if len(tables) > 1 else ''} {listing([table.name for table in tables])}"
 
 

@@ -1,6 +1,7 @@
 """Earlier releases of the same respondents at the same time: their tables join the set, and are not released again.
 
-What they show stays known, whatever the job would hide; what they hide stays to be protected, by the rules of then.
+What they show stays known, whatever the job would suppress; what they suppress stays to be protected, by the rules of
+then.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ def read_earlier(job: Job) -> list[Earlier]:
                 continue
             if not any(rule.can_fire for rule in rules):
                 raise InputError(
-                    f"previous: no rule was applied to the table {table.name!r} of {name!r}, so nobody knows which of "
-                    "its hidden cells are unsafe"
+                    f"previous: no rule was applied to the table {table.name!r} of {name!r}, so it is not known "
+                    "which of its suppressed cells are unsafe"
                 )
             called = f"earlier{number}.{table.name}"
             called = called if len(called) <= LONGEST else f"earlier{number}.{place}"
@@ -85,8 +86,8 @@ def _read(job: Job, name: str) -> ReadFolder:
 def _fixed(table: Table, seen: Positions) -> Table:
     """Return a table every cell of which is as its release left it: published for good, or not seen.
 
-    A cell that must be suppressed stays unsafe. Of one that was hidden although its contributors allow publication the
-    attacker is taken to know more than he does.
+    A cell that must be suppressed stays unsafe. Of one that was suppressed although its contributors allow publication
+    the attacker is taken to know more than the attacker does.
     """
     if table.is_unreleased:
         return frozen(table)

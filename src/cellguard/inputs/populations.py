@@ -19,7 +19,7 @@ from cellguard.table.populations import Extent, Held, differences, extents_of
 from cellguard.table.table import Released, Table
 
 UNRELEASED: Mapping[str, Released] = {"nothing": "nowhere", "latent": "latent"}
-REST = "other"  # whoever has none of the codes that a job names of a column that no table shows
+REST = "other"  # an attacker who has none of the codes that a job names of a column that no table shows
 
 
 def listed_codes(job: Job, name: str) -> list[str]:
@@ -44,7 +44,9 @@ def _leaves(spec: TableSpec, dimension: Dimension, codes: list[str] | AllBut) ->
     named = frozenset().union(*(held[code] for code in listed))
     meant = leaves.held[leaves.total] - named if isinstance(codes, AllBut) else named
     if not meant:
-        raise JobError(f"table {spec.name!r}: `where` leaves nobody, since it excludes all codes of {dimension.name!r}")
+        raise JobError(
+            f"table {spec.name!r}: `where` leaves no respondent, since it excludes all codes of {dimension.name!r}"
+        )
     return meant
 
 
@@ -54,8 +56,8 @@ def with_differences(
     """Return the job with a table, not released, for each difference of populations of tables made from records.
 
     ``present`` are the leaves of each column that records have: a difference of others is nobody. Of ready-made tables
-    nobody knows who contributes to the difference; such a difference must be given, or is named as not judged. Tables
-    of ``earlier`` releases are about the same respondents, so that the records tell who is in the difference.
+    it is not known who contributes to the difference; such a difference must be given, or is named as not judged.
+    Tables of ``earlier`` releases are about the same respondents, so that the records tell who is in the difference.
     """
     made = {spec.name: spec for spec in job.tables if spec.cells is None}
     extents = [extent_of(spec, dimensions) for spec in job.tables]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -47,6 +48,8 @@ from cellguard.table.survey import light_weights
 from cellguard.table.table import Table
 from cellguard.table.tabulate import Wanted, make_tables
 
+_SLIP = 0.8  # how alike the name of a dimension that no table has must be to another's, to be a slip of that
+
 
 @dataclass(frozen=True, eq=False)
 class Built:
@@ -80,8 +83,7 @@ def build_tables(job: Job, *, run: Run = UNWATCHED) -> Built:
 
 
 def _build_tables(job: Job, earlier: list[Earlier], run: Run) -> Built:
-    if len({spec.name for spec in job.tables}) < len(job.tables):
-        raise JobError("two tables have the same name; give each a name of its own")
+    _refuse_missing(job)
     check_identity(job)
     sources = {spec.name: _open(job, spec, spec.cells) for spec in job.tables if spec.cells}
     records = read_records(job)
@@ -138,6 +140,20 @@ def input_digests(job: Job) -> dict[str, str]:
     return files | {name: _digest_of_table(data) for name, data in job.held.items() if isinstance(data, pa.Table)}
 
 
+def _refuse_missing(job: Job) -> None:
+    """Refuse a job whose file of known totals is not there, which is read late, and dimensions that are slips."""
+    if job.known and not job.path(job.known).is_file():
+        raise JobError(f"known: there is no file {job.known!r} beside the job; correct its name, or leave `known` out")
+    used = list(dict.fromkeys(name for spec in job.tables for name in spec.dimensions))
+    for name in job.dimensions:
+        meant = difflib.get_close_matches(name, used, n=1, cutoff=_SLIP)
+        if name not in used and meant and meant[0] not in job.dimensions:
+            raise JobError(
+                f"dimensions: no table has a dimension {name!r}; did you mean {meant[0]!r}? Correct the name, or leave "
+                "it out"
+            )
+
+
 def refuse_changed(job: Job, inputs: Mapping[str, str]) -> None:
     """Refuse to go on if a file of a job is no longer the one whose digest was taken."""
     files = _input_files(job)
@@ -146,7 +162,7 @@ def refuse_changed(job: Job, inputs: Mapping[str, str]) -> None:
             continue
         path = files.get(name, job.path(name))
         if not path.is_file() or _digest(path) != digest:
-            raise InputError(f"the file {name!r} changed while it was read; run again when nobody writes to it")
+            raise InputError(f"the file {name!r} changed while it was read; run again when no program writes to it")
 
 
 def _input_files(job: Job) -> dict[str, Path]:
@@ -198,7 +214,7 @@ def _build_dimension(
 ) -> Dimension:
     column = spec.column_of(name)
     codes = list(dict.fromkeys(code for source in sources for code in source.codes(column)[0]))
-    if not sources and not records:  # a column that no data have: some codes are named, and nobody knows the others
+    if not sources and not records:  # a column that no data have: some codes are named, the others are not known
         codes = listed_codes(job, name)
         codes.append(next(rest for i in range(len(codes) + 1) if (rest := REST + "'" * i) not in codes))
     labels = read_labels(job.path(spec.labels)) if spec.labels else {}
@@ -333,7 +349,7 @@ def _build_table(
 
 
 def _wanted(job: Job, spec: TableSpec, records: JobRecords, dimensions: Mapping[str, Dimension]) -> Wanted:
-    """Say which table to make from the records, with the facts that its rules need."""
+    """Return, in words, which table to make from the records, with the facts that its rules need."""
     insiders = [Holdings()] if job.insiders else []
     return Wanted(
         by={column_of(job, name): dimensions[name] for name in spec.by},
@@ -352,7 +368,7 @@ def _with_apriori(job: Job, spec: TableSpec, table: Table) -> Table:
 
 
 def _light(grouped: Grouped, made: list[TableSpec]) -> tuple[str, ...]:
-    """Say how many weights below 1 the rules take for 1."""
+    """Return, in words, how many weights below 1 the rules take for 1."""
     many = light_weights(grouped)
     if not many or all(spec.survey in {"sample", "handbook", "published_weights"} for spec in made):
         return ()

@@ -31,9 +31,9 @@ class ThirdParty:
     """What is said of tables made elsewhere: their files, and words about columns as `cellguard audit` takes them.
 
     ``dims`` are dimension columns, each perhaps with where its hierarchy is, as ``industry:levels=nace.csv``. ``flag``
-    is a column that marks cells, ``suppressed`` which of its entries mean that they are hidden. ``known`` are totals
-    from elsewhere, ``lower`` and ``upper`` bounds of every cell. Where there is a column with the ``true`` values,
-    cells flagged as ``primary`` need protection by so many ``percent``.
+    is a column that marks cells, ``suppressed`` which of its entries mean that they are suppressed. ``known`` are
+    totals from elsewhere, ``lower`` and ``upper`` bounds of every cell. Where there is a column with the ``true``
+    values, cells flagged as ``primary`` need protection by so many ``percent``.
     """
 
     tables: Sequence[Path]

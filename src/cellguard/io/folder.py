@@ -38,7 +38,7 @@ CellKey = tuple[str, frozenset[tuple[str, str]]]
 
 @dataclass(frozen=True)
 class OutputFolder:
-    """The folder that a run writes, whole or not at all, and that others read.
+    """The folder that a run writes, whole or not at all, and that other commands read.
 
     Parameters
     ----------
@@ -48,8 +48,10 @@ class OutputFolder:
     Raises
     ------
     InputError
-        By every reader, if the folder is none, or its files do not fit together.
+        By every reader, if this is no output folder, or its files do not fit together.
 
+    Examples
+    --------
     >>> OutputFolder("nowhere").about()
     Traceback (most recent call last):
     cellguard.errors.InputError: 'nowhere' is no output folder: release/metadata.json cannot be read
@@ -119,7 +121,7 @@ class OutputFolder:
 
     @property
     def method(self) -> str:
-        """The method, as its release or its internal half says; all that hide cells are `suppress` to a reader."""
+        """The method, as its release or its internal half says; all that suppress cells are `suppress` to a reader."""
         for path, key in ((self.outside / "metadata.json", "method"), (self.inside / "summary.json", "folder")):
             document = _read_json(path) if path.is_file() else None
             if isinstance(document, dict) and document.get(key) in method_names():
@@ -132,7 +134,7 @@ class OutputFolder:
         return self.inside.is_dir() and bool(getattr(find_method(self.method), "keeps_internal", False))
 
     def certificate(self) -> dict[str, Any]:
-        """Return the certificate; only what hides cells has one."""
+        """Return the certificate; only what suppresses cells has one."""
         path = self.inside / "certificate.json"
         document = _read_json(path) if path.is_file() else None
         if isinstance(document, dict):

@@ -54,7 +54,7 @@ class ReadFolder:
 def read_folder(path: str | Path, certificate: Mapping[str, Any]) -> ReadFolder:
     """Read the tables of an output folder from its facts, and what is seen of them from its release."""
     inside = Path(path) / "internal"
-    # Sums of cells, and counts that fit, are told by a release as a whole, and are not looked for across several.
+    # Sums of cells, and counts that fit, are reported by a release as a whole, and are not looked for across several.
     listed = [spec for spec in certificate["tables"] if spec["release"] not in {"sums", "fitted"}]
     certificate = {**certificate, "tables": listed}
     tables, statuses = read_stored_tables(inside, certificate)
@@ -91,7 +91,7 @@ def on_dimensions(table: Table, united: Mapping[str, Dimension]) -> Table:
 
 
 def join_folders(folders: Sequence[ReadFolder]) -> Stored:
-    """Return the tables of several folders as one set; a cell is hidden if no release shows it.
+    """Return the tables of several folders as one set; a cell is suppressed if no release shows it.
 
     All tables but those of the first folder count as released elsewhere. What must be published is so no more: whether
     an unsafe cell is public is what the audit finds out.
@@ -192,7 +192,7 @@ def _named(table: Table, folder: ReadFolder, number: int) -> Table:
 
 
 def _any(tables: TableSet, linked: TableSet, seen: Sequence[BoolArray]) -> BoolArray:
-    """Tell which distinct cells some table shows."""
+    """Return which distinct cells some table shows."""
     if len(tables) != len(linked):
         raise InputError("the folders have cells for rules about rows that do not fit together")
     visible = np.zeros(len(tables), bool)

@@ -1,4 +1,4 @@
-"""What a run knows of why cells are hidden, as an output folder keeps it, so that nobody needs to find it anew."""
+"""What a run knows of why cells are suppressed, as an output folder keeps it, so that nobody needs to find it anew."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NEAR = pa.list_(pa.struct([("members", pa.list_(pa.int64())), ("percent", pa.fl
 class StoredExplanations:
     """For unsafe distinct cells: through which others they are protected, on which their proof relies, who is near.
 
-    What is not in a mapping nobody knows. ``suspects`` are None where respondents were not looked at.
+    What is not in a mapping is not known. ``suspects`` are None where respondents were not looked at.
     """
 
     through: Mapping[int, Sequence[int]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Who contributes what to the hidden cells, as an output folder keeps it: under numbers, and only inside."""
+"""Who contributes what to the suppressed cells, as an output folder keeps it: under numbers, and only inside."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def write_insiders(path: Path, standing: InsiderKnowledge, tables: TableSet) -> 
 
 
 def read_insiders(path: Path, tables: TableSet, *, linked: bool) -> Contributions:
-    """Read the contributions to the cells that were hidden; the others are told by nobody."""
+    """Read the contributions to the cells that were suppressed; the others are reported by nobody."""
     stored = pq.ParquetFile(path).read()
     table, row, insider, grains = (stored.column(name).to_numpy() for name in ("table", "row", "insider", "amount"))
     starts = np.cumsum([0, *(len(cells) for cells in tables.cells_of)])

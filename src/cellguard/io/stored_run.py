@@ -1,4 +1,4 @@
-"""An output folder read back: its tables, what was found unsafe, what is hidden, and what the attacker knows."""
+"""An output folder read back: its tables, what was found unsafe, what is suppressed, and what the attacker knows."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def read_shown_cells(folder: Path, about: Mapping[str, Any], statuses: Sequence[
 
 
 def _shown(path: Path, rows: int) -> BoolArray:
-    """Tell which rows of a released table show a value, which is all that an attacker goes by."""
+    """Return which rows of a released table show a value, which is all that an attacker goes by."""
     value = open_source(path).text("value").to_pylist()
     if len(value) != rows:
         raise InputError(f"{path.name} in the release does not have the cells of the table; see `cellguard verify`")

@@ -1,4 +1,4 @@
-"""A table of an output folder for eyes: as published, or with hidden or true values and marks."""
+"""A table of an output folder for eyes: as published, or with suppressed or true values and marks."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from cellguard.job.names import check_stored_names
 from cellguard.views.grid import Grid
 from cellguard.views.terminal import View
 
-_DUST = 1e-9  # of a cell's value, below which a need is none
+_DUST = 1e-9  # of a cell's value, below which a protection level is none
 
 
 def read_view(folder: Path, table: str | None, *, internal: bool) -> View:
-    """Read one table of an output folder: as published, or with hidden or true values and marks."""
+    """Read one table of an output folder: as published, or with suppressed or true values and marks."""
     output = OutputFolder(folder)
     about = _tables(output, internal)
     name = _choose(table, list(about))
@@ -40,7 +40,9 @@ def read_view(folder: Path, table: str | None, *, internal: bool) -> View:
     except KeyError as error:
         raise InputError(f"{str(folder)!r} is damaged: table {name!r} has no column {error.args[0]!r}") from None
     except ValueError:
-        raise InputError(f"{str(folder)!r} is damaged: table {name!r} has needs that are no numbers") from None
+        raise InputError(
+            f"{str(folder)!r} is damaged: table {name!r} has protection levels that are no numbers"
+        ) from None
     columns = list(zip(*codes, strict=True)) if codes else [()] * len(by)
     axes = [output.axis(d, column) for d, column in zip(by, columns, strict=True)]
     places = [
@@ -81,7 +83,9 @@ def _codes(rows: Sequence[Mapping[str, str]], by: Sequence[str]) -> tuple[tuple[
 def _perturbed_status(
     row: Mapping[str, str], codes: tuple[str, ...], shown: set[tuple[str, ...]] | None, checked: bool
 ) -> str:
-    """Return the status of a perturbed cell: of one that nothing was found about by its need and its S_N."""
+    """Return the status of a perturbed cell: of one that nothing was found about by its protection level and its
+    S_N.
+    """
     if shown is not None and codes not in shown:
         return "unpublished"
     if checked and row["status"] not in {"safe", "not proven"}:

@@ -26,7 +26,7 @@ def check_file(path: str | Path, *, force: bool) -> None:
         if path.is_dir():
             raise InputError(f"{str(path)!r} is a folder; name a file")
         if path.exists() and not force:
-            raise InputError(f"{str(path)!r} exists already; choose another name, or say --force to replace it")
+            raise InputError(f"{str(path)!r} exists already; choose another name, or add --force to replace it")
         path.parent.mkdir(parents=True, exist_ok=True)
         _check_access(path.parent, f"cannot write {str(path)!r}")
         sweep(path.parent)
@@ -80,7 +80,7 @@ def _check_free(folder: Path, *, force: bool) -> None:
     if folder.is_symlink() or not folder.is_dir() or not _is_output(folder):
         raise InputError(f"{str(folder)!r} exists and is no output folder, so nothing replaces it; choose another")
     if not force:
-        raise InputError(f"the folder {str(folder)!r} exists already; choose another, or say --force to replace it")
+        raise InputError(f"the folder {str(folder)!r} exists already; choose another, or add --force to replace it")
     for inner in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
         _check_access(inner, f"{str(folder)!r} cannot be replaced")
 
@@ -107,7 +107,7 @@ def _check_access(folder: Path, what: str) -> None:
 
 
 def _is_output(folder: Path) -> bool:
-    """Tell whether a folder holds what a run writes, and nothing else."""
+    """Return whether a folder holds what a run writes, and nothing else."""
     names = {path.name for path in folder.iterdir()}
     return not names or (names <= {"release", "internal"} and (folder / "internal" / "job.yaml").is_file())
 

@@ -27,7 +27,7 @@ def with_counts(tables: Sequence[TableSpec]) -> list[TableSpec]:
 
 
 def _with_its_counts(table: TableSpec) -> TableSpec:
-    """Return a table whose values are hidden where their counts are."""
+    """Return a table whose values are suppressed where their counts are."""
     followed = [*getattr(table.protect, "hide_with", ()), COUNT]
     return table.model_copy(update={"protect": table.protect.model_copy(update={"hide_with": followed})})
 

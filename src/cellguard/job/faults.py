@@ -1,4 +1,4 @@
-"""What is wrong with a job or a policy, one fault a line, with its place and in plain words."""
+"""What is wrong with a job or a policy, one fault per line, with its place and in plain words."""
 
 from __future__ import annotations
 
@@ -13,11 +13,22 @@ from cellguard.job.yamlfile import Lines
 
 def explain(error: ValidationError, source: str, lines: Lines) -> str:
     """Return all faults of a job, one a line, in plain words; values are not repeated."""
-    return "\n".join(dict.fromkeys(_fault(e, source, lines) for e in error.errors(include_url=False)))
+    faults = [e for e in error.errors(include_url=False) if not _is_other_form(e)]
+    return "\n".join(dict.fromkeys(_fault(e, source, lines) for e in faults))
+
+
+# A key that may be a list or a mapping (`where`) is checked as both; pydantic names the form in the place of a fault.
+_FORMS = {"list[str]": list, "AllBut": Mapping}
+
+
+def _is_other_form(error: Mapping[str, Any]) -> bool:
+    """Return whether a fault is about a form of a key that the job does not use, because it uses another one."""
+    form = _FORMS.get(str(error["loc"][-1])) if error["loc"] else None
+    return form is not None and isinstance(error["input"], (list, Mapping)) and not isinstance(error["input"], form)
 
 
 def _fault(error: Mapping[str, Any], source: str, lines: Lines) -> str:
-    place = tuple(error["loc"])
+    place = tuple(part for part in error["loc"] if part not in _FORMS)
     if place[:1] == ("settings",):  # which stand under the name of their method
         place = place[1:]
     context = error.get("ctx", {})
@@ -41,6 +52,10 @@ def _words(error: Mapping[str, Any]) -> str:
     kind, context = error["type"], error.get("ctx", {})
     if kind in {"unknown_key", "later"}:
         return str(error["msg"])
+    if kind == "missing" and error["loc"] == ("version",):
+        return "this key is missing; begin the job with the line `version: 1`"
+    if kind == "literal_error" and error["loc"] == ("version",):
+        return "this cellguard reads jobs of `version: 1`; write that, or install the cellguard that the job is for"
     if kind == "missing":
         return "this key is missing" + _CURES.get(error["loc"][-1], "")
     if kind == "list_type":
@@ -48,6 +63,11 @@ def _words(error: Mapping[str, Any]) -> str:
         return "must be a list" + (f", as {example}" if example else ", as [a, b]")
     if kind == "value_error":
         return str(context["error"])
+    if kind == "string_type" and isinstance(error["input"], bool):
+        return (
+            "must be text; put codes and names that look like numbers or yes/no into quotes, as 'yes' or ['yes', "
+            "'no']: without quotes YAML reads yes, no, on and off as true and false"
+        )
     if kind == "string_type":
         return "must be text; put codes and names that look like numbers or yes/no into quotes"
     if kind == "literal_error":

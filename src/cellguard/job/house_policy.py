@@ -99,7 +99,7 @@ def with_policy(data: Mapping[str, Any], policy: Policy, source: str, lines: Lin
 
 
 def _is_surveyed(table: Mapping[str, Any]) -> bool:
-    """Tell whether the rules of a table see respondents as `survey` says, by the method that it names."""
+    """Return whether the rules of a table see respondents as `survey` says, by the method that it names."""
     protect = table.get("protect")
     name = protect.get("method") if isinstance(protect, Mapping) else None
     return name not in method_names() or declared(str(name)).surveyed

@@ -42,8 +42,37 @@ from cellguard.rules.presets import PRESETS
 
 
 class Job(Spec):
-    """Everything that one run needs; the job file is this in YAML.
+    """A job: everything that one run needs. The job file is this in YAML; `load` reads it, `parse` takes plain data.
 
+    The keys are described in the reference of the job file, and by ``cellguard schema``.
+
+    Attributes
+    ----------
+    version
+        The version of the format, 1.
+    tables
+        The tables to publish, as one linked set.
+    microdata
+        The records that tables are made from.
+    dimensions
+        The dimensions, by name.
+    equations
+        Additivity constraints between responses.
+    attack
+        The a-priori bounds, and whether respondents attack too.
+    known
+        A file of totals that the attacker has from elsewhere.
+    previous
+        Earlier releases about the same respondents.
+    policy
+        A file of rules and defaults.
+    settings
+        The settings of the methods, by their names.
+    output
+        Where results go, and their formats.
+
+    Examples
+    --------
     >>> job = Job.parse({"version": 1, "tables": [{"name": "t", "by": ["region"], "value": "turnover",
     ...                  "cells": {"source": "t.csv"}, "rules": [{"min_frequency": 3}]}]})
     >>> str(job.tables[0].rules[0])
@@ -72,6 +101,19 @@ class Job(Spec):
     @field_validator("tables")
     @classmethod
     def _counts_are_tables(cls, tables: list[TableSpec]) -> list[TableSpec]:
+        names = [table.name for table in tables]
+        again = [i for i, name in enumerate(names) if name in names[:i]]
+        words = "tables[{first}] is named {name} too; give each table a name of its own"
+        faults = [
+            InitErrorDetails(
+                type=PydanticCustomError("twice", words, {"first": names.index(names[i]), "name": repr(names[i])}),
+                loc=(i, "name"),
+                input=names[i],
+            )
+            for i in again
+        ]
+        if faults:
+            raise ValidationError.from_exception_data("job", faults)
         return with_counts(tables)
 
     @model_validator(mode="after")
@@ -132,7 +174,9 @@ class Job(Spec):
 
     @model_serializer(mode="wrap")
     def _as_written(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Write what methods are told under their own names, as a job file does, and who attacks what they hide."""
+        """Write what methods are reported under their own names, as a job file does, and who attacks what they
+        suppress.
+        """
         own = {name: self.settings[name].model_dump() if name in self.settings else None for name in section_names()}
         whole: dict[str, Any] = {}
         for key, value in dump(self).items():
@@ -221,9 +265,12 @@ class Job(Spec):
         lines: Lines | None = None,
         held: Mapping[str, object] | None = None,
     ) -> Job:
-        """Check a job given as plain data; every fault is told with its place. ``held`` is what is in memory."""
+        """Check a job given as plain data; every fault is reported with its place. ``held`` is what is in memory."""
         if not isinstance(data, Mapping):
-            raise JobError(f"{source}: a job is a mapping with the keys {', '.join(cls.model_fields)}")
+            raise JobError(
+                f"{source}: this is no job. A job has keys such as `version: 1`, `microdata:` and `tables:`; "
+                "`cellguard init DATA` writes one from a data file"
+            )
         named = data.get("policy")
         if isinstance(named, str) and named:
             data = with_policy(data, load_policy(named, Path(folder)), source, lines or {})
@@ -238,7 +285,7 @@ class Job(Spec):
 
 
 def _refuse_two_methods(tables: Sequence[TableSpec]) -> None:
-    """Refuse tables with different methods: what one of them hides, another may show."""
+    """Refuse tables with different methods: what one of them suppresses, another may show."""
     first = next((table for table in tables if table.protect.method != "suppress"), tables[0])
     done = declared(first.protect.method).participle
     others = [table for table in tables if table.protect.method != first.protect.method]

@@ -369,7 +369,7 @@ class TableSpec(Spec):
         return self
 
     def _fault_of_counts(self) -> str | None:
-        """Say why there can be no counts beside the values."""
+        """Return, in words, why there can be no counts beside the values."""
         if self.value == "count":
             return "`counts` go beside values, and this is a frequency table; leave them out"
         if self.protect.method != "suppress":
@@ -396,10 +396,10 @@ class AttackSpec(Spec):
     upper: Upper = Field("unbounded", validate_default=True)
     percent: float | None = Field(None, gt=0, allow_inf_nan=False)
     insiders: bool | None = Field(
-        None, description="whether respondents attack too; unless said, wherever the job has their records"
+        None, description="whether respondents attack too (default: wherever the job has their records)"
     )
     coalition: int = Field(
-        1, ge=1, le=MOST_TOGETHER, description="with insiders: how many respondents may tell each other what they know"
+        1, ge=1, le=MOST_TOGETHER, description="with insiders: how many respondents may pool what they know"
     )
     crossing: Literal["checked", "not_checked"] = Field(
         "checked", description="whether one table without negative cells must lie behind tables that form a cycle"

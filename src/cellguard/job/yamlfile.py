@@ -15,17 +15,29 @@ Lines = dict[Path_, int]
 _DEEPEST = 40
 _MOST_REPEATED = 20_000  # entries that aliases may repeat; a few kilobytes of aliases can stand for billions
 _LARGEST = 10_000_000
+_JOBS = frozenset({".yaml", ".yml", ".json"})
+_INIT = "`cellguard init DATA`, which writes job.yaml"
 
 
 def read_yaml(path: str | Path) -> tuple[Any, Lines]:
     """Read a YAML file safely; a key given twice is an error, since one of the two would be lost."""
     name = file_name(path)
+    if Path(path).is_dir():
+        raise JobError(f"{str(path)!r} is a folder, and a job is a .yaml file; name the job")
+    if Path(path).is_file() and Path(path).suffix.lower() not in _JOBS:
+        raise JobError(
+            f"{name} is no job but a data file; run `cellguard init {name}` first, which writes job.yaml, and then "
+            "give job.yaml to this command"
+        )
     try:
         if Path(path).stat().st_size > _LARGEST:
             raise JobError(f"{name}: too large for a job file; is it the data? `cellguard init DATA` writes a job")
         text = Path(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise JobError(f"no job file {str(path)!r}; `cellguard init DATA` writes one") from None
+        cure = "`cellguard init DATA` writes one from a data file"
+        if Path(path).suffix.lower() not in _JOBS:
+            cure = f"a job is a .yaml file, and {name} is named like data: see whether it is there, then run {_INIT}"
+        raise JobError(f"no job file {str(path)!r}; {cure}") from None
     except (OSError, UnicodeDecodeError):
         raise JobError(f"cannot read {str(path)!r} as a UTF-8 text file") from None
     reading, node = _read_text(text, name)
@@ -54,9 +66,27 @@ def _read_text(text: str, name: str) -> tuple[_Reading, Any]:
         raise JobError(f"{name}: nested too deeply for a job") from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise JobError(f"{name} line {line}: not valid YAML ({error.problem}); check indentation and quotes") from None
+        raise JobError(f"{name} line {line}: not valid YAML; {_cure(error)}") from None
     except yaml.YAMLError:
         raise JobError(f"{name}: not valid YAML; look for characters that are not text") from None
+
+
+def _cure(error: yaml.MarkedYAMLError) -> str:
+    """Return what to do about a text that is not YAML; the parser's own words are for programmers."""
+    problem = error.problem or ""
+    if "'\\t'" in problem:
+        return "indent with blanks, not with tabs"
+    if (
+        "block end" in problem
+        or "mapping values are not allowed" in problem
+        or "could not find expected ':'" in problem
+    ):
+        return "keys that belong together begin in the same column, with `: ` after each; compare with the lines around"
+    if "expected ','" in problem or "expected the node content" in problem:
+        return "a list is [a, b] and a mapping {key: value}; look for a missing comma, bracket or brace"
+    if "quoted scalar" in problem:
+        return "a quotation mark is opened and not closed"
+    return f"{problem}; check indentation, brackets and quotes"
 
 
 @dataclass

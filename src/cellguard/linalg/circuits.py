@@ -38,7 +38,7 @@ class Circuits:
         return np.where(self.values > kernel.PRIME // 2, self.values - kernel.PRIME, self.values)
 
     def within(self, down: FloatArray | LongArray, up: FloatArray | LongArray) -> BoolArray:
-        """Tell which circuits are within bounds, forwards or backwards."""
+        """Return which circuits are within bounds, forwards or backwards."""
         moves, circuit, size = self.moves, self.circuit, len(self)
         down, up = down[self.columns], up[self.columns]
         ahead = np.bincount(circuit, (moves > up) | (-moves > down), size) == 0

@@ -15,7 +15,7 @@ from cellguard.kernels.kernel import kernel
 
 @kernel
 def substitute(pivots, start, columns, coefficients, n):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
-    """Fill in the pivots of n from its free columns, the last pivot first; tell whether no number overflows."""
+    """Fill in the pivots of n from its free columns, the last pivot first; return whether no number overflows."""
     limit = 2.0**61
     for k in range(len(pivots) - 1, -1, -1):
         total = 0

@@ -29,7 +29,7 @@ SAMPLES = 8
 
 @dataclass(frozen=True, eq=False)
 class Combination:
-    """An exact combination of rows: the sum of coefficient times row is what was asked for, and 0 elsewhere.
+    """An exact combination of rows: the sum of coefficient times row is the request, and 0 elsewhere.
 
     Where the coefficients are too long to be found, the rows that have one are named without them.
     """
@@ -69,7 +69,7 @@ class RowSpace:
         return np.sort(np.concatenate([peeled.row, peeled.rows[self._solver(PRIMES[0]).independent]]))
 
     def holds(self, target: Target) -> bool:
-        """Tell whether the rows have a combination that gives the target, modulo two primes."""
+        """Return whether the rows have a combination that gives the target, modulo two primes."""
         at = list(target)
         return not any((_residues(target, prime) @ self.kernel(prime)[at] % prime).any() for prime in PRIMES[:2])
 
@@ -78,7 +78,7 @@ class RowSpace:
         return self._solver(prime).kernel
 
     def determined(self) -> BoolArray:
-        """Tell which unknowns the sums determine."""
+        """Return which unknowns the sums determine."""
         return np.asarray(~(self.kernel(PRIMES[0]).any(axis=1) | self.kernel(PRIMES[1]).any(axis=1)), bool)
 
     def combinations(self, targets: Sequence[int | Target]) -> list[Combination | None]:

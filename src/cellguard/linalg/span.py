@@ -20,7 +20,7 @@ from cellguard.linalg.residues import PRIMES, Residues, factor, with_random_diag
 
 
 def spanned(columns: sp.csr_array, wanted: Residues, random: np.random.Generator, prime: int = PRIMES[0]) -> BoolArray:
-    """Tell which of the wanted columns are combinations of the given ones.
+    """Return which of the wanted columns are combinations of the given ones.
 
     >>> columns = sp.csr_array(np.array([[1, 0], [1, 1], [0, 1]]))
     >>> spanned(columns, np.array([[1, 1], [2, 0], [1, 0]]), np.random.default_rng(0)).tolist()

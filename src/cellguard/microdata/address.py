@@ -16,7 +16,7 @@ _SECRET = ("password", "passfile", "sslpassword", "token", "pwd", "secret")
 
 
 def is_remote(source: str) -> bool:
-    """Tell whether a source is an address and not a file.
+    """Return whether a source is an address and not a file.
 
     >>> [is_remote(source) for source in ("firms.csv", "postgresql://db/firms", "spark:office.firms")]
     [False, True, True]
@@ -53,7 +53,7 @@ def address_fault(source: str, remote: str | None, query: str | None) -> str | N
 
 
 def _holds_secret(address: str) -> bool:
-    """Tell whether an address has a password, or a parameter that is one."""
+    """Return whether an address has a password, or a parameter that is one."""
     try:
         parts = urlsplit(address)
         said = parse_qsl(parts.query.replace(";", "&")) + parse_qsl(parts.path.lstrip("/").replace(";", "&"))

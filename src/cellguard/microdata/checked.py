@@ -11,7 +11,7 @@ from typing import Any
 from cellguard.errors import InputError, UnknownCode, did_you_mean
 from cellguard.hierarchy.confidential_codes import evidence
 from cellguard.hierarchy.hierarchy import Hierarchy
-from cellguard.hierarchy.lookalike_codes import twin_note
+from cellguard.hierarchy.lookalike_codes import lookalike_note
 from cellguard.microdata.expressions import Drop, Expressions, Fault, counted, express, is_whole
 from cellguard.microdata.opened import Opened
 from cellguard.microdata.roles import Roles
@@ -78,13 +78,13 @@ class _Answers:
     gaps: int
 
     def lacks_codes(self, roles: Roles) -> bool:
-        """Tell whether some record has no code, or one that means that it is missing."""
+        """Return whether some record has no code, or one that means that it is missing."""
         absent = ((name, {"", *roles.absent.get(name, ())}) for name in roles.dimensions)
         return self.gaps > 0 or any(code.strip(" ") in none for name, none in absent for code in self.labels[name])
 
 
 def check_records(opened: Opened, roles: Roles) -> Checked:
-    """Look at every column that has a role; every kind of fault is told at once, each with its first row.
+    """Look at every column that has a role; every kind of fault is reported at once, each with its first row.
 
     A decimal mark that is not said is taken for a point first; only where that fails are the marks counted.
     """
@@ -97,7 +97,9 @@ def check_records(opened: Opened, roles: Roles) -> Checked:
         if answers.wrong:
             raise _explain(opened, answers.wrong, decimal, marks)
     how = _shortened(answers.how, answers.broken_ids)
-    twins = (note for column, codes in answers.labels.items() for note in twin_note(column, codes, answers.records))
+    twins = (
+        note for column, codes in answers.labels.items() for note in lookalike_note(column, codes, answers.records)
+    )
     notes = [
         *opened.notes,
         *_rounded(opened, answers.spread),
@@ -111,8 +113,8 @@ def check_records(opened: Opened, roles: Roles) -> Checked:
 def _ask(opened: Opened, roles: Roles, decimal: str) -> _Answers:
     """Ask everything about the records in one query.
 
-    Whether all records have codes is told by the different codes, which cost little; only where some have none are they
-    counted, record by record.
+    Whether all records have codes is reported by the different codes, which cost little; only where some have none are
+    they counted, record by record.
     """
     how = express(opened, roles, decimal)
     answers = _ask_all(opened, roles, how.with_codes())
@@ -211,7 +213,7 @@ def first_negative(checked: Checked, response: str) -> str | None:
 
 
 def _strange(dimension: str, hierarchy: Hierarchy, shown: Sequence[object]) -> str:
-    """Say what is wrong with an entry that may be a value, without showing it."""
+    """Return, in words, what is wrong with an entry that may be a value, without showing it."""
     known = "" if hierarchy.hushed else did_you_mean("", hierarchy.leaves)
     return f"the entry is no code of dimension {dimension!r}{known}{'' if shown else '; is it the right column?'}"
 

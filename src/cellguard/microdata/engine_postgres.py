@@ -107,7 +107,7 @@ class PostgresEngine:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Tell what goes wrong, without the words of the database where these may quote records."""
+        """Report what goes wrong, without the words of the database where these may quote records."""
         from adbc_driver_manager import Error
 
         try:

@@ -191,7 +191,7 @@ def _local(sessions: Any) -> Any:  # noqa: ANN401
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Tell what goes wrong, without Spark's own words where these may quote records."""
+    """Report what goes wrong, without Spark's own words where these may quote records."""
     from py4j.protocol import Py4JError
     from pyspark.errors import AnalysisException, ParseException, PySparkException
 
@@ -213,7 +213,7 @@ def _told() -> Iterator[None]:
 
 
 def _is_lost(error: Any) -> bool:  # noqa: ANN401
-    """Tell whether the server is gone: it says so, or a call failed and the server said nothing of it."""
+    """Return whether the server is gone: it says so, or a call failed and the server said nothing of it."""
     if type(error).__name__ == "SparkConnectGrpcException" and not error.getCondition():
         return True
     text = str(error)

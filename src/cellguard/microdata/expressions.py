@@ -207,7 +207,7 @@ def _mark(opened: Opened, name: str | None, codes: Sequence[str], faults: list[F
 
 
 def is_whole(kind: str) -> bool:
-    """Tell whether a type is one of whole numbers."""
+    """Return whether a type is one of whole numbers."""
     return kind.startswith(_WHOLE)
 
 

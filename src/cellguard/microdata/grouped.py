@@ -130,7 +130,7 @@ def in_several(holding: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
 
 
 def has_several(holding: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Tell which rows are of holdings that have several, which are adjacent.
+    """Return which rows are of holdings that have several, which are adjacent.
 
     >>> has_several(np.array([0, 1, 1, 2])).tolist()
     [False, True, True, False]

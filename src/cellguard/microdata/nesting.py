@@ -1,4 +1,6 @@
-"""A hierarchy that several columns of the records spell, one column a level: the codes of each record are its path."""
+"""A hierarchy that several columns of the records spell, one column per level: the codes of each record are its
+path.
+"""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from cellguard.run_context import UNWATCHED, Run
 
 _EXACT = 2.0**53
 _HUGE_BITS = 125
-_CHANGED = "the records changed while they were read; run again when nobody writes to them"
+_CHANGED = "the records changed while they were read; run again when no program writes to them"
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _why_none(checked: Checked) -> str:
 
 
 def _repeats(checked: Checked, holding: npt.NDArray[np.int64], records: npt.NDArray[np.generic]) -> list[str]:
-    """Tell of respondents with several records, where they take the place of holdings."""
+    """Report respondents with several records, where they take the place of holdings."""
     if checked.roles.holding or not checked.roles.respondent or not len(holding):
         return []
     several = int((np.bincount(holding, records) > 1).sum())

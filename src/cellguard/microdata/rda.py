@@ -118,7 +118,7 @@ def read_rda(path: str | Path, *, elsewhere: bool = False) -> Metadata:
 
 
 def describes_cells(path: str | Path) -> bool:
-    """Tell whether metadata describe a table of cells, and not records."""
+    """Return whether metadata describe a table of cells, and not records."""
     return any(key in _TABULAR for key in re.findall(r"<[^>]*>", read_text(path).upper()))
 
 

@@ -32,14 +32,49 @@ def records(
     remote: str | None = None,
     name: str = "the records",
 ) -> Grouped:
-    """Read records, check every entry, and sum them by leaf codes and holding; `tabulate` makes tables of them.
+    """Read records, check every entry, and sum them by leaf codes and contributor; `tabulate` makes tables of them.
 
-    ``data`` is a path (CSV, Parquet, or a DuckDB file with a ``query``), a mapping of columns, any frame that speaks
-    Arrow, or an address: ``postgresql://HOST/DATABASE`` with a ``query``, ``spark:TABLE`` with the ``remote`` cluster.
-    ``by`` names the dimension columns and ``values`` the responses. A holding counts once in each cell, with the sum of
-    its records; without one the respondent does so, and without that each record is its own. The ``delimiter``,
-    ``decimal`` mark and ``encoding`` of text are found out if they are not given.
+    A holding counts once in each cell, with the sum of its records; without one the respondent does so, and without
+    that each record is its own contributor.
 
+    Parameters
+    ----------
+    data
+        A path (CSV, Parquet, or a DuckDB file with a ``query``), a mapping of columns, a frame that speaks Arrow, or
+        an address: ``postgresql://HOST/DATABASE`` with a ``query``, ``spark:TABLE`` with the ``remote`` cluster.
+    by
+        The dimension columns.
+    values
+        The columns to sum.
+    weight
+        The column of the survey weight.
+    respondent, holding
+        The columns of the respondent and of its group.
+    waiver, request
+        Yes-or-no columns: the respondent allows publication, or asks for protection.
+    missing
+        What to do about missing values, codes and holdings; by default they are errors.
+    query
+        For databases: a ``SELECT`` that returns the records.
+    delimiter, decimal, encoding
+        Of text files; found out by default.
+    remote
+        The address of a Spark cluster.
+    name
+        What messages call the data.
+
+    Returns
+    -------
+    Grouped
+        The records by leaf codes and contributor.
+
+    Raises
+    ------
+    InputError
+        If an entry is wrong; the message names its line and column.
+
+    Examples
+    --------
     >>> firms = records({"region": ["N", "N", "S"], "group": ["a", "a", "b"], "turnover": [5, 2.5, 1]},
     ...                 by=["region"], values=["turnover"], holding="group")
     >>> firms.labels, firms.codes[0].tolist(), firms.records.tolist(), firms.total["turnover"].tolist()

@@ -60,4 +60,7 @@ class Roles:
         twice = [c for c in {*self.dimensions, *self.responses} if c in self.dimensions and c in self.responses]
         twice += [c for c in single if single.count(c) > 1 and c in {self.weight, self.waiver, self.request}]
         if twice:
-            raise InputError(f"{listing(sorted(set(twice)))} has two roles; a column has one")
+            raise InputError(
+                f"{listing(sorted(set(twice)))} has two roles; a column spans tables (`by`), is summed (`value`), or "
+                "is the weight, waiver or request, but not two of these: change the job, or copy the column"
+            )

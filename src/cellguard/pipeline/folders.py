@@ -49,7 +49,7 @@ def audit_folder(
     others
         Further output folders: the attacker has all of these releases, and must come near to no unsafe cell of any.
     intervals
-        Whether to work out the exact interval of every hidden cell.
+        Whether to work out the exact interval of every suppressed cell.
     within
         Progress and threads.
     """
@@ -77,7 +77,7 @@ def infer_releases(
     *,
     within: Run = Run(),  # noqa: B008
 ) -> Intervals:
-    """Work out from several releases what they tell of hidden cells, although some have no internal half.
+    """Work out from several releases what they tell of suppressed cells, although some have no internal half.
 
     The first folder must have one. Without all true values it can only be told which cells are known exactly.
     """
@@ -110,11 +110,13 @@ def verify(
     Raises
     ------
     InputError
-        If there is no certificate. Whatever else is wrong is a failed check.
+        If there is no certificate. Any other fault is a failed check.
 
+    Examples
+    --------
     >>> verify("nowhere")
     Traceback (most recent call last):
-    cellguard.errors.InputError: nowhere is not a file; name the certificate.json of an output folder
+    cellguard.errors.InputError: nowhere is not a file; name an output folder of cellguard, or its certificate.json
     """
     path = Path(folder)
     certificate = path / "internal" / "certificate.json" if path.is_dir() else path
@@ -161,7 +163,7 @@ def compare_folders(first: str | Path, second: str | Path) -> dict[str, list[Any
 
 
 def explain_cell(folder: str | Path, name: str, *, table: str | None = None) -> list[str]:
-    """Say in words what a cell of an output folder is, what the rules say of it, and why it is hidden or not.
+    """Say in words what a cell of an output folder is, what the rules say of it, and why it is suppressed or not.
 
     What the run knew is read from the folder. Only of an older one, which does not tell, is it worked out by an audit.
     """
@@ -173,12 +175,14 @@ def explain_cell(folder: str | Path, name: str, *, table: str | None = None) -> 
     number, position = find_cell(needs.tables, name, table)
     cell = int(needs.tables.cells_of[number][position])
     followed = hidden_with(stored.pattern, Job.load(output.inside / "job.yaml")).get(cell, ())
-    along = [f"The job has it hidden with {response}." for response in followed]
+    along = [f"The job has it suppressed with {response}." for response in followed]
     return [*lines, *along, *(_nearest_lines(stored, cell, kept) if needs.primary[cell] else [])]
 
 
 def _nearest_lines(stored: Stored, cell: int, kept: StoredExplanations) -> list[str]:
-    """Say how near the respondents come to the others of an unsafe cell, if the folder tells who they are."""
+    """Return, in words, how closely the respondents come to the others of an unsafe cell, if the folder tells who they
+    are.
+    """
     if stored.insiders is None:
         return []
     known = stored.known.sums
@@ -192,7 +196,7 @@ def _nearest_lines(stored: Stored, cell: int, kept: StoredExplanations) -> list[
             return []
         near = nearest_to(judged.inside.book, cell, suspects(judged.inside, cell)) or []
     return [
-        f"{n.who[:1].upper()}{n.who[1:]} can tell the largest other respondent to within {n.percent:,.1f} %"
-        + (", which is too near." if n.failing else ".")
+        f"{n.who[:1].upper()}{n.who[1:]} can estimate the largest other respondent to within {n.percent:,.1f} %"
+        + (", which is too close." if n.failing else ".")
         for n in near
     ] or ["No respondent can estimate another one in it."]

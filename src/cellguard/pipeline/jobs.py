@@ -21,27 +21,34 @@ from cellguard.seam.outcome import Outcome
 
 
 def run(job: Job, *, folder: str | Path | None = None, within: Run = Run(), **asked: Any) -> Outcome[Any]:  # noqa: ANN401, B008
-    """Protect a job's tables as one set by their method, and check the result. Nothing is written.
+    """Protect the tables of a job as one set by their method, and check the result. Nothing is written.
 
     Parameters
     ----------
     job
         What to protect and how.
     folder
-        Where the results will go, if that is known: whether there is room is checked before the search.
+        Where the results will go, if that is known: free space is checked before the search.
     within
         Progress, a deadline and threads.
-    asked
-        What the method can be asked for a single run: ``warm`` (an earlier output folder), ``accept_no_rules`` and
-        ``intervals`` for suppression; ``multipliers`` (a saved file) and ``checked`` for perturbation.
+    **asked
+        Options of the method for this run: ``warm`` (an earlier output folder), ``accept_no_rules`` and ``intervals``
+        for suppression; ``multipliers`` (a saved file) and ``checked`` for perturbation.
+
+    Returns
+    -------
+    Outcome
+        The release, the verdict and the summary.
 
     Raises
     ------
     InputError
-        If the job, its data or what is asked is wrong.
+        If the job, its data or an option is wrong.
     NotProtected
         If no pattern can be safe; the message says what to give up.
 
+    Examples
+    --------
     >>> import tempfile
     >>> from cellguard.job.jobfile import Job
     >>> text = "region,turnover,firms\\nTotal,100,19\\nN,20,1\\nS,50,9\\nW,30,9\\n"
@@ -86,20 +93,27 @@ def outcome_of(method: Method[Any, Any], protected: Result, seconds: dict[str, f
 
 
 def assess_job(job: Job, *, within: Run = Run()) -> Assessment:  # noqa: B008
-    """Build the job's tables, link them, apply the rules and say what protection must achieve.
+    """Build the tables of a job, link them, apply the rules, and set the protection levels.
 
     Parameters
     ----------
     job
         What to protect and how; the method does not matter yet.
     within
-        Progress.
+        Progress and a way to stop.
+
+    Returns
+    -------
+    Assessment
+        The findings, the protection levels, and what was noticed on the way.
 
     Raises
     ------
     InputError
         If the job or its data are wrong.
 
+    Examples
+    --------
     >>> import tempfile
     >>> from cellguard.job.jobfile import Job
     >>> table = {"name": "t", "by": ["region"], "value": "x", "rules": [{"min_frequency": 3}],

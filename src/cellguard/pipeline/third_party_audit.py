@@ -65,7 +65,7 @@ def _audit_truth(given: ThirdParty, tables: Sequence[Table], run: Run) -> dict[s
 
 
 def inferred_summary(found: Intervals) -> dict[str, Any]:
-    """Return what was worked out of tables whose hidden values are not known, with a verdict."""
+    """Return what was worked out of tables whose suppressed values are not known, with a verdict."""
     tables, disclosed = found.tables, np.flatnonzero(found.disclosed).tolist()
     constraints = found.constraints
     first = disclosed[:_EXPLAINED]

@@ -59,7 +59,7 @@ def exact_move(reduction: Reduction, form: Echelon, moves: FloatArray) -> Move |
 def exact_among(reduction: Reduction, moves: FloatArray, still: float) -> Move | None:
     """Return an exact move next to a floating-point one of those variables alone that move by more than ``still``.
 
-    What has no room stands still to the last digit then, where rounding would let pivots of a common form move.
+    What has no room stays fixed to the last digit then, where rounding would let pivots of a common form move.
     """
     moving = np.flatnonzero(np.abs(moves) > still)
     matrix = sp.csr_array(reduction.matrix[:, moving])
@@ -139,7 +139,7 @@ def room_of(move: Move, reduction: Reduction | Problem) -> LongArray:
 
 
 def fits(size: LongArray, room: LongArray, denominator: int) -> bool:
-    """Tell whether size <= room * denominator everywhere, exactly."""
+    """Return whether size <= room * denominator everywhere, exactly."""
     # size // denominator <= room is the same for whole numbers, but for the remainder at equality.
     whole, rest = np.divmod(size, denominator)
     return bool(np.all((whole < room) | ((whole == room) & (rest == 0))))

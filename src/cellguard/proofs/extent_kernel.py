@@ -1,6 +1,7 @@
-"""Propagation: how far can every cell move, at most, when these cells are hidden? Compiled.
+"""Propagation: how far can every cell move, at most, when these cells are suppressed? Compiled.
 
-A cell is two nodes, 2 c for moving up and 2 c + 1 for moving down. In units of one size of need, ``reach`` of a node is
+A cell is two nodes, 2 c for moving up and 2 c + 1 for moving down. In units of one size of protection level, ``reach``
+of a node is
 
     the least of  x times the cell's room, cut off at 1                       (a leaf: the cell itself)
              and  the sum of the reaches of the other cells of a relation     (they must make up for it),
@@ -20,7 +21,7 @@ import numpy as np
 from cellguard.arrays import FloatArray, LongArray
 from cellguard.kernels.kernel import kernel
 
-SURELY = 1 - 1e-6  # of the need: what reaches less falls short of it by more than rounding
+SURELY = 1 - 1e-6  # of the protection level: what reaches less falls short of it by more than rounding
 STEP = 1e-6  # every step costs a hair, so that derivations are short and never run in circles
 WORK = 3  # where ``counts`` holds the work
 
@@ -50,7 +51,7 @@ def leaf(node, size, x, price, graph):  # noqa: ANN001, ANN201
 def propagate(size, x, price, graph, reach, via, counts, goal):  # noqa: ANN001, ANN201
     """Fill reach and via of all nodes for needs of one size, at x between 0 and 1; ``price`` is a little a leaf.
 
-    With a node as ``goal`` (else -1) it ends as soon as that surely falls short of its need.
+    With a node as ``goal`` (else -1) it ends as soon as that surely falls short of its protection level.
     """
     n, rows = len(x), len(graph.row_start) - 1
     known = np.zeros(2 * rows, np.int64)

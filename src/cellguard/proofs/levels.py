@@ -68,11 +68,11 @@ class Levels(Generic[A]):
         return np.maximum(np.maximum(self.down, self.up), self.width)
 
     def asked(self) -> BoolArray:
-        """Tell of which cells anything is asked."""
+        """Return which cells have a protection level."""
         return np.asarray((self.down > 0) | (self.up > 0) | (self.width > 0), bool)
 
     def short_of(self, down: FloatArray | LongArray, up: FloatArray | LongArray, slack: float = 0) -> BoolArray:
-        """Tell which cells, as they can move so far, do not reach what is asked of them, but for some slack."""
+        """Return which cells, as they can move so far, do not reach the request of them, but for some slack."""
         beyond = (self.up > up + slack) | (self.down > down + slack) | (self.width > down + up + slack)
         return np.asarray(beyond, bool)
 

@@ -30,7 +30,7 @@ from cellguard.run_context import Run
 from cellguard.solver.program import Program, Status
 
 _FAR = 1e5  # times the amount: bounds beyond that are cut off
-_RAISE = 1e-6  # by which a goal is raised where the exact move falls short of it by a hair
+_RAISE = 1e-6  # by which a goal is raised where the exact move falls short of it by rounding error
 _TERMS = 20  # that each relation around a cell may have, on average
 
 
@@ -104,21 +104,21 @@ class Neighbours:
         return np.asarray(rows, np.intp), np.asarray(cells, np.intp)
 
     def block(self, cell: int, most: int) -> tuple[Positions, sp.csr_array]:
-        """Return the cells near one that can move while others stand still, in rising order, and their relations.
+        """Return the cells near one that can move while others stay fixed, in rising order, and their relations.
 
-        A move of a block is a move of the whole system. A vast system falls into hundreds of blocks, whose pooled
+        A move of a block is a move of the whole system. A very large system falls into hundreds of blocks, whose pooled
         programs take a tenth of a second each, where one program of all of it takes minutes.
         """
         cells = self.movable(np.sort(self.around(cell, most)[1]))
         return cells, self.relations_of(cells)
 
     def movable(self, cells: Positions) -> Positions:
-        """Return those of some cells that can move while all others stand still, as far as single relations tell."""
+        """Return those of some cells that can move while all others stay fixed, as far as single relations tell."""
         relations = self.relations_of(cells)
         return cells[movable(relations.indptr, relations.indices, len(cells))]
 
     def relations_of(self, cells: Positions) -> sp.csr_array:
-        """Return the relations of some cells, over them alone: whatever else is in them stands still."""
+        """Return the relations of some cells, over them alone: whatever else is in them stays fixed."""
         first = self._cell_start[cells]
         size = self._cell_start[cells + 1] - first
         entry = np.repeat(first - np.cumsum(size) + size, size) + np.arange(size.sum())
@@ -170,7 +170,9 @@ class Neighbours:
         return None if move is None else Move(used[move.variables], move.n, move.denominator)
 
     def hopeless(self, goal: Goal, down: LongArray, up: LongArray) -> bool:
-        """Tell whether propagation shows that no move within these rooms takes a goal of one cell as far as it must."""
+        """Return whether propagation shows that no move within these rooms takes a goal of one cell as far as it
+        must.
+        """
         if len(goal.cells) > 1:
             return False
         graph = self._graph._replace(up=as_floats(up), down=as_floats(down))
@@ -228,7 +230,7 @@ def _joined(x: FloatArray, n: int) -> FloatArray:
 
 
 def reduction_of(matrix: sp.csr_array, down: LongArray, up: LongArray, whole: BoolArray) -> Reduction:
-    """Return the problem of some relations and rooms as they are, without needs."""
+    """Return the problem of some relations and rooms as they are, without protection levels."""
     n = matrix.shape[1]
     return Reduction(matrix.astype(np.int64), np.arange(n), np.ones(n, np.int64), down, up, Levels.none(n), whole)
 

@@ -28,7 +28,7 @@ class Move:
 
     @classmethod
     def of_some(cls, variables: Positions, n: LongArray) -> Move:
-        """Return the move by n of these variables; the others stand still."""
+        """Return the move by n of these variables; the others stay fixed."""
         order = np.argsort(variables)
         order = order[n[order] != 0]
         return cls(variables[order], n[order], 1)

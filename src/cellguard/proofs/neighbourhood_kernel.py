@@ -20,7 +20,7 @@ def neighbourhood(  # type: ignore[no-untyped-def] # noqa: ANN201
     hidden,  # noqa: ANN001
     never,  # noqa: ANN001
 ):
-    """Return the cells near a cell: breadth first, from each relation its hidden cells and its cheapest others."""
+    """Return the cells near a cell: breadth first, from each relation its suppressed cells and its cheapest others."""
     near = np.zeros(len(hidden), np.bool_)
     seen = np.zeros(len(row_start) - 1, np.bool_)
     cells = np.empty(len(hidden), np.int64)
@@ -73,7 +73,7 @@ def neighbourhood(  # type: ignore[no-untyped-def] # noqa: ANN201
 
 @kernel
 def movable(row_start, row_cells, cells):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
-    """Tell which of so many cells are alone in no relation, once all that are were taken out."""
+    """Return which of so many cells are alone in no relation, once all that are were taken out."""
     live = np.ones(cells, np.bool_)
     changed = True
     while changed:

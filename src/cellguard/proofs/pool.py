@@ -1,10 +1,10 @@
-"""Pooled moves: one linear program moves thousands of cells at once towards their needs.
+"""Pooled moves: one linear program moves thousands of cells at once towards their protection levels.
 
 Over all d with M d = 0 within the bounds it maximises the sum over the targets of min(d_t, u_t) / u_t, where u_t is the
 need of target t. That is concave and piecewise linear in d_t, so it takes two columns per target: d_t = a + b with
 0 <= a <= u_t, which pays 1 / u_t, and b >= 0 beyond it, which pays nothing. Every target with a = u_t has its witness,
 and all have the same one; where targets hinder each other, other random directions find other moves. Variables that
-hang together with no target stand still. Counts move by whole numbers: `whole_moves` solves the same program in them.
+are linked with no target stay fixed. Counts move by whole numbers: `whole_moves` solves the same program in them.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _ROUGHLY = 0.3  # of an integer program's targets that it may miss: the next one
 
 
 def is_vast(matrix: sp.csr_array) -> bool:
-    """Tell whether relations are so many, and so linked, that the simplex algorithm takes minutes for one program.
+    """Return whether relations are so many, and so linked, that the simplex algorithm takes minutes for one program.
 
-    Interior points take seconds then. In two dimensions variables are in two relations, and nothing is vast.
+    Interior points take seconds then. In two dimensions variables are in two relations, and nothing is very large.
     """
     return bool(matrix.shape[0] > _MANY and matrix.nnz > _LINKED * matrix.shape[1])
 
@@ -70,7 +70,7 @@ def _joint_moves(
     interior: bool,
     run: Run,
 ) -> FloatArray | None:
-    """Solve the program of variables that all hang together with targets."""
+    """Solve the program of variables that all are linked with targets."""
     scale = power_of_two(float(np.median(np.abs(amounts))))
     rooms = tuple(_scaled(bound, scale) for bound in (down, up))
     solution = solver.solve(_program(matrix, rooms, targets, amounts / scale), interior=interior, run=run)

@@ -1,8 +1,8 @@
-"""Programs over a crossing table too large to move as a whole: its atoms are taken in as cells need them.
+"""Programs over a crossing table too large to move as a whole: its cover cells are taken in as cells need them.
 
-How far a cell goes while few atoms move is no more than it goes while all do. The multipliers of its program price the
-atoms left out: one with a gain would take the cell further, and is taken in. Once none has a gain, all of them together
-take the cell no further, and the multipliers prove it (column generation).
+How far a cell goes while few cover cells move is no more than it goes while all do. The multipliers of its program
+price the cover cells left out: one with a gain would take the cell further, and is taken in. Once none has a gain, all
+of them together take the cell no further, and the multipliers prove it (column generation).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from cellguard.proofs.scale import NEARLY, as_floats
 from cellguard.protection import Requirements
 from cellguard.run_context import Run
 
-_TAKEN = 300  # atoms with the largest gain that are taken in before the next program
-_FAR = 1e6  # times what is asked of a cell that another one may move
+_TAKEN = 300  # cover cells with the largest gain that are taken in before the next program
+_FAR = 1e6  # times the request of a cell that another one may move
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,8 @@ class Priced:
 def widened(
     needs: Requirements, unknown: BoolArray, cells: Positions, known: sp.csr_array | None, *, run: Run
 ) -> Requirements:
-    """Return the requirements in a world in which those atoms move, too, that some unknown cells need for their needs.
+    """Return the requirements in a world in which those cover cells move, too, that some unknown cells need for their
+    protection levels.
 
     ``unknown`` marks the distinct cells that are not published, ``known`` are sums that the attacker has besides. If no
     more are needed, the requirements are returned as they are.

@@ -22,7 +22,7 @@ from cellguard.protection import Requirements
 from cellguard.table.tableset import TableSet
 from cellguard.world.world import World
 
-SPARE = 3  # decimals more than published, so that a bound or a need is met to a thousandth of a unit
+SPARE = 3  # decimals more than published, so that a bound or a protection level is met to a thousandth of a unit
 _EXACT = 2.0**50  # values up to here, in grains, are exact in floating point with room for sums
 _DUST = 2.0**-52  # what floating-point arithmetic may add to a distance, relative to the value
 
@@ -96,7 +96,7 @@ def _given_decimals(rounding: float) -> int:
 
 
 def pose(needs: Requirements, unknown: BoolArray, grains: Grains, extra: sp.csr_array | None = None) -> Problem:
-    """Return the attacker's problem when the given distinct cells, and all cells between, are unknown.
+    """Return the attacker's problem when the given distinct cells, and all latent cells, are unknown.
 
     ``extra`` are further relations that the attacker has, such as totals known from elsewhere.
     """
@@ -121,7 +121,7 @@ def pose(needs: Requirements, unknown: BoolArray, grains: Grains, extra: sp.csr_
 
 
 def _given(tables: TableSet, name: str) -> BoolArray:
-    """Tell which distinct cells have a bound of their own, ``lower`` or ``upper``, in place of the general one."""
+    """Return which distinct cells have a bound of their own, ``lower`` or ``upper``, in place of the general one."""
     given = np.zeros(len(tables), bool)
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):
         given[cells] |= ~np.isnan(getattr(table.apriori, name))
@@ -142,7 +142,7 @@ def _room(room: FloatArray, value: LongArray, percent: float | None, dust: Float
 
 
 def _capped(need: FloatArray, room: FloatArray, whole_room: LongArray, dust: FloatArray) -> LongArray:
-    """Round needs up; one that takes all the room there is takes all of it in whole grains too."""
+    """Round protection levels up; one that takes all the room there is takes all of it in whole grains too."""
     return np.where((need > 0) & (need > room - 1), whole_room, np.minimum(_ceil(need, dust), whole_room))
 
 

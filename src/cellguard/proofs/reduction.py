@@ -1,7 +1,7 @@
 """A smaller problem: cells that must move together, or against each other, become one variable; the way back is kept.
 
 If cell c moves by s_c times variable v, then -down_c <= s_c d_v <= up_c. So the room of v is the smallest over its
-cells, and its needs are the largest; where s_c = -1, up and down change places.
+cells, and its protection levels are the largest; where s_c = -1, up and down change places.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def reduce_problem(problem: Problem) -> Reduction:
 
 
 def with_needs(reduction: Reduction, problem: Problem) -> Reduction:
-    """Return the reduction with the needs of a problem's cells: of all behind a variable the largest."""
+    """Return the reduction with the protection levels of a problem's cells: of all behind a variable the largest."""
     moving = np.flatnonzero(reduction.sign)
     place, ahead = reduction.variable[moving], reduction.sign[moving] > 0
     return replace(reduction, levels=problem.levels.take(moving).largest(place, reduction.n, ahead))

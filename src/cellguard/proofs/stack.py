@@ -49,11 +49,11 @@ class Stack:
         return Move(self.cells[part], self.n[part], int(self.denominator[self.start[number]]))
 
     def any(self, entries: BoolArray) -> BoolArray:
-        """Tell which moves have some of these entries."""
+        """Return which moves have some of these entries."""
         return np.bincount(self.number, entries, len(self)) > 0
 
     def still(self, columns: sp.csr_array) -> BoolArray:
-        """Tell for which moves M n = 0, exactly; ``columns`` has a row per column of M."""
+        """Return for which moves M n = 0, exactly; ``columns`` has a row per column of M."""
         size = np.diff(columns.indptr)[self.cells]
         entry = np.repeat(columns.indptr[self.cells] - np.cumsum(size) + size, size) + np.arange(size.sum())
         relation = np.repeat(self.number, size) * columns.shape[1] + columns.indices[entry]

@@ -37,7 +37,7 @@ def find_encoding(path: Path) -> str:
         if start.startswith(mark):
             return encoding
     if b"\0" in start:
-        raise InputError(f"{file_name(path)}: no text file, or in an encoding that nothing tells; save it in UTF-8")
+        raise InputError(f"{file_name(path)}: no text file, or in an unknown encoding; save it in UTF-8")
     if _broken_at(path, UTF8) is None:
         return UTF8
     broken = _broken_at(path, FALLBACK)

@@ -1,4 +1,5 @@
-"""Files and frames that hold cells or records: the one place that knows which kinds there are, and how each is told.
+"""Files and frames that hold cells or records: the one place that knows which kinds there are, and how each is
+reported.
 
 Columns of any kind but text are read into memory here. Text is read by who wants it: cells with the places of their
 faults (`cellguard.table.source`), records by DuckDB, which need not fit into memory (`cellguard.microdata.sources`).

@@ -30,7 +30,7 @@ def read_office(path: Path) -> pa.Table:
         columns = _READERS[suffix](path)
     except (InputError, MemoryError):
         raise
-    except Exception as error:  # whatever the libraries raise may quote the data, so only its kind is told
+    except Exception as error:  # whatever the libraries raise may quote the data, so only its kind is reported
         raise InputError(f"{name}: cannot be read ({type(error).__name__}); is it a whole {suffix} file?") from None
     return from_mapping({column: _plain(values) for column, values in columns.items()})
 

@@ -22,7 +22,7 @@ class Tool(NamedTuple):
     suppressed: frozenset[str]
 
     def knows(self, words: Set[str]) -> bool:
-        """Tell whether all words are statuses of it."""
+        """Return whether all words are statuses of it."""
         return words <= self.published | self.suppressed
 
 

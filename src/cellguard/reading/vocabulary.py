@@ -1,4 +1,4 @@
-"""The words and numbers of text files: what means missing, yes, no, hidden; what a number looks like.
+"""The words and numbers of text files: what means missing, yes, no, suppressed; what a number looks like.
 
 All words are compared in small letters and without blanks at their ends. They hold for values and statements. A code is
 missing only where it is blank: NA is a country, and `none` may be a class.
@@ -21,7 +21,7 @@ _LIKE_A_NUMBER = re.compile(r"[\s€$£%+.,-]*\d[\d.,'_\s]*([eE][+-]?\d+)?[\s€
 
 
 def is_missing(word: str | None) -> bool:
-    """Tell whether the entry of a value or a statement says nothing.
+    """Return whether the entry of a value or a statement says nothing.
 
     >>> [is_missing(word) for word in (None, " ", "NA", ".", "0")]
     [True, True, True, True, False]
@@ -30,7 +30,7 @@ def is_missing(word: str | None) -> bool:
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a text is a number, however it is written; a class of sizes is none.
+    """Return whether a text is a number, however it is written; a class of sizes is none.
 
     >>> [is_number(text) for text in ("1 234,50", "-3e5", "01", "10-49", "A1", "")]
     [True, True, True, False, False, False]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Colours that people with any kind of colour blindness tell apart (Okabe and Ito 2008); marks differ in shape too.
+# Colours that people with any kind of colour blindness distinguish (Okabe and Ito 2008); marks differ in shape too.
 PRIMARY, SECONDARY, THIRD, INK, LINE = "#d55e00", "#0072b2", "#009e73", "#18222d", "#c5ccd4"
 _MOST_MARKED = 60
 _LONGEST = 28

@@ -20,14 +20,14 @@ GET_IT = "pip install 'cellguard[report]'"
 
 
 def available() -> bool:
-    """Tell whether pages can be made: whether jinja2 is installed."""
+    """Return whether pages can be made: whether jinja2 is installed."""
     return find_spec("jinja2") is not None
 
 
 def require_extra() -> None:
     """Refuse to make pages if they cannot be."""
     if not available():
-        raise MissingExtra(f"No report was made, since it needs an extra. Get it with: {GET_IT}")
+        raise MissingExtra(f"No report was made, since it needs an extra; get it with: {GET_IT}")
 
 
 def render(template: str, script: str = "page.js", /, *, data: Mapping[str, Any], **parts: Any) -> str:  # noqa: ANN401

@@ -70,7 +70,8 @@ def seconds(amount: float) -> str:
 
 
 def told_count(low: float, high: float) -> str:
-    """Say what an attacker can tell of a count, all of whose possible values lie between two whole numbers.
+    """Return, in words, what an attacker can tell of a count, all of whose possible values lie between two whole
+    numbers.
 
     >>> [told_count(*ends) for ends in ((3, 3), (1, 2), (0, 4), (2, 9), (5, np.inf), (0, np.inf))]
     ['exactly 3', '1 or 2', 'at most 4', '2 to 9', 'at least 5', 'nothing']
@@ -85,18 +86,19 @@ def told_count(low: float, high: float) -> str:
 
 
 def promise_of_counts(rules: Iterable[Rule]) -> str:
-    """Say what an attacker cannot find out about the unsafe counts of a table.
+    """Return, in words, what an attacker cannot find out about the unsafe counts of a table.
 
     >>> from cellguard.rules.simple import MinFrequency
     >>> promise_of_counts([MinFrequency(3, hide="small")])
-    'nobody can tell that an unsafe count is below 3'
+    'an attacker cannot conclude that an unsafe count is below 3'
     """
     every = [part for rule in rules for part in parts(rule)]
     enough = [part.hides_below for part in every if part.hides_below is not None]
     if enough:
-        promise = f"nobody can tell that an unsafe count is below {max(enough)}"
+        promise = f"an attacker cannot conclude that an unsafe count is below {max(enough)}"
     else:
         promise = (
-            "nobody can tell an unsafe count exactly; that it is small, 1 or 2, may show (hide: small hides that too)"
+            "an attacker cannot conclude an unsafe count exactly; that it is small, 1 or 2, may show (hide: small "
+            "protects that too)"
         )
     return "; ".join([promise, *dict.fromkeys(part.promise for part in every if part.promise)])

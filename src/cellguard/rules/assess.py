@@ -63,7 +63,7 @@ class TableFindings(Streams):
 
     @cached_property
     def _ways(self) -> list[tuple[str, BoolArray]]:
-        """The ways in which cells became unsafe, and which did: a rule that decides in several ways tells which."""
+        """The ways in which cells became unsafe, and which did: a rule that decides in several ways says which."""
         ways: list[tuple[str, BoolArray]] = []
         for rule, unsafe in zip(self.rules, self.unsafe, strict=True):
             ways += [
@@ -89,11 +89,21 @@ class TableFindings(Streams):
 
 @dataclass(frozen=True, eq=False)
 class Findings(Streams):
-    """What the rules say of a set of tables; a cell that is unsafe in one table is unsafe in all that show it.
+    """Which cells of a set of tables are unsafe, and why; `assess` returns it.
 
-    It speaks Arrow, as a whole (with a column ``table``; all tables must have the same dimensions) or table by table:
-    dimension columns, ``value``, ``unsafe`` and ``reasons``. Confidential.
+    A cell that is unsafe in one table is unsafe in all that show it. Findings are an Arrow table, as a whole (with a
+    column ``table``; all tables must have the same dimensions) or table by table: dimension columns, ``value``,
+    ``unsafe`` and ``reasons``. Confidential.
 
+    Parameters
+    ----------
+    tables
+        The tables as one linked set.
+    by_table
+        The findings of each table.
+
+    Examples
+    --------
     >>> import cellguard as cg, pyarrow as pa
     >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
     >>> findings = cg.assess(t, cg.MinFrequency(3))
@@ -119,7 +129,7 @@ class Findings(Streams):
 
     @property
     def without_rules(self) -> tuple[str, ...]:
-        """The tables to which no rule was applied: of their cells nobody knows whether they are safe.
+        """The tables to which no rule was applied: of their cells it is not known whether they are safe.
 
         A rule that can never fire is none, but for counts that are no secret beside values that rules judge: see
         `cellguard.job.counts_beside`.
@@ -137,7 +147,7 @@ class Findings(Streams):
         return primary
 
     def shown_primary(self, name: str) -> BoolArray:
-        """Tell which cells of one table are unsafe, be it only because another table of the set says so."""
+        """Return which cells of one table are unsafe, be it only because another table of the set says so."""
         number = [t.name for t in self.tables.tables].index(name)
         return self.primary[self.tables.cells_of[number]]
 
@@ -158,7 +168,7 @@ class Findings(Streams):
 
 
 def _beside(table: Table, judged: Sequence[Table]) -> bool:
-    """Tell whether a table has the counts of cells whose values some other table shows."""
+    """Return whether a table has the counts of cells whose values some other table shows."""
     shape = table.population, {d.name for d in table.dimensions}
     return table.is_count and any(
         not other.is_count and shape == (other.population, {d.name for d in other.dimensions}) for other in judged
@@ -166,15 +176,34 @@ def _beside(table: Table, judged: Sequence[Table]) -> bool:
 
 
 def assess(tables: Table | TableSet, rules: Rule | Sequence[Rule] | Mapping[str, Rule | Sequence[Rule]]) -> Findings:
-    """Apply sensitivity rules: tell which cells are unsafe, and why.
+    """Apply sensitivity rules: return which cells are unsafe, and why.
 
-    ``rules`` are one rule or a list of them for all tables, or a mapping from each table's name to its own; a cell is
-    unsafe if any of them says so. ``[]`` applies none, and must be said. Rules that judge whole rows add cells that are
-    not published to the findings' tables, see `with_others`.
+    Parameters
+    ----------
+    tables
+        A table or a linked set.
+    rules
+        One rule or a list for all tables, or a mapping from the name of each table to its own. A cell is unsafe if any
+        rule says so. ``[]`` applies none on purpose.
 
-    Raises `InputError` if a table lacks a fact that a rule looks at, has no rules, or has negative values under a rule
-    that makes no sense for them, or if an unsafe cell must be published.
+    Returns
+    -------
+    Findings
+        The unsafe cells with their reasons. Rules that judge whole rows add cells that are not published to the
+        tables.
 
+    Raises
+    ------
+    InputError
+        If a table lacks a fact that a rule looks at, has no rules, or has negative values under a rule that cannot
+        judge them, or if an unsafe cell must be published.
+
+    References
+    ----------
+    Hundepool, A. et al. (2012). *Statistical Disclosure Control*. Wiley, section 4.2.
+
+    Examples
+    --------
     >>> from cellguard.rules.linear import PPercent
     >>> from cellguard.table.read import cells
     >>> t = cells({"r": ["Total", "N", "S"], "x": [192, 92, 100], "x1": [81, 81, 30], "x2": [30, 5, 30]},
@@ -199,7 +228,7 @@ def assess(tables: Table | TableSet, rules: Rule | Sequence[Rule] | Mapping[str,
 
 
 def _elsewhere(tables: TableSet, number: int) -> BoolArray:
-    """Tell which cells of a table other tables list, each by rules of its own."""
+    """Return which cells of a table other tables list, each by rules of its own."""
     listed = np.zeros(len(tables), bool)
     for other, (table, cells) in enumerate(zip(tables.tables, tables.cells_of, strict=True)):
         if other != number and not table.is_latent:
@@ -217,7 +246,7 @@ def _listed(rules: Rule | Sequence[Rule]) -> tuple[Rule, ...]:
 
 
 def _missing(table: Table, rule: Rule) -> str | None:
-    """Say which fact of a rule a table lacks, and how to give it."""
+    """Return, in words, which fact of a rule a table lacks, and how to give it."""
     missing = table.facts.missing(rule.facts)
     only_marks = table.facts.missing(fact for fact in rule.facts if isinstance(fact, Mark))
     if missing and table.origin == "records" and not only_marks:

@@ -58,7 +58,7 @@ class _Linear(Rule):
         return np.asarray(score, float)
 
     def unsafe(self, cells: Facts) -> BoolArray:
-        """Tell where S > 0; a total of 0 discloses no share, so it is unsafe only if ``zero_unsafe``."""
+        """Return where S > 0; a total of 0 discloses no share, so it is unsafe only if ``zero_unsafe``."""
         concentrated = above(self.sensitivity(cells), cells, self.inclusive) & (cells.basis != 0)
         return concentrated | unsafe_zeros(cells) if self.zero_unsafe else concentrated
 
@@ -75,8 +75,25 @@ class _Linear(Rule):
 @register("dominance", Formula("x1 + ... + xn > k/100 X", "the n largest", "100/k (x1 + ... + xn) - X"))
 @dataclass(frozen=True, slots=True)
 class Dominance(_Linear):
-    """(n, k): unsafe if the ``n`` largest contributions exceed ``k`` percent of the total.
+    """The dominance rule (n, k): unsafe if the ``n`` largest contributions exceed ``k`` percent of the total.
 
+    Parameters
+    ----------
+    n
+        How many of the largest contributions are added up.
+    k
+        The largest safe share, in percent.
+    inclusive
+        Whether a cell exactly at the limit is unsafe, too.
+    zero_unsafe
+        Whether a cell with the value 0 is unsafe; by default it discloses no share.
+
+    References
+    ----------
+    Hundepool, A. et al. (2012). *Statistical Disclosure Control*. Wiley, section 4.2.
+
+    Examples
+    --------
     >>> from cellguard.table.facts import contributions
     >>> Dominance(2, 85).unsafe(contributions([81, 5, 2, 2, 2])).tolist()
     [True]
@@ -95,7 +112,7 @@ class Dominance(_Linear):
         return f"dominance ({self.n}, {percent(self.k)})" + options(self.inclusive, self.zero_unsafe)
 
     def words(self) -> str:
-        """Say how large a share is too large."""
+        """Return, in words, how large a share is too large."""
         return f"the {self.n} largest respondents make up more than {percent(self.k)} % of the value"
 
     @property
@@ -183,10 +200,30 @@ class _Estimate(_Linear):
 @register("p_percent", Formula("X - x1 - x2 < p/100 x1", "the 2 largest", "p/100 x1 - (X - x1 - x2)"))
 @dataclass(frozen=True, slots=True)
 class PPercent(_Estimate):
-    """p %: unsafe if the runner-up can estimate the largest contributor to within ``p`` percent.
+    """The p % rule: unsafe if the runner-up can estimate the largest contribution to within ``p`` percent.
 
-    With a ``coalition`` of m, the m largest others pool what they know. ``p`` may exceed 100.
+    The runner-up subtracts its own contribution from the total X, so the error is X - x1 - x2; the cell is unsafe if
+    that is below p/100 x1.
 
+    Parameters
+    ----------
+    p
+        The closest safe estimate, in percent of the largest contribution; it may exceed 100.
+    coalition
+        How many of the largest other contributors pool what they know.
+    inclusive
+        Whether a cell exactly at the limit is unsafe, too.
+    zero_unsafe
+        Whether a cell with the value 0 is unsafe; by default it discloses no share.
+    waivers
+        Whether only contributors without a waiver are protected.
+
+    References
+    ----------
+    Hundepool, A. et al. (2012). *Statistical Disclosure Control*. Wiley, section 4.2.
+
+    Examples
+    --------
     >>> from cellguard.table.facts import contributions
     >>> cell = contributions([81, 5, 2, 2, 2])
     >>> float(PPercent(10).sensitivity(cell)[0].round(6)), float(PPercent(10).measure(cell)[0].round(4))
@@ -240,8 +277,36 @@ class PPercent(_Estimate):
 @register("prior_posterior", Formula("q (X - x1 - x2) < p x1", "the 2 largest", "p/q x1 - (X - x1 - x2)"))
 @dataclass(frozen=True, slots=True)
 class PriorPosterior(_Estimate):
-    """p-q: as p %, but everybody knows the others beforehand to within ``q`` percent; only p/q matters.
+    """The p-q rule: as `PPercent`, but every contributor knows the others in advance to within ``q`` percent.
 
+    The cell is unsafe if q/100 (X - x1 - x2) is below p/100 x1, so only p/q matters.
+
+    Parameters
+    ----------
+    p
+        The closest safe estimate, in percent.
+    q
+        How closely contributions are known in advance, in percent.
+    coalition
+        How many of the largest other contributors pool what they know.
+    inclusive
+        Whether a cell exactly at the limit is unsafe, too.
+    zero_unsafe
+        Whether a cell with the value 0 is unsafe; by default it discloses no share.
+    waivers
+        Whether only contributors without a waiver are protected.
+
+    Raises
+    ------
+    InputError
+        Unless 0 < p < q <= 100.
+
+    References
+    ----------
+    Hundepool, A. et al. (2012). *Statistical Disclosure Control*. Wiley, section 4.2.
+
+    Examples
+    --------
     >>> from cellguard.table.facts import contributions
     >>> float(PriorPosterior(10, 50).sensitivity(contributions([81, 5, 2, 2, 2]))[0].round(6))
     5.1
@@ -265,7 +330,7 @@ class PriorPosterior(_Estimate):
         return f"prior_posterior ({percent(self.p)}, {percent(self.q)})" + _options(self)
 
     def words(self) -> str:
-        """Say what others know, and how well they can estimate the largest with it."""
+        """Return, in words, what others know, and how well they can estimate the largest with it."""
         known = f"knowing all others to within {percent(self.q)} %"
         return f"{known}, one can estimate the largest respondent to within {percent(self.p)} %"
 
@@ -292,8 +357,27 @@ class PriorPosterior(_Estimate):
 @register("linear", Formula("w1 x1 + w2 x2 + ... + rest (others) > 0", "as many as weights", "that sum / -rest"))
 @dataclass(frozen=True, slots=True)
 class Linear(_Linear):
-    """Weights of one's own: ``weights`` for the largest contributions and ``rest`` for all others.
+    """A linear sensitivity rule: unsafe if the weighted sum of the ordered contributions is above 0.
 
+    S = w1 x1 + ... + wn xn + r (x(n+1) + ...), the largest contribution first.
+
+    Parameters
+    ----------
+    weights
+        The weights w of the largest contributions.
+    rest
+        The weight r of every further contribution.
+    inclusive
+        Whether a cell exactly at the limit is unsafe, too.
+    zero_unsafe
+        Whether a cell with the value 0 is unsafe; by default it discloses no share.
+
+    References
+    ----------
+    Hundepool, A. et al. (2012). *Statistical Disclosure Control*. Wiley, section 4.2.
+
+    Examples
+    --------
     >>> from cellguard.table.facts import contributions
     >>> Linear((0.1, 0.0), -1.0).unsafe(contributions([81, 5, 2, 2, 2])).tolist()
     [True]

@@ -33,7 +33,7 @@ def notices(findings: TableFindings) -> list[str]:
 
 
 def _only_margins(table: Table, unsafe: BoolArray) -> BoolArray:
-    """Tell which cells are unsafe though they are the sum of cells that are all safe."""
+    """Return which cells are unsafe though they are the sum of cells that are all safe."""
     relations = table.relations
     row = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
     above = relations.data > 0

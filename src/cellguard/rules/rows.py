@@ -45,7 +45,7 @@ class RowRule(Rule):
     by: str
     sensitive: tuple[str, ...]
     together: ClassVar[bool] = True
-    promise = "nobody can tell that the others in an unsafe row are as few as they are"
+    promise = "an attacker cannot conclude that the others in an unsafe row are as few as they are"
     cure = (
         "hiding cells does not help where the others of a row are known to be too few: make the codes coarser with "
         "`recode`, or say `zeros: possible` if empty cells need not be public"
@@ -65,7 +65,7 @@ class RowRule(Rule):
 
     @abstractmethod
     def unsafe_rows(self, s: FloatArray, o: FloatArray) -> BoolArray:
-        """Tell which rows are unsafe, given those of a category and the others."""
+        """Return which rows are unsafe, given those of a category and the others."""
 
     @abstractmethod
     def enough(self, s: FloatArray, o: FloatArray, public: BoolArray) -> FloatArray:
@@ -183,7 +183,7 @@ class GroupDisclosure(RowRule):
         return f"everybody in a group{size} has a sensitive category of {self.by}"
 
     def unsafe_rows(self, s: FloatArray, o: FloatArray) -> BoolArray:
-        """Tell where nobody else is."""
+        """Return where nobody else is."""
         return np.asarray((s > 0) & (o == 0) & ((s < self.below) if self.below else True), bool)
 
     def enough(self, s: FloatArray, o: FloatArray, public: BoolArray) -> FloatArray:
@@ -209,11 +209,11 @@ class MaxFraction(RowRule):
         return f", {percent(self.p)} %"
 
     def words(self) -> str:
-        """Say how large a share is too large."""
+        """Return, in words, how large a share is too large."""
         return f"{percent(self.p)} % of a group or more have a sensitive category of {self.by}"
 
     def unsafe_rows(self, s: FloatArray, o: FloatArray) -> BoolArray:
-        """Tell where the share is p percent or more."""
+        """Return where the share is p percent or more."""
         whole = s + o
         return np.asarray((s > 0) & (100 * s >= self.p * whole - 1e-9 * whole), bool)
 
@@ -231,7 +231,7 @@ class Spread(MaxFraction):
     together = False
 
     def words(self) -> str:
-        """Say how large a share of one category is too large."""
+        """Return, in words, how large a share of one category is too large."""
         return f"{percent(self.p)} % of a group or more have one and the same sensitive category of {self.by}"
 
 
@@ -252,11 +252,11 @@ class MinOthers(RowRule):
         return f", {self.n}"
 
     def words(self) -> str:
-        """Say how few others are too few."""
+        """Return, in words, how few others are too few."""
         return f"fewer than {self.n} in a group do not have a sensitive category of {self.by}"
 
     def unsafe_rows(self, s: FloatArray, o: FloatArray) -> BoolArray:
-        """Tell where the others are fewer than n."""
+        """Return where the others are fewer than n."""
         return np.asarray((s > 0) & (o < self.n), bool)
 
     def enough(self, s: FloatArray, o: FloatArray, public: BoolArray) -> FloatArray:
@@ -282,11 +282,11 @@ class KDisclosure(RowRule):
         return f", {self.k}"
 
     def words(self) -> str:
-        """Say what a coalition finds out."""
+        """Return, in words, what a coalition finds out."""
         return f"all but {self.k} or fewer in a group have the same category of {self.by}"
 
     def unsafe_rows(self, s: FloatArray, o: FloatArray) -> BoolArray:
-        """Tell where the others are k or fewer."""
+        """Return where the others are k or fewer."""
         return np.asarray((s > 0) & (o <= self.k), bool)
 
     def enough(self, s: FloatArray, o: FloatArray, public: BoolArray) -> FloatArray:
@@ -307,7 +307,7 @@ class _AllBut(RowRule):
         self._check()
 
     def unsafe_rows(self, s: FloatArray, o: FloatArray) -> BoolArray:
-        """Tell where just so many others are; sums of weights are rounded up."""
+        """Return where just so many others are; sums of weights are rounded up."""
         return np.asarray((s > 0) & (np.ceil(o) == self.remaining), bool)
 
     def enough(self, s: FloatArray, o: FloatArray, public: BoolArray) -> FloatArray:
@@ -333,5 +333,5 @@ class LoneOther(_AllBut):
     remaining = 1
 
     def words(self) -> str:
-        """Say what the one finds out."""
+        """Return, in words, what the one finds out."""
         return f"all but one in a group have the same category of {self.by}, so that this one knows it of the rest"

@@ -51,7 +51,7 @@ class Judgement:
 
     ``level`` is how far an attacker's interval of an unsafe cell must reach above and below its value, NaN where the
     rule has no formula; ``reach`` is how far it must reach above, whatever it does below, ``fall`` below, and ``width``
-    how wide it must be. What ``hopeless`` cells must get, no hiding of cells can give.
+    how wide it must be. What ``hopeless`` cells must get, no suppressing of cells can give.
     """
 
     sensitivity: FloatArray
@@ -85,7 +85,7 @@ class Rule(ABC):
     protection_percent: float = PROTECTION_PERCENT
     # Whether a tie is unsafe.
     inclusive: bool = False
-    # What helps where no hiding of cells does.
+    # What helps where no suppressing of cells does.
     cure: ClassVar[str] = ""
     # What an attacker cannot find out about unsafe counts, beyond what holds for all.
     promise: ClassVar[str] = ""
@@ -113,7 +113,7 @@ class Rule(ABC):
         return cells.basis
 
     def unsafe(self, cells: Facts) -> BoolArray:
-        """Tell which cells are unsafe; an empty one never is."""
+        """Return which cells are unsafe; an empty one never is."""
         return above(self.sensitivity(cells), cells, self.inclusive) & occupied(cells)
 
     def upper(self, cells: Facts) -> FloatArray:
@@ -140,7 +140,8 @@ class Rule(ABC):
 
     @property
     def accuracy(self) -> float:
-        """How near, in percent of it, nobody may come to a contribution; ``protection_percent`` unless the rule says.
+        """How closely, in percent of it, nobody may come to a contribution; ``protection_percent`` unless the rule
+        says.
 
         >>> from cellguard.rules.linear import PriorPosterior
         >>> PriorPosterior(10, 50).accuracy
@@ -150,7 +151,9 @@ class Rule(ABC):
 
     @property
     def hides_below(self) -> int | None:
-        """The count that an attacker's interval of an unsafe count must reach, if he may not tell that it is small."""
+        """The count that an attacker's interval of an unsafe count must reach, if the attacker may not tell that it is
+        small.
+        """
         return None
 
     @property
@@ -310,13 +313,13 @@ def required(kind: type[Rule]) -> list[str]:
 
 
 def above(sensitivity: FloatArray, cells: Facts, inclusive: bool) -> BoolArray:
-    """Tell where the sensitivity is above 0, or at it if inclusive; an exact tie must not flip by rounding."""
+    """Return where the sensitivity is above 0, or at it if inclusive; an exact tie must not flip by rounding."""
     slack = 1e-12 * np.maximum(np.abs(cells.basis), 1)
     return np.asarray(sensitivity >= -slack if inclusive else sensitivity > slack, bool)
 
 
 def occupied(cells: Facts) -> BoolArray:
-    """Tell which cells have respondents; an empty cell is never unsafe."""
+    """Return which cells have respondents; an empty cell is never unsafe."""
     if cells.count is not None:
         return np.asarray(cells.count > 0, bool)
     return np.asarray(cells.total != 0, bool)
@@ -324,8 +327,20 @@ def occupied(cells: Facts) -> BoolArray:
 
 @dataclass(frozen=True, slots=True)
 class All(Rule):
-    """Unsafe if every one of several rules says so (a list of rules, by contrast, means any of them).
+    """A cell is unsafe if every one of several rules says so; a list of rules, by contrast, means any of them.
 
+    Parameters
+    ----------
+    rules
+        Two rules or more.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two rules.
+
+    Examples
+    --------
     >>> import cellguard as cg
     >>> both = cg.All((cg.MinFrequency(3), cg.PPercent(10)))
     >>> from cellguard.table.facts import contributions
@@ -370,7 +385,7 @@ class All(Rule):
         return np.min([rule.sensitivity(cells) for rule in self.rules], axis=0)
 
     def unsafe(self, cells: Facts) -> BoolArray:
-        """Tell which cells are unsafe under every rule."""
+        """Return which cells are unsafe under every rule."""
         return np.logical_and.reduce([rule.unsafe(cells) for rule in self.rules])
 
     def upper(self, cells: Facts) -> FloatArray:
@@ -404,6 +419,6 @@ def count_of(cells: Facts) -> FloatArray:
 
 
 def unsafe_zeros(cells: Facts) -> BoolArray:
-    """Tell which totals of 0 have respondents: who reads them knows that all of these have 0."""
+    """Return which totals of 0 have respondents: who reads them knows that all of these have 0."""
     zero = cells.basis == 0
     return np.asarray(zero if cells.count is None else zero & (cells.count > 0), bool)

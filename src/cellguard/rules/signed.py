@@ -111,7 +111,7 @@ class Signed(Rule):
         return f"signed ({', '.join([str(self.usual), *other])})"
 
     def words(self) -> str:
-        """Say what is looked at, in turn."""
+        """Return, in words, what is looked at, in turn."""
         return (
             f"fewer than {self.n} respondents; or, where one sign prevails or none stands out, "
             f"{self.usual.words()}; or, elsewhere, the {self.h} contributions farthest from 0 make up the spread"
@@ -150,7 +150,7 @@ class Signed(Rule):
         )
 
     def unsafe(self, cells: Facts) -> BoolArray:
-        """Tell which cells are unsafe, whatever decides."""
+        """Return which cells are unsafe, whatever decides."""
         return np.logical_or.reduce([mask for _, mask in self.branches(cells)])
 
     def branches(self, cells: Facts) -> list[tuple[str, BoolArray]]:
@@ -198,7 +198,7 @@ _FEW, _USUAL, _ALIKE, _SPREAD = range(4)
 
 
 def _by_usual(branch: FloatArray) -> BoolArray:
-    """Tell where the usual rule decides: one sign prevails, or none of the contributions stands out."""
+    """Return where the usual rule decides: one sign prevails, or none of the contributions stands out."""
     return (branch == _USUAL) | (branch == _ALIKE)
 
 
@@ -228,7 +228,7 @@ class EffectiveContributors(Rule):
         return f"entropy {percent(self.n)}" + options(self.inclusive)
 
     def words(self) -> str:
-        """Say how few contributors are too few."""
+        """Return, in words, how few contributors are too few."""
         return f"as few effective contributors as {percent(self.n)}"
 
     @property
@@ -254,6 +254,6 @@ class EffectiveContributors(Rule):
         return np.ones(len(cells.total))
 
     def unsafe(self, cells: Facts) -> BoolArray:
-        """Tell which cells have too few; one whose contributions are all 0 is not judged."""
+        """Return which cells have too few; one whose contributions are all 0 is not judged."""
         missing, slack = self.sensitivity(cells), _TIE * self.n
         return np.asarray(missing >= -slack if self.inclusive else missing > slack, bool)

@@ -21,12 +21,28 @@ Hide = Literal["exact", "small"]
 @register("min_frequency", Formula("0 < N < n", "count", "`protection_percent` (10) of X; of counts, see below"))
 @dataclass(frozen=True, slots=True)
 class MinFrequency(Rule):
-    """Unsafe if a cell has respondents, but fewer than ``n`` of them (``n`` or fewer, if inclusive).
+    """The minimum frequency rule: unsafe if a cell has respondents, but fewer than ``n`` of them.
 
-    ``hide`` says what an attacker must not find out about an unsafe frequency: its ``exact`` count (he may find out
-    that it is 1 or 2), or that it is ``small``, so that his interval must reach `enough`. Sums have no such choice.
-    With ``nonzero`` respondents count only if they have not 0 in all of the cell's most detailed parts.
+    Parameters
+    ----------
+    n
+        The smallest safe number of respondents.
+    inclusive
+        Whether a cell with exactly ``n`` respondents is unsafe, too.
+    protection_percent
+        The protection level of an unsafe cell, in percent of its value.
+    hide
+        Of a frequency table: what an attacker must not conclude of an unsafe count, its ``exact`` number, or that it
+        is ``small``; then the feasibility interval must reach a sufficient count.
+    nonzero
+        Whether respondents count only if their contribution is not 0 in all of the most detailed parts of the cell.
 
+    References
+    ----------
+    Hundepool, A. et al. (2012). *Statistical Disclosure Control*. Wiley, section 4.2.
+
+    Examples
+    --------
     >>> from cellguard.table.facts import contributions
     >>> MinFrequency(3).unsafe(contributions([5, 4], [5, 4, 3], [])).tolist()
     [True, False, False]
@@ -78,18 +94,18 @@ class MinFrequency(Rule):
 
     @property
     def only_suppressed(self) -> str:
-        """``hide: small`` and ``nonzero``: what is changed is not hidden, and nobody looks at its parts."""
+        """``hide: small`` and ``nonzero``: what is changed is not suppressed, and nobody looks at its parts."""
         if self.hide == "small":
             return "`hide: small` is for suppressed tables of counts"
         return "`nonzero` is for suppressed tables" if self.nonzero else ""
 
     @property
     def hides_below(self) -> int | None:
-        """What an attacker's interval must reach, if he may not tell that a count is small."""
+        """What an attacker's interval must reach, if the attacker may not tell that a count is small."""
         return self.enough if self.hide == "small" else None
 
     def words(self) -> str:
-        """Say how few respondents are too few."""
+        """Return, in words, how few respondents are too few."""
         who = "respondents with more than 0" if self.nonzero else "respondents"
         return f"{self.n} or fewer {who}" if self.inclusive else f"fewer than {self.n} {who}"
 
@@ -115,7 +131,7 @@ class MinFrequency(Rule):
         return np.ones(len(cells.total))
 
     def unsafe(self, cells: Facts) -> BoolArray:
-        """Tell which cells have too few respondents."""
+        """Return which cells have too few respondents."""
         missing = self.sensitivity(cells)
         return np.asarray(missing >= 0 if self.inclusive else missing > 0, bool)
 
@@ -137,15 +153,26 @@ class _LargestShare(Rule):
         return np.divide(100 * cells.top(1), whole, out=share, where=whole != 0)
 
     def unsafe(self, cells: Facts) -> BoolArray:
-        """Tell where the share is too large; a total of 0 has no shares."""
+        """Return where the share is too large; a total of 0 has no shares."""
         return above(self.sensitivity(cells), cells, self.inclusive) & (cells.basis != 0)
 
 
 @register("max_share", Formula("x1 > k/100 X", "the largest"))
 @dataclass(frozen=True, slots=True)
 class MaxShare(_LargestShare):
-    """Unsafe if the largest contribution exceeds ``k`` percent of the total (the maximum threshold rule).
+    """The maximum share rule: unsafe if the largest contribution exceeds ``k`` percent of the total.
 
+    Parameters
+    ----------
+    k
+        The largest safe share, in percent.
+    inclusive
+        Whether a cell exactly at the limit is unsafe, too.
+    protection_percent
+        The protection level of an unsafe cell, in percent of its value.
+
+    Examples
+    --------
     >>> from cellguard.table.facts import contributions
     >>> MaxShare(50).unsafe(contributions([48, 9, 7, 6, 4], [5, 5])).tolist()
     [True, False]
@@ -163,7 +190,7 @@ class MaxShare(_LargestShare):
         return f"max_share {percent(self.k)}" + options(self.inclusive)
 
     def words(self) -> str:
-        """Say how large a share is too large."""
+        """Return, in words, how large a share is too large."""
         return f"the largest respondent makes up more than {percent(self.k)} % of the value"
 
     @property
@@ -173,7 +200,9 @@ class MaxShare(_LargestShare):
 
     @property
     def subadditive(self) -> bool:
-        """Yes: the share of the largest contributor of a union is no larger than his share in one of the parts."""
+        """Yes: the share of the largest contributor of a union is no larger than the attacker's share in one of the
+        parts.
+        """
         return True
 
     @property
@@ -188,10 +217,25 @@ class MaxShare(_LargestShare):
 )
 @dataclass(frozen=True, slots=True)
 class Request(_LargestShare):
-    """Unsafe if the largest contributor asked for protection and exceeds ``k`` percent of the total.
+    """The request rule: unsafe if the largest contributor asked for protection and exceeds ``k`` percent of the total.
 
-    The request rule of foreign trade statistics (Handbook, section 4.2).
+    Foreign trade statistics use it.
 
+    Parameters
+    ----------
+    k
+        The largest safe share of such a contributor, in percent.
+    inclusive
+        Whether a cell exactly at the limit is unsafe, too.
+    protection_percent
+        The protection level of an unsafe cell, in percent of its value.
+
+    References
+    ----------
+    Hundepool, A. et al. (2012). *Statistical Disclosure Control*. Wiley, section 4.2.
+
+    Examples
+    --------
     >>> cells = Facts({Total(): np.array([10.0, 10.0]), Top(1): np.array([[8.0], [8.0]]),
     ...                Requested(): np.array([True, False])})
     >>> Request(70).unsafe(cells).tolist()
@@ -232,8 +276,17 @@ class Request(_LargestShare):
 @register("given", Formula("the yes-or-no column says so", "the column"))
 @dataclass(frozen=True, slots=True)
 class Given(Rule):
-    """Unsafe where a yes-or-no column of the data says so.
+    """A cell is unsafe where a yes-or-no column of the data says so.
 
+    Parameters
+    ----------
+    column
+        The name of the column.
+    protection_percent
+        The protection level of an unsafe cell, in percent of its value.
+
+    Examples
+    --------
     >>> cells = Facts({Total(): np.array([5.0, 7.0]), Mark("secret"): np.array([True, False])})
     >>> Given("secret").unsafe(cells).tolist()
     [True, False]
@@ -262,7 +315,7 @@ class Given(Rule):
         return np.where(cells[Mark(self.column)], 1.0, -1.0)
 
     def unsafe(self, cells: Facts) -> BoolArray:
-        """Tell where the column says yes, of cells that have respondents."""
+        """Return where the column says yes, of cells that have respondents."""
         said = cells[Mark(self.column)]
         return said if cells.count is None else said & (cells.count > 0)
 

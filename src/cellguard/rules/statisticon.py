@@ -1,9 +1,10 @@
 """The Statisticon rule of Johan Bring: how well a contributor knows another one, as an interval.
 
-The runner-up knows the total X, his own x2, that he is second, and that N contribute. So the largest lies between
-max(x2, X - (N - 1) x2) and X - x2, where all others have as much as he, or nothing. The largest contributor knows x1,
-so the second lies between (X - x1) / (N - 1) and min(x1, X - x1). A cell is unsafe if the interval is shorter than s
-percent of X. Nothing else of the cell matters: (59, 40, 1) and (41, 40, 19) are the same to the runner-up.
+The runner-up knows the total X, the attacker's own x2, that the attacker is second, and that N contribute. So the
+largest lies between max(x2, X - (N - 1) x2) and X - x2, where all others have as much as the attacker, or nothing. The
+largest contributor knows x1, so the second lies between (X - x1) / (N - 1) and min(x1, X - x1). A cell is unsafe if the
+interval is shorter than s percent of X. Nothing else of the cell matters: (59, 40, 1) and (41, 40, 19) are the same to
+the runner-up.
 
 If X itself is only known to lie between X - l and X + u, the runner-up's interval grows by u above, and below by l
 until its end reaches x2, that is by min(l, c) with c = max(X - N x2, 0). With S = s/100 X less its length, it is long
@@ -54,7 +55,7 @@ class Statisticon(Rule):
     """Unsafe if the runner-up's interval for the largest is shorter than ``s`` percent of the total.
 
     With ``both_pairs`` the largest contributor's interval for the second counts too, and the shorter one decides. A
-    cell in which the largest has less than ``s`` percent is then always unsafe, and no hiding helps.
+    cell in which the largest has less than ``s`` percent is then always unsafe, and no suppressing helps.
 
     >>> from cellguard.table.facts import contributions
     >>> cells = contributions([59, 40, 1], [41, 40, 19])
@@ -68,7 +69,8 @@ class Statisticon(Rule):
     zero_unsafe: bool = False
     nonnegative = True
     cure: ClassVar[str] = (
-        "statisticon with both_pairs cannot be met by hiding where the largest contributor has too little; recode, or "
+        "statisticon with both_pairs cannot be met by suppression where the largest contributor has too little; "
+        "recode, or "
         "leave both_pairs out"
     )
 
@@ -125,7 +127,7 @@ class Statisticon(Rule):
         return np.divide(100 * self.length(cells), X, out=np.full(len(X), np.nan), where=X != 0)
 
     def unsafe(self, cells: Facts) -> BoolArray:
-        """Tell where S > 0; a total of 0 is unsafe only if ``zero_unsafe``."""
+        """Return where S > 0; a total of 0 is unsafe only if ``zero_unsafe``."""
         short = above(self.sensitivity(cells), cells, self.inclusive) & (cells.basis != 0)
         return short | unsafe_zeros(cells) if self.zero_unsafe else short
 

@@ -2,7 +2,7 @@
 
 A method is a class with a `name`; it registers itself, and jobs, command line, output folder and pages then know it.
 What it gives is `Result`; how that is written and shown is said by the method too, since nobody else knows what is
-in it. `cellguard.methods` has the built-in ones, and `PatternMethod` for all that hide cells.
+in it. `cellguard.methods` has the built-in ones, and `PatternMethod` for all that suppress cells.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ class Result(ABC):
 
     @abstractmethod
     def summary(self) -> Summary:
-        """Return counts and findings for `summary.json`, `--json` and screens; no hidden or true value of a cell."""
+        """Return counts and findings for `summary.json`, `--json` and screens; no suppressed or true value of a
+        cell.
+        """
 
 
 A = TypeVar("A")
@@ -95,7 +97,7 @@ class Method(ABC, Generic[A, P]):
 
     ``participle`` says what is done to a table. ``options`` is what a table may say in `protect`, ``settings`` what the
     job may say under the method's name. ``keeps_internal`` says that internal files are written even if nothing may be
-    released, ``ends_early`` that a run may be stopped with a result, ``attacked`` that what is hidden is attacked.
+    released, ``ends_early`` that a run may be stopped with a result, ``attacked`` that what is suppressed is attacked.
     What is not ``tabular`` has no cells that add up. Unless it is ``surveyed``, its rules see respondents as they are
     given, whatever `survey` says, and nobody asks who has only zeros.
     """
@@ -132,7 +134,7 @@ class Method(ABC, Generic[A, P]):
 
     @classmethod
     def fault(cls, job: Job) -> str | None:
-        """Say why a job does not go with the method; None if it does."""
+        """Return, in words, why a job does not go with the method; None if it does."""
         return None
 
     @abstractmethod

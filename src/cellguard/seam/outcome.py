@@ -23,19 +23,21 @@ _LIBRARIES = ("cellguard", "highspy", "numba", "numpy", "scipy")
 
 @dataclass(frozen=True, eq=False)
 class Outcome(Generic[P]):
-    """What a run gives: what the method made of the tables, how long each step took, and when it was. Confidential.
+    """What a run returns: the result of the method, how long each step took, and when it was. Confidential.
 
     Parameters
     ----------
     method
-        The method with the job that it was run for.
+        The method with the job that it ran for.
     protected
-        What the method gives: release, verdict, and whatever it knows beyond.
+        The result of the method: release, verdict, and what it knows beyond.
     seconds
         How long each step took.
     made
         When the run ended.
 
+    Examples
+    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> import cellguard as cg
@@ -73,7 +75,7 @@ class Outcome(Generic[P]):
 
     @cached_property
     def summary(self) -> Summary:
-        """Counts, findings and run facts; no hidden or true value of a cell."""
+        """Counts, findings and run facts; no suppressed or true value of a cell."""
         return self.protected.summary().with_facts(
             folder=self.method.folder,
             inputs=dict(self.protected.inputs),

@@ -12,7 +12,7 @@ from cellguard.seam.verdict import Verdict
 
 @dataclass(frozen=True, eq=False)
 class Summary(Mapping[str, Any]):
-    """What every method says of a run, and what only this one does. No hidden or true value of a cell.
+    """What every method says of a run, and what only this one does. No suppressed or true value of a cell.
 
     Parameters
     ----------

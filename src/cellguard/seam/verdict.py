@@ -19,7 +19,7 @@ class NotChecked:
 
 
 class Kind(StrEnum):
-    """What a verdict says in one word. A word that nobody knows is `UNKNOWN`, which allows nothing.
+    """What a verdict says in one word. Any other word is `UNKNOWN`, which allows nothing.
 
     >>> Kind("safe").is_safe, Kind("not proven").can_be_accepted, Kind("fine")
     (True, True, <Kind.UNKNOWN: 'unknown'>)
@@ -75,7 +75,7 @@ class Verdict:
     def allows_release(self) -> bool:
         """Whether the result may be published: the one question that decides what is written, and the exit status.
 
-        A kind that nobody knows does not allow it.
+        An unknown kind does not allow it.
         """
         return self.kind.is_safe or (self.accepted and self.kind.can_be_accepted)
 

@@ -74,7 +74,7 @@ def written_levels(column: str, pairs: Sequence[tuple[str, str]], why: str) -> L
 
 
 def adds_up(tree: Hierarchy, figures: Figures) -> bool:
-    """Tell whether a hierarchy has all codes and each code with codes below it is their sum, in every figure.
+    """Return whether a hierarchy has all codes and each code with codes below it is their sum, in every figure.
 
     >>> tree = Hierarchy.from_levels([("A", "A1"), ("A", "A2"), ("B", "B")])
     >>> adds_up(tree, ({"Total": 10, "A": 7, "A1": 3, "A2": 4, "B": 3},)), adds_up(tree, ({"Total": 10, "A": 6},))

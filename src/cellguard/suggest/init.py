@@ -17,15 +17,17 @@ from cellguard.hierarchy.build import from_parents
 from cellguard.inputs.tables import build_tables
 from cellguard.job.jobfile import Job
 from cellguard.microdata.rda import describes_cells, read_rda, read_rda_of_cells
-from cellguard.microdata.sources import Opened, open_records
+from cellguard.microdata.sources import Opened, open_records, quoted
 from cellguard.reading.dialect import Dialect
 from cellguard.reading.encodings import check_readable
+from cellguard.reading.vocabulary import is_number
 from cellguard.suggest.cells import Draft, draft_cells_job
 from cellguard.suggest.columns import COUNT_NAME, Column, look_at
 from cellguard.suggest.records import draft_records_job
 from cellguard.table.additivity import allowance
 
 _ROUNDING = 1e-5
+_JOBS = (".yaml", ".yml")
 _TEXTS = (".asc", ".txt", ".csv", ".dat", ".tab")
 
 
@@ -73,6 +75,11 @@ def _as_job(draft: Draft, place: Path) -> Job:
 
 def draft_job(data: Path, folder: Path) -> Draft:
     """Return a job for the table or the records in a file; paths in it are relative to the job's folder."""
+    if data.suffix.lower() in _JOBS:
+        raise InputError(
+            f"{data.name} is named like a job, and `init` writes one from data. To run it: cellguard protect "
+            f"{data.name} --out out. To write another, name the data: cellguard init data.csv --out other.yaml"
+        )
     check_readable(data)
     data, rda = _with_metadata(data)
     if rda and describes_cells(rda):
@@ -83,12 +90,27 @@ def draft_job(data: Path, folder: Path) -> Draft:
     metadata = read_rda(rda) if rda else None
     opened = open_records(data, dialect=metadata.dialect if metadata else None)
     columns = look_at(opened)
+    if metadata is None:
+        _refuse_no_header(opened, columns)
     if metadata is None and any(column.has_total for column in columns):
         return draft_cells_job(data, folder, columns)
     inner = [] if metadata else _inner_dimensions(opened, columns)
     if inner:
         return draft_cells_job(data, folder, columns, inner=inner)
     return Draft(draft_records_job(data, folder, opened, columns, rda=rda, metadata=metadata))
+
+
+def _refuse_no_header(opened: Opened, columns: list[Column]) -> None:
+    """Refuse a file whose first line is data: it names columns by numbers, and others by one of their own entries."""
+    coded = [c for c in columns if not c.is_number]
+    if not coded or len(coded) == len(columns) or not all(is_number(c.name) for c in columns if c.is_number):
+        return
+    own = ", ".join(f"count_if(CAST({opened.column(c.name)} AS VARCHAR) = {quoted(c.name)})" for c in coded)
+    if any(opened.rows(f"SELECT {own} FROM {opened.scan}")[0]):  # noqa: S608
+        raise InputError(
+            f"{opened.name} line 1: this is no header but data (numbers, and codes that come again below); put a line "
+            "with the names of the columns in front"
+        )
 
 
 def _with_metadata(data: Path) -> tuple[Path, Path | None]:

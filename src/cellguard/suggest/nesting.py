@@ -24,7 +24,7 @@ class Nesting:
     finer: Mapping[str, frozenset[str]]
 
     def tied(self, first: Sequence[str], second: Sequence[str]) -> bool:
-        """Tell whether the finest column of a chain settles a column of another one."""
+        """Return whether the finest column of a chain settles a column of another one."""
         return any(a == b or b in self.finer.get(a, ()) or a in self.finer.get(b, ()) for a in first for b in second)
 
 
@@ -62,7 +62,7 @@ def _settling(opened: Opened, codes: Sequence[Column]) -> dict[str, frozenset[st
 
 
 def _is_tree(opened: Opened, columns: Sequence[str]) -> bool:
-    """Tell whether the levels form a tree whose leaves are all codes of the last column."""
+    """Return whether the levels form a tree whose leaves are all codes of the last column."""
     try:
         tree = nested_hierarchy(opened, columns)
     except HierarchyError:

@@ -179,8 +179,8 @@ def draft_records_job(
 def attack_words(negative: str | None, *, insiders: bool = False) -> list[str]:
     """Return the lines about the attacker; ``negative`` is a value that has entries below 0.
 
-    With ``insiders`` respondents are attackers too: whoever has records knows them, whoever has ready-made cells mostly
-    does not.
+    With ``insiders`` respondents are attackers too: an attacker who has records knows them, an attacker who has
+    ready-made cells mostly does not.
     """
     words = ["# What an attacker knows of every cell beforehand."]
     if negative:

@@ -97,7 +97,7 @@ def _independent(figures: FloatArray) -> Positions:
 
 
 def _chance(values: FloatArray, step: FloatArray, fitting: int) -> float:
-    """Return how many sums of codes would have these values by accident; ``step`` is how finely they are told."""
+    """Return how many sums of codes would have these values by accident; ``step`` is how finely they are reported."""
     apart = np.maximum(2 * _slack(values), step)
     tried = fitting**2 + (2.0**fitting if fitting <= _FEW else 0.0)
     return float(tried * np.minimum(apart / np.maximum(values, apart), 1.0).prod())

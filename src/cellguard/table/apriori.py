@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 class State(IntEnum):
     """What a cell's manual state asks for.
 
-    ``must_publish``: never hide it. ``must_suppress``: treat it as unsafe, whatever the rules say. ``waived``: its
+    ``must_publish``: never suppress it. ``must_suppress``: treat it as unsafe, whatever the rules say. ``waived``: its
     contributors allow publication, so no rule makes it unsafe. ``unpublished``: not in the release, unknown to the
-    attacker, free to hide. ``secondary``: hidden already, by an earlier run, with no need of its own.
+    attacker, free to suppress. ``secondary``: suppressed already, by an earlier run, with no protection level of its
+    own.
     """
 
     none = 0
@@ -39,7 +40,7 @@ STATES = tuple(state.name for state in State if state)
 
 @dataclass(frozen=True, eq=False)
 class Apriori:
-    """One array a statement, one entry a cell; NaN where nothing is said.
+    """One array a statement, one entry per cell; NaN where nothing is said.
 
     ``lower`` and ``upper`` are the attacker's bounds on the cell; ``need_lower`` and ``need_upper`` are distances that
     the attacker's interval must reach below and above the true value.
@@ -74,7 +75,7 @@ class Apriori:
         return Apriori(np.where(other.state > 0, other.state, self.state).astype(np.int8), *mixed)
 
     def has(self, state: State) -> npt.NDArray[np.bool_]:
-        """Tell which cells have the given manual state."""
+        """Return which cells have the given manual state."""
         return self.state == state
 
 

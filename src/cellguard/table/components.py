@@ -1,4 +1,4 @@
-"""Which relations and cells hang together."""
+"""Which relations and cells are linked."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def _covered(
 
 
 def _covers(table: Table, rows: npt.NDArray[np.intp], numbering: Numbering) -> npt.NDArray[np.bool_]:
-    """Tell which rows' codes all occur in a table, which stands at the total of the dimensions it does not have."""
+    """Return which rows' codes all occur in a table, which stands at the total of the dimensions it does not have."""
     here = np.ones(len(rows), bool)
     own = {d.name: column for d, column in zip(table.dimensions, table.codes, strict=True)}
     for name, column in zip(numbering.dimensions, numbering.columns, strict=True):

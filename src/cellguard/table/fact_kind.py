@@ -42,7 +42,7 @@ class Fact:
         return None
 
     def covers(self, other: Fact) -> bool:
-        """Tell whether who knows this fact knows the other one too."""
+        """Return whether who knows this fact knows the other one too."""
         return self == other
 
     def part(self, column: Column, covered: Fact) -> Column:
@@ -50,7 +50,7 @@ class Fact:
         return column
 
     def lacking(self, records: Grouped, wanted: Wanted) -> str | None:
-        """Say what the records or the wanted table would need to tell this fact, or None if they can."""
+        """Return, in words, what the records or the wanted table would need to tell this fact, or None if they can."""
         return None
 
     def gather(self, work: Gathering) -> Column | None:
@@ -83,7 +83,7 @@ class Fact:
         return [column]
 
     def absent(self, known: Iterable[Fact]) -> str:
-        """Say what a table lacks that does not have this fact, and how to give it."""
+        """Return, in words, what a table lacks that does not have this fact, and how to give it."""
         doc = str(type(self).__doc__).split("\n")[0]
         return f"{doc[0].lower()}{doc[1:].rstrip('.')}; only tables made from records have that"
 
@@ -113,7 +113,7 @@ class Ranked(Fact):
     prefix: ClassVar[str]
 
     def covers(self, other: Fact) -> bool:
-        """Tell whether there are at least as many ranks."""
+        """Return whether there are at least as many ranks."""
         return isinstance(other, Ranked) and type(self) is type(other) and self.n >= other.n
 
     def part(self, column: Column, covered: Fact) -> Column:

@@ -26,7 +26,7 @@ from cellguard.table.unit_grid import Grid, Wholes, grid_of
 T = TypeVar("T", bound=np.generic)
 Kept = npt.NDArray[np.intp] | None
 _NO_EXTRA: Wholes = np.zeros(0, np.int64)
-_CONTRIBUTORS = 50  # per cell that are told by name, at most
+_CONTRIBUTORS = 50  # per cell that are reported by name, at most
 _ROOM = 20_000_000  # and of all cells together
 _MOST = 4_000_000  # contributions of whole cells that are looked at together
 

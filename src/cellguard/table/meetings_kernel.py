@@ -122,7 +122,7 @@ def _place(lists, cell, begin, end, entry, value, holder):  # type: ignore[no-un
 
 @kernel(nogil=True, inline=True)
 def _comes_before(other, entry, value, holder):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Tell whether another entry is of somebody, and larger."""
+    """Return whether another entry is of somebody, and larger."""
     if holder[other] < 0 or value[other] < value[entry]:
         return False
     return value[other] > value[entry] or holder[other] < holder[entry]

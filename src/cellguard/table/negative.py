@@ -23,8 +23,8 @@ _FORMS = "absolute, {shift: 1000} or {proxy: employees}"
 class Negative:
     """What rules see where contributions may be negative: their sizes, or what is said here.
 
-    ``shift`` is added to every contribution, none of which may stay below 0; it hides dominance, since readers know
-    it and the rules do not. ``proxy`` is another column whose sizes stand for those of the contributions; with
+    ``shift`` is added to every contribution, none of which may stay below 0; it suppresses dominance, since readers
+    know it and the rules do not. ``proxy`` is another column whose sizes stand for those of the contributions; with
     ``share`` a, the larger of |y| and a |proxy| does.
 
     >>> Negative().absolute, Negative(shift=1000.0).absolute
@@ -66,7 +66,7 @@ class Negative:
             return np.asarray(np.maximum(np.abs(value), self.share * size), float)
         if ((size == 0) & (value != 0)).any():
             raise InputError(
-                f"negative: the proxy {self.proxy!r} is 0 where {response!r} is not, so it does not tell how large all "
+                f"negative: the proxy {self.proxy!r} is 0 where {response!r} is not, so it does not show how large all "
                 "respondents are; give `share`, so that the larger of both counts"
             )
         return np.asarray(size, float)

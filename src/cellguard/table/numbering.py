@@ -21,8 +21,8 @@ Topic = tuple[str, str]
 class Numbering:
     """The cells of all tables one below the other ("rows"), and the distinct cell that each of them is.
 
-    ``key`` is equal where the codes of all dimensions are (a table without a dimension stands at its total), ``topic``
-    is the number of the row's response and population. Distinct cells are numbered in order of appearance.
+    ``key`` is equal where the codes of all dimensions are (a table without a dimension stands at its total),
+    ``response`` is the number of the row's response and population. Distinct cells are numbered in order of appearance.
     """
 
     dimensions: dict[str, Dimension]
@@ -43,7 +43,7 @@ class Numbering:
         return tuple(np.split(self.cell, np.cumsum([len(t) for t in tables])[:-1]))
 
     def locate(self, topic: Topic, keys: Keys) -> Positions:
-        """Return the distinct cell of the topic with each key, or -1."""
+        """Return the distinct cell of the response with each key, or -1."""
         mine = self.first[self.topic[self.first] == self.topics.index(topic)]
         position = find(keys, self.key[mine])
         return np.where(position >= 0, self.cell[mine][position], -1) if len(mine) else position

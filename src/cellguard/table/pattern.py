@@ -1,4 +1,4 @@
-"""`Pattern`: which cells are hidden; `Release`: what leaves the building, without any hidden value."""
+"""`Pattern`: which cells are suppressed; `Release`: what leaves the building, without any suppressed value."""
 
 from __future__ import annotations
 
@@ -27,11 +27,21 @@ STATUS = ("published", "primary", "secondary", "unpublished")
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """The hidden ones among the distinct cells of a set: primary because unsafe, secondary to protect these.
+    """A suppression pattern: which distinct cells of a set are primary and which are secondary suppressions.
 
-    ``primary`` and ``secondary`` have one entry per distinct cell of ``tables``. `suppress` finds such a pattern, and
-    `audit` judges any.
+    `suppress` finds a pattern, and `audit` judges any.
 
+    Parameters
+    ----------
+    tables
+        The linked set of tables.
+    primary
+        Which distinct cells are suppressed because they are unsafe.
+    secondary
+        Which distinct cells are suppressed to protect these.
+
+    Examples
+    --------
     >>> import cellguard as cg, numpy as np
     >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [5, 2, 3]}, by=["r"], value="x")
     >>> cg.Pattern(cg.link(t), np.array([False, True, False]), np.array([False, False, True]))
@@ -143,16 +153,25 @@ class ReleasedTable(Streams):
 
 @dataclass(frozen=True, eq=False)
 class Release(Streams):
-    """All tables as published. Holds no hidden value, so that writers of published files can take nothing else.
+    """All tables as published. It holds no suppressed value, so writers of published files can show none.
 
-    ``dimensions`` are the codes that the tables show, with their tree, levels and labels. ``about`` is what a method
-    says of a table beyond what is said of every one, ``raw_codes`` that codes are written as they are, even those that
-    a spreadsheet would run as a formula. That is all that a format needs.
+    A release is an Arrow table, as a whole (with a column ``table``; all tables must have the same dimensions) or
+    table by table: dimension columns, ``value`` (null where suppressed) and ``flag`` (``c`` where suppressed, else
+    empty). `Audit.release` returns it for a safe pattern.
 
-    It speaks Arrow, as a whole (with a column ``table``; all tables must have the same dimensions) or table by table:
-    dimension columns, ``value`` (null where suppressed) and ``flag`` (``c`` where suppressed, else empty). An `Audit`
-    that found a pattern safe gives it.
+    Parameters
+    ----------
+    tables
+        The published tables.
+    dimensions
+        The codes that the tables show, with their tree, levels and labels.
+    about
+        What the method adds to the metadata of a table.
+    raw_codes
+        Whether codes are written as they are, even those that a spreadsheet would run as a formula.
 
+    Examples
+    --------
     >>> import cellguard as cg, pyarrow as pa
     >>> t = cg.cells({"r": ["Total", "N", "S", "W"], "x": [100, 20, 50, 30], "n": [19, 1, 9, 9]},
     ...              by=["r"], value="x", count="n")

@@ -1,4 +1,4 @@
-"""Can these facts belong to one cell? Each fault is told with its row and column."""
+"""Can these facts belong to one cell? Each fault is reported with its row and column."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 A table about some of the respondents only (``where: {status: [active]}``) has the filter's column as a dimension, in
 which all its cells have one code that is not the total. If another table of the same response shows the same cells for
-more respondents, whoever has both subtracts one from the other, and knows the cells of those who are in the larger
-population only. Nobody publishes these, so they must be judged like published ones: a set of tables is whole if it has
-them too, be it unpublished.
+more respondents, an attacker who has both subtracts one from the other, and knows the cells of those who are in the
+larger population only. Nobody publishes these, so they must be judged like published ones: a set of tables is whole if
+it has them too, be it unpublished.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def tighten(
 
 
 def _beyond(new: FloatArray, old: FloatArray) -> BoolArray:
-    """Tell where a bound has risen by more than rounding dust."""
+    """Return where a bound has risen by more than rounding dust."""
     size = np.where(np.isinf(old), 0.0, np.abs(old))
     return np.asarray(new > old + 1e-9 * np.maximum(1, size), bool)
 

@@ -73,7 +73,7 @@ def first_parents(dimension: Dimension) -> IntArray:
 
 
 def with_ancestors(parent: IntArray, codes: npt.NDArray[np.integer]) -> BoolArray:
-    """Tell which codes are among some, given by their positions, or above one of them."""
+    """Return which codes are among some, given by their positions, or above one of them."""
     keep = np.zeros(len(parent), bool)
     new = np.unique(codes)
     while len(new):

@@ -77,10 +77,31 @@ class CellColumns:
 class About:
     """What a table is about and how it is published.
 
-    ``response`` (what is summed), ``population`` (over whom), ``is_count``, ``zeros``, ``decimals`` and ``tolerance``
-    are those of `Table`. ``publish`` lists the levels shown, by dimension; ``impossible`` are combinations that cannot
-    occur, where zeros are possible. With ``totals="compute"`` the data hold inner cells only, and totals are added.
+    Parameters
+    ----------
+    name
+        The name of the table and of its files.
+    response
+        What is summed; by default the name of the value column.
+    population
+        Over whom it is summed.
+    is_count
+        Whether the table is a frequency table.
+    decimals
+        The decimals published: by default 0 if all values are whole, else 2.
+    zeros
+        ``known``: empty cells are public zeros; ``possible``: they are cells of value 0 that may be suppressed.
+    tolerance
+        How far a sum may be off, for values that were rounded one by one.
+    publish
+        The levels shown, by dimension; cells at other levels are unpublished.
+    impossible
+        Where zeros are possible: a file or frame of combinations that cannot occur (structural zeros).
+    totals
+        ``compute`` if the data hold inner cells only; their totals are then added.
 
+    Examples
+    --------
     >>> import cellguard as cg
     >>> about = cg.About(name="jobs", response="employees", publish={"r": [1]})
     >>> cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7]}, by=["r"], value="x", about=about).unpublished.tolist()
@@ -110,12 +131,40 @@ def cells(
     about: About | None = None,
     name: str = "table",
 ) -> Table:
-    """Read ready-made cells: one row a cell, totals included; a combination without a row is empty.
+    """Read a ready-made table: one row per cell, totals included; a combination without a row is empty.
 
-    ``by`` names the dimension columns: a list of column names (flat dimensions, total ``Total``) and dimensions, or
-    a mapping from column names to dimensions or hierarchies. ``value`` is the column of cell totals; if it is also the
-    ``count`` column, the table is a frequency table.
+    Parameters
+    ----------
+    data
+        A path (CSV, Parquet, Excel, SPSS, Stata, SAS), a mapping of columns, or a frame that speaks Arrow.
+    by
+        The dimension columns: a list of names (flat dimensions under ``Total``) and dimensions, or a mapping from
+        names to dimensions or hierarchies.
+    value
+        The column of cell values; if it is also the ``count`` column, this is a frequency table.
+    count
+        The column of the numbers of respondents.
+    top
+        The columns of the largest contributions, the largest first.
+    marks
+        Yes-or-no columns for the rule `Given`.
+    about
+        How the table is published; ``name`` is enough in most cases.
+    name
+        The name of the table.
 
+    Returns
+    -------
+    Table
+        The cells with their facts.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, an entry is no number or code, or the cells do not add up.
+
+    Examples
+    --------
     >>> table = cells({"region": ["Total", "North", "South"], "turnover": [12, 5, 7], "firms": [9, 2, 7]},
     ...               by=["region"], value="turnover", count="firms")
     >>> len(table), table.relations.toarray().tolist()
@@ -182,7 +231,7 @@ def _refuse_clash(source: Source, by: Mapping[str, Dimension], columns: CellColu
 
 
 def finish_table(table: Table, about: About, by: Mapping[str, Dimension]) -> Table:
-    """Settle the decimals, add the empty cells that may be hidden, order the cells, and check the levels shown."""
+    """Settle the decimals, add the empty cells that may be suppressed, order the cells, and check the levels shown."""
     table = replace(table, decimals=_decimals(table.value) if about.decimals is None else about.decimals)
     if table.zeros == "possible":
         table = fill_zeros(table, about.impossible, by)

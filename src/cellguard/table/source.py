@@ -116,7 +116,7 @@ class Source:
         return np.asarray(yes.to_numpy(), bool)
 
     def flagged(self, name: str, value: str, wanted: Collection[str] = ()) -> BoolArray:
-        """Tell which rows a column of flags marks: those with a wanted entry, or those that must be meant.
+        """Return which rows a column of flags marks: those with a wanted entry, or those that must be meant.
 
         Those are rows with yes, where it says yes and no; with a status that means suppressed, where the statuses are
         those of a known tool; else with any entry.
@@ -136,7 +136,7 @@ class Source:
         return np.asarray(pc.is_in(words, pa.array(sorted(meant), pa.string())).to_numpy(), bool)
 
     def empty(self, flag: str, value: str) -> BoolArray:
-        """Tell which rows have a status of empty cells, and no number."""
+        """Return which rows have a status of empty cells, and no number."""
         status = pc.is_in(self._words_of(flag), pa.array(sorted(EMPTY)))
         return np.asarray(status.to_numpy(), bool) & self.hidden(value)
 
@@ -144,7 +144,7 @@ class Source:
         return _words(pc.fill_null(self.column(name).cast(pa.string()), ""))
 
     def hidden(self, name: str) -> BoolArray:
-        """Tell which values of a published table are none: blanks, and the usual marks of suppressed cells."""
+        """Return which values of a published table are none: blanks, and the usual marks of suppressed cells."""
         return np.asarray(pc.is_in(self._words_of(name), pa.array(HIDDEN)).to_numpy(), bool)
 
     def fault(self, index: int, column: str, what: str) -> InputError:

@@ -26,13 +26,32 @@ _SAID = tuple(f.name if f.name != "state" else "status" for f in fields(Apriori)
 
 
 def read_apriori(table: Table, path: str | Path, columns: Sequence[str] = ()) -> Table:
-    """Return the table with the statements of an a-priori file: CSV, or ``.hst`` as τ-ARGUS reads it.
+    """Read statements about single cells: a CSV file, or an a-priori file ``.hst`` of τ-ARGUS.
 
-    A CSV file has the dimension columns and any of status, cost, lower, upper, need_lower, need_upper; blank means
-    that nothing is said. The column of a dimension that is called like one of these is called ``by:status``, say. What
-    the file says replaces what the cells' own columns said. ``columns`` are the dimensions' columns, if they are not
-    called like the dimensions. Raises `InputError` for a cell or a word that is not known, with its line.
+    A CSV file has the dimension columns and any of status, cost, lower, upper, lower_protection, upper_protection;
+    blank means no statement. A dimension column of such a name is called ``by:status``, say.
 
+    Parameters
+    ----------
+    table
+        The table that the statements are about.
+    path
+        The file.
+    columns
+        The names of the dimension columns, if they are not those of the dimensions.
+
+    Returns
+    -------
+    Table
+        The table with the statements, which replace those of its own columns.
+
+    Raises
+    ------
+    InputError
+        If a cell or a word is not known; the message names the line.
+
+    Examples
+    --------
     >>> import cellguard as cg, tempfile
     >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7]}, by=["r"], value="x")
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -44,7 +44,7 @@ class Made:
 
     @property
     def seen(self) -> str:
-        """What tells apart tables whose rules see other contributions of the same records."""
+        """What distinguishes tables whose rules see other contributions of the same records."""
         return repr((self.wanted.survey, self.wanted.negative))
 
 
@@ -122,7 +122,7 @@ class RecordSums:
     def stakes(self, linked: TableSet, cells: Positions) -> Stakes:
         """Return who has a stake in some cells: the largest contributor of each, and everybody where there are two.
 
-        Only holdings with several rows are told, since nobody else can be in several cells that share no record.
+        Only holdings with several rows are reported, since nobody else can be in several cells that share no record.
         """
         grouped, owner = self.grouped, self._owner(linked)
         several = np.bincount(grouped.holding)[grouped.holding] > 1

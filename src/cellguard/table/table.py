@@ -32,19 +32,49 @@ ADDED: Mapping[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Cells in columns: one code column per dimension, one array per fact. Confidential.
+    """The cells of one table in columns: one code column per dimension, one array per fact. Confidential.
 
-    ``response`` and ``population`` say what is summed over whom; cells of two tables are one cell if these and all
-    codes that are not totals agree. ``is_count`` marks a frequency table, ``sums_weights`` an estimated one. ``rows``
-    are the cells' rows in the input, -1 for cells that are in no row. ``levels`` are the levels shown of some
-    dimensions, if not all. ``origin`` tells where the facts are from: ready-made cells, such cells merged by a
-    recoding, an output folder, or records; ``release``, where the table is published: in the release of its set,
-    nowhere, or in an earlier release. Three kinds are published nowhere because no table lists their cells: ``latent``
-    ones lie behind several tables, ``fitted`` ones do so, too, but only numbers that fit are known of them, and
-    ``sums`` are sums of cells of other tables.
+    Cells of two tables are one cell if their response, their population and all codes that are not totals agree.
+    `cells` reads a ready-made table, `tabulate` makes one from records.
 
-    `cells` reads one, `tabulate` makes one from records.
+    Parameters
+    ----------
+    name
+        The name of the table.
+    dimensions
+        Its dimensions.
+    codes
+        One column of codes per dimension, as positions.
+    facts
+        What is known of each cell besides its codes: value, counts, largest contributions.
+    apriori
+        Statements about single cells.
+    response, population
+        What is summed over whom.
+    is_count
+        Whether it is a frequency table.
+    sums_weights
+        Whether its counts are estimated by weights.
+    zeros
+        Whether empty cells are public zeros (``known``) or may be suppressed (``possible``).
+    decimals
+        The decimals published.
+    tolerance
+        How far a sum may be off.
+    place
+        Where the input is, for messages.
+    rows
+        The row of each cell in the input, -1 for cells without one.
+    levels
+        The levels shown of some dimensions, if not all.
+    origin
+        Where the facts are from: ready-made cells, such cells merged by a recoding, an output folder, or records.
+    release
+        Where the table is published: in the release of its set (``here``), in an earlier one, or nowhere, because its
+        cells are latent, fitted, or sums of cells of other tables.
 
+    Examples
+    --------
     >>> import cellguard as cg
     >>> table = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7]}, by=["r"], value="x")
     >>> table, table.find("N"), table.relation_name(0)

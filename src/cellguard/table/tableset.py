@@ -25,13 +25,27 @@ T = TypeVar("T", bound=np.generic)
 
 @dataclass(frozen=True, eq=False)
 class TableSet:
-    """Tables that are published together. Every method and every audit takes a set; a single table is a set of one.
+    """Linked tables as one set of distinct cells. Every method and every audit takes a set.
 
-    ``cells_of`` holds for each table the distinct cell of each of its cells; ``relations`` is over distinct cells, and
-    holds what each table by itself and the equations say. ``parts`` has a row for each sum that is a cell of the set
-    too, see `with_sums`, and tells which cells before the first sum it adds up. What lies behind all tables together is
-    in `cellguard.world`.
+    A single table is a set of one. What lies behind all tables together is in `cellguard.world`.
 
+    Parameters
+    ----------
+    tables
+        The tables.
+    equations
+        Additivity constraints between responses.
+    cells_of
+        For each table the distinct cell of each of its cells.
+    relations
+        The additivity constraints over the distinct cells, one row each.
+    numbering
+        Which cells of the tables are one distinct cell.
+    parts
+        A row for each sum that is a cell of the set, with the cells that it adds up.
+
+    Examples
+    --------
     >>> import cellguard as cg
     >>> a = cg.cells({"r": ["Total", "N", "S"], "x": [5, 2, 3]}, by=["r"], value="x", name="a")
     >>> b = cg.cells({"s": ["Total", "1", "2"], "x": [5, 1, 4]}, by=["s"], value="x", name="b")
@@ -135,8 +149,27 @@ class TableSet:
 
 
 def link(tables: Iterable[Table] | Table, equations: Iterable[str | Equation] = ()) -> TableSet:
-    """Link tables into one set: find the cells that they share, check that all agree and add up.
+    """Link tables into one set: find the cells that they share, and check that all agree and add up.
 
+    Parameters
+    ----------
+    tables
+        One table or several.
+    equations
+        Additivity constraints between responses, as ``turnover = domestic + export``.
+
+    Returns
+    -------
+    TableSet
+        The set of distinct cells.
+
+    Raises
+    ------
+    InputError
+        If common cells disagree, sums do not hold, or two tables have one name.
+
+    Examples
+    --------
     >>> from cellguard.table.read import cells
     >>> a = cells({"r": ["Total", "N", "S"], "x": [5, 2, 3]}, by=["r"], value="x", name="a")
     >>> b = cells({"s": ["Total", "1", "2"], "x": [5, 1, 4]}, by=["s"], value="x", name="b")

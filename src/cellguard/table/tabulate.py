@@ -99,25 +99,43 @@ def tabulate(
     about: About | None = None,
     name: str = "table",
 ) -> Table:
-    """Make a table from records, with the facts that its rules need.
+    """Make a table from records, with the facts that its rules look at.
 
     There is a cell for every combination of codes, at any level, that has a record. In every cell, margins too, a
     holding counts once, with the sum of its records there.
 
     Parameters
     ----------
-    records : what `cellguard.records` read.
-    by : the hierarchy or dimension of each record column, or a list of columns, whose codes then stand side by side
-        under the total ``Total``.
-    value : the response to sum; ``count`` is the number of records, or with weights the sum of the weights.
-    rules : the rules that the table will be assessed by, one or a list; the facts that they look at are gathered.
-    survey : with weights, what the rules see of them, see `Wanted`.
-    negative : what the rules see of contributions that may be negative: ``Negative()`` of `cellguard.table.negative`
-        are their sizes.
-    about : how the table is published, see `About`; ``name`` is enough in most cases.
+    records
+        What `cellguard.records` read.
+    by
+        The hierarchy or dimension of each record column, or a list of columns, whose codes are then flat under
+        ``Total``.
+    value
+        The response to sum; ``count`` is the number of records, or with weights the sum of the weights.
+    rules
+        The rules that the table will be assessed by, one or a list.
+    survey
+        With weights: what the rules see of them.
+    negative
+        What the rules see of contributions that may be negative.
+    about
+        How the table is published; ``name`` is enough in most cases.
+    name
+        The name of the table.
 
-    Raises `InputError` if the records cannot tell a fact that a rule looks at, or have no such column or response.
+    Returns
+    -------
+    Table
+        The cells with their facts.
 
+    Raises
+    ------
+    InputError
+        If the records lack a fact that a rule looks at, a column or a response.
+
+    Examples
+    --------
     >>> import cellguard as cg
     >>> firms = cg.records({"shop": ["A", "A", "B", "B"], "violins": [600, 10, 90, 60], "owner": [1, 2, 1, 3]},
     ...                    by=["shop"], values=["violins"], holding="owner")
@@ -157,7 +175,7 @@ def make_tables(grouped: Grouped, wanted: Sequence[Wanted], *, run: Run = UNWATC
 
 
 def cells_at_most(grouped: Grouped, wanted: Wanted, most: int) -> bool:
-    """Tell whether a table would have at most so many cells; where zeros may be hidden, empty ones count too."""
+    """Return whether a table would have at most so many cells; where zeros may be suppressed, empty ones count too."""
     kept = _selected(grouped, wanted, None)
     columns = [keep(grouped.codes[grouped.column(name)], kept) for name in wanted.by]
     sizes = [len(grouped.labels[grouped.column(name)]) for name in wanted.by]

@@ -85,7 +85,7 @@ def _parts(values: FloatArray) -> Iterator[slice]:
 
 
 def _lie_on(values: FloatArray, decimals: int) -> bool:
-    """Tell whether all values are multiples of the last decimal, but for the dust of floating point."""
+    """Return whether all values are multiples of the last decimal, but for the dust of floating point."""
     scaled = values * 10.0**decimals
     off = np.abs(scaled - np.rint(scaled))
     return bool((off <= 1e-7 + 1e-15 * np.abs(scaled)).all())

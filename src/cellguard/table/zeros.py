@@ -1,4 +1,4 @@
-"""Empty cells that may be hidden: every combination of the observed codes becomes a cell."""
+"""Empty cells that may be suppressed: every combination of the observed codes becomes a cell."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def fill_zeros(table: Table, impossible: Source | None, by: Mapping[str, Dimensi
 def _named(
     table: Table, impossible: Source, by: Mapping[str, Dimension], grid: Sequence[npt.NDArray[np.int32]]
 ) -> npt.NDArray[np.bool_]:
-    """Tell which combinations of the grid the file of impossible ones names; none of them may hold a value."""
+    """Return which combinations of the grid the file of impossible ones names; none of them may hold a value."""
     said, keep = read_codes(impossible, find_columns(impossible, by))
     sizes = [len(d.codes) for d in table.dimensions]
     n, m = int(keep.sum()), len(table)

@@ -1,4 +1,6 @@
-"""The atoms of each cluster, the cells between among them, and the sums of atoms that rows and neighbours must be."""
+"""The cover cells of each cluster, the latent cells among them, and the sums of cover cells that rows and neighbours
+must be.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,12 @@ from cellguard.verifier.stages import Refused
 from cellguard.verifier.stored import Folder, read_parquet
 
 NAME = "internal/world.parquet"
-ABSENT, BEYOND, REMAINDER = -1, -2, -3  # an atom lies in no row: none is there, it is outside, it is in the rest
+ABSENT, BEYOND, REMAINDER = -1, -2, -3  # a cover cell lies in no row: none is there, it is outside, it is in the rest
 
 
 @dataclass(frozen=True)
 class Between:
-    """The cells between: their response (position in ``world``), cluster, part of each dimension and value."""
+    """The latent cells: their response (position in ``world``), cluster, part of each dimension and value."""
 
     group: Int64
     cluster: Int64
@@ -32,9 +34,10 @@ class Between:
 
 @dataclass(frozen=True)
 class Atoms:
-    """The atoms of a cluster that may be other than empty: the part in each dimension (-1: not divided) and the column.
+    """The cover cells of a cluster that may be other than empty: the part in each dimension (-1: not divided) and the
+    column.
 
-    Columns are the distinct cells and, after these, the cells between.
+    Columns are the distinct cells and, after these, the latent cells.
     """
 
     part: Int64
@@ -42,7 +45,7 @@ class Atoms:
 
 
 def read_between(folder: Folder, cells: Cells, pieces: Pieces) -> Between:
-    """Read the cells between; refuse one that is no atom of its cluster, or is there twice."""
+    """Read the latent cells; refuse one that is no cover cell of its cluster, or is there twice."""
     stored = read_parquet(folder, NAME)
     names = [f"part:{d.name}" for d in cells.dimensions]
     kinds = {"group": pa.int32(), "cluster": pa.int32(), **dict.fromkeys(names, pa.int32()), "value": pa.int64()}
@@ -77,7 +80,9 @@ def _sizes(cells: Cells) -> list[int]:
 
 
 def find_atoms(cells: Cells, pieces: Pieces, between: Between, group: int, cluster: int) -> Atoms:
-    """Return the atoms of a cluster: the cells between, and the rows of its tables with exactly an atom's leaves."""
+    """Return the cover cells of a cluster: the latent cells, and the rows of its tables with exactly a cover cell's
+    leaves.
+    """
     piece = pieces.clusters[group][cluster]
     mine = np.flatnonzero((between.group == group) & (between.cluster == cluster))
     parts, columns = [between.part[mine]], [cells.count + mine]
@@ -87,7 +92,8 @@ def find_atoms(cells: Cells, pieces: Pieces, between: Between, group: int, clust
             parts.append(part)
             columns.append(column)
     part, column = np.concatenate(parts), np.concatenate(columns)
-    # A cell between stands first, so it is the atom even if a row has the same leaves: that row must then equal it.
+    # A latent cell stands first, so it is the cover cell even if a row has the same leaves: that row must then equal
+    # it.
     first = np.unique(combine(list(part.T + 1), _sizes(cells), len(part)), return_index=True)[1]
     return Atoms(part[first], column[first])
 
@@ -109,7 +115,9 @@ def _listed(cells: Cells, piece: Piece, table: int) -> tuple[Int64, Int64]:
 
 
 def labels(atoms: Atoms, piece: Piece, views: TableViews, choice: Sequence[View]) -> Int64:
-    """Return the code (or OUTSIDE, REST) that each atom has in each dimension of a table, in a choice of groupings."""
+    """Return the code (or OUTSIDE, REST) that each cover cell has in each dimension of a table, in a choice of
+    groupings.
+    """
     columns = []
     for axis, view in zip(views.axes, choice, strict=True):
         label = per_part(whole(piece.parts, axis, view.label.size), view.label)
@@ -139,7 +147,9 @@ def finest(cells: Cells, table: int, axes: Sequence[int], choice: Sequence[View]
 
 
 def rows_are_sums(cells: Cells, views: TableViews, table: int, piece: Piece, atoms: Atoms) -> tuple[list[Terms], Int64]:
-    """Return row - sum of atoms for each finest row of a table, and the columns of atoms that it says to be empty."""
+    """Return row - sum of cover cells for each finest row of a table, and the columns of cover cells that it says to
+    be empty.
+    """
     terms, empty = [], [np.zeros(0, dtype=np.int64)]
     cell = cells.cell[cells.rows(table)]
     for choice in views.choices():
@@ -157,7 +167,9 @@ def rows_are_sums(cells: Cells, views: TableViews, table: int, piece: Piece, ato
 
 
 def neighbours_agree(cells: Cells, left: tuple[Piece, Atoms], right: tuple[Piece, Atoms]) -> Terms:
-    """Return, for each combination of parts that two clusters share, the difference of the sums of their atoms."""
+    """Return, for each combination of parts that two clusters share, the difference of the sums of their cover
+    cells.
+    """
     shared = sorted(set(left[0].parts) & set(right[0].parts))
     keys = []
     for axis in shared:
@@ -169,7 +181,9 @@ def neighbours_agree(cells: Cells, left: tuple[Piece, Atoms], right: tuple[Piece
 
 
 def summed(cells: Cells, sides: Sequence[tuple[Piece, Atoms, int]], shared: dict[int, Int64]) -> Terms:
-    """Return sums of atoms over the given coarser partitions, one relation a combination, each side with its factor."""
+    """Return sums of cover cells over the given coarser partitions, one relation a combination, each side with its
+    factor.
+    """
     size = [atoms.column.size for _, atoms, _ in sides]
     columns = []
     for axis, part in shared.items():

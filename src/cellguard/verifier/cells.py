@@ -15,7 +15,7 @@ from cellguard.verifier.stages import Refused
 
 
 def combine(columns: Sequence[Int64], sizes: Sequence[int], rows: int) -> Int64:
-    """Return one number a row, equal for two rows if and only if all columns are."""
+    """Return one number per row, equal for two rows if and only if all columns are."""
     key = np.zeros(rows, dtype=np.int64)
     limit = 1
     for column, size in zip(columns, sizes, strict=True):

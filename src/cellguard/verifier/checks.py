@@ -1,4 +1,4 @@
-"""Checks 2 to 5 and 7: rows, published values, hiding, needs, and what the witnesses reach."""
+"""Checks 2 to 5 and 7: rows, published values, suppressing, needs, and what the witnesses reach."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def check_metadata(folder: Folder, cells: Cells, release: Sequence[Published]) -
 
 
 def check_hidden(cells: Cells, rows: Rows, release: Sequence[Published]) -> None:
-    """Refuse a primary that some table shows, and a cell that is published here and hidden there."""
+    """Refuse a primary that some table shows, and a cell that is published here and suppressed there."""
     seen = np.zeros(cells.cell.size, dtype=bool)
     for i, published in enumerate(release):
         seen[int(cells.offsets[i]) + published.shown[~blank(published.value)]] = True
@@ -141,7 +141,7 @@ def check_hidden(cells: Cells, rows: Rows, release: Sequence[Published]) -> None
     primary[cells.cell[rows.status == PRIMARY]] = True
     hidden[cells.cell[~seen & (rows.status != UNPUBLISHED)]] = True
     _refuse(seen & primary[cells.cell], cells, "is primary, but a table shows it")
-    _refuse(seen & hidden[cells.cell], cells, "is published, but another table hides the same cell")
+    _refuse(seen & hidden[cells.cell], cells, "is published, but another table suppresses the same cell")
 
 
 def check_earlier(cells: Cells, rows: Rows, facts: Sequence[Facts]) -> None:
@@ -158,7 +158,7 @@ def check_needs(cells: Cells, rows: Rows, asked: Needs) -> None:
     """Refuse an unsafe cell that is not primary, and stored needs that are smaller than the recomputed ones.
 
     An unpublished cell keeps its status; if it is unsafe it has needs like a primary. Who moves a cell both down and up
-    by its needs moves it by their sum.
+    by its protection levels moves it by their sum.
     """
     unsafe = asked.unsafe[cells.cell]
     named = (rows.status == PRIMARY) | (rows.status == UNPUBLISHED)
@@ -171,7 +171,7 @@ def check_needs(cells: Cells, rows: Rows, asked: Needs) -> None:
         _refuse(unsafe & (stored < need[cells.cell]), cells, f"has a smaller {name} need than the rules ask for")
     unit = units(cells)[cells.cell]
     most = np.maximum(np.maximum(rows.lower, rows.upper), rows.sliding)
-    _refuse((rows.status == PRIMARY) & (most < unit), cells, "is primary without a need of one unit")
+    _refuse((rows.status == PRIMARY) & (most < unit), cells, "is primary without a protection level of one unit")
 
 
 def check_reached(cells: Cells, rows: Rows, witnesses: Witnesses) -> int:
@@ -186,7 +186,9 @@ def check_reached(cells: Cells, rows: Rows, witnesses: Witnesses) -> int:
     for word, missing in short.items():
         if missing.any():
             name = cells.cell_name(int(np.argmax(missing)))
-            raise Refused(f"no witness takes {name} {word} as far as it needs ({int(missing.sum())} cells in all)")
+            raise Refused(
+                f"no witness takes {name} {word} as far as its protection level ({int(missing.sum())} cells in all)"
+            )
     return int(((lower > 0) | (upper > 0) | (sliding > 0)).sum())
 
 
@@ -252,7 +254,7 @@ def warnings(cells: Cells, rows: Rows, facts: Sequence[Facts], witnesses: Witnes
 
 
 def count_said(cells: Cells, facts: Sequence[Facts]) -> dict[str, int]:
-    """Return of how many distinct cells each state, a cost, a bound or a need was said beforehand."""
+    """Return of how many distinct cells each state, a cost, a bound or a protection level was stated in advance."""
     state = np.concatenate([f.state for f in facts])
     said_of = {word: state == number for number, word in enumerate(said.STATES)}
     columns = [np.concatenate(column) for column in zip(*(f.said for f in facts), strict=True)]

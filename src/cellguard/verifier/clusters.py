@@ -1,4 +1,4 @@
-"""The clusters of tables that the world consists of: whether they divide enough, and hang together as a tree must."""
+"""The clusters of tables that the world consists of: whether they divide enough, and are linked as a tree must."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from cellguard.verifier.stored import Folder
 
 @dataclass(frozen=True)
 class Piece:
-    """A cluster with its partitions. ``open``: it has no cells between, since crossing tables were not checked."""
+    """A cluster with its partitions. ``open``: it has no latent cells, since crossing tables were not checked."""
 
     tables: tuple[int, ...]
     parts: Parts

@@ -1,14 +1,15 @@
-"""What several respondents know together: whether witnesses that every coalition must accept reach every need.
+"""What several respondents know together: whether witnesses that every coalition must accept reach every protection
+level.
 
 A coalition is an insider who contributes what its members do together, see `insiders`: it accepts another world only if
 each cell stays at that or more there, and the same where nobody else is in it. Of respondents who are not listed in a
 cell it may have as many as it lacks members.
 
 Whether all coalitions of up to k respondents are served is searched as a tree, from nobody on. Two witnesses of a
-cell, one up and one down, that go as far as it needs against any coalition and that this one accepts, serve all larger
-ones too, but for those with a respondent who could help to notice one of these two: only such respondents join it.
-Where there are no two such witnesses, those join who are in the cell, since they change what it needs, and who could
-help to notice two that go far enough against this one.
+cell, one up and one down, that reach its protection levels against any coalition and that this one accepts, serve all
+larger ones too, but for those with a respondent who could help to notice one of these two: only such respondents join
+it. Where there are no two such witnesses, those join who are in the cell, since they change its protection level, and
+who could help to notice two that go far enough against this one.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Coalitions:
             asked = self._asked(cell, amounts, rest, some)
             if _short(asked, accepted):
                 names = ", ".join(map(str, sorted(some))) or "from elsewhere"
-                what = f"moves {cells.cell_name(cell)} as far as it needs"
+                what = f"moves {cells.cell_name(cell)} as far as its protection level"
                 raise Refused(f"no witness that insiders {names} together must accept {what}")
             if len(some) < self._size:
                 joined = [some | {who} for who in _joining(accepted, most, asked, amounts) - some]
@@ -117,7 +118,7 @@ class Coalitions:
         return self._places[witness]
 
     def _noticed(self, witness: _Witness, some: frozenset[int]) -> bool:
-        """Tell whether a coalition does not accept a witness."""
+        """Return whether a coalition does not accept a witness."""
         if witness.helping.isdisjoint(some):
             return any(self._size * rest > left for _, rest, left, _ in witness.seen)
         for amounts, rest, left, few in witness.seen:
@@ -148,7 +149,7 @@ class Coalitions:
 
 
 def _short(asked: tuple[int, int, int], accepted: list[_Witness]) -> bool:
-    """Tell whether some witnesses do not move a cell as far as it must."""
+    """Return whether some witnesses do not move a cell as far as it must."""
     down, up, either = asked
     far = [0, *(witness.reach for witness in accepted)]
     return -min(far) < down or max(far) < up or max(far) - min(far) < either

@@ -73,7 +73,9 @@ def read_demands(
     limits: Capacities,
     counted: Collection[Group] = frozenset(),
 ) -> Demands:
-    """Return what cells need; ``told`` marks cells whose contributors are known, ``counted`` are never below 0."""
+    """Return the protection levels of cells; ``told`` marks cells whose contributors are known, ``counted`` are never
+    below 0.
+    """
     lower = cells.spec.attack.lower
     plain = lower is not None and lower >= 0
     down, up, either = (_largest(cells, need) for need in (rows.lower, rows.upper, rows.sliding))
@@ -106,7 +108,7 @@ def _accuracy(cells: Cells, facts: Sequence[Facts]) -> Floats:
 
 
 def accuracy_of(rule: Mapping[str, Any]) -> float:
-    """Return how near nobody may come to a contribution, in percent of it."""
+    """Return how closely nobody may come to a contribution, in percent of it."""
     name, words = next(iter(rule.items()))
     if name == "all":
         return max(accuracy_of(part) for part in words)

@@ -1,4 +1,4 @@
-"""The stored facts of each table: totals, counts, largest contributions, marks and what was said beforehand."""
+"""The stored facts of each table: totals, counts, largest contributions, marks and what was stated in advance."""
 
 from __future__ import annotations
 
@@ -86,7 +86,9 @@ class Facts:
 
     @property
     def said(self) -> tuple[Bools, ...]:
-        """For which rows something was said beforehand: a state, a cost, a bound below and above, a need of either."""
+        """For which rows something was stated in advance: a state, a cost, a bound below and above, a protection level
+        of either.
+        """
         cost = np.zeros(self.total.size, dtype=bool) if self.cost is None else ~np.isnan(self.cost)
         bounds = (bools(pc.is_valid(bound)) for bound in (self.lower, self.upper))
         return self.state >= 0, cost, *bounds, ~np.isnan(self.need_lower), ~np.isnan(self.need_upper)

@@ -26,7 +26,7 @@ def check_fitted(cells: Cells, rows: Rows) -> int:
         others = [i for i, t in enumerate(cells.spec.tables) if t.group == table.group and t.where != FITTED]
         own = [cells.spec.tables[i] for i in others]
         if not own or not table.count or table.zeros != "possible":
-            raise Refused(f"{table.internal} is no crossing table of counts, whose zeros nobody knows")
+            raise Refused(f"{table.internal} is no crossing table of counts whose zeros are not public")
         _check_rules(table, own)
         _check_codes(cells, rows, number, others)
         _check_sums(cells, number)

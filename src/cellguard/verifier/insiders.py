@@ -1,10 +1,11 @@
-"""What respondents know of themselves: whether witnesses that each of them must accept reach every need against it.
+"""What respondents know of themselves: whether witnesses that each of them must accept reach every protection level
+against it.
 
 Insider h contributes y to a cell of value v. It accepts another world only if the cell stays at y or more there, and
 the same where h is the only respondent and a table lists the cell: nothing tells h that it is alone in a latent cell
 or a sum. Let x be the largest contribution of another: against h the cell must move up by y + (1 + a/100) x - v, where
 a is the accuracy of the rules that make it unsafe, and down by as much (but not below y); and at least by one unit in
-all. Frequencies need what they need against outsiders.
+all. Frequencies have the protection levels against outsiders.
 """
 
 from __future__ import annotations
@@ -107,18 +108,18 @@ def check_contributors(known: Contributors, cells: Cells, rows: Rows, facts: Seq
         count = here.count if said["cells"] else _concerned(given_axes(job, cells, i, here), table, here.count)
         listed, told = many[cell], known.told[cell]
         must = hidden & (count > 0) if not said["cells"] else hidden & (count == 1)
-        _refuse(must & ~told, cells, i, "is hidden, but not who contributes to it is told")
+        _refuse(must & ~told, cells, i, "is suppressed, but its contributors are not listed")
         # Of a cell that records tell, a ready-made copy may count records where these count holdings.
         told = told & hidden & ~(made[cell] & bool(said["cells"]))
         _refuse(told & (listed > count), cells, i, "has fewer respondents than are listed")
         some = told & (listed < count)
         few = some & (listed <= cells.spec.coalition)
-        _refuse(few, cells, i, "has more respondents than are listed, and none is told apart")
+        _refuse(few, cells, i, "has more respondents than are listed, and none is identified")
         slack = 2.0 * np.maximum(count, 1) + 1e-9 * np.abs(rows.value[i].astype(float))
         left = rows.value[i].astype(float) - sums[cell]
         _refuse(told & (listed == count) & (left > slack), cells, i, "is more than the sum of its contributions")
         least = left / np.maximum(count - listed, 1)
-        _refuse(some & (known.rest[cell] < least - slack), cells, i, "has larger contributions than are told")
+        _refuse(some & (known.rest[cell] < least - slack), cells, i, "has larger contributions than are listed")
         if not said.get("negative"):
             _check_largest(known, cells, i, told & (listed > 0), here, table)
 
@@ -162,7 +163,9 @@ def check_inside(known: Contributors, cells: Cells, demands: Demands, proof: Wit
         if short.any():
             whom = int(who[np.argmax(short)])
             name = "a respondent from elsewhere" if whom == NOBODY else f"insider {whom}"
-            raise Refused(f"no witness that {name} must accept moves {cells.cell_name(cell)} as far as it needs")
+            raise Refused(
+                f"no witness that {name} must accept moves {cells.cell_name(cell)} as far as its protection level"
+            )
         looked += who.size
     return looked
 

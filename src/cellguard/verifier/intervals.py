@@ -1,4 +1,4 @@
-"""The stored intervals of hidden cells: no witness may lead out of them.
+"""The stored intervals of suppressed cells: no witness may lead out of them.
 
 Whether an attacker's interval is as wide as a file says takes a solver, and is not checked; but every witness is a
 world that fits the release, so that the interval holds it.

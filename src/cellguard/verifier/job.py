@@ -137,7 +137,7 @@ def check_job(job: Job, spec: Spec) -> None:
 def check_judged(job: Job, spec: Spec) -> None:
     """Refuse a certificate without sums where some table is made from records: a run judges them there."""
     if spec.told is None and any(job.records(entry) is not None for entry in job.tables):
-        raise Refused(f"{CERTIFICATE} says nothing of sums of hidden cells, although a table is made from records")
+        raise Refused(f"{CERTIFICATE} has no sums of suppressed cells, although a table is made from records")
 
 
 def _equations(texts: Sequence[str], spec: Spec) -> list[dict[str, int]]:
@@ -222,8 +222,8 @@ def _added(axes: Axes, table: TableSpec) -> Bools:
 def check_origins(job: Job, cells: Cells, facts: Sequence[Facts]) -> None:
     """Refuse facts that a table cannot have.
 
-    What was said of single cells must come from an a-priori file or a column of the cells; only tables from records
-    have contributions without a waiver and requests, and only weighted ones a base.
+    What the job states of single cells must come from an a-priori file or a column of the cells; only tables from
+    records have contributions without a waiver and requests, and only weighted ones a base.
     """
     spec = cells.spec
     for number, (entry, table, here) in enumerate(zip(job.tables, spec.tables, facts, strict=True)):
@@ -280,9 +280,10 @@ def check_decimals(job: Job, cells: Cells, rows: Rows) -> None:
 
 
 def check_together(job: Job, cells: Cells, rows: Rows) -> None:
-    """Refuse a row that is published though the job has it hidden with a response whose cell of these codes is hidden.
+    """Refuse a row that is published though the job has it suppressed with a response whose cell of these codes is
+    suppressed.
 
-    An empty row may be one of which readers know that it is, and such rows are not hidden.
+    An empty row may be one of which readers know that it is, and such rows are not suppressed.
     """
     hidden = np.zeros(cells.count, dtype=bool)
     hidden[cells.cell[(rows.status == PRIMARY) | (rows.status == SECONDARY)]] = True

@@ -119,7 +119,9 @@ def units(cells: Cells) -> Int64:
 
 
 def needs(cells: Cells, facts: Sequence[Facts], rules: Sequence[Sequence[Rule]], limits: Capacities) -> Needs:
-    """Recompute which cells are unsafe and what they need: the largest over rules and tables, capped, never nothing."""
+    """Recompute which cells are unsafe and their protection levels: the largest over rules and tables, capped, never
+    nothing.
+    """
     unsafe = np.zeros(cells.count, dtype=bool)
     lower, upper, sliding, wide = (np.zeros(cells.count, dtype=np.int64) for _ in range(4))
     listed = judged_elsewhere(cells)

@@ -42,7 +42,7 @@ def check_page(folder: Folder, cells: Cells, release: Sequence[Published]) -> No
     attempt(NAME, lambda: page.feed(text))
     page.close()
     if page.comments:
-        raise Refused(f"{NAME} has a comment, which nobody sees on the page")
+        raise Refused(f"{NAME} has a comment, which the page does not show")
     data = read_json(_only_data(page).encode("utf-8"), NAME)
     if set(data) != {"kinds", "tables"} or data["kinds"] != KINDS or not isinstance(data["tables"], list):
         raise Refused(f"{NAME} does not have exactly the data that a public page has")

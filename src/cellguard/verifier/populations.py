@@ -76,7 +76,7 @@ def check_differences(cells: Cells, rows: Rows, listed: Sequence[str]) -> None:
             by = small.by & large.by
             if not any(e.group == small.group and e.where == rest and by <= e.by for e in extents):
                 names = (cells.spec.tables[e.table].name for e in (large, small))
-                raise Refused(f"nobody judged the difference of the populations of {' and '.join(names)}")
+                raise Refused(f"the difference was not judged of the populations of {' and '.join(names)}")
 
 
 def is_uncrossed(cells: Cells) -> bool:

@@ -28,7 +28,7 @@ class Terms:
 
 
 def build(cells: Cells) -> Matrix:
-    """Return all relations as a sparse matrix of whole numbers M, one row a relation: M d = 0 holds for any move d.
+    """Return all relations as a sparse matrix of whole numbers M, one row per relation: M d = 0 holds for any move d.
 
     A move of an equation's cells is in grains of different size, so its coefficients are multiples of powers of ten.
     """

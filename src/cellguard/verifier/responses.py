@@ -105,7 +105,7 @@ def _no_further(other: TableViews, mine: TableViews) -> bool:
 
 
 def _dividing(cells: Cells, pieces: Pieces, group: int, table: int) -> int:
-    """Return a cluster of a response that divides whatever a table divides, with atoms if there is one."""
+    """Return a cluster of a response that divides whatever a table divides, with cover cells if there is one."""
     clusters = pieces.clusters[group]
     fitting = [i for i, piece in enumerate(clusters) if pieces.views[table].within(piece.parts)]
     if not fitting:
@@ -182,7 +182,9 @@ def listed_counts(cells: Cells, rows: Rows, made: Collection[int] = ()) -> Bools
 
 
 def somebody(cells: Cells, rows: Rows, pieces: Pieces, atoms: Sequence[Sequence[Atoms]], group: int) -> list[Terms]:
-    """Return sums of a count's atoms that must be 1 or more, since a table of another response lists their row."""
+    """Return sums of a count's cover cells that must be 1 or more, since a table of another response lists their
+    row.
+    """
     sums: list[Terms] = []
     name = pieces.groups[group]
     for table in others(cells.spec, name) if counts(cells.spec, name) else ():
@@ -202,7 +204,7 @@ def somebody(cells: Cells, rows: Rows, pieces: Pieces, atoms: Sequence[Sequence[
 def _sums(
     cells: Cells, views: TableViews, table: int, piece: Piece, atoms: Atoms, targets: Bools, *, climb: bool
 ) -> list[Terms]:
-    """Return the sums of atoms in the finest rows asked for; with ``climb`` in all of them.
+    """Return the sums of cover cells in the finest rows asked for; with ``climb`` in all of them.
 
     A row that lists anybody has a finest row that does, so more than these are needed only if some are not shown.
     """
@@ -239,7 +241,9 @@ def _climbs(label: Int64, choice: Sequence[View]) -> list[Int64]:
 
 
 def equations(cells: Cells, pieces: Pieces, atoms: Sequence[Sequence[Atoms]], moved: Collection[int]) -> list[Terms]:
-    """Return what equations ask of sums of atoms; refuse one between responses whose clusters are not of one shape."""
+    """Return what equations ask of sums of cover cells; refuse one between responses whose clusters are not of one
+    shape.
+    """
     terms = []
     parts: set[int] = set()
     for equation in cells.spec.equations:

@@ -1,8 +1,8 @@
 """The public files once more: whether each is, byte for byte, what is written from the released rows.
 
-A hidden value can stand in the title of a workbook, in a comment between its parts, in the script of a page. Nobody
+A suppressed value can stand in the title of a workbook, in a comment between its parts, in the script of a page. Nobody
 lists all such places; so a file must be the very one that its writer makes of the rows that the CSV files show, which
-hold no hidden value. Writers are no part of the verifier: it is given a function that has them. What that reads are
+hold no suppressed value. Writers are no part of the verifier: it is given a function that has them. What that reads are
 CSV files and hierarchies that the checks have read, too.
 """
 

@@ -176,7 +176,7 @@ Rule: TypeAlias = (
 
 
 def can_fire(rule: Rule) -> bool:
-    """Tell whether a rule could call any cell unsafe; one that cannot is as good as none."""
+    """Return whether a rule could call any cell unsafe; one that cannot is as good as none."""
     if isinstance(rule, Every):
         return all(can_fire(part) for part in rule.rules)
     if isinstance(rule, Frequency):

@@ -13,6 +13,7 @@ from cellguard.verifier.stages import Refused
 
 CERTIFICATE = "certificate.json"
 OFFICERS_PAGE = "internal/report.html"
+FORMAT = 2
 KEYS = frozenset(
     {"format", "claim", "tables", "equations", "attack", "known", "world", "crossing", "grains", "witnesses"}
     | {"insiders", "sums", "trusted", "files", "digest"}
@@ -147,9 +148,12 @@ class Spec:
 
 def read_spec(document: Mapping[str, Any]) -> Spec:
     """Check the form of a certificate and return what it says."""
+    if not _is_int(document.get("format")) or document["format"] != FORMAT:
+        raise Refused(
+            f"{CERTIFICATE}: was written by another version of cellguard (its format is not {FORMAT}, which this one "
+            "reads); verify it with that version, which summary.json names, or protect the job again"
+        )
     _same_keys({key: value for key, value in document.items() if key not in WORDS}, KEYS, CERTIFICATE)
-    if not _is_int(document["format"]) or document["format"] != 2:
-        raise Refused(f"{CERTIFICATE}: format is not 2, the only one known")
     if document["claim"] != "outsider":
         raise Refused(f"{CERTIFICATE}: claim is not 'outsider', the only one known")
     if document["crossing"] not in ("checked", "not_checked"):

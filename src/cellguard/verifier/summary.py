@@ -1,4 +1,4 @@
-"""Whether the stored summary says what the files say: counts, hidden values, verdict, settings.
+"""Whether the stored summary says what the files say: counts, suppressed values, verdict, settings.
 
 What it says of the search for the pattern, its cost and its time cannot be worked out again; all that is not checked is
 named, so that nobody takes it for proven.

@@ -55,7 +55,7 @@ def allowances(cells: Cells, rows: Rows) -> Floats:
 def _rounding(value: Ints, decimals: int) -> Floats:
     """Return how far rounding and float64 may have moved each value, in grains.
 
-    Values that use every decimal of the grain may have been cut there, so that nothing tells how they were rounded.
+    Values that use every decimal of the grain may have been cut there, so that nothing says how they were rounded.
     """
     used = next((d for d in range(min(decimals, MOST_DECIMALS) + 1) if not (value % 10 ** (decimals - d)).any()), None)
     size = np.abs(value).astype(np.float64)

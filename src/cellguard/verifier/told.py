@@ -1,4 +1,5 @@
-"""Sums of suppressed cells: those that are cells of the set, those that are told and safe, and whether any is missing.
+"""Sums of suppressed cells: those that are cells of the set, those that are reported and safe, and whether any is
+missing.
 
 Where the unknown cells of a relation are all on one side of it, and some of that side are known, their sum is known;
 and so is the sum with one of them replaced by the unknown parts of a relation of its own. Each such sum must be judged:
@@ -125,7 +126,8 @@ def check_told(
         filled = _filled(known, one)
         if len(filled) > 1 and np.unique(known.cells.group[list(one)]).size == 1 and filled not in names:
             raise Refused(
-                f"nobody judged a sum of hidden cells that readers know, with {known.cells.cell_name(one[0])}"
+                "a sum of suppressed cells that attackers can work out was not judged, with "
+                f"{known.cells.cell_name(one[0])}"
             )
     return len(judged)
 
@@ -187,7 +189,9 @@ def _check_safe(folder: Folder, known: Known, told: ToldSums, sums: Sequence[Sum
         wrong = verdict.unsafe | verdict.missing
         if wrong.any():
             name = cells.cell_name(sums[int(np.argmax(wrong))][0])
-            raise Refused(f"readers know a sum of hidden cells that is unsafe, or lacks a fact, with {name}")
+            raise Refused(
+                f"attackers can work out a sum of suppressed cells that is unsafe, or lacks a fact, with {name}"
+            )
 
 
 def _check_added(known: Known, table: TableSpec, facts: Facts, sums: Sequence[Sum]) -> None:

@@ -80,7 +80,7 @@ class Check:
 class Verification:
     """All checks of a certificate, things worth knowing, and the rules that had to be taken on trust.
 
-    ``said`` counts the distinct cells of which something was said beforehand, by what was said. ``not_checked`` names
+    ``said`` counts the distinct cells of which something was stated in advance, by what was said. ``not_checked`` names
     what the folder says that no check works out again: figures of the summary, columns, and pages. ``claims`` is what
     was checked, in the folder's own words: the headline, and all that it leaves open; nothing of a folder that fails.
     """
@@ -107,13 +107,15 @@ def verify(
 ) -> Verification:
     """Check an output folder and its certificate in exact arithmetic.
 
-    The certificate's own folder is the internal one and ``release`` its sibling, unless said otherwise. Whatever is
+    The certificate's own folder is the internal one and ``release`` its sibling, by default. Whatever is
     wrong with the files is a failed check; only a certificate that is not there at all is an error. ``rewrite`` writes
     the public files once more from the released rows; without it, those that are no CSV files are named as not checked.
     """
     path = Path(certificate)
     if not path.is_file():
-        raise InputError(f"{file_name(path)} is not a file; name the certificate.json of an output folder")
+        raise InputError(
+            f"{file_name(path)} is not a file; name an output folder of cellguard, or its certificate.json"
+        )
     inner = Path(internal).resolve() if internal is not None else path.absolute().parent
     outer = Path(release).resolve() if release is not None else inner.parent / "release"
     work = _Work(path, Folder(outer, inner), rewrite)
@@ -157,10 +159,10 @@ class _Work:
             ("cells and relations", self._check_relations),
             ("rows", self._check_rows),
             ("published values", self._check_published),
-            ("primaries are hidden everywhere", self._check_hidden),
-            ("rules and needs", self._check_needs),
+            ("primaries are suppressed everywhere", self._check_hidden),
+            ("rules and protection levels", self._check_needs),
             ("witnesses", self._check_witnesses),
-            ("needs are reached", self._check_reached),
+            ("protection levels are reached", self._check_reached),
             ("insiders", self._check_insiders),
             ("digests", self._check_digests),
             ("summary", self._check_summary),
@@ -235,7 +237,7 @@ class _Work:
         checks.check_hidden(self.cells.get(), self.rows.get(), self.release.get())
         checks.check_earlier(self.cells.get(), self.rows.get(), self.facts.get())
         check_together(self.job.get(), self.cells.get(), self.rows.get())
-        return "no table shows what another hides"
+        return "no table shows what another suppresses"
 
     def _check_needs(self) -> str:
         cells = self.cells.get()
@@ -273,7 +275,7 @@ class _Work:
     def _check_reached(self) -> str:
         count = checks.check_reached(self.cells.get(), self.rows.get(), self.witnesses.get())
         check_intervals(self.cells.get(), self.rows.get(), self.internal.get(), self.witnesses.get())
-        return f"the needs of {count} cells"
+        return f"the protection levels of {count} cells"
 
     def _check_insiders(self) -> str:
         spec = self.spec.get()

@@ -1,4 +1,4 @@
-"""The witnesses: moves of hidden cells that keep every relation, and how far they take each cell."""
+"""The witnesses: moves of suppressed cells that keep every relation, and how far they take each cell."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Witnesses:
     starts: Int64
 
     def listed(self, count: int) -> Witnesses:
-        """Return the moves of the distinct cells, without those of the cells between."""
+        """Return the moves of the distinct cells, without those of the latent cells."""
         here = self.cell < count
         starts = np.concatenate([[0], np.cumsum(here)])[self.starts]
         return Witnesses(self.witness[here], self.cell[here], self.move[here], self.denominator[here], starts)
@@ -68,7 +68,7 @@ class Reach:
 def read_witnesses(folder: Folder, cells: Cells, between: int) -> Witnesses:
     """Read the witnesses; refuse wrong types, rows that do not exist and a cell that a witness names twice.
 
-    The cells between (so many) are numbered after the distinct cells.
+    The latent cells (so many) are numbered after the distinct cells.
     """
     columns = _columns(folder)
     witness, table, row, move, denominator = (columns[name] for name in KINDS)
@@ -78,7 +78,7 @@ def read_witnesses(folder: Folder, cells: Cells, between: int) -> Witnesses:
         raise Refused(f"{NAME} does not hold the witnesses 0, 1, ... that certificate.json counts")
     if ((table < BETWEEN) | (table >= len(cells.spec.tables))).any():
         raise Refused(f"{NAME} names a table that does not exist")
-    # The number of cells between stands last, so that table -1 finds it.
+    # The number of latent cells stands last, so that table -1 finds it.
     if ((row < 0) | (row >= np.append(np.diff(cells.offsets), between)[table])).any():
         raise Refused(f"{NAME} names a row that does not exist")
     if (denominator <= 0).any():
@@ -112,7 +112,7 @@ def check_moves(proof: Witnesses, cells: Cells, known: Bools, limits: Capacities
     outside = ~known & ((limits.down < 0) | (limits.up < 0))
     if outside.any():
         name = cells.cell_name(int(np.argmax(outside)))
-        raise Refused(f"{name} is hidden, but its value is outside the bounds that the attacker is said to know")
+        raise Refused(f"{name} is suppressed, but its value is outside the attacker's a-priori bounds")
     _none(known[proof.cell], proof, cells, "moves a cell that an attacker knows:")
     # Floor division is exact, and rounding away from 0 keeps the comparison with whole capacities exact.
     _none(proof.move // proof.denominator < -limits.down[proof.cell], proof, cells, "goes below the bounds of")

@@ -1,8 +1,8 @@
 """The headline once more: what a folder says in words must not be more than what was checked in it.
 
-The headline names the attackers against whom nothing is told, and each attack that nobody looked at; the caveat lists
-all of the latter. Both are put together here from the keys of these attacks, and the keys that must be among them from
-the certificate. A folder may say less than is proven, but nothing else.
+The headline names the attackers against whom nothing is reported, and each attack that nobody looked at; the caveat
+lists all of the latter. Both are put together here from the keys of these attacks, and the keys that must be among them
+from the certificate. A folder may say less than is proven, but nothing else.
 """
 
 from __future__ import annotations
@@ -24,19 +24,21 @@ TIES = ("crossing", "counts_and_values", "differences", "latent", "sums")
 BEYOND = "insiders_between"
 _TABLES = r"'[\w.-]+'(, '[\w.-]+')*( and [1-9][0-9]* more)?"
 _UNTOLD = (
-    r"(at least [1-9][0-9,]*, but )?it is not known how many single-respondent cells are hidden in the same sums as "
-    rf"others, since tables? {_TABLES} do(es)? not tell the number of respondents"
+    r"(at least [1-9][0-9,]*, but )?it is not known how many single-respondent cells are suppressed in the same "
+    r"sums as "
+    rf"others, since tables? {_TABLES} do(es)? not give the number of respondents"
 )
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a certificate claims that words speak of: about insiders, sums of hidden cells and crossing tables.
+    """What a certificate claims that words speak of: about insiders, sums of suppressed cells and crossing tables.
 
     ``coalition`` is 0 if there is no claim about insiders; ``linked`` says that one who is in several cells is known to
     be one; ``between`` that there are cells that no table lists, and ``latent`` that no rule judged some of them;
-    ``sums`` that sums of hidden cells were judged, all but some ``beyond``; ``earlier`` that earlier releases are among
-    the tables. ``chosen`` says that a program chose which cells to hide, and ``random`` that chance had a hand in it.
+    ``sums`` that sums of suppressed cells were judged, all but some ``beyond``; ``earlier`` that earlier releases are
+    among the tables. ``chosen`` says that a program chose which cells to suppress, and ``random`` that chance had a
+    hand in it.
     """
 
     coalition: int
@@ -66,13 +68,14 @@ class Claim:
             "coalitions": together if self.coalition == 1 else f"more than {self.coalition} {together}",
             "owners": "one respondent in several cells",
             BEYOND: "what respondents know beyond listed cells",
-            "unions": "sums of three or more suppressed cells that only several relations together tell"
+            "unions": "sums of three or more suppressed cells that only several relations together give"
             if self.sums
             else "sums of suppressed cells (unions)",
             "earlier_releases": "other earlier releases" if self.earlier else "earlier releases",
             "other_tables": "tables outside this set",
             "other_times": "similar values of other times",
-            "choice_of_cells": "what the choice of cells tells" + (" in spite of random costs" if self.random else ""),
+            "choice_of_cells": "what the choice of cells reveals"
+            + (" in spite of random costs" if self.random else ""),
         }
 
     @property
@@ -115,7 +118,7 @@ def read_claim(
 ) -> Claim:
     """Return what a certificate claims; ``between`` are the responses with cells that no table lists.
 
-    ``latent`` says that some of these were judged by no rule, ``chosen`` that a program chose which cells to hide.
+    ``latent`` says that some of these were judged by no rule, ``chosen`` that a program chose which cells to suppress.
     """
     counted = {table.group for table in spec.tables if table.count}
     several = any(len(clusters) > 1 for clusters in spec.world.values()) or not counted.issuperset(between)
@@ -146,7 +149,7 @@ def check_words(folder: Folder, document: Mapping[str, Any], claim: Claim) -> No
             raise Refused(f"{CERTIFICATE}: {key} is not that of {SUMMARY}")
     listed = _listed(document["not_checked"], claim)
     for key in [key for key in claim.names if key in claim.open and key not in listed]:
-        raise Refused(f"{CERTIFICATE}: not_checked leaves out {key}, an attack that nobody checked")
+        raise Refused(f"{CERTIFICATE}: not_checked leaves out {key}, an attack that was not checked")
     if summary.get("caveat") != claim.caveat(listed):
         raise Refused(f"{SUMMARY}: caveat does not say what was not checked, and nothing else")
     singles = _singles(document["headline"], summary.get("single_respondent_cells"))
@@ -166,6 +169,6 @@ def _singles(headline: object, cells: object) -> str:
     """Return what a headline says of cells with one respondent: so many, or that it is not known how many."""
     if isinstance(cells, int) and not isinstance(cells, bool):
         many = "1 single-respondent cell is" if cells == 1 else f"{cells:,} single-respondent cells are"
-        return f"{many} hidden in the same sums as others"
+        return f"{many} suppressed in the same sums as others"
     said = str(headline).rpartition(": ")[2]
     return said if re.fullmatch(_UNTOLD, said) else ""

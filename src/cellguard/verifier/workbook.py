@@ -55,7 +55,7 @@ def check_workbook(folder: Folder, spec: Spec) -> None:
 
 
 def _check_surroundings(book: zipfile.ZipFile) -> None:
-    """Refuse names and properties in which something could be hidden."""
+    """Refuse names and properties in which something could be concealed."""
     names = ElementTree.fromstring(book.read("xl/workbook.xml")).iter(_SPACE + "definedName")  # noqa: S314
     if any(name.get("name") != "_xlnm._FilterDatabase" for name in names):
         raise Refused(f"{WORKBOOK} defines names of its own")
@@ -124,7 +124,7 @@ def _check_notes(folder: Folder, spec: Spec, cells: Cells) -> None:
 
 
 def _is_sheet_of(sheet: str, table: str) -> bool:
-    """Tell whether a sheet's name is that of a table, cut, with a number behind it where two would be alike."""
+    """Return whether a sheet's name is that of a table, cut, with a number behind it where two would be alike."""
     plain = "".join("_" if c in "[]:*?/\\'" or not c.isprintable() else c for c in table) or "_"
     return bool(sheet) and plain.startswith(re.sub("~[0-9]+$", "", sheet))
 
@@ -154,7 +154,7 @@ def _expected(table: TableSpec, columns: Sequence[list[str]]) -> Iterator[tuple[
 
 
 def _same(shown: tuple[str, str], text: str, *, value: bool) -> bool:
-    """Tell whether a cell is the text, or exactly the number that the text says."""
+    """Return whether a cell is the text, or exactly the number that the text says."""
     kind, there = shown
     if kind == "inlineStr":
         short = value and text != "c" and len(text.lstrip("-0.").replace(".", "")) <= 15

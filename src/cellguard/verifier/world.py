@@ -27,10 +27,10 @@ NOT_CHECKED = "tables that cross were not checked: nothing is claimed about the 
 
 @dataclass(frozen=True)
 class World:
-    """What binds the distinct cells and, after these, the cells between.
+    """What binds the distinct cells and, after these, the latent cells.
 
     ``relations`` are sums that witnesses keep; the values themselves may miss them by less than ``slack``. ``empty``
-    columns are 0 and stay so; each sum in ``occupied`` is 1 or more; of the cells between, ``floored`` ones are not
+    columns are 0 and stay so; each sum in ``occupied`` is 1 or more; of the latent cells, ``floored`` ones are not
     negative.
     """
 
@@ -44,7 +44,7 @@ class World:
     floored: Bools
 
     def name(self, column: int) -> str:
-        """Name a cell or a cell between."""
+        """Name a cell or a latent cell."""
         if column < self.cells.count:
             return self.cells.cell_name(column)
         return f"internal/world.parquet row {column - self.cells.count}"
@@ -68,7 +68,7 @@ def build_world(
     """Gather everything that a world must keep.
 
     ``moved`` are the responses (by position in the certificate's world) that a witness changes. The others stay as they
-    truly are, so what tables of other responses say of them holds anyway. No cell between of the responses that are
+    truly are, so what tables of other responses say of them holds anyway. No latent cell of the responses that are
     ``counted`` is negative, whatever values may be.
     """
     width = cells.count + between.value.size
@@ -146,7 +146,9 @@ def _slack(cells: Cells, rows: Rows, groups: Sequence[Group], relations: Matrix,
 
 
 def check_base(world: World) -> None:
-    """Refuse values that are no world themselves: sums of atoms beyond rounding, and what is negative or not empty."""
+    """Refuse values that are no world themselves: sums of cover cells beyond rounding, and what is negative or not
+    empty.
+    """
     apart = np.abs(_times(world.relations, world.value)) >= world.slack
     if apart.any():
         raise Refused(f"the values behind {_first(world, world.relations, apart)} do not add up in the world")
@@ -163,7 +165,9 @@ def check_base(world: World) -> None:
 
 
 def check_worlds(proof: Witnesses, world: World) -> None:
-    """Refuse a witness that is no world: it fills what is empty, empties what is not, or breaks a sum of atoms."""
+    """Refuse a witness that is no world: it fills what is empty, empties what is not, or breaks a sum of cover
+    cells.
+    """
     _none(world.empty[proof.cell], proof, world, "moves a cell where a table says that nobody is:")
     start = world.cells.count
     entries = np.flatnonzero(proof.cell >= start)

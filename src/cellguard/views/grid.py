@@ -26,7 +26,7 @@ AnyDimension = Dimension | PublicDimension
 class Axis:
     """The codes of a dimension in a tree: those that cells have, and those above them.
 
-    ``parent`` is the position of each code's parent, -1 where there is none; ``present`` tells which codes cells have.
+    ``parent`` is the position of each code's parent, -1 where there is none; ``present`` says which codes cells have.
     """
 
     name: str

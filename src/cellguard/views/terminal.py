@@ -151,7 +151,7 @@ def _number(value: str) -> str:
 
 
 def legend(view: View) -> str:
-    """Say what the marks mean."""
+    """Return, in words, what the marks mean."""
     if view.perturbed:
         warning = "" if view.checked else "NOT CHECKED before release. "
         if not view.internal:
@@ -160,4 +160,4 @@ def legend(view: View) -> str:
         return f"{warning}True value → perturbed value; {marks}. Confidential."
     if not view.internal:
         return "c suppressed"
-    return "● primary (unsafe), ○ secondary (hidden to protect others), – not in the release. Confidential."
+    return "● primary (unsafe), ○ secondary (suppressed to protect others), – not in the release. Confidential."

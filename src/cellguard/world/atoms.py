@@ -1,8 +1,8 @@
-"""Combinations of parts, the atoms of a cluster: those that its tables do not say to be empty.
+"""Combinations of parts, the cover cells of a cluster: those that its tables do not say to be empty.
 
-A dimension's leaves fall into *parts* that no table of the cluster divides (see `views`), and an atom is one part per
-dimension. Of the product of all parts only those count that every table allows: a table that has no row for a
-combination of its codes says that nobody is there. So atoms are never listed as a product. Each table gives the
+A dimension's leaves fall into *parts* that no table of the cluster divides (see `views`), and a cover cell is one part
+per dimension. Of the product of all parts only those count that every table allows: a table that has no row for a
+combination of its codes says that nobody is there. So cover cells are never listed as a product. Each table gives the
 combinations within its own finest rows, and what lies outside its codes, of which it says nothing; the tables of a
 cluster are then joined on the dimensions that they share, as relations of a database are.
 """
@@ -74,7 +74,9 @@ class TableView:
         return True
 
     def locate(self, labels: Mapping[str, Labels], columns: Columns) -> list[Positions]:
-        """Return the row that holds each atom, for each choice of groupings; `UNSAID` or `EMPTY` where none does."""
+        """Return the row that holds each cover cell, for each choice of groupings; `UNSAID` or `EMPTY` where none
+        does.
+        """
         n = length(columns)
         rest, near = np.zeros(n, bool), []
         for name, shown in self.views.items():
@@ -131,12 +133,12 @@ def table_atoms(sight: TableView, labels: Mapping[str, Labels], most: int) -> Co
 
 
 def allowed(sight: TableView, labels: Mapping[str, Labels], columns: Columns) -> BoolArray:
-    """Tell which atoms a table does not say to be empty."""
+    """Return which cover cells a table does not say to be empty."""
     return np.logical_and.reduce([row != EMPTY for row in sight.locate(labels, columns)])
 
 
 def keep(columns: Columns, some: BoolArray) -> Columns:
-    """Return some of the atoms."""
+    """Return some of the cover cells."""
     return columns if some.all() else {name: column[some] for name, column in columns.items()}
 
 

@@ -1,4 +1,4 @@
-"""Clusters and cells between, as they are collected: what each is, and the relations that tie them."""
+"""Clusters and latent cells, as they are collected: what each is, and the relations that tie them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from cellguard.world.table_views import Labels
 
 @dataclass(frozen=True, eq=False)
 class ResponseCluster:
-    """A cluster of one response: the tables in it, its partition of each dimension, and its atoms with their cells.
+    """A cluster of one response: the tables in it, its partition of each dimension, and its cover cells with their
+    cells.
 
-    ``cell`` is the cell of the whole numbering that each atom is: a listed one, or one between. ``crossing`` tells that
-    several tables meet in it, and ``asked`` whether anybody wants to know its atoms.
+    ``cell`` is the cell of the whole numbering that each cover cell is: a listed one, or one between. ``crossing`` says
+    that several tables meet in it, and ``asked`` whether anybody wants to know its cover cells.
     """
 
     tables: tuple[int, ...]
@@ -46,9 +47,9 @@ class ResponseClusters:
 
 @dataclass(eq=False)
 class Builder:
-    """Collects cells between and relations; ``empty`` and ``occupied`` are over the listed cells.
+    """Collects latent cells and relations; ``empty`` and ``occupied`` are over the listed cells.
 
-    ``crossing`` and ``most`` say whether crossing tables are asked for, and up to how many atoms.
+    ``crossing`` and ``most`` say whether crossing tables are asked for, and up to how many cover cells.
     """
 
     tables: TableSet
@@ -73,7 +74,7 @@ class Builder:
         return [i for i, t in enumerate(self.tables.tables) if (t.response, t.population) == topic]
 
     def between(self, n: int, topic: int, *, crossing: bool, occupied: bool = False) -> Positions:
-        """Return new cells between."""
+        """Return new latent cells."""
         start = len(self.tables) + len(self.topic)
         self.topic += [topic] * n
         self.crosses += [crossing] * n

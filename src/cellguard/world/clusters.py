@@ -1,4 +1,4 @@
-"""The clusters of one response: which tables, which atoms, and how their cells are tied."""
+"""The clusters of one response: which tables, which cover cells, and how their cells are tied."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _room(
     detail: Mapping[str, Detail],
     cluster: Cluster,
 ) -> ResponseCluster:
-    """Return a cluster with its atoms."""
+    """Return a cluster with its cover cells."""
     levels = {name: max(shown.level.get(i, 0) for i in members) for name, shown in detail.items()}
     labels = {name: detail[name].parts[level] for name, level in levels.items() if level}
     several = len(members) > 1
@@ -127,7 +127,7 @@ def _in_order(members: Sequence[int], detail: Mapping[str, Detail]) -> list[int]
 
 
 def tie_room(builder: Builder, room: ResponseCluster, own: Sequence[int]) -> None:
-    """Tie the finest cells of a cluster's tables to its atoms."""
+    """Tie the finest cells of a cluster's tables to its cover cells."""
     if not room.asked:
         return
     for i in room.tables:
@@ -152,7 +152,7 @@ def tie_room(builder: Builder, room: ResponseCluster, own: Sequence[int]) -> Non
 
 
 def _finest_rows(sight: TableView, choice: int) -> BoolArray:
-    """Tell which rows no code of the table divides further, in one choice of groupings (counted as in `locate`)."""
+    """Return which rows no code of the table divides further, in one choice of groupings (counted as in `locate`)."""
     finest = np.ones(len(sight.table), bool)
     for shown, column in reversed(list(zip(sight.views.values(), sight.table.codes, strict=True))):
         choice, grouping = divmod(choice, len(shown.finest))
@@ -203,7 +203,7 @@ def _tie_some(builder: Builder, mask: BoolArray, whole: Positions, group: Positi
 
 
 def shared(common: Mapping[str, Labels], rooms: Sequence[ResponseCluster]) -> tuple[list[Positions], Columns]:
-    """Return for each cluster the shared combination of each atom, and the combinations."""
+    """Return for each cluster the shared combination of each cover cell, and the combinations."""
     both: dict[str, LongArray] = {}
     for name, labels in common.items():
         both[name] = np.concatenate([labels[first_leaf(r.labels[name])][r.atoms[name]] for r in rooms])

@@ -1,4 +1,4 @@
-"""Values of the cells between: any that fit the listed ones will do, since every world is a move from them."""
+"""Values of the latent cells: any that fit the listed ones will do, since every world is a move from them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from cellguard.table.additivity import allowance
 from cellguard.table.components import components
 from cellguard.world.constraints import Constraints
 
-MANY_CROSSING = 8_000  # atoms of a crossing table from which only some of them move
+MANY_CROSSING = 8_000  # cover cells of a crossing table from which only some of them move
 _CORNERS = 4  # whose mean is taken, so that cells that could move in one of them can
 _LARGEST = (10, 30, 90, None)  # cells per relation among which corners are looked for, more if there are none
 
 
 def complete(constraints: Constraints, lower: FloatArray, is_count: BoolArray, *, run: Run) -> FloatArray:
-    """Return a value for each cell between, at least its ``lower``, such that all relations hold; counts are whole.
+    """Return a value for each latent cell, at least its ``lower``, such that all relations hold; counts are whole.
 
     If there is none, no set of records can have these tables, and the input is wrong.
     """

@@ -1,8 +1,8 @@
 """What ties the cells of all tables of a population together, though no table may list the cells in between.
 
-For each response the tables are arranged in clusters (see `hypergraph`). The atoms of a cluster are cells that a table
-lists, or else *cells between*: unpublished variables. Every finest cell of a table is the sum of its atoms, and
-clusters that hang together agree on what they share. Tables of other responses say where there is nobody at all.
+For each response the tables are arranged in clusters (see `hypergraph`). The cover cells of a cluster are cells that a
+table lists, or else *latent cells*: unpublished variables. Every finest cell of a table is the sum of its cover cells,
+and clusters that are linked agree on what they share. Tables of other responses say where there is nobody at all.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from cellguard.world.responses import tie_equations
 from cellguard.world.table_views import view
 
 T = TypeVar("T", bound=np.generic)
-MOST = 2_000_000  # atoms of a cluster that are looked at
+MOST = 2_000_000  # cover cells of a cluster that are looked at
 
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
-    """The cells between and what ties them to the listed ones.
+    """The latent cells and what ties them to the listed ones.
 
-    Cells are numbered on from the listed ones. ``topic`` is the number of each between-cell's response and population;
-    ``crossing`` marks between-cells that belong to no single table. ``empty`` marks listed cells of which readers know
-    that they are 0, ``occupied`` those that they know to be not empty. ``open`` says in words what could not be tied,
-    and so is not part of any proof; ``accepted`` the same of what the user does not want to be looked at.
+    Cells are numbered on from the listed ones. ``response`` is the number of each latent cell's response and
+    population; ``crossing`` marks latent cells that belong to no single table. ``empty`` marks listed cells of which
+    readers know that they are 0, ``occupied`` those that they know to be not empty. ``open`` says in words what could
+    not be tied, and so is not part of any proof; ``accepted`` the same of what the user does not want to be looked at.
     """
 
     tables: TableSet
@@ -59,7 +59,7 @@ class Constraints:
         return self.extend(listed, listed[some][self.topic])
 
     def cell_name(self, cell: int) -> str:
-        """Return a cell as 'turnover: North/B'; of a cell between, in words which part of the world it is."""
+        """Return a cell as 'turnover: North/B'; of a latent cell, in words which part of the world it is."""
         if cell < len(self.tables):
             return self.tables.cell_name(cell)
         response = self.tables.topics[int(self.topic[cell - len(self.tables)])][0]
@@ -76,8 +76,8 @@ def constrain_tables(
 ) -> Constraints:
     """Find what lies between the listed cells.
 
-    Without ``crossing`` nothing is asked of tables that only cross. ``values_known`` is whether hidden values are the
-    true ones; otherwise they stand as 0.
+    Without ``crossing`` nothing is asked of tables that only cross. ``values_known`` is whether suppressed values are
+    the true ones; otherwise they stand as 0.
     """
     views = [
         TableView(

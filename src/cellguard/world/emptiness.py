@@ -21,7 +21,7 @@ def as_others_see(sight: TableView) -> TableView:
 
 
 def somebody(sight: TableView) -> BoolArray:
-    """Tell which rows of a table hold a respondent; a hidden count may stand as 0 where it is not known."""
+    """Return which rows of a table hold a respondent; a suppressed count may stand as 0 where it is not known."""
     table = sight.table
     if table.is_count:
         unknown = table.apriori.has(State.secondary) & (not sight.values_known)
@@ -88,14 +88,15 @@ def mark_occupied(
         table = tables.tables[i]
         some = somebody(builder.views[i])
         if not builder.views[i].values_known:
-            some &= ~table.apriori.has(State.secondary)  # a table made elsewhere may list whatever it hides
+            some &= ~table.apriori.has(State.secondary)  # a table made elsewhere may list whatever it suppresses
         single, value = _single_codes(table), (table.value != 0) & (i not in own)
         if table.zeros == "possible":
             some &= single | value
         rows = np.flatnonzero(some)
         cell = tables.locate(topic, i, rows)
-        listed = ~table.unpublished | (table.release == "earlier")  # which lists what it hides
-        # A row that is not listed is told by its value, which readers may work out from others, or by its single code.
+        listed = ~table.unpublished | (table.release == "earlier")  # which lists what it suppresses
+        # A row that is not listed is reported by its value, which readers may work out from others, or by its single
+        # code.
         told = listed | value | (single & _shown(table, listed))
         builder.occupied[cell[(cell >= 0) & told[rows]]] = True
         if i in others:
@@ -103,7 +104,7 @@ def mark_occupied(
 
 
 def _shown(table: Table, listed: BoolArray) -> BoolArray:
-    """Tell which rows have only codes that some listed row has, or has a code below."""
+    """Return which rows have only codes that some listed row has, or has a code below."""
     shown = np.ones(len(table), bool)
     for dimension, column in zip(table.dimensions, table.codes, strict=True):
         there = np.zeros(len(dimension.codes), bool)
@@ -117,7 +118,7 @@ def _shown(table: Table, listed: BoolArray) -> BoolArray:
 
 
 def _single_codes(table: Table) -> BoolArray:
-    """Tell which rows show one code by itself: a table made from records lists a code only if a record has it.
+    """Return which rows show one code by itself: a table made from records lists a code only if a record has it.
 
     A code that all rows have says whom the table is about, and is not counted.
     """

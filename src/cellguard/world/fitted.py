@@ -80,7 +80,7 @@ class _Codes:
 
     @classmethod
     def of(cls, dimension: Dimension, labels: Labels, atoms: LongArray) -> _Codes:
-        """Look at the codes as far as they hold parts that ``atoms`` have: nobody is in the others."""
+        """Look at the codes as far as they hold parts that ``cover cells`` have: nobody is in the others."""
         occurs = np.zeros(int(labels.max()) + 1, bool)
         occurs[atoms] = True
         size = np.bincount(labels)

@@ -59,7 +59,7 @@ def align(views: dict[int, View]) -> Detail:
 
 
 def _common(views: dict[int, View]) -> Detail:
-    """Return the partition that tells apart what any table does, for all tables that divide the dimension at all."""
+    """Return the partition that distinguishes what any table does, for all tables that divide the dimension at all."""
     finest = np.zeros(len(next(iter(views.values())).rest), np.int64)
     for shown in views.values():
         finest = _meet(finest, shown.labels)

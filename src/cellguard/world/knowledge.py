@@ -14,13 +14,27 @@ from cellguard.table.tableset import TableSet
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What an attacker knows of every cell beforehand: bounds for all, or the value to within ``percent``.
+    """The a-priori bounds: what an attacker knows of every cell value before the release.
 
-    The default is that values are not negative and otherwise unbounded. Bounds given for single cells replace these. No
-    bound lets counts be negative.
-    ``crossing`` is whether he also uses that one crossing table lies behind tables that form a cycle. Raises
-    `InputError` if ``lower`` is not below ``upper`` or ``percent`` not above 0.
+    By default values are not negative and otherwise unbounded. Bounds of single cells replace these. Counts are never
+    negative.
 
+    Parameters
+    ----------
+    lower, upper
+        Bounds of every cell.
+    percent
+        Instead: the attacker knows every value to within this percentage.
+    crossing
+        Whether the attacker also uses that one cover table exists behind tables that form a cycle.
+
+    Raises
+    ------
+    InputError
+        If ``lower`` is not below ``upper``, or ``percent`` is not above 0.
+
+    Examples
+    --------
     >>> import cellguard as cg
     >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
     >>> findings = cg.assess(t, cg.MinFrequency(3))
@@ -65,8 +79,9 @@ def listed_bounds(tables: TableSet, knowledge: Knowledge) -> tuple[FloatArray, F
         if outside.any():
             cell = int(np.flatnonzero(outside)[0])
             raise InputError(
-                f"{table.where(cell)}: the value of {table.message_name(cell)} lies outside the bounds that the "
-                f"attacker is said to know ({int(outside.sum())} cells do); correct `lower` and `upper`; for negative "
+                f"{table.where(cell)}: the value of {table.message_name(cell)} lies outside the attacker's a-priori "
+                "bounds "
+                f"({int(outside.sum())} cells do); correct `lower` and `upper`; for negative "
                 "values say `attack: {lower: unbounded}`"
             )
         lower[cells] = np.maximum(lower[cells], own_lower)

@@ -1,4 +1,4 @@
-"""Equations between responses, over the atoms of their clusters."""
+"""Equations between responses, over the cover cells of their clusters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cellguard.world.table_views import Labels, coarsest
 
 
 def tie_equations(builder: Builder, responses: Mapping[Topic, ResponseClusters]) -> list[str]:
-    """Tie the atoms of responses that an equation ties; name those equations that may tie more than is looked at.
+    """Tie the cover cells of responses that an equation ties; name those equations that may tie more than is looked at.
 
     Parts of a whole are like the codes of one more dimension. They leave the hypergraph as it is if all parts have the
     same largest tables as the whole, or all parts have one largest table over the same dimensions, which a table of the

@@ -1,7 +1,7 @@
 """What a table says of the leaves of a dimension: under which of its codes each lies.
 
 In a tree the nearest occurring code at or above a leaf determines all occurring codes above it. So the leaves that a
-table cannot tell apart, its *parts*, are those with the same nearest code in every grouping that the table uses.
+table cannot distinguish, its *parts*, are those with the same nearest code in every grouping that the table uses.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Told:
 def told_sums(relations: sp.csr_array, unknown: BoolArray, own: int | None = None) -> Told:
     """Return the sums of unknown cells that relations tell.
 
-    The first ``own`` relations (all, unless said) are those of single tables: what adds up to a whole of one of them is
+    The first ``own`` relations (all, by default) are those of single tables: what adds up to a whole of one of them is
     left to that table.
 
     >>> rows = sp.csr_array(np.array([[1, -1, -1, -1, 0, 0, 0], [0, 0, 1, 0, -1, -1, -1]]))
@@ -82,7 +82,7 @@ def _least(union: Sum, below: dict[int, list[Sum]]) -> Sum:
 
 
 def _replaced(union: Sum, below: dict[int, list[Sum]], sums: dict[Sum, None]) -> bool:
-    """Add a known sum and all that follow by taking known parts off its cells; tell whether some were left out."""
+    """Add a known sum and all that follow by taking known parts off its cells; return whether some were left out."""
     queue, steps = [union], 0
     while queue and steps < _STEPS:
         union, steps = queue.pop(0), steps + 1
@@ -143,7 +143,7 @@ def _few_cells(relations: sp.csr_array, unknown: BoolArray) -> tuple[list[Sum], 
     if many < 2:
         return [], []
     if many > _PAIRED:
-        return [], [f"sums of few cells among {many:,} unknown ones that only several relations together tell"]
+        return [], [f"sums of few cells among {many:,} unknown ones that only several relations together give"]
     moves = _Moves.at_random(relations, unknown)
     n = len(moves.cells)
     which, other = moves.opposite(np.arange(n)[:, None])
@@ -227,7 +227,9 @@ def _wholes(relations: sp.csr_array, unknown: BoolArray) -> dict[int, list[Sum]]
 
 
 def _is_part(relations: sp.csr_array, row: int, unknown: int) -> bool:
-    """Tell whether the unknown terms of a relation are some of those that it adds up, and not all parts of a whole."""
+    """Return whether the unknown terms of a relation are some of those that it adds up, and not all parts of a
+    whole.
+    """
     signs = relations.data[relations.indptr[row] : relations.indptr[row + 1]]
     whole = min(int((signs > 0).sum()), int((signs < 0).sum()))
     return bool((np.abs(signs) == 1).all()) and not (whole == 1 and unknown == len(signs) - 1)

@@ -23,10 +23,10 @@ T = TypeVar("T", bound=np.generic)
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """The distinct cells of a set and, numbered on from them, the cells between that nobody publishes.
+    """The distinct cells of a set and, numbered on from them, the latent cells that nobody publishes.
 
     ``value`` holds a value of every cell: the true one of those that are listed, for the others one that fits them.
-    ``lower`` and ``upper`` are the attacker's a-priori bounds. ``moving`` marks the cells between that witnesses may
+    ``lower`` and ``upper`` are the attacker's a-priori bounds. ``moving`` marks the latent cells that witnesses may
     use: fewer make smaller programs, and whatever they prove is proven; only what they refute is not refuted.
     """
 
@@ -49,16 +49,16 @@ class World:
 
     @property
     def relations(self) -> Relations:
-        """All relations: one row each, over listed cells and cells between."""
+        """All relations: one row each, over listed cells and latent cells."""
         return self.constraints.relations
 
     @property
     def is_thin(self) -> bool:
-        """Whether some cells between stand still."""
+        """Whether some latent cells stay fixed."""
         return not bool(self.moving.all())
 
     def thinned(self) -> World:
-        """Return the world in which of the atoms of crossing tables only those with a value move."""
+        """Return the world in which of the cover cells of crossing tables only those with a value move."""
         return replace(self, moving=~self.constraints.crossing | (self.value > 0)[len(self.tables) :])
 
     def without_crossing(self) -> World:
@@ -79,7 +79,7 @@ class World:
 
     @property
     def between(self) -> int:
-        """How many cells between there are."""
+        """How many latent cells there are."""
         return len(self.constraints.topic)
 
     @property
@@ -89,7 +89,7 @@ class World:
 
     @property
     def topic_counts(self) -> tuple[bool, ...]:
-        """Which responses, in the order of the topics, are frequencies."""
+        """Which responses, in the order of the responses, are frequencies."""
         kinds = {(t.response, t.population): t.is_count for t in self.tables.tables}
         return tuple(kinds[topic] for topic in self.tables.topics)
 
@@ -125,7 +125,7 @@ class World:
 def see_world(tables: TableSet, knowledge: Knowledge, *, run: Run = UNWATCHED) -> World:
     """Return the world behind a set of tables, as an attacker with this knowledge sees it.
 
-    A cell between is not negative, unless it is of values that may be. A count that readers know not to be empty is at
+    A latent cell is not negative, unless it is of values that may be. A count that readers know not to be empty is at
     least 1.
     """
     constraints = constrain_tables(tables, crossing=knowledge.crossing)

@@ -6,7 +6,7 @@ import pytest
 
 from cellguard.errors import HierarchyError
 from cellguard.hierarchy.build import by_digits
-from cellguard.hierarchy.lookalike_codes import lookalikes, twin_note
+from cellguard.hierarchy.lookalike_codes import lookalike_note, lookalikes
 
 
 def test_blanks_at_the_ends_and_capital_letters_make_twins():
@@ -14,9 +14,9 @@ def test_blanks_at_the_ends_and_capital_letters_make_twins():
 
 
 def test_only_some_are_shown():
-    (note,) = twin_note("region", [word for c in "abcde" for word in (c, c.upper())], rows=100)
+    (note,) = lookalike_note("region", [word for c in "abcde" for word in (c, c.upper())], rows=100)
     assert "'a' and 'A', 'b' and 'B', 'c' and 'C' and 2 more pairs are different codes" in note
-    assert twin_note("region", ["a", "b"], rows=2) == []
+    assert lookalike_note("region", ["a", "b"], rows=2) == []
 
 
 def test_an_error_about_digits_names_the_dimension():

@@ -145,7 +145,7 @@ OPEN = {
     "unions": "sums of suppressed cells (unions)",
     "earlier_releases": "earlier releases",
     "other_tables": "tables outside this set",
-    "choice_of_cells": "what the choice of cells tells",
+    "choice_of_cells": "what the choice of cells reveals",
 }
 
 
@@ -153,7 +153,7 @@ def told():
     """What a run would say of a plan; where nothing crosses and nobody chose, it says less than it might."""
     line = "; ".join(f"{name} not checked" for name in OPEN.values())
     constraints = " and ".join(list(OPEN.values())[:3])
-    singles = "0 single-respondent cells are hidden in the same sums as others"
+    singles = "0 single-respondent cells are suppressed in the same sums as others"
     return {
         "headline": f"Safe against outsiders only, {constraints} not checked; insiders not checked: {singles}",
         "caveat": f"{line[0].upper()}{line[1:]}.",

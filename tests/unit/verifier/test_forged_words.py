@@ -56,7 +56,7 @@ def test_the_words_of_a_folder_are_those_of_its_claim(made):
     assert refused(made) == []
 
 
-SINGLES = "0 single-respondent cells are hidden in the same sums as others"
+SINGLES = "0 single-respondent cells are suppressed in the same sums as others"
 CLAIMS = [
     "Safe against everybody",
     "Safe against outsiders and every single respondent",
@@ -116,11 +116,11 @@ def test_sums_that_the_words_speak_of_are_claimed(tmp_path):
     assert [words for words in refused(out) if "caveat" in words]
     assert [words for words in refused(out) if "sums.beyond" in words]
     caveat = json.loads((out / "internal/summary.json").read_text())["caveat"]
-    judged = "sums of three or more suppressed cells that only several relations together tell"
+    judged = "sums of three or more suppressed cells that only several relations together give"
     assert judged in caveat
     in_both(out, caveat=caveat.replace(judged, "sums of suppressed cells (unions)"))
     change(out, "summary", lambda found: found["sums"].update(beyond=["all"]))
-    assert [words.partition(":")[0] for words in refused(out)] == ["rules and needs"]
+    assert [words.partition(":")[0] for words in refused(out)] == ["rules and protection levels"]
 
 
 def test_who_chose_the_cells_is_no_matter_of_words(made, tmp_path):

@@ -128,7 +128,7 @@ def test_rules_that_are_none(rule):
         parse_rule(rule)
 
 
-# What was said of single cells.
+# What the job states of single cells.
 
 
 def one(tmp_path, needs, **said):

@@ -267,7 +267,7 @@ def test_value_leaked_in_one_of_two_tables(tmp_path):
     assert {3, 4} <= set(found)
 
 
-# 5: rules and needs
+# 5: rules and protection levels
 
 
 @pytest.mark.parametrize("needs", [("1", "2", "0"), ("2", "1", "0"), ("", "", ""), ("0", "0", "1"), ("-2", "2", "0")])
@@ -482,7 +482,7 @@ def test_relations_of_the_equation(tmp_path):
     assert tampered(tmp_path / "b", "equation", without) == []
 
 
-# 7: needs are reached
+# 7: protection levels are reached
 
 
 def test_witness_one_grain_short(tmp_path):

@@ -11,7 +11,14 @@ import click
 
 from cellguard.faces.cli.options import ACCEPT, AS_JSON, FILE, FORCE, PATH, QUIET, SET, THREADS
 from cellguard.faces.cli.progress import progress
-from cellguard.faces.cli.show import figure_words, nothing_shared, refuse_no_certificate, show_screen, show_verification
+from cellguard.faces.cli.show import (
+    certificate_of,
+    figure_words,
+    nothing_shared,
+    refuse_no_certificate,
+    show_screen,
+    show_verification,
+)
 
 
 @click.command()
@@ -19,7 +26,8 @@ from cellguard.faces.cli.show import figure_words, nothing_shared, refuse_no_cer
 @click.argument("cell")
 @click.option("--table", help="The table that the cell is in, if several have a cell of that name.")
 def explain(folder: Path, cell: str, table: str | None) -> None:
-    """Say why a CELL (codes joined by /) of the output FOLDER is hidden, and what it protects or is protected by."""
+    """Say why a CELL (codes joined by /) of the output FOLDER is suppressed, and what it protects or is protected
+    by."""
     from cellguard.pipeline import explain_cell
 
     for line in explain_cell(folder, cell, table=table):
@@ -29,7 +37,7 @@ def explain(folder: Path, cell: str, table: str | None) -> None:
 @click.command()
 @click.argument("folder", type=PATH)
 @click.argument("table", required=False)
-@click.option("--internal", is_flag=True, help="Show hidden values, and which cells are primary. Confidential.")
+@click.option("--internal", is_flag=True, help="Show suppressed values, and which cells are primary. Confidential.")
 @click.option("--where", multiple=True, metavar="DIMENSION=CODE", help="Show the part with this code. Repeatable.")
 @click.option("--depth", type=click.IntRange(0), help="Show levels down to this one (0 is the total).")
 def show(folder: Path, table: str | None, internal: bool, where: tuple[str, ...], depth: int | None) -> None:
@@ -94,7 +102,12 @@ def diff(first: Path, second: Path, as_json: bool) -> None:
 @click.option(
     "--primary", multiple=True, help="With --true: a value of --flag that means primary (default: all of them)."
 )
-@click.option("--percent", default=10.0, show_default=True, help="With --true: the protection that a primary needs.")
+@click.option(
+    "--percent",
+    default=10.0,
+    show_default=True,
+    help="With --true: the protection level of a primary, in percent of its value.",
+)
 @click.option("--count", is_flag=True, help="The values of --table are counts, which are whole numbers.")
 @click.option("--known", type=FILE, help="Totals that an attacker has from elsewhere: dimension columns and value.")
 @click.option("--lower", type=float, default=0.0, show_default=True, help="Lower bound of the cells of --table.")
@@ -118,12 +131,12 @@ def audit(path: Path | None, as_json: bool, quiet: bool, **options: Any) -> None
 
     \b
       cellguard audit out/                         an output folder, from its stored facts
-      cellguard audit out/ --with last/            what somebody finds who has both releases
-      cellguard audit job.yaml                     unsafe cells and those said to be secondary are hidden
+      cellguard audit out/ --with last/            what an attacker finds who has both releases
+      cellguard audit job.yaml                     unsafe cells and those given as secondary are suppressed
       cellguard audit --table t.csv --dim region:parents=region.csv --dim size --value turnover
 
     The attacker knows every published cell, all relations and the bounds. Exit status 1 if a cell is not protected.
-    Of a table made elsewhere the hidden values may not be known; then the audit tells which are disclosed exactly.
+    Of a table made elsewhere the suppressed values may not be known; then the audit lists which are disclosed exactly.
     """
     from cellguard.faces.cli.auditing import run_audit
 
@@ -172,7 +185,7 @@ def verify(
     if settings and not job:
         raise click.UsageError("--set goes with --job")
     refuse_no_certificate(certificate)
-    path = certificate / "internal" / "certificate.json" if certificate.is_dir() else certificate
+    path = certificate_of(certificate)
     if not path.is_file():
         from cellguard.io.folder import OutputFolder
 

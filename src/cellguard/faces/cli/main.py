@@ -27,8 +27,8 @@ def cli() -> None:
     Start here:
       cellguard demo                 see it work on a made-up survey and register
       cellguard init data.csv        write a commented job for your own table or records
-      cellguard assess job.yaml      find the unsafe cells, with reasons
-      cellguard protect job.yaml --out out    hide as little as possible, and prove the rest safe
+      cellguard assess job.yaml      find the sensitive cells, with reasons
+      cellguard protect job.yaml --out out    suppress as little as possible, and prove the rest safe
       cellguard audit out/           attack a release as an outsider would
       cellguard show out/ TABLE      look at a table on the terminal
       cellguard verify out/          check its certificate without a solver

@@ -109,7 +109,7 @@ def protect(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Hide as little as possible of the tables in JOB, prove that the rest is safe, and write it.
+    """Suppress as little as possible of the tables in JOB, prove that the rest is safe, and write it.
 
     DIR/release may be published: suppressed cells are empty and flagged c. DIR/internal is confidential: every cell
     with its status and reasons, and the certificate that `cellguard verify` checks. A result that is not proven safe is
@@ -222,7 +222,7 @@ def _run(
         raise click.UsageError(f"--time-limit does not go with tables that are {method.participle}")
     named = job.output.folder if job.output else None
     if out is None and named is None:
-        raise click.UsageError("say where the results go: --out DIR, or `output: {folder: DIR}` in the job")
+        raise click.UsageError("name the folder of the results: --out DIR, or `output: {folder: DIR}` in the job")
     check_formats(job.formats)
     folder = out or job.path(named or "")
     check_folder(folder, force=force)

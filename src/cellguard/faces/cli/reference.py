@@ -8,7 +8,7 @@ from cellguard.faces.cli.main import cli
 
 _START = """# Commands
 
-Every command with its options, as `cellguard COMMAND --help` tells them. Exit status: 0 done; 1 not proven safe; 2 bad
+Every command with its options, as `cellguard COMMAND --help` lists them. Exit status: 0 done; 1 not proven safe; 2 bad
 input or options; 3 internal error.
 """
 

@@ -51,12 +51,26 @@ def refuse_no_certificate(path: Path) -> None:
             f"{path.name} is a job, and a certificate is checked: name the output folder, as `cellguard verify out`; "
             f"`--job {path.name}` compares it with the job's inputs"
         )
+    if not path.exists():
+        raise InputError(
+            f"{str(path)!r} is neither a folder nor a file; name the output folder, as `cellguard verify out`"
+        )
     if path.is_file() and path.suffix.lower() != ".json":
         raise InputError(f"{path.name} is no certificate; name an output folder, or its internal/certificate.json")
 
 
+def certificate_of(path: Path) -> Path:
+    """Return the certificate of an output folder, which may be named by either of its halves, or the file itself."""
+    if not path.is_dir():
+        return path
+    places = (path / "internal", path, path.absolute().parent / "internal")
+    return next(
+        (p / "certificate.json" for p in places if (p / "certificate.json").is_file()), places[0] / "certificate.json"
+    )
+
+
 def nothing_shared(found: Mapping[str, Sequence[tuple[str, str, str]]]) -> bool:
-    """Tell whether no table is in both of two compared folders: all its cells are absent from the one or the other.
+    """Return whether no table is in both of two compared folders: all its cells are absent from the one or the other.
 
     >>> nothing_shared({"a": [("N", "primary", "absent")], "b": [("N", "absent", "primary")]})
     True
@@ -82,7 +96,11 @@ def show_notes(notes: Sequence[str], folder: Path) -> None:
         click.echo(line)
 
 
-_SAID = {"cost": "with a cost of their own", "bounds": "with bounds of their own", "needs": "with needs of their own"}
+_SAID = {
+    "cost": "with a cost of their own",
+    "bounds": "with bounds of their own",
+    "needs": "with protection levels of their own",
+}
 
 
 def not_checked_words(names: Sequence[str]) -> list[str]:
@@ -96,10 +114,13 @@ def not_checked_words(names: Sequence[str]) -> list[str]:
 
 def show_verification(found: Verification) -> None:
     """Print the checks, what was said of single cells, warnings and what is taken on trust."""
+    reasons: dict[str, int] = {}
     for check in found.checks:
-        click.echo(f"{'ok  ' if check.passed else 'FAIL'} {check.number}. {check.name}: {check.detail}")
+        first = check.number if check.passed else reasons.setdefault(check.detail, check.number)
+        detail = check.detail if first == check.number else f"as check {first}"
+        click.echo(f"{'ok  ' if check.passed else 'FAIL'} {check.number}. {check.name}: {detail}")
     said = ", ".join(f"{many:,} {_SAID.get(word, word)}" for word, many in found.said.items())
-    click.echo(f"Said of single cells beforehand: {said or 'nothing'}.")
+    click.echo(f"Statements about single cells: {said or 'nothing'}.")
     for warning in found.warnings:
         click.echo(f"Warning: {warning}")
     for rule in found.trusted:
@@ -109,4 +130,4 @@ def show_verification(found: Verification) -> None:
     for claim in found.claims if found.valid else ():
         click.echo(f"Claimed: {claim}")
     click.echo("Valid." if found.valid else "NOT VALID: do not publish.")
-    click.echo("This is a checksum of a proof, not a signature: it does not tell who made the files.")
+    click.echo("This is a checksum of a proof, not a signature: it does not say who made the files.")

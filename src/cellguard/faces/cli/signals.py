@@ -51,7 +51,7 @@ def listen() -> list[int]:
 
 
 def _is_delicate(frame: FrameType | None) -> bool:
-    """Tell whether what runs, or what called it, must not be left by an exception."""
+    """Return whether what runs, or what called it, must not be left by an exception."""
     while frame:
         if str(frame.f_globals.get("__name__")).partition(".")[0] in _DELICATE:
             return True

@@ -77,5 +77,5 @@ def as_kind(table: pa.Table, kind: str) -> Any:  # noqa: ANN401
 
 
 def is_path(data: object) -> bool:
-    """Tell whether data are named by a path."""
+    """Return whether data are named by a path."""
     return isinstance(data, (str, Path))

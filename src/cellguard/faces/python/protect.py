@@ -43,37 +43,48 @@ def protect(
     within: Run = Run(),  # noqa: B008
     progress: bool | Listener = False,
 ) -> ProtectedFrame:
-    """Make a table from records, hide as little of it as possible, and prove that the rest is safe.
+    """Make a table from records, suppress as little of it as possible, and prove that the rest is safe.
 
     Parameters
     ----------
     data
         Records: a pandas, polars or Arrow frame, a DuckDB relation, a mapping of columns, or a path.
     by
-        The dimensions: columns, or names of ``hierarchies``. Several tables are a dict from names to dimensions.
+        The dimensions: columns, or names of ``hierarchies``. Several tables are a mapping from names to dimensions.
     value
-        The column that cells sum; without one, records are counted.
+        The column to sum; without it records are counted.
     rules
         One rule or a list, as objects (``cg.PPercent(10)``) or as jobs write them (``{"p_percent": 10}``).
     hierarchies
         For dimensions: a `Hierarchy`, the path of a CSV or ``.hrc`` file, or a list of columns that nest, coarsest
         first, as ``{"activity": ["A10", "A21", "A88"]}``.
     weight, respondent, holding
-        The columns of the survey weight, of who gave the record, and of the group that it belongs to.
-    cost, name, options
-        What hiding a cell costs; what the table is called; further keys of a table in a job, as ``{"decimals": 1}``.
+        The columns of the survey weight, of the respondent, and of the group that the respondent belongs to.
+    cost
+        What suppressing a cell costs.
+    name
+        The name of the table.
+    options
+        Further keys of a table in a job, as ``{"decimals": 1}``.
     within
-        Who listens, a deadline, threads, and by `Run.stop` a way to end it from another thread.
+        A `Run`: progress, a deadline, threads, and `Run.stop` to end it from another thread.
     progress
         Whether to write the phases of the work to the standard error, or a function that takes each event.
+
+    Returns
+    -------
+    ProtectedFrame
+        The protected table, which shows itself as frames, words, a page and pictures.
 
     Raises
     ------
     InputError
-        If the data or what is asked is wrong.
+        If the data or an argument is wrong.
     NotProtected
         If no pattern can be safe.
 
+    Examples
+    --------
     >>> firms = {"region": ["N"] * 3 + ["S"] * 4 + ["W"] * 4, "turnover": [90, 8, 2, 30, 40, 35, 30, 20, 20, 20, 20]}
     >>> protect(firms, by=["region"], value="turnover", rules=PPercent(10)).why("N")[-2]
     'N is primary: p_percent 10.'
@@ -120,15 +131,40 @@ def crosstab(
     rules: Rules | None = None,
     **more: Any,  # noqa: ANN401
 ) -> ProtectedFrame:
-    """Cross two columns (each one or a list), as ``pandas.crosstab`` with margins, and hide what is unsafe.
+    """Cross two columns as ``pandas.crosstab`` with margins does, suppress what is unsafe, and prove the rest safe.
 
-    Not only unsafe cells are hidden but also as many others as keep them from being worked out from the margins.
-    Without ``values`` records are counted; with them ``aggfunc`` is "sum" or "mean". Who knows a mean and a count knows
-    the sum, so sums and counts are protected together and hidden in the same cells, and means are shown where both are
-    published. The rules are those that research environments ask for (`MinFrequency(10)`, and for sums
-    `Dominance(2, 90)` and `PPercent(10)`) unless others are given. Further arguments are those of `protect`, where
-    ``weight``, ``respondent`` and ``holding`` are columns as the others are.
+    Secondary suppressions keep the unsafe cells from being worked out from the margins. A mean and a count give the
+    sum, so sums and counts are protected together and suppressed in the same cells, and means are shown where both are
+    published.
 
+    Parameters
+    ----------
+    rows, columns
+        A column, or a list of columns, each.
+    values
+        The column to sum; without it records are counted.
+    aggfunc
+        ``sum``, ``mean`` or, without values, ``count``.
+    rules
+        The sensitivity rules: by default those of many research data centres, `MinFrequency(10)`, and for sums
+        `Dominance(2, 90)` and `PPercent(10)`.
+    **more
+        Arguments of `protect`; ``weight``, ``respondent`` and ``holding`` are columns.
+
+    Returns
+    -------
+    ProtectedFrame
+        The protected table.
+
+    Raises
+    ------
+    InputError
+        If the columns have different lengths, or ``aggfunc`` is another one.
+    NotProtected
+        If no pattern can be safe.
+
+    Examples
+    --------
     >>> import cellguard as cg
     >>> outcome = cg.crosstab(["a"] * 30 + ["b"] * 13, (["x", "y", "y"] * 10) + ["x"] * 2 + ["y"] * 11)
     >>> outcome.crosstab().to_pydict()
@@ -136,8 +172,9 @@ def crosstab(
     """
     if aggfunc not in {None, "count", "sum", "mean"}:
         raise InputError(
-            f"aggfunc must be 'count', 'sum' or 'mean', not {aggfunc!r}: hiding cells protects what adds up, and means "
-            "only as sums divided by counts"
+            f"aggfunc must be 'count', 'sum' or 'mean', not {aggfunc!r}: suppression protects what adds up, and "
+            "means only "
+            "as sums divided by counts"
         )
     if (aggfunc in {"sum", "mean"}) != (values is not None):
         raise InputError("give `values` together with aggfunc='sum' or 'mean'; without both, records are counted")

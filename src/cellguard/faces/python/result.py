@@ -52,7 +52,7 @@ class ProtectedFrame(Outcome[SuppressionResult]):
 
     @property
     def tables(self) -> dict[str, Any]:
-        """The protected tables by name: dimension columns, ``value`` (missing where hidden), ``flag`` (c there)."""
+        """The protected tables by name: dimension columns, ``value`` (missing where suppressed), ``flag`` (c there)."""
         return {table.name: as_kind(table.to_arrow(), self.kind) for table in self._released.tables}
 
     @property
@@ -63,7 +63,7 @@ class ProtectedFrame(Outcome[SuppressionResult]):
     def crosstab(self, table: str | None = None, *, where: Mapping[str, str] | None = None) -> Any:  # noqa: ANN401
         """Return a table wide, as a crosstab with margins: rows by the first dimension, columns by the second.
 
-        Hidden cells are missing. Further dimensions stand at their total, or at the codes of ``where``.
+        Suppressed cells are missing. Further dimensions stand at their total, or at the codes of ``where``.
         """
         wide = wide_arrow(self._released[self._one(table)], self._dimensions, where or {})
         if self.kind != "pandas":
@@ -74,7 +74,9 @@ class ProtectedFrame(Outcome[SuppressionResult]):
         return frame
 
     def why(self, cell: str, *, table: str | None = None) -> list[str]:
-        """Say what a cell is, what each rule says of it, and why it is hidden or may be seen. Confidential."""
+        """Return, in words, what a cell is, what each rule says of it, and why it is suppressed or may be seen.
+        Confidential.
+        """
         found, needs = self.protected, self.protected.audit.needs
         return explain_one(found.findings, needs, found.audit.pattern, cell, table=table, known=found.known.sums)
 
@@ -100,7 +102,7 @@ class ProtectedFrame(Outcome[SuppressionResult]):
         return Path(folder)
 
     def plot(self, what: str = "heat", table: str | None = None) -> Figure:
-        """Draw a table (``heat``) or which share of each level is hidden (``loss``). Confidential."""
+        """Draw a table (``heat``) or which share of each level is suppressed (``loss``). Confidential."""
         drawings = {"heat": heat_map, "loss": loss_by_level}
         if what not in drawings:
             raise InputError(f"no picture {what!r}{did_you_mean(what, drawings)}")
@@ -143,7 +145,9 @@ class MeanFrame(ProtectedFrame):
         return self._released.tables[:1]
 
     def why(self, cell: str, *, table: str | None = None) -> list[str]:
-        """Say why the sum of a cell is hidden or may be seen, or its count (``table="count"``). Confidential."""
+        """Return, in words, why the sum of a cell is suppressed or may be seen, or its count (``table="count"``).
+        Confidential.
+        """
         return super().why(cell, table=table or SUM)
 
     def plot(self, what: str = "heat", table: str | None = None) -> Figure:
@@ -155,7 +159,7 @@ class MeanFrame(ProtectedFrame):
 
 
 def mean_table(sums: ReleasedTable, counts: ReleasedTable) -> ReleasedTable:
-    """Return published sums divided by published counts of the same cells; hidden where one of them is."""
+    """Return published sums divided by published counts of the same cells; suppressed where one of them is."""
     hidden = sums.suppressed | counts.suppressed
     decimals = sums.decimals + 2
     shown = ~hidden & (np.nan_to_num(counts.figures) != 0)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from cellguard.run_context import Event, Listener, Run
 
-_PARTS = 10  # in which a phase is told
+_PARTS = 10  # in which a phase is reported
 
 
 def watched(run: Run, progress: bool | Listener) -> Run:

@@ -19,7 +19,7 @@ _STYLE = "border:1px solid #ccc;padding:2px 8px;text-align:right;font-variant-nu
 def wide_table(
     table: ReleasedTable, dimensions: Mapping[str, Dimension], where: Mapping[str, str]
 ) -> tuple[list[str], list[str], list[list[str | None]], list[list[bool]]]:
-    """Return codes of rows and columns, the values as text (None where there is none), and which cells are hidden.
+    """Return codes of rows and columns, the values as text (None where there is none), and which cells are suppressed.
 
     Dimensions beyond the second stand at their total, or at the code that ``where`` gives them.
     """
@@ -50,7 +50,7 @@ def _margin_last(grid: Grid, name: str, total: str) -> list[str]:
 
 
 def wide_arrow(table: ReleasedTable, dimensions: Mapping[str, Dimension], where: Mapping[str, str]) -> pa.Table:
-    """Return a grid as an Arrow table: the first column has the codes of the rows; hidden cells are null."""
+    """Return a grid as an Arrow table: the first column has the codes of the rows; suppressed cells are null."""
     rows, columns, values, _ = wide_table(table, dimensions, where)
     names = [table.by[0], *columns]
     taken = {name: name if names.count(name) == 1 else f"{table.by[-1]}: {name}" for name in columns}
@@ -62,7 +62,7 @@ def wide_arrow(table: ReleasedTable, dimensions: Mapping[str, Dimension], where:
 
 
 def grid_html(table: ReleasedTable, dimensions: Mapping[str, Dimension]) -> str:
-    """Return a grid as HTML, with hidden cells marked; only what is released is in it."""
+    """Return a grid as HTML, with suppressed cells marked; only what is released is in it."""
     rows, columns, values, hidden = wide_table(table, dimensions, {})
     head = "".join(f"<th style='{_STYLE}'>{html.escape(code)}</th>" for code in columns[:_MOST_COLUMNS])
     lines = []
@@ -77,7 +77,7 @@ def grid_html(table: ReleasedTable, dimensions: Mapping[str, Dimension]) -> str:
     more += [f"{', '.join(table.by[2:])} at the total"] if table.by[2:] else []
     words = [
         f"{html.escape(table.response)} by {html.escape(', '.join(table.by))}",
-        f"{table.hidden} of {len(table)} cells hidden (c)",
+        f"{table.hidden} of {len(table)} cells suppressed (c)",
     ]
     caption = "; ".join([*words, *map(html.escape, more)])
     corner = html.escape(" \\ ".join(table.by[:2]))
@@ -90,7 +90,7 @@ def grid_html(table: ReleasedTable, dimensions: Mapping[str, Dimension]) -> str:
 
 def _cell(value: str | None, gone: bool) -> str:
     if gone:
-        return f"<td style='{_STYLE};background:#eee;color:#666' title='hidden'>c</td>"
+        return f"<td style='{_STYLE};background:#eee;color:#666' title='suppressed'>c</td>"
     return f"<td style='{_STYLE}'>{'' if value is None else html.escape(f'{float(value):,.{_decimals(value)}f}')}</td>"
 
 

@@ -16,8 +16,8 @@ PAGE = "report.html"  # of the method
 def write_release(folder: Path, release: Release, formats: Collection[str] = ()) -> None:
     """Write the formats that are asked for, and those that every release has.
 
-    A `Release` is all they get, so there is no hidden value to let out. Each writes into an empty folder, so that none
-    touches the files of another.
+    A `Release` is all they get, so there is no suppressed value to let out. Each writes into an empty folder, so that
+    none touches the files of another.
     """
     check_formats(formats)
     folder.mkdir()

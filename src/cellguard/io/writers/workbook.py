@@ -72,7 +72,7 @@ def sheet_names(tables: Iterable[str]) -> list[str]:
 
 
 def is_crosswise(by: int, second: int) -> bool:
-    """Tell whether a table is laid out crosswise: by two dimensions, and the second has few codes."""
+    """Return whether a table is laid out crosswise: by two dimensions, and the second has few codes."""
     return by == 2 and second <= MOST_COLUMNS
 
 

@@ -28,7 +28,7 @@ def sensitive(count: LongArray, threshold: int) -> Positions:
 
 
 def is_enough(count: LongArray, threshold: int) -> bool:
-    """Tell whether the records suffice for the threshold in every cell that has any."""
+    """Return whether the records suffice for the threshold in every cell that has any."""
     return int(count.sum()) >= threshold * int((count > 0).sum())
 
 

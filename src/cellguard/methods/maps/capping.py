@@ -51,7 +51,7 @@ class Cap:
         return cls(rule, *rule.ceiling)
 
     def unsafe(self, values: Contributors) -> BoolArray:
-        """Tell which cells the rule finds unsafe."""
+        """Return which cells the rule finds unsafe."""
         return self.rule.unsafe(values.facts(max(self.n, self.m)))
 
     def factor(self, values: Contributors) -> FloatArray:
@@ -94,7 +94,7 @@ def pass_on(values: Contributors, lowered: FloatArray, receiver: Positions) -> t
 
 
 def still_unsafe(values: Contributors, caps: Sequence[Cap]) -> BoolArray:
-    """Tell which cells some rule still finds unsafe."""
+    """Return which cells some rule still finds unsafe."""
     return np.logical_or.reduce([np.zeros(values.cells, bool), *(cap.unsafe(values) for cap in caps)])
 
 

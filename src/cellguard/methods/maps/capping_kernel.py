@@ -75,5 +75,5 @@ def hand_over(start, neighbours, nodes, cell_of, first, value, counts, order, th
 
 @kernel
 def _smaller(smallest, cell, best):  # type: ignore[no-untyped-def]
-    """Tell whether a cell's smallest contributor is below that of the best so far; ties go by order."""
+    """Return whether a cell's smallest contributor is below that of the best so far; ties go by order."""
     return best < 0 or smallest[cell] < smallest[best] or (smallest[cell] == smallest[best] and cell < best)

@@ -167,5 +167,5 @@ def _sort(cells, size, rank):  # type: ignore[no-untyped-def]
 
 @kernel
 def _before(count, cell, best):  # type: ignore[no-untyped-def]
-    """Tell whether a cell goes before the best so far: a larger count, then the order of coordinates."""
+    """Return whether a cell goes before the best so far: a larger count, then the order of coordinates."""
     return best < 0 or count[cell] > count[best] or (count[cell] == count[best] and cell < best)

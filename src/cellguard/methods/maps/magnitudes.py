@@ -2,10 +2,10 @@
 
 Cells with too few contributors get some from their surroundings, the smallest first; then concentrated cells pass on
 what is too large, pass after pass. What the printed method leaves open is looked at too: a contributor of 100 that gets
-company of 2 and 3 makes a total of 105, which gives him away as well as before. So of each cell that was changed, the
-shown total, and the total less what the true runner-up knows to be his own, must be ``keep_away`` percent away from the
-true largest value; where they are not, a part of the whole cell is passed on, which changes no shares. How much is
-random, since whoever knew the target could divide by it.
+company of 2 and 3 makes a total of 105, which gives the attacker away as well as before. So of each cell that was
+changed, the shown total, and the total less what the true runner-up knows to be the attacker's own, must be
+``keep_away`` percent away from the true largest value; where they are not, a part of the whole cell is passed on, which
+changes no shares. How much is random, since whoever knew the target could divide by it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Values:
 
     @property
     def why(self) -> str:
-        """Say why the rules still find cells sensitive; blank if they find none."""
+        """Return, in words, why the rules still find cells sensitive; blank if they find none."""
         if not self.stuck.any():
             return ""
         if self.passes >= _PASSES:
@@ -114,7 +114,7 @@ def redistribute_values(
 
 
 def estimates(before: Contributors, after: Contributors, percent: float, decimals: int = 9) -> BoolArray:
-    """Tell which changed cells show a total that is within ``percent`` of the true largest value.
+    """Return which changed cells show a total that is within ``percent`` of the true largest value.
 
     So does the total less the second largest value, which is what its contributor can work out.
     """

@@ -113,7 +113,7 @@ def redistribute(space: Space, count: LongArray, plan: Plan = Plan()) -> Redistr
 
 
 def can_be_filled(space: Space, count: LongArray, plan: Plan) -> bool:
-    """Tell whether the records that are no outliers suffice for the threshold in every cell."""
+    """Return whether the records that are no outliers suffice for the threshold in every cell."""
     treated = treat_outliers(
         space, count, plan.threshold, treatment=plan.outliers, apart=plan.distance, largest=plan.largest
     )

@@ -57,7 +57,7 @@ class Redistribute(Method[Located, MapResult]):
 
     @classmethod
     def fault(cls, job: Job) -> str | None:
-        """Say what a map cannot have, or what the job says in vain."""
+        """Return, in words, what a map cannot have, or what the job says in vain."""
         if len(job.tables) > 1:
             return "a job makes one map; put further tables into jobs of their own"
         table = table_of(job)
@@ -205,7 +205,7 @@ def _said_in_vain(part: BaseModel | None, known: Collection[str]) -> str | None:
 
 
 def _pictured(outcome: Outcome[MapResult]) -> bool:
-    """Tell whether pictures are wanted and can be drawn."""
+    """Return whether pictures are wanted and can be drawn."""
     return "html" in outcome.job.formats and find_spec("matplotlib") is not None
 
 
@@ -253,10 +253,12 @@ def _notes(asked: Hexagons, used: Hexagons, counts: Redistribution | None, plan:
             "records"
         )
     if plan is not None and plan.threshold == 2:
-        notes.append("with min_frequency 2, whoever learns that a hexagon was raised knows that it had 1 record")
+        notes.append(
+            "with min_frequency 2, an attacker who learns that a hexagon was raised knows that it had 1 record"
+        )
     if counts is not None and counts.lost:
         notes.append(
-            f"outliers were removed, and {counted(counts.lost, 'record')} with them: whoever knows the true total can "
-            "tell how many, and where if only one place is possible"
+            f"outliers were removed, and {counted(counts.lost, 'record')} with them: an attacker who knows the true "
+            "total can conclude how many, and where if only one place is possible"
         )
     return notes

@@ -31,7 +31,7 @@ class Treated:
 
 
 def find_outliers(space: Space, count: LongArray, threshold: int, apart: int, largest: int = 2) -> BoolArray:
-    """Tell which cells are outliers.
+    """Return which cells are outliers.
 
     >>> line = Space.of_pairs(6, [(i, i + 1) for i in range(5)])
     >>> find_outliers(line, np.array([9, 9, 0, 0, 0, 1]), 3, 3).tolist()

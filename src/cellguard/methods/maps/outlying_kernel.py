@@ -11,7 +11,7 @@ from cellguard.kernels.kernel import kernel
 
 @kernel
 def alone(start, neighbours, nodes, cell_of, cluster, candidates, apart):  # type: ignore[no-untyped-def]
-    """Tell of each candidate whether all cells within ``apart`` steps are empty or of its own cluster."""
+    """Return for each candidate whether all cells within ``apart`` steps are empty or of its own cluster."""
     seen, queue = np.zeros(len(cell_of), np.int32), np.empty(len(cell_of), np.int32)
     lonely = np.ones(len(candidates), np.bool_)
     for number in range(len(candidates)):

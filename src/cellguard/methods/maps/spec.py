@@ -41,7 +41,7 @@ class RedistributeSpec(Spec):
     unresolved: Literal["refuse", "remove"] = Field(
         "refuse", description="values: what happens to hexagons that no rule can be satisfied for"
     )
-    seed: int | None = Field(None, ge=0, lt=2**63, description="of what is random (default: one that nobody can guess)")
+    seed: int | None = Field(None, ge=0, lt=2**63, description="of random draws (default: a secret one)")
 
     @classmethod
     def of(cls, job: Job) -> RedistributeSpec:

@@ -131,7 +131,7 @@ def _send(start, neighbours, back, flow, supply, demand, price, top):  # type: i
 
 @kernel
 def _open(node, other, arc, back, flow, price):  # type: ignore[no-untyped-def]
-    """Tell whether a step has reduced cost 0: one uphill, or one that takes flow back."""
+    """Return whether a step has reduced cost 0: one uphill, or one that takes flow back."""
     return price[other] == price[node] + 1 or (price[other] == price[node] - 1 and flow[back[arc]] > 0)
 
 

@@ -66,7 +66,7 @@ class Perturb(Method[Calibration, PerturbationResult]):
 
     @classmethod
     def fault(cls, job: Job) -> str | None:
-        """Say what the job says in vain, since perturbation does not look at it."""
+        """Return, in words, what the job says in vain, since perturbation does not look at it."""
         for key, given in (("known", job.known), ("attack", job.attack != AttackSpec()), ("previous", job.previous)):
             if given:
                 return f"`{key}` is not looked at when tables are perturbed; leave it out"
@@ -126,7 +126,7 @@ class Perturb(Method[Calibration, PerturbationResult]):
         if not replications:
             return None
         if not drawn.plan.repeatable or drawn.years is not None:
-            notes.append("no replications: kept multipliers do not tell how all of them were drawn")
+            notes.append("no replications: kept multipliers do not say how all of them were drawn")
             return None
         with timed("replications", run, seconds) as here:
             here.tell(f"studying {replications:,} replications")

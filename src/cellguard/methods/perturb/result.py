@@ -39,7 +39,8 @@ _VERDICTS = {
 EARLIER_ANSWERS = NotChecked(
     "earlier_answers",
     "other tables that were made from these multipliers before",
-    "Somebody who has further tables from the same multipliers and subtracts: no file tells which there are. List them "
+    "An attacker who has further tables from the same multipliers and subtracts: no file says which there are. List "
+    "them "
     "in the job, or name their output folders in `published`, and they are checked together.",
 )
 OTHER_YEARS = NotChecked(
@@ -54,7 +55,7 @@ class PerturbationResult(Result):
     """A perturbed set with what it was made from; ``saved`` is what the multipliers' file holds.
 
     ``study`` is a replication study, if the job wants one; ``reused`` says that the multipliers are those of an earlier
-    run, of which nobody knows what else was made from them.
+    run, of which it is not known what else was made from them.
     """
 
     job: Job
@@ -224,8 +225,8 @@ class PerturbationResult(Result):
     def warnings(self) -> list[str]:
         """Return what a statistician should know of the release; that it was not checked comes first."""
         unchecked = [
-            f"{NOT_CHECKED}: the checks before release were left out, as was asked, so nobody knows whether these "
-            "tables disclose a contributor"
+            f"{NOT_CHECKED}: the checks before release were left out, at your request, so it is not known "
+            "whether these tables disclose a contributor"
         ]
         rounded = [
             f"table {name!r}: the perturbed values are rounded one by one, so they need not add up"

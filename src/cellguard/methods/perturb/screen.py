@@ -12,7 +12,7 @@ _RELEASE = {
     "safe": "may be published",
     "not proven": "NOT PROVEN; the job accepts that not everything was looked at",
     "safe by itself": "NOT CHECKED together with earlier tables; publish it only if these are not published",
-    "not checked": "NOT CHECKED; do not publish it before somebody has looked at what it discloses",
+    "not checked": "NOT CHECKED; do not publish it before what it discloses was looked at",
 }
 
 
@@ -69,7 +69,9 @@ def _written(summary: Mapping[str, Any], folder: Path | None, released: bool) ->
 
 
 def _mu(summary: Mapping[str, Any]) -> str:
-    """Say which mu the multipliers were drawn with, that of each class if there are strata; or how the fit ended."""
+    """Return, in words, which mu the multipliers were drawn with, that of each class if there are strata; or how the
+    fit ended.
+    """
     if "fit" in summary:
         return "; ".join(summary["fit"].values()) or "nothing to fit"
     if "strata" not in summary:

@@ -43,7 +43,9 @@ class OptSpec(Spec):
     norm: Literal["l1", "l2", "linf"] = Field(
         "l1", description="what is made small: sum, squares or largest difference"
     )
-    excess: float = Field(0.25, ge=0, le=2, description="needs and caps carry a random excess, so that none is guessed")
+    excess: float = Field(
+        0.25, ge=0, le=2, description="protection levels and caps carry a random excess, so that none is guessed"
+    )
     pattern: Literal["random", "checkerboard", "blocks", "balanced"] = Field(
         "balanced", description="which sensitive cells go up and which down"
     )
@@ -88,7 +90,7 @@ def _spelled_out(data: object) -> object:
 
 
 class PerturbSpec(Spec):
-    """How tables with `method: perturb` are perturbed: one multiplier a respondent, shared by all tables."""
+    """How tables with `method: perturb` are perturbed: one multiplier per respondent, shared by all tables."""
 
     method: Literal["zes", "zes_mu", "marg", "marg_zes", "opt", "least_loss"] = Field(
         "zes", description="zes uses mu; zes_mu finds the smallest that protects; the others fit to the tables"
@@ -110,7 +112,7 @@ class PerturbSpec(Spec):
     )
     least: float = Field(0.05, gt=0, lt=1, description="zes_mu with strata: the mu of a class that needs none")
     way: Literal["exact", "formula"] = Field("exact", description="zes_mu: the whole noise, or the largest one's only")
-    seed: int | None = Field(None, ge=0, lt=2**63, description="default: one that nobody can guess")
+    seed: int | None = Field(None, ge=0, lt=2**63, description="default: a secret one")
     marg: MargSpec = MargSpec()
     opt: OptSpec = OptSpec()
     assign: Literal["equal", "size", "strata", "spread"] | None = Field(

@@ -1,6 +1,6 @@
 """The workflow of source data perturbation: perturb, check, and say what to do (Cuppen 2000, appendix A.2).
 
-`make_multipliers` draws for a calibration set; `check_tables` tells whether the perturbed tables may be released, and
+`make_multipliers` draws for a calibration set; `check_tables` says whether the perturbed tables may be released, and
 if not, which cells of which tables are the problem and what can be done: recode, another method, another set of tables.
 Later tables come from the same multipliers, and are consistent with all earlier ones.
 """
@@ -34,7 +34,7 @@ from cellguard.run_context import Run
 
 @dataclass(frozen=True, eq=False)
 class Perturbed:
-    """A table with its perturbed totals, what its cells need, and what is left of it as S_N."""
+    """A table with its perturbed totals, the protection levels of its cells, and what is left of it as S_N."""
 
     table: CalibrationTable
     total: FloatArray
@@ -68,7 +68,7 @@ class Perturbed:
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """What the checks before release found. ``checked`` is False where they were left out, as was asked.
+    """What the checks before release found. ``checked`` is False where they were left out, as requested.
 
     ``limits`` say what was not looked at, ``unseen`` which tables that the multipliers were drawn for took no part: in
     either case nothing is proven, and nothing is released unless ``unproven`` says that it may be. Findings that forbid
@@ -92,11 +92,11 @@ class Check:
         return tuple(f for f in self.findings if f.blocks and not self.is_accepted(f))
 
     def is_accepted(self, finding: Finding) -> bool:
-        """Tell whether all cells of a finding were accepted, or published before; a conflict cannot be."""
+        """Return whether all cells of a finding were accepted, or published before; a conflict cannot be."""
         return _all_in(self.accepted, finding) or self.is_old(finding)
 
     def is_old(self, finding: Finding) -> bool:
-        """Tell whether a finding is about tables that are published already, and none of the new ones."""
+        """Return whether a finding is about tables that are published already, and none of the new ones."""
         return _all_of({here.table.name for here in self.published}, finding)
 
     @property
@@ -139,7 +139,7 @@ class Check:
         return [*self._conflicts(), *recode, *method, *sets, *self._proof()]
 
     def _proof(self) -> list[str]:
-        """Say what can be done where nothing forbids the release but the proof is missing."""
+        """Return, in words, what can be done where nothing forbids the release but the proof is missing."""
         if self.released or self.open:
             return []
         advice = []
@@ -235,7 +235,7 @@ def _all_in(accepted: frozenset[Cell], finding: Finding) -> bool:
 
 
 def _all_of(tables: Collection[str], finding: Finding) -> bool:
-    """Tell whether a finding is about some tables only."""
+    """Return whether a finding is about some tables only."""
     return finding.kind != "conflict" and bool(finding.cells) and all(c.table in tables for c in finding.cells)
 
 

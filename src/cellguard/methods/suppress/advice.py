@@ -25,16 +25,21 @@ from cellguard.table.tableset import TableSet
 def advice(
     system: System, cost: FloatArray, known: sp.csr_array | None, engine: Callable[[System], EngineResult], *, run: Run
 ) -> str:
-    """Say which unsafe cell cannot be protected, what conflicts with it, and the cheapest cells to give up."""
+    """Return, in words, which unsafe cell cannot be protected, what conflicts with it, and the cheapest cells to give
+    up.
+    """
     publish = _must_publish(system)
     open_ = _without_states(system, cost, known)
     try:
         solved = engine(replace(open_, cost=_price(open_.cost, publish, system.policy.small_price)))
     except Unprotectable as error:
         name = _unsafe_name(system, error.target.cell)
-        return f"{name} cannot be protected, whatever is hidden: what the attacker knows leaves it no room"
+        return f"{name} cannot be protected, whatever is suppressed: the a-priori bounds leave too narrow an interval"
     except Impossible:
-        return "the unsafe cells cannot be protected, whatever is hidden: what the attacker knows leaves them no room"
+        return (
+            "the unsafe cells cannot be protected, whatever is suppressed: the a-priori bounds leave too narrow "
+            "intervals"
+        )
     except InternalError:  # there is no pattern, whatever hindered the search for a cheap way out
         blocking = np.flatnonzero(publish)[: system.policy.blocked_targets].tolist()
         return f"the unsafe cells cannot be protected while these cells must be published: {_names(system, blocking)}"
@@ -151,7 +156,7 @@ def _unsafe_name(system: System, merged: int) -> str:
 
 
 def _said(tables: TableSet) -> BoolArray:
-    """Tell which distinct cells some table says must be published."""
+    """Return which distinct cells some table says must be published."""
     found = np.zeros(len(tables), bool)
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):
         found[cells] |= table.apriori.has(State.must_publish)

@@ -1,4 +1,4 @@
-"""What hiding a cell costs: functions from a table and its unsafe cells to one number a cell."""
+"""What suppressing a cell costs: functions from a table and its unsafe cells to one number per cell."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def count(table: Table, primary: BoolArray) -> FloatArray:
 
 
 def constant(table: Table, primary: BoolArray) -> FloatArray:
-    """Return 1 for every cell: as few cells as possible are hidden."""
+    """Return 1 for every cell: as few cells as possible are suppressed."""
     return np.ones(len(table))
 
 
@@ -54,7 +54,9 @@ def box_cox(exponent: float, table: Table, primary: BoolArray) -> FloatArray:
 
 
 def distance(table: Table, primary: BoolArray) -> FloatArray:
-    """Return 1 + the number of relations between a cell and the nearest unsafe one: hide near to what is hidden."""
+    """Return 1 + the number of relations between a cell and the nearest unsafe one: suppress near to what is
+    suppressed.
+    """
     steps = np.where(primary, 1.0, np.inf)
     relations = abs(table.relations)
     for step in range(1, len(table) + 1):
@@ -132,7 +134,7 @@ def set_costs(tables: TableSet, primary: BoolArray, costs: Mapping[str, Cost]) -
     """
     found = np.zeros(len(tables))
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):
-        if table.release != "here":  # nobody shows it now, so that it costs nothing to hide
+        if table.release != "here":  # nobody shows it now, so that it costs nothing to suppress
             continue
         own = costs[table.name](table, primary[cells])
         own = np.where(np.isnan(table.apriori.cost), own, table.apriori.cost)
@@ -144,7 +146,7 @@ def random_factors(cells: int, seed: int, spread: float = SPREAD) -> FloatArray:
     """Return a random factor for the cost of each cell: e to the power of a normal number with that deviation.
 
     Whoever runs the program on other tables learns which of them give the pattern that was released. With factors that
-    nobody knows, many more do; none is ruled out for its costs alone, since the factors have no bounds.
+    how many more do is not known; none is ruled out for its costs alone, since the factors have no bounds.
 
     >>> bool((random_factors(3, 7) == random_factors(3, 7)).all()), bool((random_factors(3, 8) > 0).all())
     (True, True)

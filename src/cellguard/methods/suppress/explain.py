@@ -1,4 +1,4 @@
-"""Which cells protect which: from a short move for every unsafe cell, through hidden cells only."""
+"""Which cells protect which: from a short move for every unsafe cell, through suppressed cells only."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def explain_pattern(
 ) -> Explanations:
     """Explain the unsafe cells of a pattern, or ``only`` one of them, as distinct cells.
 
-    A short move through hidden cells is found for each need that no earlier move serves.
+    A short move through suppressed cells is found for each need that no earlier move serves.
     """
     system = build_system(manageable(needs), np.ones(len(needs.tables)), known)
     unknown = np.ones(len(system.merged.merged), bool)
@@ -48,7 +48,7 @@ def explain_pattern(
     for number, (target, cells) in enumerate(_short_moves(system, hidden, wanted, run)):
         through.setdefault(target.cell, set()).update(c for c in cells if c != target.cell)
         if number % 1_000 == 0:
-            run.left(len(wanted) - number, len(wanted), "needs to explain")
+            run.left(len(wanted) - number, len(wanted), "protection levels to explain")
             run.check()
     return _on_all_cells(system, through)
 

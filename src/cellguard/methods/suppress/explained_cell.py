@@ -1,4 +1,4 @@
-"""One cell in words: what it is, what each rule says of it, and why it is hidden or may be seen. Confidential."""
+"""One cell in words: what it is, what each rule says of it, and why it is suppressed or may be seen. Confidential."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def explain_one(
     known: sp.csr_array | None = None,
     stored: StoredExplanations = StoredExplanations(),  # noqa: B008
 ) -> list[str]:
-    """Return what is known of a cell: value, respondents, the figure of each rule, and why it is hidden or not.
+    """Return what is known of a cell: value, respondents, the figure of each rule, and why it is suppressed or not.
 
     The name is spelled as codes joined by ``/``, with or without blanks around, or by the labels of the codes. What
     ``stored`` explanations do not tell is worked out.
@@ -88,7 +88,7 @@ def _lost_without(
 
 
 def _since(tables: TableSet, cell: int) -> str:
-    """Say which table of an earlier release shows a cell, if one does."""
+    """Return, in words, which table of an earlier release shows a cell, if one does."""
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):
         if table.release == "earlier" and (~table.unpublished & (cells == cell)).any():
             return f", and was so before: {table.name}"

@@ -27,19 +27,19 @@ _BEYOND = "what respondents know beyond listed cells"
 _OTHER_TIMES = NotChecked(
     "other_times",
     "similar values of other times",
-    "Somebody who takes the value that a hidden cell had at another time for an estimate of it.",
+    "An attacker who takes the value that a suppressed cell had at another time for an estimate of it.",
 )
 
 _CHOICES = {
     "engine": NotChecked(
         "choice_of_cells",
-        "what the choice of cells tells",
+        "what the choice of cells reveals",
         "Somebody who runs the program on tables that fit what is published, and keeps those that give the same "
         "suppressed cells; `protect: {random: true}` makes many more of them fit.",
     ),
     "random": NotChecked(
         "choice_of_cells",
-        "what the choice of cells tells in spite of random costs",
+        "what the choice of cells reveals in spite of random costs",
         "Somebody who knows that what is suppressed is enough to protect the true values, and that dear cells are "
         "suppressed less often; costs were random, and the seed is secret.",
     ),
@@ -48,10 +48,10 @@ _CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class Singles:
-    """How many hidden cells with exactly one respondent share a sum with another hidden cell.
+    """How many suppressed cells with exactly one respondent share a sum with another suppressed cell.
 
     Whoever is alone in such a cell knows its value, so that the sum tells more about the others. ``unknown`` are tables
-    that do not tell how many respondents their hidden cells have, so that there may be more.
+    that do not tell how many respondents their suppressed cells have, so that there may be more.
     """
 
     cells: int
@@ -62,11 +62,12 @@ class Singles:
             which = f"{'tables' if len(self.unknown) > 1 else 'table'} {listing(self.unknown)}"
             more = f"at least {self.cells:,}, but " if self.cells else ""
             return (
-                f"{more}it is not known how many single-respondent cells are hidden in the same sums as others, since "
-                f"{which} {'do' if len(self.unknown) > 1 else 'does'} not tell the number of respondents"
+                f"{more}it is not known how many single-respondent cells are suppressed in the same sums as others, "
+                "since "
+                f"{which} {'do' if len(self.unknown) > 1 else 'does'} not give the number of respondents"
             )
         cells = "1 single-respondent cell is" if self.cells == 1 else f"{self.cells:,} single-respondent cells are"
-        return f"{cells} hidden in the same sums as others"
+        return f"{cells} suppressed in the same sums as others"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +106,8 @@ def headline(
     >>> findings = assess(table, [MinFrequency(3)])
     >>> needs = require(findings)
     >>> pattern = Pattern(needs.tables, needs.primary, np.array([False, False, False, True]))
-    >>> headline(findings, audit(needs, pattern)).text
-    'Safe against outsiders only; insiders not checked: 1 single-respondent cell is hidden in the same sums as others'
+    >>> headline(findings, audit(needs, pattern)).text.split(": ")[1]
+    '1 single-respondent cell is suppressed in the same sums as others'
     """
     singles = single_respondent_cells(audit)
     world, tables = audit.needs.world, audit.needs.tables
@@ -123,9 +124,9 @@ def _verdict(findings: Findings, audit: Audit, untied: Sequence[NotChecked], sin
     unruled = no_rule(findings.without_rules, len(findings.by_table))
     more = f". {unruled}" if unruled else ""
     if audit.verdict == "unsafe":
-        near = f"an outsider comes too near to {_cells(audit.failing)}"
+        near = f"an outsider can estimate too closely {_cells(audit.failing)}"
         if not audit.failing.any() and audit.inside is not None:
-            near = f"{_insiders(audit.inside.failing)} can come too near to others"
+            near = f"{_insiders(audit.inside.failing)} can estimate others too closely"
         return Kind.UNSAFE, f"UNSAFE: {near}; do not publish{more}"
     if audit.verdict == "undecided" and audit.inside is not None and audit.inside.undecided:
         undecided = np.zeros(len(audit.problem.cells), bool)
@@ -176,11 +177,11 @@ def _open_insiders(audit: Audit, singles: Singles) -> tuple[NotChecked, ...]:
         return (NotChecked("insiders", "insiders", who),)
     most = audit.inside.size
     more = "respondents together" if most == 1 else f"more than {most} respondents together"
-    who = "Several respondents who tell each other." if most == 1 else f"More than {most} who tell each other."
+    who = "Several respondents who pool what they know." if most == 1 else f"More than {most} who pool what they know."
     open_attacks = [NotChecked("coalitions", more, who)]
     if not audit.inside.linked:
         who = (
-            "Ready-made tables do not tell who is in several cells: only those were looked at who are alone in a cell, "
+            "Ready-made tables do not say who is in several cells: only those were looked at who are alone in a cell, "
             "or one of two where the larger contribution is given, each with that cell alone."
         )
         open_attacks.append(NotChecked("owners", "one respondent in several cells", who))
@@ -201,7 +202,7 @@ def _open_differences(tables: TableSet) -> tuple[NotChecked, ...]:
 
 
 def _open_latent(world: World) -> tuple[NotChecked, ...]:
-    """Return the crossing tables that no table of the set has, and ready-made tables with cells between them."""
+    """Return the crossing tables that no table of the set has, and ready-made tables with latent cells them."""
     open_ = [f"{listing(topic.tables, 5)} (by {', '.join(topic.by)})" for topic in uncrossed(world.tables.tables)]
     for house in world.constraints.responses:
         own = [t for t in world.tables.tables if (t.response, t.population) == house.topic]
@@ -231,8 +232,8 @@ def _open_attacks(sums: JudgedSums | None, *, earlier: bool) -> tuple[NotChecked
     if sums is not None:
         unions = NotChecked(
             "unions",
-            "sums of three or more suppressed cells that only several relations together tell",
-            "Somebody who works out such a sum. Looked at were all sums that single relations tell, with subtotals "
+            "sums of three or more suppressed cells that only several relations together give",
+            "An attacker who works out such a sum. Looked at were all sums that single relations give, with subtotals "
             "replaced by parts, what such sums have beyond others, all pairs, and the sums of unsafe cells in which "
             "one holding has the largest stake.",
         )
@@ -271,13 +272,13 @@ def foreign(disclosed: int, untied: Sequence[str] = ()) -> str:
         return f"UNSAFE: an outsider can work out {cells} exactly; do not publish"
     if untied:
         return f"NOT PROVEN: {'; '.join(untied)}; do not publish"
-    return "No suppressed cell is disclosed exactly. (How near one may come is in --intervals.)"
+    return "No suppressed cell is disclosed exactly. (How closely they can be estimated is in --intervals.)"
 
 
 def single_respondent_cells(audit: Audit) -> Singles:
-    """Count the hidden cells with exactly one respondent that share a relation with another hidden cell.
+    """Count the suppressed cells with exactly one respondent that share a relation with another suppressed cell.
 
-    Hidden are those that the release suppresses; cells that no table shows, as sums of them, are not counted.
+    Suppressed are those that the release suppresses; cells that no table shows, as sums of them, are not counted.
     """
     world = audit.needs.world
     tables = world.tables

@@ -1,8 +1,9 @@
-"""One pattern for several responses: cells that are hidden wherever the same cell of another response is.
+"""One pattern for several responses: cells that are suppressed wherever the same cell of another response is.
 
-Hiding more takes no witness away: a move that is 0 on every published cell still is if fewer are published. So a safe
-pattern stays safe when cells join it, for whatever reason, and why a cell is hidden is nothing that a proof rests on.
-A first search bounds the cost. A second one finds what is hidden anyway next to free, and the cheaper pattern counts.
+Suppressing more takes no witness away: a move that is 0 on every published cell still is if fewer are published. So a
+safe pattern stays safe when cells join it, for whatever reason, and why a cell is suppressed is nothing that a proof
+rests on. A first search bounds the cost. A second one finds what is suppressed anyway next to free, and the cheaper
+pattern counts.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from cellguard.protection import Requirements
 from cellguard.table.pattern import Pattern
 from cellguard.table.tableset import TableSet
 
-_ALMOST_FREE = 1e-3  # of its cost a cell has that is hidden anyway
+_ALMOST_FREE = 1e-3  # of its cost a cell has that is suppressed anyway
 Search = Callable[[FloatArray, BoolArray | None], Suppression]  # by costs, and perhaps from a pattern
 
 
 @dataclass(frozen=True, eq=False)
 class Followers:
-    """Distinct cells: each of ``cells`` is hidden wherever its ``leaders`` entry is."""
+    """Distinct cells: each of ``cells`` is suppressed wherever its ``leaders`` entry is."""
 
     leaders: Positions
     cells: Positions
@@ -55,20 +56,20 @@ class Followers:
         return cls.of(tables, {spec.name: getattr(spec.protect, "hide_with", ()) for spec in job.tables})
 
     def joined(self, hidden: BoolArray) -> BoolArray:
-        """Return the hidden cells, and those that follow them."""
+        """Return the suppressed cells, and those that follow them."""
         joined = hidden.copy()
         joined[self.cells[hidden[self.leaders]]] = True
         return joined
 
     def all_joined(self, hidden: BoolArray) -> BoolArray:
-        """Return the hidden cells, those that follow them, those that follow these, and so on."""
+        """Return the suppressed cells, those that follow them, those that follow these, and so on."""
         while ((wider := self.joined(hidden)) != hidden).any():
             hidden = wider
         return hidden
 
 
 def hidden_with(pattern: Pattern, job: Job) -> dict[int, list[str]]:
-    """Return for the cells that a job has hidden wherever others are, and that are, the responses of these."""
+    """Return for the cells that a job has suppressed wherever others are, and that are, the responses of these."""
     responses: dict[int, list[str]] = {}
     for spec in job.tables:
         for response in getattr(spec.protect, "hide_with", ()):
@@ -83,7 +84,7 @@ def _topic(tables: TableSet, table: str, population: str, response: str) -> tupl
     if topic not in tables.topics:
         known = sorted(name for name, people in tables.topics if people == population)
         raise InputError(
-            f"table {table!r} is to hide with {response!r}, but no table of its population has that response"
+            f"table {table!r} is to be suppressed with {response!r}, but no table of its population has that response"
             f"{did_you_mean(response, known)}"
         )
     return topic
@@ -92,7 +93,7 @@ def _topic(tables: TableSet, table: str, population: str, response: str) -> tupl
 def suppress_together(
     needs: Requirements, costs: FloatArray, followers: Followers, search: Search, known: sp.csr_array | None = None
 ) -> Suppression:
-    """Search for a pattern of which no follower is published where its leader is hidden."""
+    """Search for a pattern of which no follower is published where its leader is suppressed."""
     system = build_system(manageable(needs), costs, known)
     first = search(costs, None)
     found = _listed(needs, first.pattern)
@@ -115,18 +116,20 @@ def _paid(costs: FloatArray, pattern: Pattern) -> float:
 
 
 def _listed(needs: Requirements, pattern: Pattern) -> Pattern:
-    """Return what a pattern, perhaps of the set with sums of its cells, hides of the cells that tables list."""
+    """Return what a pattern, perhaps of the set with sums of its cells, suppresses of the cells that tables list."""
     return Pattern(needs.tables, needs.primary, pattern.secondary[: len(needs.tables)])
 
 
 def _leading(pattern: Pattern, followers: Followers) -> Pattern:
-    """Return what a pattern hides of cells that others follow, and its unsafe cells."""
+    """Return what a pattern suppresses of cells that others follow, and its unsafe cells."""
     leads = np.isin(np.arange(len(pattern.secondary)), followers.leaders)
     return replace(pattern, secondary=pattern.secondary & leads)
 
 
 def _closed(system: System, followers: Followers, pattern: Pattern) -> Pattern:
-    """Return the pattern with all that follow hidden cells, and all that equal those; refuse one that cannot be so."""
+    """Return the pattern with all that follow suppressed cells, and all that equal those; refuse one that cannot be
+    so.
+    """
     while True:
         wanted = followers.joined(pattern.hidden)
         wider = system.pattern(system.merge(wanted))
@@ -138,9 +141,10 @@ def _closed(system: System, followers: Followers, pattern: Pattern) -> Pattern:
 
 
 def refuse_shown(stays: BoolArray, tables: TableSet) -> None:
-    """Refuse cells that stay published although they follow hidden ones."""
+    """Refuse cells that stay published although they follow suppressed ones."""
     if stays.any():
         raise NotProtected(
-            f"{tables.message_name(int(np.argmax(stays)))} must be published, but follows a cell that is hidden; leave "
+            f"{tables.message_name(int(np.argmax(stays)))} must be published, but follows a cell that is "
+            "suppressed; leave "
             "it out of `must_publish`, or its table out of `hide_with`"
         )

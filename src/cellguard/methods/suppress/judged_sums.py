@@ -2,7 +2,7 @@
 
 A sum that the rules call unsafe joins the set as a cell that is not published, with protection levels of its own; the
 engine then protects it, and audit, insiders and certificate treat it, as any other cell. Which sums a pattern tells is
-known only when it is chosen, so that choosing and judging take turns until nothing new is told.
+known only when it is chosen, so that choosing and judging take turns until nothing new is reported.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Cell suppression as jobs know it: the unsafe cells are hidden, and as few others as are needed to protect them."""
+"""Cell suppression as jobs know it: the unsafe cells are suppressed, and as few others as are needed to protect
+them.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ from cellguard.table.tableset import TableSet
 
 @dataclass(frozen=True, eq=False)
 class Suppress(SuppressDeclaration, PatternMethod):
-    """Hide as little as possible. ``warm`` is the output folder of an earlier run, whose pattern is the start.
+    """Suppress as little as possible. ``warm`` is the output folder of an earlier run, whose pattern is the start.
 
     ``effort`` goes before what the tables say. With a deadline and no word of effort the search runs until then, and
     the best safe pattern so far is taken; the result may then differ from run to run. ``seed_from`` is the output
@@ -49,7 +51,7 @@ class Suppress(SuppressDeclaration, PatternMethod):
     seed: int | None = None
 
     def assess(self, run: Run, seconds: dict[str, float]) -> Assessment:
-        """Build the job's tables and apply the rules; what cannot be read is told before the work."""
+        """Build the job's tables and apply the rules; what cannot be read is reported before the work."""
         self._seed()
         return super().assess(run, seconds)
 
@@ -139,7 +141,7 @@ class Suppress(SuppressDeclaration, PatternMethod):
 class FixedPattern(Suppress):
     """The pattern that a job describes itself: its unsafe cells, those said to be ``secondary``, and their followers.
 
-    A cell that must be published stays so, and if it was to follow one that is hidden, the job contradicts itself.
+    A cell that must be published stays so, and if it was to follow one that is suppressed, the job contradicts itself.
     """
 
     def choose(self, assessment: Assessment, known: ExternalTotals, run: Run) -> Pattern:
@@ -165,7 +167,8 @@ def _as_asked(chosen: Suppression, costs: FloatArray, seed: int) -> Suppression:
 
 
 def stable_costs(job: Job, tables: TableSet, costs: FloatArray) -> FloatArray:
-    """Return costs by which patterns stay as they were: hiding again what was hidden is cheap, and the rest is dear.
+    """Return costs by which patterns stay as they were: suppressing again what was suppressed is cheap, and the rest is
+    dear.
 
     Cells are the same if response and codes are, whatever their table is called and of whatever time it is.
     """
@@ -201,7 +204,7 @@ def _options(said: ProtectSpec) -> SuppressOptions:
 
 
 def _hidden_before(folder: str | Path, tables: TableSet) -> BoolArray:
-    """Return which distinct cells an earlier run hid; cells that it did not have are not hidden."""
+    """Return which distinct cells an earlier run hid; cells that it did not have are not suppressed."""
     old = OutputFolder(folder).statuses()
     hidden = np.zeros(len(tables), bool)
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):

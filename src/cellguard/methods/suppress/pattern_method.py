@@ -1,4 +1,4 @@
-"""All methods that hide cells: a pattern is chosen, the attack judges it, and a certificate proves it."""
+"""All methods that suppress cells: a pattern is chosen, the attack judges it, and a certificate proves it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from cellguard.table.pattern import Pattern
 
 @dataclass(frozen=True, eq=False)
 class PatternMethod(Method[Assessment, SuppressionResult]):
-    """A method whose answer is a pattern: it says what to hide, and leaves the proof to the attack.
+    """A method whose answer is a pattern: it says what to suppress, and leaves the proof to the attack.
 
     ``accept_no_rules`` releases tables to which no rule is applied, ``intervals`` has the audit work out every exact
     interval, ``compare`` is the folder of an earlier run that the officer's page compares with.
@@ -51,10 +51,10 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
 
     @abstractmethod
     def choose(self, assessment: Assessment, known: ExternalTotals, run: Run) -> Pattern | Suppression:
-        """Say which cells to suppress."""
+        """Choose which cells to suppress."""
 
     def choose_by_turns(self, sums: SumSearch, known: ExternalTotals, run: Run) -> Pattern | Suppression:
-        """Say which cells to suppress, if need be by turns with ``sums``, which judges the sums that these tell."""
+        """Choose which cells to suppress, if need be by turns with ``sums``, which judges the sums that these tell."""
         return self.choose(sums.assessment, known, run)
 
     def expected_seconds(self, assessed: Assessment) -> float:
@@ -63,7 +63,7 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
 
     def assess(self, run: Run, seconds: dict[str, float]) -> Assessment:
         """Build the job's tables, link them, apply the rules and say what protection must achieve."""
-        self._baseline()  # what cannot be read is told before the work
+        self._baseline()  # what cannot be read is reported before the work
         return assess_tables(self.job, run, seconds)
 
     def _baseline(self) -> Baseline | None:
@@ -76,7 +76,7 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
     def protect(self, assessed: Assessment, run: Run, seconds: dict[str, float]) -> SuppressionResult:
         """Choose a pattern, and attack it."""
         known = read_known_totals(assessed)
-        with timed("choosing the cells to hide", run, seconds) as here:
+        with timed("choosing the cells to suppress", run, seconds) as here:
             sums = SumSearch(assessed, known.sums, here)
             chosen = self.choose_by_turns(sums, known, here)
         return prove(self, sums, chosen, known, run.endless(), seconds)

@@ -1,4 +1,6 @@
-"""Tables with hidden cells, attacked: what the rules found, what is hidden, and what an attacker can work out."""
+"""Tables with suppressed cells, attacked: what the rules found, what is suppressed, and what an attacker can work
+out.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ from cellguard.table.sums import JudgedSums
 from cellguard.table.table import Table
 
 MOST = 2_000  # unknown cells up to which exact intervals are worked out for a report
-SUSPECTS = 25  # respondents of whom a folder keeps how near they may come to the others of a cell
+SUSPECTS = 25  # respondents of whom a folder keeps how closely they may come to the others of a cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +107,9 @@ class SuppressionResult(Result):
 
     @cached_property
     def release(self) -> Release | None:
-        """The tables as published, if every need is proven and every table has rules, or it is accepted that not."""
+        """The tables as published, if every protection level is proven and every table has rules, or it is accepted
+        that not.
+        """
         grains = self.audit.grains
         exact = grains.value.tolist(), grains.decimals.tolist()
         return release(self.audit.pattern, *exact) if self.verdict.allows_release else None
@@ -121,9 +125,9 @@ class SuppressionResult(Result):
 
     @property
     def question(self) -> str:
-        """Who can come too near to an unsafe cell."""
+        """Who can estimate an unsafe cell too closely."""
         whom = "an outsider" if self.audit.inside is None else "an outsider or a respondent"
-        return f"whether {whom} can come too near to a cell that the policy's own rules call unsafe"
+        return f"whether {whom} can estimate a cell that the policy's own rules call unsafe too closely"
 
     @property
     def hidden(self) -> BoolArray:
@@ -149,7 +153,9 @@ class SuppressionResult(Result):
 
     @cached_property
     def explanations(self) -> StoredExplanations:
-        """What is known of why cells are hidden, as the folder keeps it: of each unsafe cell, and who comes near."""
+        """What is known of why cells are suppressed, as the folder keeps it: of each unsafe cell, and who comes
+        near.
+        """
         relies = relies_on(self.audit) if self.audit.verdict == "safe" else {}
         inside, unsafe = self.audit.inside, np.flatnonzero(self.audit.needs.primary).tolist()
         return StoredExplanations(
@@ -160,7 +166,7 @@ class SuppressionResult(Result):
 
     @cached_property
     def hidden_with(self) -> Mapping[int, list[str]]:
-        """The responses with which cells are hidden, by cell."""
+        """The responses with which cells are suppressed, by cell."""
         return {} if self.job is None else hidden_with(self.audit.pattern, self.job)
 
     @cached_property
@@ -194,7 +200,7 @@ class SuppressionResult(Result):
         return "; ".join(self.findings.by_table[number].why(position)) or "unsafe in a linked table"
 
     def summary(self) -> Summary:
-        """Return verdict, counts and what gives cells away; no hidden value, but what an attacker would find."""
+        """Return verdict, counts and what gives cells away; no suppressed value, but what an attacker would find."""
         return Summary(
             "audit" if self.suppression is None else "protect",
             self.verdict,
@@ -238,7 +244,7 @@ class SuppressionResult(Result):
         return {"judged": self.sums.judged, "unsafe": unsafe, "beyond": list(self.sums.beyond)}
 
     def failures(self, most: int = 100) -> list[dict[str, Any]]:
-        """Return the cells that are not protected, how near an attacker comes, and through which relations."""
+        """Return the cells that are not protected, how closely an attacker comes, and through which relations."""
         audit, tables = self.audit, self.audit.needs.tables
         world = audit.needs.world
         relations = world.relations_with(self.known.sums)
@@ -257,7 +263,7 @@ class SuppressionResult(Result):
         ]
 
     def too_near(self, most: int = 100) -> list[dict[str, Any]]:
-        """Return which insiders, by number, come too near to others, or may, and in which cells."""
+        """Return which insiders, by number, estimate others too closely, or may, and in which cells."""
         inside, tables = self.audit.inside, self.audit.needs.tables
         pairs = [] if inside is None else [*inside.failing, *inside.undecided]
         cells = self.audit.problem.cells
@@ -283,8 +289,8 @@ class SuppressionResult(Result):
         if self.suppression is None or self.choice is not Choice.RANDOM:
             return []
         return [
-            "costs were multiplied by random factors: another run hides other cells, at another cost, and nobody knows "
-            "how far from the least. internal/seed.json (secret) gives this pattern again, with --seed-from"
+            "costs were multiplied by random factors: another run suppresses other cells, at another cost, and how far "
+            "from the least is not known. internal/seed.json (secret) gives this pattern again, with --seed-from"
         ]
 
     def _cost(self) -> dict[str, Any]:

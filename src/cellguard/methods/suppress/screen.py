@@ -85,7 +85,7 @@ def _failures(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _too_near(summary: Mapping[str, Any]) -> list[str]:
-    """Say which insiders come too near to others, by their numbers."""
+    """Return, in words, which insiders estimate others too closely, by their numbers."""
     pairs = summary.get("too_near", [])
     lines = []
     for pair in pairs[:_SHOWN]:
@@ -93,7 +93,7 @@ def _too_near(summary: Mapping[str, Any]) -> list[str]:
         if pair["others"]:
             who = f"Insiders {', '.join(map(str, (pair['insider'], *pair['others'])))} together"
         what = "may come" if pair["undecided"] else "come" if pair["others"] else "comes"
-        lines.append(f"{who} {what} too near to another respondent of {pair['cell']}.")
+        lines.append(f"{who} {what} an estimate that is too close to another respondent of {pair['cell']}.")
     return [*lines, *([f"... and more; --json lists up to {len(pairs)}."] if len(pairs) > _SHOWN else [])]
 
 

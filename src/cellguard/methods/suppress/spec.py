@@ -47,15 +47,15 @@ class SuppressOptions(ProtectSpec):
     engine: EngineSpec = Field(
         None, description="who chooses the cells: by default gauss for exact counts, else witness; optimal for proofs"
     )
-    cost: CostSpec = Field("value", description="what hiding a cell costs")
+    cost: CostSpec = Field("value", description="what suppressing a cell costs")
     random: bool = Field(
-        False, description="multiply costs by random factors, so that the choice of cells tells less; see --seed-from"
+        False, description="multiply costs by random factors, so that the choice of cells reveals less; see --seed-from"
     )
     effort: Literal["quick", "normal", "best"] = Field(
         "normal", description="how long to look for a cheaper pattern; of the tables of a job the greatest counts"
     )
     hide_with: list[str] = Field(
-        [], description="responses: a cell of this table is hidden wherever the same cell of one of them is"
+        [], description="responses: a cell of this table is suppressed wherever the same cell of one of them is"
     )
 
 

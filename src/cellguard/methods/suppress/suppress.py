@@ -1,4 +1,6 @@
-"""`suppress`: from requirements to a pattern that hides as little as possible; and what to do if none can be safe."""
+"""`suppress`: from requirements to a pattern that suppresses as little as possible; and what to do if none can be
+safe.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +38,32 @@ _OUTSIDERS_ONLY = "`attack: {insiders: false}` looks at outsiders only"
 
 @dataclass(frozen=True, eq=False)
 class Suppression:
-    """The pattern, what its secondaries cost, and a bound on what any safe pattern costs.
+    """A pattern, the cost of its secondary suppressions, and a lower bound on that of any safe pattern.
 
-    ``costs`` is what hiding each distinct cell would cost. ``cuts`` are the kinds of cuts that the bound rests on,
-    ``engine`` is which one chose the pattern. ``hints`` are moves that an audit may look at first. ``seed`` is that of
-    random costs, secret; cost and ``costs`` are then those without randomness, and there is no bound.
+    Parameters
+    ----------
+    pattern
+        The pattern.
+    cost
+        The cost of its secondaries.
+    bound
+        A lower bound on the cost of any safe pattern.
+    costs
+        The cost of suppressing each distinct cell.
+    finished
+        Whether the search ended by itself, not by a deadline.
+    cuts
+        The kinds of capacity cuts that the bound rests on.
+    engine
+        The engine that chose the pattern.
+    hints
+        Moves that an audit may look at first.
+    seed
+        The secret seed of random costs; ``cost`` and ``costs`` are then those without randomness, and there is no
+        bound.
 
+    Examples
+    --------
     >>> import cellguard as cg
     >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
     >>> cg.suppress(cg.require(cg.assess(t, cg.MinFrequency(3))))
@@ -82,17 +104,54 @@ def suppress(
     effort: Effort | str = NORMAL,
     run: Run = UNWATCHED,
 ) -> Suppression:
-    """Hide cells until every unsafe one is protected, at the least cost.
+    """Suppress cells until every unsafe one is protected, at the least cost that is found.
 
-    ``cost`` is what hiding a cell costs: by name (``value``: its size, ``count``: its respondents, ``constant``,
-    ``log``, ``distance``), as a function of a table and its unsafe cells, or as one number per distinct cell.
-    ``start`` marks distinct cells to begin with, say the secondaries of an earlier run. ``known`` are sums of cells
-    that an attacker has from elsewhere. With ``insiders``, the respondents behind the cells, cells are suppressed until
-    none of them, or up to ``coalition`` together, can estimate another too closely. ``grow`` returns the requirements
-    with the unsafe sums that a pattern tells, None if it tells none. ``effort`` (quick, normal, best) says how long to
-    look for a cheaper pattern, ``engine`` is one by name (``witness``, ``gauss``, ``optimal``) or a function like them.
-    Raises `NotProtected`, with advice, if no pattern can protect all unsafe cells, and `InputError` for a bad cost.
+    The default engine solves a master problem over capacity cuts, which also gives a lower bound on the cost, and
+    repairs its pattern by witnesses.
 
+    Parameters
+    ----------
+    needs
+        The protection levels, as `require` returns them.
+    cost
+        What suppressing a cell costs: by name (``value``: its size, ``count``: its respondents, ``constant``, ``log``,
+        ``distance``), as a function of a table and its unsafe cells, or as one number per distinct cell.
+    engine
+        ``witness``, ``gauss``, ``optimal``, or a function like them.
+    start
+        Distinct cells to begin with, such as the secondaries of an earlier run.
+    known
+        Sums of cells that an attacker has from elsewhere.
+    insiders
+        The respondents behind the cells: none of them may be able to estimate another too closely.
+    coalition
+        Up to how many respondents pool what they know.
+    grow
+        A function that returns the requirements with the unsafe sums that follow from a pattern, or None.
+    effort
+        ``quick``, ``normal`` or ``best``: how long to look for a cheaper pattern.
+    run
+        Progress, a deadline and threads.
+
+    Returns
+    -------
+    Suppression
+        The pattern, its cost, and a lower bound.
+
+    Raises
+    ------
+    NotProtected
+        If no pattern can protect all unsafe cells; the message has advice.
+    InputError
+        If the cost is unknown or no cost.
+
+    References
+    ----------
+    Fischetti, M. and Salazar, J. J. (2001). Solving the cell suppression problem on tabular data with linear
+    constraints. *Management Science* 47(7), 1008-1027.
+
+    Examples
+    --------
     >>> import cellguard as cg
     >>> t = cg.cells({"r": ["Total", "N", "S", "W"], "x": [100, 20, 50, 30], "n": [19, 1, 9, 9]},
     ...              by=["r"], value="x", count="n")
@@ -146,7 +205,9 @@ class _Work:
             self._mend()
 
     def grown(self, grow: Grow | None) -> bool:
-        """Suppress more until the pattern tells no unsafe sum that is not protected as a cell; tell whether it did."""
+        """Suppress more until the pattern tells no unsafe sum that is not protected as a cell; return whether it
+        did.
+        """
         before = self.system
         while grow is not None and (needs := grow(self.pattern)) is not None:
             self.costs = padded(self.costs, needs)
@@ -169,7 +230,9 @@ def padded(costs: FloatArray, needs: Requirements) -> FloatArray:
 
 @contextmanager
 def _saying_what_is_there(run: Run, *, stopped: bool) -> Iterator[None]:
-    """Say what is looked at, and, if that is stopped by hand, what would have been enough for the pattern."""
+    """Return, in words, what is looked at, and, if that is stopped by hand, what would have been enough for the
+    pattern.
+    """
     again = "the search is stopped; Ctrl-C again ends all, with nothing to release: " if stopped else ""
     run.tell(f"{again}looking at what respondents know")
     try:

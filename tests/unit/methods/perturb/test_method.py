@@ -474,7 +474,7 @@ def test_what_was_not_looked_at_is_not_proven(folder, tmp_path, monkeypatch):
         True,
         True,
     )
-    assert done.summary["not_looked_at"] == ["bounds on single contributions were not worked out, as was asked"]
+    assert done.summary["not_looked_at"] == ["bounds on single contributions were not worked out, at your request"]
     OutputFolder(tmp_path / "out").write(done)
     about = json.loads((tmp_path / "out/release/metadata.json").read_text())
     assert about["tables"]["t"]["calibration"] == "in the calibration set: checked in part"

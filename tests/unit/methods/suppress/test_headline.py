@@ -92,7 +92,7 @@ def test_cells_that_no_table_shows_are_not_counted(seed, tmp_path):
 def test_a_hidden_cell_on_its_own_is_not_counted():
     linked = cg.link(cg.cells(ROWS, ["region"], value="x", count="n"))
     alone = audited(linked, np.array([False, True, False, False]))
-    assert str(single_respondent_cells(alone)) == "0 single-respondent cells are hidden in the same sums as others"
+    assert str(single_respondent_cells(alone)) == "0 single-respondent cells are suppressed in the same sums as others"
 
 
 def test_without_counts_the_number_is_not_known():
@@ -103,8 +103,9 @@ def test_without_counts_the_number_is_not_known():
     some = single_respondent_cells(audited(linked, hidden))
     assert (some.cells, some.unknown) == (2, ("bare",))
     assert str(some) == (
-        "at least 2, but it is not known how many single-respondent cells are hidden in the same sums as others, since "
-        "table 'bare' does not tell the number of respondents"
+        "at least 2, but it is not known how many single-respondent cells are suppressed in the same sums as "
+        "others, since "
+        "table 'bare' does not give the number of respondents"
     )
     shown = single_respondent_cells(audited(linked, hidden & (np.arange(6) < 4)))
     assert shown.unknown == ()
@@ -112,7 +113,7 @@ def test_without_counts_the_number_is_not_known():
 
 def test_safe_is_safe_against_outsiders_only(tmp_path):
     done = run(job(tmp_path, [{"min_frequency": 3}]))
-    cells = "2 single-respondent cells are hidden in the same sums as others"
+    cells = "2 single-respondent cells are suppressed in the same sums as others"
     text = f"Safe against outsiders only; insiders not checked: {cells}"
     summary = done.summary
     assert (summary["verdict"], summary["headline"], summary["caveat"]) == ("safe", text, CAVEAT)
@@ -136,7 +137,10 @@ def test_unsafe_is_said_with_its_cells():
     )
     needs = cg.require(findings)
     found = headline(findings, cg.audit(needs, Pattern(needs.tables, needs.primary, np.zeros(4, bool))))
-    assert (found.kind, found.text) == ("unsafe", "UNSAFE: an outsider comes too near to 1 unsafe cell; do not publish")
+    assert (found.kind, found.text) == (
+        "unsafe",
+        "UNSAFE: an outsider can estimate too closely 1 unsafe cell; do not publish",
+    )
 
 
 def test_without_rules_nothing_is_green(tmp_path):

@@ -1,4 +1,4 @@
-"""Which tables belong together, and which records no published cell of theirs tells apart."""
+"""Which tables belong together, and which records no published cell of theirs distinguishes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Parts = Mapping[str, Mapping[str, int]]
 def families(tables: Sequence[CalibrationTable], definitions: Parts) -> list[tuple[CalibrationTable, ...]]:
     """Return the tables in groups that share a response, directly or through definitions.
 
-    A definition ties its parts even if no table shows their sum: whoever knows the parts knows the sum.
+    A definition ties its parts even if no table shows their sum: an attacker who knows the parts knows the sum.
     """
     links = [(set(definitions.get(table.response, {table.response: 1})), [table]) for table in tables]
     shown = {leaf for leaves, _ in links for leaf in leaves}

@@ -126,7 +126,7 @@ def _positions(records: Respondents, column: str, dimension: Dimension) -> IntAr
 
 
 def _interior(table: Table) -> BoolArray:
-    """Tell which cells have only codes without a shown code below them."""
+    """Return which cells have only codes without a shown code below them."""
     inside = np.ones(len(table), bool)
     for dimension, column in zip(table.dimensions, table.codes, strict=True):
         start, above = ancestors(dimension, (table.levels or {}).get(dimension.name))

@@ -51,7 +51,7 @@ class Needs:
 
 
 def needs_of(table: CalibrationTable) -> Needs:
-    """Return the need of every cell; of several rules the largest counts, with its coalition and rest.
+    """Return the protection level of every cell; of several rules the largest counts, with its coalition and rest.
 
     >>> from cellguard.hierarchy.build import flat
     >>> from cellguard.hierarchy.hierarchy import Dimension
@@ -81,12 +81,14 @@ def rest_of(size: FloatArray, known: FloatArray) -> FloatArray:
 
 
 def needy(need: FloatArray, size: FloatArray) -> BoolArray:
-    """Tell which needs are more than rounding dust."""
+    """Return which protection levels are more than rounding dust."""
     return np.asarray(need > _DUST * size, bool)
 
 
 def in_spite_of(noise: FloatArray, need: FloatArray, size: FloatArray) -> BoolArray:
-    """Tell which needs are not met by this noise; noise that reaches the need exactly is enough."""
+    """Return which protection levels are not met by this noise; noise that reaches the protection level exactly is
+    enough.
+    """
     slack = np.maximum(_DUST * size, _REACHED * need)
     return np.asarray(needy(need, size) & (need - np.abs(noise) > slack), bool)
 
@@ -97,12 +99,12 @@ def s_n(needs: Needs, noise: FloatArray) -> FloatArray:
 
 
 def still_unsafe(needs: Needs, noise: FloatArray) -> BoolArray:
-    """Tell which cells are unsafe with this noise; noise that reaches the need exactly is enough."""
+    """Return which cells are unsafe with this noise; noise that reaches the protection level exactly is enough."""
     return in_spite_of(noise, needs.need, needs.size)
 
 
 def supersensitive(needs: Needs, rule: Dominance | None = None) -> BoolArray:
-    """Tell which sensitive cells are dominated so far that no reasonable multiplier helps (section 5.1).
+    """Return which sensitive cells are dominated so far that no reasonable multiplier helps (section 5.1).
 
     By default those in which one contributor alone exceeds k percent of the total. Such cells must be removed by
     another design of the table, see `redesign`, or accepted as unsafe.
@@ -123,7 +125,7 @@ def extreme_rule(table: CalibrationTable) -> Dominance:
 
 
 def dominated(table: CalibrationTable) -> BoolArray:
-    """Tell which cells are unsafe under the (n, k) dominance rule (formula 2.1), or under one of several."""
+    """Return which cells are unsafe under the (n, k) dominance rule (formula 2.1), or under one of several."""
     return np.logical_or.reduce([Dominance(rule.n, rule.k).unsafe(table.table.facts) for rule in table.rules])
 
 

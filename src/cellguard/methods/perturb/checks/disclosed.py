@@ -61,7 +61,7 @@ def disclosed(
     """Check one family of tables; less thoroughly where the release is ``unsafe`` already.
 
     What forbids the release: a determined unit, one that a coalition of n - 1 learns, and every sum of contributions
-    that combinations of cells give and that is unsafe as a cell. ``accepts`` tells which findings do not count.
+    that combinations of cells give and that is unsafe as a cell. ``accepts`` says which findings do not count.
     """
     watch, run = watch or Watch(), run or Run()
     n = max(table.n for table in system.tables)
@@ -140,7 +140,7 @@ def _finding(
 
 
 def _counts(judges: Sequence[Judge], shares: Shares) -> bool:
-    """Tell whether what is told of a few units forbids the release; where they have weights, S_N decides.
+    """Return whether what is reported of a few units forbids the release; where they have weights, S_N decides.
 
     What is 0 by definition tells nothing.
     """
@@ -182,7 +182,7 @@ def _implied(
 
 
 def _targets(judges: Sequence[Judge]) -> BoolArray:
-    """Tell which unknowns give their largest contributor away to whoever knows their sum."""
+    """Return which unknowns give their largest contributor away to an attacker who knows their sum."""
     targets = np.zeros(len(judges[0].system.size), bool)
     for judge in judges:
         targets[judge.unknown[judge.targets]] = True
@@ -253,7 +253,7 @@ def _told_of_coalitions(cells: Published, tied: Sequence[tuple[int, ...]]) -> li
 def _bounded(system: Unknowns, single: BoolArray, watch: Watch, run: Run) -> tuple[list[Finding], list[str]]:
     """Return the units whose perturbed contribution is bounded to within p, since no contribution is below 0."""
     if not watch.programs:
-        return [], ["bounds on single contributions were not worked out, as was asked"]
+        return [], ["bounds on single contributions were not worked out, at your request"]
     rows, limits = _sparse_rows(system, watch)
     part = system.members[rows]
     columns, inverse = np.unique(part.indices, return_inverse=True)

@@ -83,7 +83,7 @@ class Judge:
 
     @cached_property
     def need(self) -> FloatArray:
-        """The need of every unknown by itself."""
+        """The protection level of every unknown by itself."""
         rest = rest_of(self.system.size, self.top(self.rule.n))
         return np.asarray(self.rule.accuracy * self.top(1) - self.rule.prior * rest, float)
 

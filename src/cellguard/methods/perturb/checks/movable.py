@@ -40,7 +40,9 @@ class Moves:
         self.matrix, self.judge, self.spent = matrix, judge, 0
 
     def protect(self, entry: int) -> bool:
-        """Tell whether a unit in an unknown, given as an entry of ``amounts``, is proven safe in every sum with it."""
+        """Return whether a unit in an unknown, given as an entry of ``amounts``, is proven safe in every sum with
+        it.
+        """
         own = float(abs(self.judge.system.amounts.data[entry]))
         taus = [inf] if self.judge.rule.n == 1 else [share * own for share in _TAU]
         rows, unknowns = self.matrix.shape
@@ -48,7 +50,7 @@ class Moves:
         return any(self._reaches(entry, tau, width) for width, tau in product(widths, taus))
 
     def _reaches(self, entry: int, tau: float, width: int) -> bool:
-        """Tell whether the unit can move as far as it must, by a program over so many of the largest unknowns."""
+        """Return whether the unit can move as far as it must, by a program over so many of the largest unknowns."""
         judge, rule, amounts = self.judge, self.judge.rule, self.judge.system.amounts
         home, scale = int(judge.unknown[entry]), float(abs(amounts.data[entry]))
         mine = amounts.indices == amounts.indices[entry]

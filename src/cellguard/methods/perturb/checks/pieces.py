@@ -89,7 +89,7 @@ def _together(parts: Sequence[Part]) -> list[Piece]:
 
 
 def _cancel(pieces: Sequence[tuple[Part, int]], records: Respondents) -> bool:
-    """Tell whether the sum of some pieces, given with their signs, is smaller than they are for any record."""
+    """Return whether the sum of some pieces, given with their signs, is smaller than they are for any record."""
     if len(pieces) < 2:
         return False
     amounts = [

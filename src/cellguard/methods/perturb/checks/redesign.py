@@ -88,7 +88,7 @@ def _fewest(needs: Needs, cell: int, beside: npt.NDArray[np.intp], rule: Dominan
 
 
 def _removes(needs: Needs, cells: list[int], rule: Dominance) -> bool:
-    """Tell whether the union of cells is not supersensitive; the largest of the parts' largest decides most cases."""
+    """Return whether the union of cells is not supersensitive; the largest of the parts' largest decides most cases."""
     limit = rule.k / 100 * float(needs.size[cells].sum())
     if float(needs.largest[cells].max()) > limit:
         return False

@@ -34,7 +34,7 @@ def recoding_advice(tables: Sequence[CalibrationTable], findings: Sequence[Findi
 
 
 def method_advice(tables: Sequence[CalibrationTable], made: Multipliers, findings: Sequence[Finding]) -> list[str]:
-    """Say whether another seed, a redraw or another method would do."""
+    """Return whether another seed, a redraw or another method would do."""
     sensitive = sum(f.kind == "sensitive" for f in findings)
     if not sensitive and any(f.kind == "implied" for f in findings):
         return ["another method: a larger mu; findings.json says how much noise the sums that cells imply need"]
@@ -42,9 +42,11 @@ def method_advice(tables: Sequence[CalibrationTable], made: Multipliers, finding
         return ["another seed does not help: it is the cells' contributors that give the multipliers away"]
     settings = made.settings
     if settings.method in {"marg", "marg_zes"}:
-        return [f"another method: {settings.method} looks at no need; opt gives cells what they need, up to `cap`"]
+        return [f"another method: {settings.method} does not look at protection levels; opt meets them, up to `cap`"]
     if settings.fitted is not None:
-        return [f"another method: within the cap of {settings.opt.cap:g} some needs cannot be met; raise `cap`"]
+        return [
+            f"another method: within the cap of {settings.opt.cap:g} some protection levels cannot be met; raise `cap`"
+        ]
     choice = made.choice or choose_mu(tables, settings.mu)
     served, all_ = len(choice.of("served")), len(choice.cells)
     left_out, beyond = len(choice.of("supersensitive")), len(choice.of("not attainable"))
@@ -62,7 +64,9 @@ def method_advice(tables: Sequence[CalibrationTable], made: Multipliers, finding
 
 
 def _seeds(tables: Sequence[CalibrationTable], made: Multipliers) -> list[str]:
-    """Say how often another seed would make all sensitive cells safe, and when a redraw of some units would."""
+    """Return, in words, how often another seed would make all sensitive cells safe, and when a redraw of some units
+    would.
+    """
     if not made.plan.repeatable:
         return []
     cells = set_chances(made, tables)
@@ -79,7 +83,7 @@ def _seeds(tables: Sequence[CalibrationTable], made: Multipliers) -> list[str]:
 
 
 def set_advice(findings: Sequence[Finding], tables: Collection[str]) -> list[str]:
-    """Say which of the tables, that can still be left out, hold most of the findings."""
+    """Return, in words, which of the tables, that can still be left out, hold most of the findings."""
     counts = Counter(table for f in findings for table in {c.table for c in f.cells if c.table in tables})
     return [
         f"another set: without table {table!r} {count} of {len(findings)} findings would go"

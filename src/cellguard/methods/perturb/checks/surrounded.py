@@ -40,7 +40,9 @@ class Surroundings:
     run: Run = field(default_factory=Run)
 
     def surrounded(self, entries: LongArray) -> BoolArray:
-        """Tell of entries of ``amounts``, each a unit in an unknown, which are safe in every sum with this unknown."""
+        """Return for entries of ``amounts``, each a unit in an unknown, which are safe in every sum with this
+        unknown.
+        """
         judge, safe, random = self.judge, np.zeros(len(entries), bool), np.random.default_rng(0)
         n, q, system = judge.rule.n, judge.rule.prior, judge.system
         unknown, allowed = judge.unknown[entries], self._allowed(entries)
@@ -108,7 +110,7 @@ class Surroundings:
         return chosen[~np.isin(self._clusters[chosen], self._clusters[without])].astype(np.int64)
 
     def _spanned(self, group: LongArray, wanted: LongArray, random: np.random.Generator) -> BoolArray:
-        """Tell which wanted columns are combinations of those of a group, modulo a prime."""
+        """Return which wanted columns are combinations of those of a group, modulo a prime."""
         if not len(group) or not len(wanted):
             return np.zeros(len(wanted), bool)
         return spanned(sp.csr_array(self._columns[:, group]), self._columns[:, wanted].toarray(), random)

@@ -1,7 +1,7 @@
 """Attribute multipliers: each response of a unit gets a multiplier of its own, close to the unit's (Cuppen 2000, 6.3).
 
 With one multiplier per unit, the ratio of two perturbed contributions is the true ratio. A little extra noise for each
-response hides it. Responses with a definition, as Z = X + Y, get none of their own: only the leaves X and Y are
+response suppresses it. Responses with a definition, as Z = X + Y, get none of their own: only the leaves X and Y are
 perturbed, and m_Z = (m_X X + m_Y Y) / Z follows.
 """
 

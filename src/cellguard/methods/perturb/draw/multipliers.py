@@ -201,7 +201,7 @@ def make_multipliers(
         if not choice.asked:
             notes.append(f"{choice.words()}; mu = {plan.zes.mu:g} was used{' in every stratum' if strata else ''}")
     if plan.zes.deviation == 0 and plan.zes.shape != "unimodal":
-        notes.append("sigma is 0: whoever learns one multiplier knows how far from 1 all of them are")
+        notes.append("sigma is 0: an attacker who learns one multiplier knows how far from 1 all of them are")
     plan = replace(plan, whom="" if whom is None else str(whom), only=only)
     purpose = "zes" if earlier is None else "new respondents"
     base = draw_multipliers(records, plan.zes, seed, mu=plan.by_unit, only=only, purpose=purpose)

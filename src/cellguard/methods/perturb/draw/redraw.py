@@ -4,10 +4,11 @@ ZES(mu) promises each cell its probability, and a hundred cells are then seldom 
 another seed would throw away what was safe. Here only the n largest contributors of failing cells draw again, from
 streams of their own, until all cells are safe that can well be.
 
-What that tells: noise is then drawn *given* that it is enough, whoever knows the method knows that |noise| >= need, and
-so would he if other seeds were tried until one is safe. It hides the less the rarer that is by chance: of a cell that
-is safe with probability c only the outer c of the noise is left. So cells are redrawn only if c is at least `LEAST`,
-which leaves nearly half of the spread of the sizes, and both directions; for all others there must be a larger mu.
+What that tells: noise is then drawn *given* that it is enough, an attacker who knows the method knows that |noise| >=
+need, and so would the attacker if other seeds were tried until one is safe. It suppresses the less the rarer that is by
+chance: of a cell that is safe with probability c only the outer c of the noise is left. So cells are redrawn only if c
+is at least `LEAST`, which leaves nearly half of the spread of the sizes, and both directions; for all others there must
+be a larger mu.
 """
 
 from __future__ import annotations

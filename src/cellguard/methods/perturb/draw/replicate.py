@@ -53,7 +53,7 @@ def replicate_as_drawn(
     """Repeat what made some multipliers: their plan and strata, attribute multipliers, definitions and rounding."""
     plan, how = made.plan, made.settings.attributes
     if not plan.repeatable:
-        raise InputError("multipliers from a file do not tell who is in which stratum; study them when they are drawn")
+        raise InputError("multipliers from a file do not say who is in which stratum; study them when they are drawn")
     leaves, run = list(made.by_leaf(_responses(tables))), run or Run()
 
     def draw(number: int) -> dict[str, FloatArray]:

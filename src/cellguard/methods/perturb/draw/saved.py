@@ -101,7 +101,7 @@ def write_saved(path: str | Path, saved: Saved, *, force: bool = False) -> None:
     """Write the file whole or not at all, readable by its owner only."""
     path = Path(path)
     if path.exists() and not force:
-        raise InputError(f"{str(path)!r} exists already; choose another name, or say --force to replace it")
+        raise InputError(f"{str(path)!r} exists already; choose another name, or add --force to replace it")
     about = {
         "format": _FORMAT,
         "seed": saved.seed,

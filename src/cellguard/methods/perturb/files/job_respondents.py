@@ -64,7 +64,8 @@ def read_calibration(job: Job, *, drawing: bool = True, published: Sequence[Publ
     made = tuple(_table(linked, spec, records, dimensions) for spec in linked.tables)
     tables, old = made[: len(job.tables)], made[len(job.tables) :]
     if len({t.name for t in tables}) < len(tables):
-        raise JobError("two tables have the same name; give each a name of its own")
+        twice = next(t.name for i, t in enumerate(tables) if t.name in {other.name for other in tables[:i]})
+        raise JobError(f"two tables are named {twice!r}; give each a name of its own")
     strata = _strata(job, read, records, tables) if drawing else None
     refuse_changed(job, files)
     inputs = _of_records(job, files)

@@ -1,6 +1,6 @@
 """Perturbed tables that are published already, so that new ones from the same multipliers are checked with them.
 
-Only a whole output folder tells which tables these are: its internal half has the job, and its release the figures that
+Only a whole output folder says which tables these are: its internal half has the job, and its release the figures that
 the multipliers must give again. What cannot take part in the check is refused.
 """
 
@@ -79,7 +79,7 @@ def check_same(published: Sequence[PublishedFolder], tables: Sequence[Calibratio
                 raise InputError(
                     f"`published`: table {spec.name!r} shows other figures than these multipliers give, so it was made "
                     "from other multipliers or other records, and cannot be checked together with these tables. Of the "
-                    "same records, make these with --multipliers and the file of that run: whoever has two "
+                    "same records, make these with --multipliers and the file of that run: an attacker who has two "
                     "perturbations of one respondent averages the noise. Of other records, take the folder out of "
                     "`published`"
                 )
@@ -127,7 +127,7 @@ def _needs_file(spec: DimensionSpec) -> bool:
 
 
 def _figures_agree(here: PublishedFolder, table: CalibrationTable, drawn: Multipliers) -> bool:
-    """Tell whether the released figures of a table are those that the multipliers give, cell by cell."""
+    """Return whether the released figures of a table are those that the multipliers give, cell by cell."""
     name = here.original(table.name)
     said = here.folder.about()["tables"][name]
     cells = table.table

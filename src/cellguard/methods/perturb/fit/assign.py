@@ -23,7 +23,7 @@ _ROUNDS = 60
 
 @dataclass(frozen=True, eq=False)
 class Assigned:
-    """One multiplier per unit; ``off`` tells which movers cannot be served within the bounds."""
+    """One multiplier per unit; ``off`` says which movers cannot be served within the bounds."""
 
     multipliers: FloatArray
     off: BoolArray

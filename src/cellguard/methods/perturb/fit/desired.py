@@ -1,8 +1,9 @@
 """Desired noise of the cells: how far up or down sensitive ones are to move, and that with a random excess.
 
-Whoever knows the rule knows p, and so the need of a lone contributor as a share of X: noise that just reaches the need
-gives X = T_N / (1 +- p), and a multiplier at its bound gives X = T_N / (1 +- cap). So every need is multiplied by a
-draw from [1, 1 + excess], and every bound by one from [1 - excess / 2.5, 1], which nobody publishes.
+An attacker who knows the rule knows p, and so the protection level of a lone contributor as a share of X: noise that
+just reaches the protection level gives X = T_N / (1 +- p), and a multiplier at its bound gives X = T_N / (1 +- cap). So
+every protection level is multiplied by a draw from [1, 1 + excess], and every bound by one from [1 - excess / 2.5, 1],
+which nobody publishes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from cellguard.methods.perturb.fit.directions import Pattern, directions
 from cellguard.methods.perturb.fit.supertable import Supertable
 from cellguard.randomness import Stream
 
-_FOLLOWS = 0.05  # the share of its need from which on a cell goes the way of the movers that it holds
+_FOLLOWS = 0.05  # the share of its protection level from which on a cell goes the way of the movers that it holds
 
 
 def random_needs(whole: Supertable, source: Stream, excess: float) -> FloatArray:

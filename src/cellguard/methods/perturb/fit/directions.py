@@ -1,6 +1,6 @@
 """Which sensitive cells are to move up and which down, so that the noise roughly cancels in the margins.
 
-All patterns are turned round as a whole with probability one half, so that nobody knows a direction beforehand.
+All patterns are turned round as a whole with probability one half, so that no direction is known in advance.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def _factors(
     whole: Supertable, base: FloatArray, how: FitSettings, seed: int, *purpose: str | int, run: Run
 ) -> tuple[str, FloatArray]:
     """Return how the fit ended, in words, and the factor of each mover."""
-    size = f"{len(whole.total):,} cells, {len(whole.units):,} groups of units that no cell tells apart"
+    size = f"{len(whole.total):,} cells, {len(whole.units):,} groups of respondents who are in the same cells"
     if how.method in {"marg", "marg_zes"}:
         start = _perturbed_amounts(whole, base) if how.method == "marg_zes" else None
         factor, raked = marg(whole, how.marg, stream(seed, "marg", *purpose), start=start, run=run)
@@ -112,7 +112,7 @@ def _factors(
 def _optimum(whole: Supertable, best: Optimum, how: FitSettings) -> str:
     sensitive = int(whole.sensitive.sum())
     served = sensitive - best.beyond - best.short
-    words = [f"{served:,} of {sensitive:,} sensitive cells have what they need"]
+    words = [f"{served:,} of {sensitive:,} sensitive cells meet their protection level"]
     if best.beyond:
         words.append(f"{best.beyond:,} need more than the cap allows")
     if best.short:

@@ -105,7 +105,7 @@ def marg(
 
 
 def _kept_rows(whole: Supertable, how: Marg) -> BoolArray:
-    """Tell which interior cells stay as they are: safe ones with many contributors, and those that are named."""
+    """Return which interior cells stay as they are: safe ones with many contributors, and those that are named."""
     keep = whole.interior & (whole.count > how.most) & ~whole.sensitive
     for table, row in zip(whole.tables, whole.rows, strict=True):
         for text in how.keep:

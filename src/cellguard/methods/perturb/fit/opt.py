@@ -3,9 +3,9 @@
 ``fit_desired`` brings all cells as close as it can to their desired totals. Taken by itself the sum of all differences
 is often smallest with no noise at all in a sensitive cell, which spares its margins; so sensitive cells come first, and
 the norm decides what the others do. ``least_loss`` makes the noise of all cells together as small as it can be while
-every sensitive cell has what it needs, up or down: an integer program for l1; for l2 least squares with given signs,
-and a search over the signs. With ``margins`` those that are not sensitive stay to within a tolerance, and interior
-cells that are not sensitive make up for it (counter-noise).
+every sensitive cell has its protection level, up or down: an integer program for l1; for l2 least squares with given
+signs, and a search over the signs. With ``margins`` those that are not sensitive stay to within a tolerance, and
+interior cells that are not sensitive make up for it (counter-noise).
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _TRIES = 12_000  # programs that a search over signs may solve, times cells
 # What a unit outside its bounds costs, beside a unit of noise: needs come first; margins give way before interior
 # cells, and among margins the coarsest first. Cells that no multipliers within the cap serve get what is left for them.
 _NEEDS, _INSIDE, _MARGINS, _BEYOND = 1e5, 1e3, 1e2, 1e1
-_OVER = 1e-5  # by which needs are exceeded, so that rounding does not undo them
+_OVER = 1e-5  # by which protection levels are exceeded, so that rounding does not undo them
 
 
 @dataclass(frozen=True, slots=True)
 class Opt:
-    """``norm`` of what is made small, ``cap`` on |m - 1|, ``excess`` of needs and caps (see `desired`).
+    """``norm`` of what is made small, ``cap`` on |m - 1|, ``excess`` of protection levels and caps (see `desired`).
 
     ``pattern`` says which sensitive cells go up and which down. ``margins`` is the share by which margins may move,
     ``inside`` that of interior cells that are not sensitive. ``keep_sum`` keeps the sum of all multipliers at their
@@ -74,7 +74,7 @@ class Optimum:
     """The movers' factors and what became of the wish.
 
     ``beyond`` are sensitive rows that no multipliers within the cap serve, ``short`` others that are not served all the
-    same; ``relaxed`` are margins that moved more than they should. ``proven`` tells whether no better signs exist.
+    same; ``relaxed`` are margins that moved more than they should. ``proven`` says whether no better signs exist.
     """
 
     factor: FloatArray
@@ -98,7 +98,7 @@ def fit_desired(whole: Supertable, how: Opt, seed: int, *purpose: str | int, run
 
 
 def least_loss(whole: Supertable, how: Opt, seed: int, *purpose: str | int, run: Run = UNWATCHED) -> Optimum:
-    """Return the factors with the least noise over all cells that give every sensitive cell what it needs."""
+    """Return the factors with the least noise over all cells that give every sensitive cell its protection level."""
     if how.norm == "linf":
         raise InputError("the least loss that is safe goes with `norm: l1` or `norm: l2`")
     wish, need = _wish(whole, how, stream(seed, *purpose, "excess"))
@@ -144,7 +144,7 @@ def _rows(values: FloatArray, how: Opt) -> FloatArray:
 
 
 def _with_needs(wish: Wish, need: FloatArray, signs: FloatArray) -> Wish:
-    """Ask for noise of at least the need, in the given direction."""
+    """Ask for noise of at least the protection level, in the given direction."""
     lower, upper = wish.lower.copy(), wish.upper.copy()
     up, down = np.flatnonzero((need > 0) & (signs > 0)), np.flatnonzero((need > 0) & (signs < 0))
     lower[up], upper[down] = need[up], -need[down]

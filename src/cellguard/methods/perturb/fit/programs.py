@@ -64,7 +64,8 @@ def least_largest(wish: Wish, *, run: Run = UNWATCHED) -> FloatArray:
 
 
 def best_signs(wish: Wish, need: FloatArray, *, nodes: int, run: Run = UNWATCHED) -> tuple[FloatArray, bool]:
-    """Return +1 or -1 for every row with a need, such that |e| >= need costs least, and whether that is proven.
+    """Return +1 or -1 for every row with a protection level, such that |e| >= need costs least, and whether that is
+    proven.
 
     As moves may go both ways alike, the first sign may be fixed: the caller turns all of them round at random.
     """

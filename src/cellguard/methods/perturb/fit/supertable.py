@@ -110,7 +110,7 @@ def supertable(
 
 
 def _important(tables: Sequence[CalibrationTable]) -> BoolArray:
-    """Tell which units are among the n largest of a sensitive cell."""
+    """Return which units are among the n largest of a sensitive cell."""
     marked = np.zeros(tables[0].records.units, bool)
     for table in tables:
         units = table.largest.unit[needs_of(table).sensitive, : table.n]

@@ -44,8 +44,8 @@ def verdict(outcome: Outcome[PerturbationResult]) -> dict[str, Any]:
         "safe by itself": ("Checked by itself, not together with earlier tables", nothing + apart + answered),
         "not checked": (
             "NOT CHECKED: released without checks",
-            "The checks before release were left out, as was asked. Nobody knows whether these tables disclose a "
-            "contributor, alone or together with earlier ones.",
+            "The checks before release were left out, at your request. It is not known whether these tables "
+            "disclose a contributor, alone or together with earlier ones.",
         ),
     }
     headline, sentence = lines[check.verdict]
@@ -172,7 +172,7 @@ _ATTACKS = (
 
 
 def looked_at(outcome: Outcome[PerturbationResult]) -> Section:
-    """Say which attacks were checked, with which result, and what was not looked at."""
+    """Return, in words, which attacks were checked, with which result, and what was not looked at."""
     check = outcome.protected.check
     rows = [(name, *_result_of(outcome, kind), who) for name, kind, who in _ATTACKS]
     if len(outcome.protected.spec.published) or any(f.kind == "conflict" for f in check.findings):
@@ -203,7 +203,7 @@ def looked_at(outcome: Outcome[PerturbationResult]) -> Section:
 
 
 def _averages(outcome: Outcome[PerturbationResult]) -> tuple[str, str, str, str]:
-    """Say whether somebody who averages a respondent's totals over years comes closer to the truth."""
+    """Return whether somebody who averages a respondent's totals over years comes closer to the truth."""
     years, again = outcome.protected.check.multipliers.years, outcome.protected.check.multipliers.redrawn
     who = "Somebody who averages the totals of several years, in which noise that is drawn anew cancels."
     if years is None:

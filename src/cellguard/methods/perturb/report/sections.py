@@ -22,13 +22,13 @@ _METHODS = {
     "zes": "ZES: a random multiplier for each respondent, about mu away from 1, up or down",
     "marg": "MARG: margins move a little, and raking to them gives every cell a factor for all its contributors",
     "marg_zes": "MARG after ZES: random multipliers, then raking to the true margins",
-    "opt": "OPT: multipliers that bring the cells closest to what sensitive ones need and others are",
+    "opt": "OPT: multipliers that bring sensitive cells closest to their protection levels and others to their values",
     "least_loss": "Least loss: the least noise over all cells with which every sensitive cell is safe",
 }
 
 
 def perturbed(outcome: Outcome[PerturbationResult]) -> Section:
-    """Say what was perturbed, with which settings, and which tables the multipliers were drawn for."""
+    """Return, in words, what was perturbed, with which settings, and which tables the multipliers were drawn for."""
     tables = []
     for here in outcome.protected.check.tables:
         table = here.table.table
@@ -88,7 +88,7 @@ def _who(outcome: Outcome[PerturbationResult]) -> list[tuple[str, str]]:
         again = made.redrawn
         text = f"{many(again.units, 'unit')} of failing cells drew again, in {many(again.rounds, 'round')}"
         left = f"; {many(again.left, 'unit')} would still have to" if again.left else ""
-        known = "; whoever knows that knows that the noise of a sensitive cell is at least its need"
+        known = "; an attacker who knows that knows that the noise of a sensitive cell is at least its protection level"
         rows.append(("Redraw", text + left + (known if again.rounds else "")))
     if made.years is not None:
         text = f"{many(made.years.kept, 'respondent')} keep theirs of an earlier year, {made.years.new:,} are new"
@@ -132,7 +132,7 @@ def _distribution(outcome: Outcome[PerturbationResult]) -> str:
     dealt = made.settings.fitted.dealt if made.settings.fitted is not None else ""
     if dealt and made.settings.method != "marg_zes":
         words = {"equal": "the same for all", "size": "larger ones move more", "strata": "the same for all of a class"}
-        return f"inside a group of units that no cell tells apart: {words.get(dealt, 'random, with the total kept')}"
+        return f"among respondents who are in the same cells: {words.get(dealt, 'random, with the total kept')}"
     return f"1 ± r, r {zes.shape} with {centre} and sigma = {zes.deviation:.3g}, {signs}"
 
 
@@ -162,7 +162,7 @@ def chosen_mu(outcome: Outcome[PerturbationResult]) -> Section | None:
 
 
 def _used(outcome: Outcome[PerturbationResult]) -> str:
-    """Say which mu the multipliers were really drawn with."""
+    """Return, in words, which mu the multipliers were really drawn with."""
     made = outcome.protected.check.multipliers
     if made.plan.strata:
         text = "Used were " + ", ".join(f"mu = {mu:.4g} ({label})" for label, mu in made.plan.classes.items())
@@ -205,7 +205,7 @@ def _dominated(outcome: Outcome[PerturbationResult]) -> list[tuple[str, ...]]:
 
 
 def _survey(outcome: Outcome[PerturbationResult]) -> str:
-    """Say how much the sample and the noise make published totals vary; nothing for a census."""
+    """Return, in words, how much the sample and the noise make published totals vary; nothing for a census."""
     parts = []
     for here in outcome.protected.check.tables:
         sample, there = here.sampling_variance, here.table.total != 0

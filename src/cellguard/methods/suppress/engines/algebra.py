@@ -1,13 +1,13 @@
 """Where the attacker knows no bounds, elimination decides: no program is needed.
 
-The moves of hidden cells are then a linear space, so a cell that can move at all can move as far as anybody needs, both
-ways: a need is met if some move d with M d = 0 that is 0 on all published cells has d_p != 0. A basis of that space
-tells it of all cells at once, and also what publishing a cell does (see the kernel). Every move of the basis is kept
-small, whole numbers up to `_LARGEST`; so M d = 0 modulo a prime far beyond them is M d = 0, each is a witness, and no
-protection hangs on a move that takes one cell a million times as far as another.
+The moves of suppressed cells are then a linear space, so a cell that can move at all can move as far as any protection
+level, both ways: a protection level is met if some move d with M d = 0 that is 0 on all published cells has d_p != 0. A
+basis of that space tells it of all cells at once, and also what publishing a cell does (see the kernel). Every move of
+the basis is kept small, whole numbers up to `_LARGEST`; so M d = 0 modulo a prime far beyond them is M d = 0, each is a
+witness, and no protection hangs on a move that takes one cell a million times as far as another.
 
-At first all cells are hidden, and the dearest are published first. Then a trial publishes a few secondaries near each
-other, hides all cells around them, and publishes what it can, those that were not hidden before first.
+At first all cells are suppressed, and the dearest are published first. Then a trial publishes a few secondaries near
+each other, suppresses all cells around them, and publishes what it can, those that were not suppressed before first.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Algebra:
         self._rows, self._columns = sp.csr_array(system.matrix), sp.csc_array(system.matrix)
 
     def first(self, start: BoolArray | None, run: Run) -> Moves | None:
-        """Return a safe pattern from all cells hidden, or None if small moves do not move every target.
+        """Return a safe pattern from all cells suppressed, or None if small moves do not move every target.
 
         Cells that cost the same are published from the first to the last, or the other way round, whichever is better.
         """
@@ -88,7 +88,9 @@ class Algebra:
         return min(tries, key=lambda moves: float(system.cost[moves.hidden & ~system.hidden].sum()))
 
     def exchanged(self, moves: Moves, near: BoolArray, gone: Positions, order: Positions) -> Moves | None:
-        """Hide all cells near, publish some for good and others in this order; None if no target could move then."""
+        """Suppress all cells near, publish some for good and others in this order; None if no target could move
+        then.
+        """
         hidden = moves.hidden | near
         basis = self._basis(np.flatnonzero(hidden & ~self.system.never))
         if not basis[:, self.target].any(axis=0).all():

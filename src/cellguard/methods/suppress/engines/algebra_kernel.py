@@ -23,7 +23,7 @@ def publish(basis, is_target, order, forced, largest):  # noqa: ANN001, ANN201
 
     Row k of the basis is a move: by how much each cell moves. To publish a cell is to demand that it does not move: of
     the moves that move it, the one that moves it least, and then the fewest cells, is added to the others as often as
-    that takes, and is then gone. A cell stays hidden if a target would have no move left, or if a number would grow
+    that takes, and is then gone. A cell stays suppressed if a target would have no move left, or if a number would grow
     beyond the largest: a move that takes some cell a million times as far as the one that it protects protects little.
 
     The moves may depend on each other; those left are the first rows. The first so many cells of the order are

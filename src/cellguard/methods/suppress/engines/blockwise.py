@@ -1,7 +1,7 @@
-"""Vast sets in blocks: pooled programs, and joint flows, of a few thousand cells around one target after another.
+"""Large sets in blocks: pooled programs, and joint flows, of a few thousand cells around one target after another.
 
-What moves in a block moves in the whole set, so a need that is served there is served. One program of all of a vast set
-takes minutes and serves no more needs than a few blocks do in a second.
+What moves in a block moves in the whole set, so a need that is served there is served. One program of all of a large
+set takes minutes and serves no more needs than a few blocks do in a second.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def serve_by_blocks(classes: HiddenSystem, served: Coverage, wanted: Wanted, run
                     served.credit_both(own, cells)
             left.append(int((~served.mask()).sum()))
             if len(left) % policy.block_last == 0:
-                run.left(left[-1], len(served.said), "needs left to prove")
+                run.left(left[-1], len(served.said), "protection levels left to prove")
             run.check()
 
 
@@ -66,7 +66,9 @@ def flow_by_blocks(
     rng: np.random.Generator,
     run: Run,
 ) -> tuple[BoolArray, LongArray]:
-    """Hide what joint flows in blocks around open targets need, ever wider blocks; return the targets left open too."""
+    """Suppress what joint flows in blocks around open targets need, ever wider blocks; return the targets left open
+    too.
+    """
     system, goals = propagation.system, propagation.goals
     served, pattern = Coverage(propagation), hidden.copy()
     served.said[:] = True
@@ -84,6 +86,6 @@ def flow_by_blocks(
                 pattern, flows = joint_flows(system, goals, pattern, inside, among, rng, run=run)
                 for flow in flows:
                     served.credit_both(flow)
-            run.left(len(fresh), len(goals.cell), "needs to repair")
+            run.left(len(fresh), len(goals.cell), "protection levels to repair")
             run.check()
     return pattern, np.flatnonzero(~served.mask())

@@ -53,7 +53,7 @@ class Bounds:
             self.search.kinds.add("programs")
             before = search.bound
             self._solve()
-            search.run.tell(f"{len(self.master.cuts):,} cuts, {len(look.unserved):,} needs open")
+            search.run.tell(f"{len(self.master.cuts):,} cuts, {len(look.unserved):,} protection levels unmet")
             search.run.check()
             if search.bound - before < 1e-4 * search.bound and number > 5:
                 break

@@ -59,7 +59,9 @@ class ComponentProbe:
         return self._probe.iterations
 
     def probe(self, cell: int, upward: bool, need: float) -> tuple[FloatArray | None, float, Positions, FloatArray]:
-        """Return the moves of all cells, how far the cell goes up to its need, and multipliers on relations left."""
+        """Return the moves of all cells, how far the cell goes up to its protection level, and multipliers on
+        relations left.
+        """
         classes = self.classes
         at, ratio = self._at[int(classes.place[cell])], float(classes.ratio[cell])
         want = (need if upward else -need) / ratio / self.scale

@@ -8,7 +8,7 @@ from cellguard.arrays import BoolArray, FloatArray, Positions
 from cellguard.methods.suppress.engines.propagation import Propagation
 from cellguard.methods.suppress.engines.propagation_kernel import DOWN, UP
 
-ENOUGH = 1.0 - 1e-7  # of a need
+ENOUGH = 1.0 - 1e-7  # of a protection level
 
 
 class Coverage:
@@ -33,14 +33,14 @@ class Coverage:
                 self.down[cells] = np.maximum(self.down[cells], -ahead)
 
     def mask(self) -> BoolArray:
-        """Tell which targets are served. A width counts what one move gives, so that whole moves can prove it too."""
+        """Return which targets are served. A width counts what one move gives, so that whole moves can prove it too."""
         cell, kind, need = self._goals.cell, self._goals.kind, self._goals.need
         up, down = self.up[cell], self.down[cell]
         reached = np.where(kind == UP, up, np.where(kind == DOWN, down, np.maximum(up, down)))
         return np.asarray((reached >= need * ENOUGH) | self.said, bool)
 
     def has(self, target: int) -> bool:
-        """Tell whether one target is served."""
+        """Return whether one target is served."""
         cell, kind = self._goals.cell[target], self._goals.kind[target]
         up, down = self.up[cell], self.down[cell]
         reached = up if kind == UP else down if kind == DOWN else max(up, down)

@@ -1,8 +1,8 @@
 """`CrossingCuts`: the world with its crossing table behind a system without it, and the cuts of patterns unsafe there.
 
-Nobody publishes a crossing table, so its cells are hidden in every pattern: in a cut of the whole world they only add a
-constant, and what is left is a cut over the cells of the smaller system. Every pattern that is safe in the whole world
-satisfies it, so that a master with such cuts still bounds what safe patterns cost.
+Nobody publishes a crossing table, so its cells are suppressed in every pattern: in a cut of the whole world they only
+add a constant, and what is left is a cut over the cells of the smaller system. Every pattern that is safe in the whole
+world satisfies it, so that a master with such cuts still bounds what safe patterns cost.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class CrossingCuts:
         return cuts
 
     def system_for(self, pattern: Pattern, *, run: Run) -> System:
-        """Return the system of a world in which as many atoms move as a pattern's needs ask for."""
+        """Return the system of a world in which as many cover cells move as a pattern's needs ask for."""
         system = build_system(self._thin, self._cost, self._known)
         hidden = (system.merge(pattern.hidden) | system.hidden) & ~system.never
         open_ = [target.cell for target in unproven(system, hidden, run=run)]
@@ -85,7 +85,7 @@ class CrossingCuts:
         return cut
 
     def _short(self, priced: Priced, cell: int, need: float, signs: Sequence[float]) -> Cut | None:
-        """Return the cut if a cell does not reach a need in these directions together."""
+        """Return the cut if a cell does not reach a protection level in these directions together."""
         weights, reached = np.zeros(self._whole.n), 0.0
         for sign in signs:
             reach = priced.reach(cell, sign * need)
@@ -95,7 +95,7 @@ class CrossingCuts:
 
 
 def _alone(cell: int) -> Cut:
-    """Return the cut of a cell that equals an unsafe one in the whole world: hide it."""
+    """Return the cut of a cell that equals an unsafe one in the whole world: suppress it."""
     return Cut(np.array([cell], np.intp), np.ones(1))
 
 

@@ -1,8 +1,8 @@
 """Capacity cuts (Fischetti and Salazar 2001): what every safe pattern must satisfy.
 
-The attacker's program for an unsafe cell, with bounds scaled by x (1 = hidden), must reach the need u. If it does not,
-its duals give weights with: the sum over the other cells of min(u, weight times capacity) x >= u. A sliding need is the
-width that the programs up and down must reach together, so the weights of both are added.
+The attacker's program for an unsafe cell, with bounds scaled by x (1 = suppressed), must reach the protection level u.
+If it does not, its duals give weights with: the sum over the other cells of min(u, weight times capacity) x >= u. A
+sliding need is the width that the programs up and down must reach together, so the weights of both are added.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def asked_of(system: System, target: Target) -> float:
 
 
 def rooms(system: System, cell: int, reduced: FloatArray) -> FloatArray:
-    """Return what each cell, if hidden, can add to a move of another, in grains, by reduced costs."""
+    """Return what each cell, if suppressed, can add to a move of another, in grains, by reduced costs."""
     reduced = np.where(np.abs(reduced) < system.policy.dust, 0.0, reduced)
     reduced[cell] = 0.0
     room = np.where(reduced < 0, system.up, system.down)
@@ -113,7 +113,9 @@ def rooms(system: System, cell: int, reduced: FloatArray) -> FloatArray:
 
 
 def cut_of(system: System, room: FloatArray) -> Cut | None:
-    """Return the cut from each cell's share of the need, or None if cells that are hidden anyway satisfy it."""
+    """Return the cut from each cell's share of the protection level, or None if cells that are suppressed anyway
+    satisfy it.
+    """
     cells = np.flatnonzero(room)
     room = room[cells]
     share = np.minimum(room, 1.0)
@@ -181,7 +183,8 @@ def separate(system: System, x: FloatArray, *, most: int = 10**9, seed: int = 1,
 
 
 def deepen(system: System, x: FloatArray, targets: Sequence[Target], *, run: Run) -> list[Cut]:
-    """Find further cuts of targets that x does not serve: hide the cheapest cells that satisfy one cut, and look again.
+    """Find further cuts of targets that x does not serve: suppress the cheapest cells that satisfy one cut, and look
+    again.
 
     Each is a small linear program, so that far fewer whole masters are needed.
     """

@@ -1,16 +1,16 @@
-"""Descent: hide everything, and publish what is needless, the dearest cells first, with exact looks on the way.
+"""Descent: suppress everything, and publish what is needless, the dearest cells first, with exact looks on the way.
 
-Where everything is hidden, all is safe that can be. What propagation finds needless is published at once; it does not
-see all that determines cells, so cells are put on circuits with room for a part of their needs (see `elimination`),
-and the few that this leaves open on circuits with room for all of them. That is the first safe pattern, after seconds;
-joint flows within it, for what was open, make it cheaper.
+Where everything is suppressed, all is safe that can be. What propagation finds needless is published at once; it does
+not see all that determines cells, so cells are put on circuits with room for a part of their protection levels (see
+`elimination`), and the few that this leaves open on circuits with room for all of them. That is the first safe pattern,
+after seconds; joint flows within it, for what was open, make it cheaper.
 
 Then tiers of it are published again, dear cells first, as far as propagation and all cuts so far allow. An exact look
-after each tier finds what that breaks while all cheaper cells are still hidden: it is little, and few cells mend it.
-Repairing a pattern that is thin from the beginning takes many rounds instead, and each of its cells in turn is then
-found to need others. Every tier that is served whole ends with a safe pattern. Where programs of all hidden cells are
-slow, tiers are looked at roughly, by the relations near each need, and only the last one exactly. At last joint flows
-for all needs within the pattern show what none of them uses.
+after each tier finds what that breaks while all cheaper cells are still suppressed: it is little, and few cells mend
+it. Repairing a pattern that is thin from the beginning takes many rounds instead, and each of its cells in turn is then
+found to need others. Every tier that is served whole ends with a safe pattern. Where programs of all suppressed cells
+are slow, tiers are looked at roughly, by the relations near each protection level, and only the last one exactly. At
+last joint flows for all protection levels within the pattern show what none of them uses.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def first_pattern(search: Search, start: BoolArray | None) -> None:
 
 
 def _keep_wide(search: Search, open_: LongArray) -> None:
-    """Make a dear pattern safe at once: what is open is put on circuits with room for all of its need.
+    """Make a dear pattern safe at once: what is open is put on circuits with room for all of its protection level.
 
     What pooled programs do not prove then, single ones look at, before flows serve it.
     """
@@ -59,10 +59,11 @@ def _keep_wide(search: Search, open_: LongArray) -> None:
 
 
 def publish_tiers(search: Search) -> None:
-    """Hide everything again, publish ever cheaper cells, tier by tier, and keep each pattern that is safe and cheaper.
+    """Suppress everything again, publish ever cheaper cells, tier by tier, and keep each pattern that is safe and
+    cheaper.
 
-    A tier leaves cells hidden, whatever they are needed for, which together are worth a share of what propagation alone
-    would hide. Not so in vast sets, and in five dimensions, where tiers take minutes and save nothing.
+    A tier leaves cells suppressed, whatever they are needed for, which together are worth a share of what propagation
+    alone would suppress. Not so in large sets, and in five dimensions, where tiers take minutes and save nothing.
     """
     system, state = search.system, search.state
     if system.matrix.nnz > search.policy.threaded_terms * system.n or search.oracle.is_vast(search.pattern()):
@@ -99,7 +100,7 @@ def _roughly(search: Search) -> LongArray:
         if not look.cuts:
             break
         search.watch(look.cuts)
-        run.left(len(open_), len(search.propagation.goals.cell), "needs to repair")
+        run.left(len(open_), len(search.propagation.goals.cell), "protection levels to repair")
         run.check()
     return open_
 

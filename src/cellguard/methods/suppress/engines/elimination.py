@@ -2,12 +2,13 @@
 
 Sweep the columns of M from left to right, cells with needs first and the others by rising cost. A column that no pivot
 to its left explains is free: it closes a *circuit*, a move of that column and pivots to its left, the cheapest move
-there is. Once every cell with a need lies on a circuit, the cells of these circuits protect all of them (the matroid
-form of Kruskal's algorithm). Then cells that are not needed are published again, the dearest first. The arithmetic is
-exact, modulo a prime.
+there is. Once every cell with a protection level lies on a circuit, the cells of these circuits protect all of them
+(the matroid form of Kruskal's algorithm). Then cells that are not needed are published again, the dearest first. The
+arithmetic is exact, modulo a prime.
 
-Algebra knows no bounds. Where needs are amounts, only cells with room for a share of the need may be on its circuits
-(`with_room`): needs of like size are looked at together, the largest first, and what they hide serves the smaller ones.
+Algebra knows no bounds. Where needs are amounts, only cells with room for a share of the protection level may be on its
+circuits (`with_room`): needs of like size are looked at together, the largest first, and what they suppress serves the
+smaller ones.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ _REFRESH = 50  # times the terms of the circuits that may be written before a fr
 
 
 def eliminated(system: System, start: BoolArray | None = None, *, run: Run, refresh: float = _REFRESH) -> BoolArray:
-    """Return the cells to hide so that no cell with a need is determined by linear algebra, as far as that can be.
+    """Return the cells to suppress so that no cell with a protection level is determined by linear algebra, as far as
+    that can be.
 
     ``refresh`` is how many times as many terms as a basis of circuits has are written before a fresh one is made.
     """
@@ -40,9 +42,11 @@ def eliminated(system: System, start: BoolArray | None = None, *, run: Run, refr
 
 
 def with_room(system: System, hidden: BoolArray, need: FloatArray, share: float, *, run: Run) -> BoolArray:
-    """Return the pattern with more cells, so that each with a need lies on a circuit of cells that have room for it.
+    """Return the pattern with more cells, so that each with a protection level lies on a circuit of cells that have
+    room for it.
 
-    ``need`` has one entry per cell. Room for a ``share`` of the need will do, since a move may go several ways.
+    ``need`` has one entry per cell. Room for a ``share`` of the protection level will do, since a move may go several
+    ways.
     """
     hidden, room = hidden.copy(), np.minimum(system.up, system.down)
     cells = np.flatnonzero(need > 0)
@@ -65,7 +69,7 @@ def _needed(system: System, ranking: Ranking, refresh: float, run: Run, *, quiet
     left = hidden[hidden >= ranking.free][::-1]
     while len(left):
         if not quietly:
-            run.tell(f"{len(left):,} hidden cells to look at")
+            run.tell(f"{len(left):,} suppressed cells to look at")
         run.check()
         published, looked = _publish(basis, left, ranking.targets, refresh)
         hidden = np.setdiff1d(hidden, published, assume_unique=True)
@@ -85,7 +89,7 @@ class Ranking:
 
     @classmethod
     def of(cls, system: System, start: BoolArray | None) -> Ranking:
-        """Rank the cells that may move: with needs, hidden anyway, of an earlier pattern, others by rising cost.
+        """Rank the cells that may move: with needs, suppressed anyway, of an earlier pattern, others by rising cost.
 
         Of cells that cost the same, those that can move both ways come first, and then small ones: these are inner
         cells, whose circuits are short.
@@ -110,7 +114,7 @@ class Ranking:
         roomy: bool,
         tie: FloatArray,
     ) -> Ranking:
-        """Rank some targets, then hidden cells and then others; none that is not movable.
+        """Rank some targets, then suppressed cells and then others; none that is not movable.
 
         Cells are ranked by rising cost or, if ``roomy``, first those that can go far: longer moves fit them.
         """

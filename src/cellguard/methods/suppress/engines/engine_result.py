@@ -12,7 +12,7 @@ from cellguard.methods.suppress.engines.search import Search, Unprotectable
 
 @dataclass(frozen=True, eq=False)
 class EngineResult:
-    """The hidden merged cells, what the secondaries among them cost, and a bound on what any safe pattern costs.
+    """The suppressed merged cells, what the secondaries among them cost, and a bound on what any safe pattern costs.
 
     ``finished`` is false if the search was stopped: by the clock, by hand (``by_hand``), or by a failure. ``cuts`` are
     the kinds of cuts that the bound rests on.
@@ -53,7 +53,7 @@ def anytime(search: Search, steps: Callable[[], object]) -> EngineResult:
 
 
 def _ends_the_process(error: BaseException) -> bool:
-    """Tell whether an error is what some library made of the exit that a signal asked for."""
+    """Return whether an error is what some library made of the exit that a signal asked for."""
     chain: BaseException | None = error
     while chain is not None:
         if isinstance(chain, SystemExit):

@@ -1,10 +1,12 @@
-"""Joint flows: one program moves many targets at once, through hidden cells for nothing and through others for a price.
+"""Joint flows: one program moves many targets at once, through suppressed cells for nothing and through others for a
+price.
 
-    minimise  the sum of price_c |d_c|  and, for each target, much times what it falls short of its need
+    minimise  the sum of price_c |d_c|  and, for each target, much times what it falls short of its protection level
     with M d = 0 and d within the rooms.
 
-The cells that move are hidden, and d is a witness for all that reach their need. What hiding a cell costs does not
-depend on how far it moves, so this is dear; but it is safe after a few programs, whatever the number of targets.
+The cells that move are suppressed, and d is a witness for all that reach their protection level. What suppressing a
+cell costs does not depend on how far it moves, so this is dear; but it is safe after a few programs, whatever the
+number of targets.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ def joint_flows(
     """Return the pattern with the cells that joint flows for these targets need, and the flows, which are witnesses.
 
     Only cells ``among`` the given ones move. A target goes one way, by chance where both are asked for, so that some
-    stay open. ``rough`` flows are made by interior points; they say which cells to hide, and are no witnesses.
+    stay open. ``rough`` flows are made by interior points; they say which cells to suppress, and are no witnesses.
     """
     order = rng.permutation(targets)
     _, first = np.unique(goals.cell[order], return_index=True)

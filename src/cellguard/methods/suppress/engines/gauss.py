@@ -1,4 +1,4 @@
-"""The gauss engine: hide the cheapest cells with which no unsafe cell is determined by linear algebra.
+"""The gauss engine: suppress the cheapest cells with which no unsafe cell is determined by linear algebra.
 
 An attacker who knows no bounds can work out cell p exactly if no move d with M d = 0 that is 0 on the published cells
 has d_p != 0. How the cheapest cells are found with which there is one is in `elimination`.
@@ -24,10 +24,10 @@ from cellguard.protection import Requirements
 from cellguard.run_context import Run
 
 _CROWDED = 0.03  # share of open targets up to which cuts repair with fewer cells than circuits would
-_TANGLED, _RIGID = 0.5, 0.05  # share of targets left open by circuits, and of hidden cells that go one way only
+_TANGLED, _RIGID = 0.5, 0.05  # share of targets left open by circuits, and of suppressed cells that go one way only
 _FITTING = 0.1  # share of targets for which long circuits must fit
 _TRIMMED = 60_000  # targets up to which a second proof is worth the few cells that it saves
-_PROVING = 8  # sweeps that prove needs by circuits of hidden cells before programs do
+_PROVING = 8  # sweeps that prove needs by circuits of suppressed cells before programs do
 _SWEEPS = 12  # that look for circuits within the bounds; each leaves about half of what it tries
 
 
@@ -49,7 +49,7 @@ def gauss(system: System, *, start: BoolArray | None = None, effort: Effort = NO
 
 
 def is_exact(needs: Requirements) -> bool:
-    """Tell whether all needs are that a count is not told exactly: a width of 1, whichever way."""
+    """Return whether all protection levels are that a count is not told exactly: a width of 1, whichever way."""
     more = (needs.lower > 0) | (needs.upper > 0) | (needs.sliding > 1)
     return bool(not more.any() and needs.tables.is_count[needs.primary].all())
 
@@ -68,7 +68,7 @@ def _repaired(search: Search, pattern: BoolArray) -> None:
         open_ = _unproven(search, open_, vast)
     crowded = tangled or len(open_) > _CROWDED * targets
     if crowded:
-        run.left(len(open_), targets, "needs to repair")
+        run.left(len(open_), targets, "protection levels to repair")
         on = with_circuits(search.system, state.hidden, cell[open_], run=run)
         state.move_to(state.hidden | on)
         open_ = _unproven(search, open_[~on[cell[open_]]], vast)
@@ -87,14 +87,16 @@ def _repaired(search: Search, pattern: BoolArray) -> None:
 
 
 def _unproven(search: Search, open_: LongArray, vast: bool) -> LongArray:
-    """Return what pooled programs leave open or, of a vast set, whose programs take long, short moves near each."""
+    """Return what pooled programs leave open or, of a large set, whose programs take long, short moves near each."""
     if vast:
         return search.unproven_nearby(open_)
     return search.oracle.unproven(search.state.hidden, search.run, among=open_, patience=1)
 
 
 def _off_circuits(search: Search) -> LongArray:
-    """Return the targets that circuits of hidden cells do not prove; all, if other needs than exact counts are left."""
+    """Return the targets that circuits of suppressed cells do not prove; all, if other protection levels than exact
+    counts are left.
+    """
     cell = search.propagation.goals.cell
     if not is_exact(search.system.needs):
         return np.arange(len(cell))
@@ -103,7 +105,7 @@ def _off_circuits(search: Search) -> LongArray:
 
 
 def _is_tangled(system: System, hidden: BoolArray, open_: float) -> bool:
-    """Tell whether hidden cells can go both ways, and yet circuits of them do not prove most of what they could.
+    """Return whether suppressed cells can go both ways, and yet circuits of them do not prove most of what they could.
 
     Programs may find fractions of moves then, but no whole ones, which proofs of counts need.
     """
@@ -111,15 +113,15 @@ def _is_tangled(system: System, hidden: BoolArray, open_: float) -> bool:
 
 
 def _rigid(system: System, hidden: BoolArray) -> float:
-    """Return the share of hidden cells that go one way only."""
+    """Return the share of suppressed cells that go one way only."""
     return float((np.minimum(system.up, system.down)[hidden] < 1).mean()) if hidden.any() else 1.0
 
 
 def with_circuits(system: System, hidden: BoolArray, cells: Positions, *, run: Run) -> BoolArray:
     """Return the cells of circuits through as many of these cells as can be: whole moves within the bounds.
 
-    Circuits of hidden cells come first. Where they are long, few of them are within the bounds, and short ones of
-    cheap cells, hidden or not, are taken.
+    Circuits of suppressed cells come first. Where they are long, few of them are within the bounds, and short ones of
+    cheap cells, suppressed or not, are taken.
     """
     on = on_circuits(system, hidden, cells, run=run)
     if on[cells].mean() < _FITTING:
@@ -137,12 +139,13 @@ def on_circuits(
     sweeps: int = _SWEEPS,
     run: Run,
 ) -> BoolArray:
-    """Tell which cells lie on circuits through some, whole moves within the bounds; of ``only`` hidden cells, if asked.
+    """Return which cells lie on circuits through some, whole moves within the bounds; of ``only`` suppressed cells, if
+    asked.
 
-    Hidden cells are taken before others if ``loyal``, and otherwise like others.
+    Suppressed cells are taken before others if ``loyal``, and otherwise like others.
 
-    Cells that are to be hidden can go both ways, by 1 at least, so that mostly the cells themselves are in each other's
-    way: whichever are, are tried again with fewer of them. Of hidden cells those that go one way come last.
+    Cells that are to be suppressed can go both ways, by 1 at least, so that mostly the cells themselves are in each
+    other's way: whichever are, are tried again with fewer of them. Of suppressed cells those that go one way come last.
     """
     movable = hidden if only else (np.minimum(system.up, system.down) >= 1) & ~system.never
     left, size = np.unique(cells), len(cells)

@@ -15,8 +15,8 @@ def publish(indptr, indices, data, width, is_target, order, work):  # noqa: ANN0
 
     Row c says how cell c moves when circuits 0 .. width - 1 do. To publish a cell is to demand that its row is 0, which
     takes one circuit away: the one that the fewest cells have. A target loses all of its moves exactly if its row is a
-    multiple of the cell's, and then the cell stays hidden. Rows grow with each circuit that is taken away; once more
-    terms than ``work`` were written, the rest is left to a fresh basis.
+    multiple of the cell's, and then the cell stays suppressed. Rows grow with each circuit that is taken away; once
+    more terms than ``work`` were written, the rest is left to a fresh basis.
     """
     rows = len(indptr) - 1
     used = np.int64(len(indices))

@@ -1,4 +1,6 @@
-"""`HiddenSystem`: the moves of hidden cells alone, in fewer variables; multipliers find their way back to all cells."""
+"""`HiddenSystem`: the moves of suppressed cells alone, in fewer variables; multipliers find their way back to all
+cells.
+"""
 
 from __future__ import annotations
 

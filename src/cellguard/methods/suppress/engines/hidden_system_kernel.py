@@ -1,9 +1,9 @@
-"""Elimination of the hidden system, and the way back for multipliers. Compiled.
+"""Elimination of the suppressed system, and the way back for multipliers. Compiled.
 
-Only hidden cells move. A relation with one of them fixes it at 0; a relation with two ties them, d_i = g d_j, and they
-become one class, with the tighter of their rooms. That goes on until every relation left has three classes or more.
-Each step is remembered, so that multipliers on the relations left can be completed to all relations: z = e_p + M' pi
-with d_p = z d for every move d, where fixed cells have z = 0 in sum, and a class hands its z to its tightest member.
+Only suppressed cells move. A relation with one of them fixes it at 0; a relation with two ties them, d_i = g d_j, and
+they become one class, with the tighter of their rooms. That goes on until every relation left has three classes or
+more. Each step is remembered, so that multipliers on the relations left can be completed to all relations: z = e_p + M'
+pi with d_p = z d for every move d, where fixed cells have z = 0 in sum, and a class hands its z to its tightest member.
 """
 
 # mypy: ignore-errors

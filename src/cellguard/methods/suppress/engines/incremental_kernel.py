@@ -1,7 +1,7 @@
-"""Propagation kept up to date while cells are hidden and published, and undone. Compiled.
+"""Propagation kept up to date while cells are suppressed and published, and undone. Compiled.
 
-Publishing a cell lowers reaches (Dijkstra from there); hiding one raises them (forget what was derived through it, look
-at that again, Dijkstra). Changes are logged, so that a trial can be undone.
+Publishing a cell lowers reaches (Dijkstra from there); suppressing one raises them (forget what was derived through it,
+look at that again, Dijkstra). Changes are logged, so that a trial can be undone.
 """
 
 # mypy: ignore-errors
@@ -128,7 +128,7 @@ def rebuild(price, goals, pattern, graph, scratch):  # noqa: ANN001, ANN201
 
 @kernel
 def _flip(c, pattern, watched, scratch):  # noqa: ANN001, ANN202
-    """Hide or publish one cell; return the first watched cut that it breaks, or -1."""
+    """Suppress or publish one cell; return the first watched cut that it breaks, or -1."""
     hide = not pattern.hidden[c]
     pattern.hidden[c] = hide
     broken = -1

@@ -1,9 +1,10 @@
-"""Patterns that are safe against respondents too: what a safe pattern lacks is hidden, and what is idle then published.
+"""Patterns that are safe against respondents too: what a safe pattern lacks is suppressed, and what is idle then
+published.
 
-Hiding more only adds moves, so that whatever was proven stays proven. First every unsafe cell is proven against every
-insider through hidden cells alone; for the pairs that remain, the cheapest move through other cells is found, within
-the bounds of those insiders, and its cells are hidden. Then cells are published again, the dearest first, where all
-that went through them finds another way.
+Suppressing more only adds moves, so that whatever was proven stays proven. First every unsafe cell is proven against
+every insider through suppressed cells alone; for the pairs that remain, the cheapest move through other cells is found,
+within the bounds of those insiders, and its cells are suppressed. Then cells are published again, the dearest first,
+where all that went through them finds another way.
 """
 
 from __future__ import annotations
@@ -32,13 +33,14 @@ from cellguard.table.contributions import Contributions
 from cellguard.table.pattern import Pattern
 
 _HIDING = ((4, 3, 400), (6, 6, 1_500), (10, 20, 6_000))
-_PRICE = 30.0  # of hiding a cell of middling cost, where being noticed by somebody costs 1
+_PRICE = 30.0  # of suppressing a cell of middling cost, where being noticed by somebody costs 1
 _SCALINGS = 2
-_WHOLE = 4_000  # hidden cells up to which a program may use all of them
+_WHOLE = 4_000  # suppressed cells up to which a program may use all of them
 _AGAIN = 3  # rounds in which circuits are looked for again
 _CROWD = 100  # insiders against whom a cell is open, or cells that rely on one, that take long to look at
-_NEARLY = (40, *[10**9] * 7)  # insiders against whom a cell is open at most to be worth hiding others, by turn
-_BATCHES, _FEW = 8, 40  # cells for which others are hidden before circuits are looked for again: a share, and at least
+_NEARLY = (40, *[10**9] * 7)  # insiders against whom a cell is open at most to be worth suppressing others, by turn
+# cells for which others are suppressed before circuits are looked for again: a share, and at least
+_BATCHES, _FEW = 8, 40
 _WORK = 100  # cells that cleaning up may look at, per unsafe cell
 _WALK = 10  # coalitions that take as long to look at as a cell
 
@@ -53,7 +55,7 @@ class Mended:
 
 @dataclass(eq=False)
 class Mender:
-    """A pattern while it is mended: which cells that may be hidden are, and what is proven through them."""
+    """A pattern while it is mended: which cells that may be suppressed are, and what is proven through them."""
 
     book: InsiderProofSearch
     hidden: BoolArray
@@ -66,7 +68,7 @@ class Mender:
     relying: dict[int, set[int]] = field(default_factory=dict)
 
     def find(self, book: InsiderProofSearch, goal: Goal, insiders: LongArray) -> Move | None:
-        """Return a short move through hidden cells: a close one, or else one from afar."""
+        """Return a short move through suppressed cells: a close one, or else one from afar."""
         rooms, size = book.rooms(goal.cells[0], insiders), 0
         if hopeless_among(book, goal, rooms, self.hidden):
             return None
@@ -80,7 +82,7 @@ class Mender:
         return None
 
     def hide(self, book: InsiderProofSearch, goal: Goal, insiders: LongArray) -> Move | None:
-        """Return the cheapest move through hidden and other cells, and hide these."""
+        """Return the cheapest move through suppressed and other cells, and suppress these."""
         rooms, nothing = book.rooms(goal.cells[0], insiders), np.zeros(len(self.hidden), bool)
         best, price, among = None, np.inf, np.zeros(0, np.intp)
         for step in _HIDING:
@@ -124,9 +126,9 @@ class Mender:
         return book.cheapest(cells, goal, raised)
 
     def prove(self) -> None:
-        """Prove all unsafe cells against all insiders, hiding what that takes, as far as that can be had.
+        """Prove all unsafe cells against all insiders, suppressing what that takes, as far as that can be had.
 
-        What was hidden for some gives others new circuits: so after every few of them these are looked for again.
+        What was suppressed for some gives others new circuits: so after every few of them these are looked for again.
         """
         book, tried = self.book, set[int]()
         enter_widest(book, self.hidden)
@@ -140,12 +142,12 @@ class Mender:
                 if book.settle_cell(cell, self.find):
                     book.settle_cell(cell, self.hide)
                 self.run.check()
-            self.run.tell(f"{len(stuck):,} cells to hide others for")
+            self.run.tell(f"{len(stuck):,} cells that need secondaries")
             if (self.hidden & ~before).any():
                 enter_widest(book, self.hidden, _AGAIN)
 
     def _prove_in_groups(self) -> None:
-        """Prove what can be by pooled moves that nobody of a group notices, hiding what that takes."""
+        """Prove what can be by pooled moves that nobody of a group notices, suppressing what that takes."""
         book = self.book
         dominant = dominating(book, book.unproven())
         for turn, most in enumerate(_NEARLY if pays(book) else ()):
@@ -171,7 +173,9 @@ class Mender:
         return sorted(cells, key=lambda cell: len(self.book.open(cell).who) > _CROWD)
 
     def clean(self, before: BoolArray) -> None:
-        """Publish cells that were not hidden ``before``, dearest first, if all that moved through them finds a way."""
+        """Publish cells that were not suppressed ``before``, dearest first, if all that moved through them finds a
+        way.
+        """
         book = self.book
         kept: set[int] = set()
         for cell in book.served:
@@ -232,7 +236,7 @@ def mend_inside(
     coalition: int = 1,
     run: Run,
 ) -> Mended:
-    """Return a pattern that is also safe against every single respondent, as far as hiding more cells makes it so.
+    """Return a pattern that is also safe against every single respondent, as far as suppressing more cells makes it so.
 
     It is safe against up to ``coalition`` respondents who tell each other what they contribute, too.
     """

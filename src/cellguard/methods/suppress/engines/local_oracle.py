@@ -19,13 +19,13 @@ from cellguard.proofs.local import Neighbours
 from cellguard.run_context import Run
 from cellguard.solver.program import Program, Solution, Status
 
-_ENOUGH = 1.0 - 1e-6  # of the need: what is nearly served is left to the program of all relations
+_ENOUGH = 1.0 - 1e-6  # of the protection level: what is nearly served is left to the program of all relations
 _SERVED = 1.0 - 1e-7
 
 
 @dataclass(frozen=True, eq=False)
 class Refuted:
-    """Relations left, and the multipliers on them, that keep a cell from its need."""
+    """Relations left, and the multipliers on them, that keep a cell from its protection level."""
 
     rows: Positions
     multipliers: FloatArray
@@ -33,14 +33,14 @@ class Refuted:
 
 @dataclass(frozen=True, eq=False)
 class Witnessed:
-    """Cells that move, and how far, so that a cell gets what it needs."""
+    """Cells that move, and how far, so that a cell gets its protection level."""
 
     cells: Positions
     moves: FloatArray
 
 
 class Near:
-    """The relations of a hidden system, by class; ``work`` counts simplex iterations times rows."""
+    """The relations of a suppressed system, by class; ``work`` counts simplex iterations times rows."""
 
     def __init__(self, classes: HiddenSystem, run: Run) -> None:
         self.work = 0.0
@@ -48,7 +48,8 @@ class Near:
         self._neighbours = Neighbours(classes.matrix)
 
     def decide(self, cell: int, upward: bool, need: float, *, rough: bool = False) -> Refuted | Witnessed | None:
-        """Tell why a cell cannot or can move as it needs, or None if what is near it does not tell.
+        """Return the proof that a cell can, or cannot, reach its protection level; None if its neighbourhood does not
+        decide.
 
         Few relations are looked at first, more only where the program of all of them takes far longer. A ``rough`` look
         is for what refutes it only.
@@ -64,7 +65,7 @@ class Near:
         return None
 
     def refute(self, cell: int, upward: bool, need: float, most: int) -> Refuted | None:
-        """Return what keeps a cell from its need, if so many relations near it do."""
+        """Return what keeps a cell from its protection level, if so many relations near it do."""
         classes, ratio = self._classes, float(self._classes.ratio[cell])
         rows, columns = self._neighbours.around(int(classes.place[cell]), most)
         matrix = sp.csr_array(sp.csr_array(classes.matrix[rows])[:, columns])
@@ -88,7 +89,7 @@ class Near:
     def _furthest(
         self, matrix: sp.csr_array, columns: Positions, at: int, upward: bool, need: float
     ) -> tuple[float, Solution]:
-        """Move one of some classes as far as it needs and can; return the way it goes, and the moves by the need."""
+        """Move one of some classes as far as its protection level asks, if it can; return its way and the solution."""
         classes, size = self._classes, abs(need)
         sign = 1.0 if upward == (need > 0) else -1.0
         lower = -np.minimum(classes.down[columns] / size, self._policy.cut_far)

@@ -54,7 +54,9 @@ class Master:
     def whole(
         self, *, nodes: int, gap: float, start: BoolArray | None = None, among: BoolArray | None = None
     ) -> tuple[BoolArray, float]:
-        """Return a cheap whole x and a bound on the cost of all of them, or of those that only hide cells ``among``."""
+        """Return a cheap whole x and a bound on the cost of all of them, or of those that only suppress cells
+        ``among``.
+        """
         session = solver.open(self._program(whole=True, among=among), run=self.run)
         session.limit_nodes(nodes, gap=gap)
         if start is not None:

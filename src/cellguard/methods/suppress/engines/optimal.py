@@ -25,13 +25,13 @@ def optimal(system: System, *, start: BoolArray | None = None, effort: Effort = 
     knows no bounds; then each master, solved by branch and bound, gives a bound and a pattern, and what that pattern
     violates are the cuts of the next (branch and cut with cuts between the masters). Where the system leaves out a
     crossing table, an optimum that is not safe with it gives further cuts, until one is. Sets with too many cells that
-    may be hidden are refused.
+    may be suppressed are refused.
     """
     refuse_fixed(system)
     free = int((~system.hidden & ~system.never).sum())
     if free > (most := system.policy.whole_free):
         raise InputError(
-            f"the engine optimal is for sets with up to {most:,} cells that may be hidden, and this one "
+            f"the engine optimal is for sets with up to {most:,} cells that may be suppressed, and this one "
             f"has {free:,}; use the engine witness with effort best"
         )
     eliminated = algebra.solved(system, start, NORMAL, run=run)

@@ -1,9 +1,9 @@
 """The exact oracle: which targets does a pattern not serve, and a cut over all cells for each of them.
 
 Pooled programs serve most targets at once. What they leave is looked at one by one: in programs of what is near it, and
-where these do not decide, in the whole hidden system, warm from one to the next. The duals are lifted to cuts that
-every safe pattern satisfies. Where the hidden system is vast, single programs take minutes: pools are then of blocks of
-it and, after that, of ever fewer targets, which hinder each other less; flows serve the rest.
+where these do not decide, in the whole suppressed system, warm from one to the next. The duals are lifted to cuts that
+every safe pattern satisfies. Where the suppressed system is very large, single programs take minutes: pools are then of
+blocks of it and, after that, of ever fewer targets, which hinder each other less; flows serve the rest.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Look:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """What each of some cells could add to a target, as a share of its need; all others add nothing."""
+    """What each of some cells could add to a target, as a share of its protection level; all others add nothing."""
 
     cells: Positions
     share: FloatArray
@@ -58,7 +58,7 @@ class Oracle:
         self.system: System = propagation.system
         self.policy = self.system.policy
         self.work = 0.0
-        self.vast = False  # whether the hidden system last looked at is
+        self.vast = False  # whether the suppressed system last looked at is
         self._last: tuple[Positions, FloatArray] = np.zeros(0, np.intp), np.zeros(0)
 
     def unproven(
@@ -73,9 +73,9 @@ class Oracle:
     ) -> LongArray:
         """Return the targets that pooled moves do not serve; single programs might still serve them.
 
-        Hiding more never takes a witness away, so after that only those open before need be looked at: ``among``. With
-        ``split`` pools of a vast system are of ever fewer targets, since no single program looks at what they leave.
-        ``rough`` pools are of moves that go both ways, which takes a fifth of the time.
+        Suppressing more never takes a witness away, so after that only those open before need be looked at: ``among``.
+        With ``split`` pools of a very large system are of ever fewer targets, since no single program looks at what
+        they leave. ``rough`` pools are of moves that go both ways, which takes a fifth of the time.
         """
         served = Coverage(self.propagation)
         if among is not None:
@@ -94,11 +94,13 @@ class Oracle:
         return max(self.policy.pooled_worth, self.policy.pooled_flat * targets if self.system.is_flat else 0)
 
     def is_large(self, hidden: BoolArray) -> bool:
-        """Tell whether the hidden system is so large that only programs of what is near a need are quick."""
+        """Return whether the suppressed system is so large that only programs of what is near a protection level are
+        quick.
+        """
         return HiddenSystem(self.system, self.propagation.graph, hidden).matrix.shape[0] > self.policy.large_rows
 
     def is_vast(self, hidden: BoolArray) -> bool:
-        """Tell whether the hidden system is so large that single programs of all of it take minutes."""
+        """Return whether the suppressed system is so large that single programs of all of it take minutes."""
         self.vast = is_vast(HiddenSystem(self.system, self.propagation.graph, hidden).matrix)
         return self.vast
 
@@ -133,7 +135,7 @@ class Oracle:
                 left = int((~served.mask()).sum())
                 if not len(columns) or not left:
                     break
-                run.left(left, len(served.said), "needs left to prove")
+                run.left(left, len(served.said), "protection levels left to prove")
                 run.check()
                 if (
                     halving
@@ -202,7 +204,7 @@ class Oracle:
                 if cut is not None:
                     cuts[cut.key()] = cut
             if number % 50 == 0:
-                run.tell(f"{len(targets) - number:,} needs to look at")
+                run.tell(f"{len(targets) - number:,} protection levels to look at")
                 run.check()
         self.work += near.work if near else 0.0
         return Look(np.flatnonzero(~served.mask()), list(cuts.values()))
@@ -274,7 +276,9 @@ class Oracle:
         return Shares(cells[some], np.abs(q[some]) * room[some] / need)
 
     def _cut(self, shares: Shares) -> Cut | None:
-        """Return the cut, or None if cells that are hidden anyway satisfy it (then numbers were not exact enough)."""
+        """Return the cut, or None if cells that are suppressed anyway satisfy it (then numbers were not exact
+        enough).
+        """
         system, cells, share = self.system, shares.cells, np.minimum(shares.share, 1.0)
         right = 1.0 - share[system.hidden[cells]].sum()
         if right <= 1e-6:

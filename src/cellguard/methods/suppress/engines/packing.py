@@ -1,9 +1,9 @@
 """A lower bound that costs next to nothing, for sets that are too large for a master problem.
 
-A relation whose only hidden cell is an unsafe one gives it away: every safe pattern hides another of its cells. Give
-each such relation r a price y_r, such that no cell is in relations whose prices add up to more than it costs. Then the
-prices together are no more than any safe pattern costs (weak duality). Relations with few cells are priced first, each
-as high as the cells' costs still allow.
+A relation whose only suppressed cell is an unsafe one gives it away: every safe pattern suppresses another of its
+cells. Give each such relation r a price y_r, such that no cell is in relations whose prices add up to more than it
+costs. Then the prices together are no more than any safe pattern costs (weak duality). Relations with few cells are
+priced first, each as high as the cells' costs still allow.
 """
 
 from __future__ import annotations

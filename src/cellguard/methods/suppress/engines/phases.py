@@ -28,7 +28,7 @@ class Progress:
 
     @property
     def free(self) -> int:
-        """The number of cells that may be hidden or not."""
+        """The number of cells that may be suppressed or not."""
         return int((~self.search.system.hidden & ~self.search.system.never).sum())
 
     @property
@@ -68,7 +68,7 @@ def _bound_first(now: Progress) -> None:
 
 
 def _rests_on_flows(now: Progress) -> bool:
-    """Tell whether what flows hid of a first pattern is worth a second look."""
+    """Return whether what flows hid of a first pattern is worth a second look."""
     return not now.search.is_steep and now.search.effort is not QUICK and now.search.rests_on_flows
 
 
@@ -77,27 +77,27 @@ def _trims(now: Progress) -> bool:
 
 
 def _few_cuts_of_programs(now: Progress) -> bool:
-    """Tell whether cuts of programs are quick, and worth it."""
+    """Return whether cuts of programs are quick, and worth it."""
     search, policy = now.search, now.search.policy
     few = now.free <= policy.program_free and len(search.propagation.goals.cell) <= policy.program_targets
     return search.effort is not QUICK and few and (now.free <= policy.optimal_free or search.system.is_flat)
 
 
 def _polishes(now: Progress) -> bool:
-    """Tell whether trials are quick enough: where programs of all hidden cells are slow, one takes a minute."""
+    """Return whether trials are quick enough: where programs of all suppressed cells are slow, one takes a minute."""
     search = now.search
     slow = search.effort is not BEST and search.is_steep and search.oracle.is_large(search.pattern())
     return search.effort is not QUICK and now.is_open and not slow
 
 
 def _raises(now: Progress) -> bool:
-    """Tell whether one whole master is worth it for its bound."""
+    """Return whether one whole master is worth it for its bound."""
     policy = now.search.policy
     return now.search.effort is not QUICK and now.is_open and policy.optimal_free < now.free <= policy.bounded_free
 
 
 def _masters(now: Progress) -> bool:
-    """Tell whether whole masters are small enough, and the pattern near enough to the optimum for them."""
+    """Return whether whole masters are small enough, and the pattern near enough to the optimum for them."""
     search, policy = now.search, now.search.policy
     best = search.effort is BEST
     goal = policy.proven if now.free <= policy.optimal_free or best else search.effort.gap

@@ -31,27 +31,27 @@ Optional = Literal[
 class Policy:
     """The engine's thresholds. Work is counted (see `effort`), not timed: results are stable.
 
-    A *target* is an unsafe cell that must be able to move one way; *free* cells may be hidden or not. Phases that are
-    ``left_out`` do not run.
+    A *target* is an unsafe cell that must be able to move one way; *free* cells may be suppressed or not. Phases
+    that are ``left_out`` do not run.
     """
 
     left_out: frozenset[Optional] = frozenset()
 
     # The first safe pattern.
-    circuit_share: float = 0.3  # of a need for which cells on its circuits must have room
-    vast_share: float = 1.0  # ... of a vast system, which only blocks of it prove: what is tight takes them long
-    tiers: tuple[float, ...] = (0.5, 0.3, 0.16, 0.08)  # worth of cheaper cells that stay hidden, see there
+    circuit_share: float = 0.3  # of a protection level for which cells on its circuits must have room
+    vast_share: float = 1.0  # ... of a very large system, which only blocks of it prove: what is tight takes them long
+    tiers: tuple[float, ...] = (0.5, 0.3, 0.16, 0.08)  # worth of cheaper cells that stay suppressed, see there
     tier_repair: float = 1.2e9  # work of the repair after one tier, for 10,000 targets
     rough_rounds: int = 4  # after a tier of a large system
     large_rows: int = 10_000  # relations of it: there single programs take long
     quick_tiers: tuple[float, ...] = (0.5, 0.2)  # with quick effort
     construct_rounds: int = 200  # of covering the cuts of all open targets at once; each round shows the next cuts
-    construct_few: int = 100  # open targets from which on cells are hidden one by one
+    construct_few: int = 100  # open targets from which on cells are suppressed one by one
     thinned: float = 0.5  # share, by cost, of the needless cells that are published before the first repair, beyond 2-D
     exchanged: float = 0.8  # share of the secondaries that are tried to be exchanged before the first repair, in 2-D
     opened: float = 0.1  # share of the targets that this may open
     first_repair: float = 3.0e8  # work of repairs by cuts, about 15 CPU s for 10,000 targets, before flows end
-    second_repair: float = 2.0  # times that, if flows ended it, for a repair of the same pattern that hides less
+    second_repair: float = 2.0  # times that, if flows ended it, for a repair of the same pattern that suppresses less
     counts_repair: float = 6.0e7  # ... of what elimination leaves of counts
     trimming: float = 6.0e7  # work after which no further look for needless cells begins, for 10,000 targets
     flow_rounds: int = 6  # joint flows leave less and less open; after these, single flows
@@ -69,10 +69,12 @@ class Policy:
     flat_few: float = 5e-5  # share of the targets that flows serve at the end of a repair in 2-D: each round takes long
     long_repair: float = 0.7  # share of the work that may go on repairing the constructed pattern
     near_rows: tuple[int, ...] = (100, 300, 1_000)  # relations around a target that may decide it before all do
-    near_worth: int = 30  # times as many relations has a hidden system whose program takes longer than theirs
-    pooled_share: float = 0.3  # of the targets asked for that a pool of a vast system must serve, or the next has half
+    near_worth: int = 30  # times as many relations has a suppressed system whose program takes longer than theirs
+    # of the targets asked for that a pool of a very large system must serve, or the next has half
+    pooled_share: float = 0.3
     pooled_few: int = 500  # targets that are never halved
-    block_rows: tuple[int, ...] = (3_000, 8_000)  # relations of the blocks of a vast system, each a pooled program
+    # relations of the blocks of a very large system, each a pooled program
+    block_rows: tuple[int, ...] = (3_000, 8_000)
     block_worth: int = 10  # targets that each of them must serve, on average of the last few of them
     block_last: int = 25
     pooled_worth: int = 20  # targets that one more pooled program must serve: single ones take a twentieth of its time
@@ -97,11 +99,11 @@ class Policy:
     little: float = 2e-3  # share of the cost: saving less in the last part of the work is not worth it
     noise: float = 0.3  # how much chance there is in the choice of cells that replace others
     sizes: tuple[int, ...] = (1, 1, 2, 4, 8)  # how many secondaries an exchange publishes at once
-    likely: float = 0.5  # how much cheaper a cell looks that the relaxed master hides
+    likely: float = 0.5  # how much cheaper a cell looks that the relaxed master suppresses
 
     # Exchanges by elimination, where the attacker knows no bounds.
     algebra_cells: int = 12_000  # up to which a basis of moves of all cells is written out
-    algebra_relations: int = 20  # relations whose cells are hidden for a trial, besides those of one cell
+    algebra_relations: int = 20  # relations whose cells are suppressed for a trial, besides those of one cell
     algebra_gone: int = 3  # secondaries near each other that a trial publishes for good, at most
     algebra_loyal: float = 0.3  # how much cheaper a secondary looks than a cell that was published before
     algebra_trials: int = 25  # for each secondary; ten times as many for the best
@@ -133,18 +135,19 @@ class Policy:
 
     # Repairs: neighbourhoods as (relations away, cells per relation, cells in all), each tried if the last had no flow.
     ladder: Ladder = ((2, 6, 300), (3, 10, 1_500), (5, 20, 6_000))
-    nearby: Ladder = ((3, 0, 1_500), (4, 0, 6_000))  # of hidden cells alone, in more than two dimensions
-    narrow: Ladder = ((4, 1, 6_000), (5, 1, 10_000), (7, 4, 25_000))  # of vast sets: through few others hides little
-    blocks: Ladder = ((6, 2, 6_000), (8, 6, 12_000), (10, 20, 25_000))  # of joint flows of vast sets
+    nearby: Ladder = ((3, 0, 1_500), (4, 0, 6_000))  # of suppressed cells alone, in more than two dimensions
+    # of large sets: through few others suppresses little
+    narrow: Ladder = ((4, 1, 6_000), (5, 1, 10_000), (7, 4, 25_000))
+    blocks: Ladder = ((6, 2, 6_000), (8, 6, 12_000), (10, 20, 25_000))  # of joint flows of large sets
     slope_scalings: int = 4  # of a flow at most; it ends once they gain nothing
 
     # Advice, where no pattern is safe.
     ways_out: int = 300  # that are looked at for the smallest conflict
     blocked_targets: int = 20  # that are looked at
     small_price: float = 1e-4  # of the cheapest cell to give up: little, and yet no trouble for the solver
-    token_cost: float = 1e-9  # of a cell that costs nothing, so that it is not hidden for nothing
+    token_cost: float = 1e-9  # of a cell that costs nothing, so that it is not suppressed for nothing
 
-    # Scaling: programs are in units of the need, and solvers resolve about nine orders of magnitude.
+    # Scaling: programs are in units of the protection level, and solvers resolve about nine orders of magnitude.
     cut_far: float = 1e6  # how many times the need a cell may move in the attacker's program
     flow_far: float = 1e5  # ... in a repair, whose costs take orders of magnitude as well
     dearest: float = 1e7  # how many times the usual cost the dearest cell has in a repair

@@ -1,6 +1,6 @@
 """Propagation in the search for patterns: from how far every cell can move to cuts. Compiled.
 
-How far that is, at most, when some cells are hidden, is in `cellguard.proofs.extent_kernel`. Following a derivation
+How far that is, at most, when some cells are suppressed, is in `cellguard.proofs.extent_kernel`. Following a derivation
 back with exact coefficients adds up relations to  d_p = sum q_c d_c , which every move satisfies; so the sum of |q_c|
 room_c x_c must reach p's need: a cut. How that is kept up to date is in `incremental_kernel`. Work is counted in
 terms looked at.
@@ -55,11 +55,11 @@ class Watched(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """What is hidden, with reach and via of every node at every scale."""
+    """What is suppressed, with reach and via of every node at every scale."""
 
     hidden: BoolArray
-    barred: BoolArray  # must not be hidden
-    base: BoolArray  # hidden anyway
+    barred: BoolArray  # must not be suppressed
+    base: BoolArray  # suppressed anyway
     cost: FloatArray
     reach: FloatArray
     via: IntArray
@@ -128,7 +128,9 @@ def _derive(node, reach, via, graph, scratch):  # noqa: ANN001, ANN202
 
 @kernel
 def _add_shares(p, way, need, touched, graph, scratch, cells, shares, many):  # noqa: ANN001, ANN202
-    """Append what each touched cell can add to p's move that way, as a share of the need; False if p cancels out."""
+    """Append what each touched cell can add to p's move that way, as a share of the protection level; False if p
+    cancels out.
+    """
     own = scratch.sum[p]
     if abs(own) < 1e-6:
         return -1
@@ -147,7 +149,8 @@ def _add_shares(p, way, need, touched, graph, scratch, cells, shares, many):  # 
 
 @kernel
 def cut_of(target, goals, reach, via, graph, scratch):  # noqa: ANN001, ANN201
-    """Return the cells of a target's cut, their shares of the need, and the share that no other cell must make up for.
+    """Return the cells of a target's cut, their shares of the protection level, and the share that no other cell must
+    make up for.
 
     No cells and a share of 1 mean that its derivation says nothing.
     """
@@ -203,7 +206,9 @@ def cut_of(target, goals, reach, via, graph, scratch):  # noqa: ANN001, ANN201
 
 @kernel
 def cuts_of(targets, x, least, goals, reach, via, graph, barred, base, scratch):  # noqa: ANN001, ANN201
-    """Return the violated cuts of some targets, flat: start, cells, weights; cells hidden anyway are on the right."""
+    """Return the violated cuts of some targets, flat: start, cells, weights; cells suppressed anyway are on the
+    right.
+    """
     start = [0]
     all_cells = [np.int64(0) for _ in range(0)]
     all_weights = [0.0 for _ in range(0)]
@@ -245,7 +250,9 @@ def cuts_of(targets, x, least, goals, reach, via, graph, barred, base, scratch):
 
 @kernel
 def is_served(target, goals, pattern, graph, scratch):  # noqa: ANN001, ANN201
-    """Tell whether the target's derivation leaves it what it needs; what it does not see may still refute it."""
+    """Return whether the target's derivation leaves it its protection level; what it does not see may still
+    refute it.
+    """
     n = len(pattern.hidden)
     at = goals.scale[target] * 2 * n
     reach, via = pattern.reach[at : at + 2 * n], pattern.via[at : at + 2 * n]

@@ -1,4 +1,4 @@
-"""Repair: the cheapest move that serves a target, through hidden cells for nothing and others for their cost."""
+"""Repair: the cheapest move that serves a target, through suppressed cells for nothing and others for their cost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WHOLE = 1e-6  # from a whole number: solvers do not resolve less
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """A move that serves a target: the cells that move, how far in grains, and what hiding the new ones costs."""
+    """A move that serves a target: the cells that move, how far in grains, and what suppressing the new ones costs."""
 
     cells: Positions
     moves: FloatArray
@@ -103,7 +103,7 @@ class Repairer:
         return first
 
     def near(self, cell: int, rounds: int, hidden: BoolArray) -> Positions:
-        """Return cells near one: in each relation the hidden ones and the cheapest others, so many steps wide."""
+        """Return cells near one: in each relation the suppressed ones and the cheapest others, so many steps wide."""
         ladder = self.system.policy.ladder
         _, per_row, most = ladder[min(rounds, len(ladder)) - 1]
         return self.neighbours.near([cell], (rounds, per_row, most), hidden, self.system.never)
@@ -124,7 +124,7 @@ class Repairer:
 
 @dataclass(frozen=True, eq=False)
 class _Attempt:
-    """The first flow in one neighbourhood, in units of the need, and what its cells would cost."""
+    """The first flow in one neighbourhood, in units of the protection level, and what its cells would cost."""
 
     network: _Network
     cells: Positions
@@ -153,8 +153,9 @@ class _Attempt:
     def scaled(self, target: Target) -> Flow:
         """Return the flow after scaling the slopes until each used cell pays its whole cost.
 
-        What hiding a cell costs does not depend on how far it moves, but a program's cost does. A cell that moves by d
-        gets the slope cost / d the next time, so that using it less does not save anything (dynamic slope scaling).
+        What suppressing a cell costs does not depend on how far it moves, but a program's cost does. A cell that moves
+        by d gets the slope cost / d the next time, so that using it less does not save anything (dynamic slope
+        scaling).
         """
         moves, cost, size = self.moves, self.cost, np.ones(len(self.cells))
         for _ in range(self.network.policy.slope_scalings if cost > 1e-6 else 0):
@@ -172,7 +173,9 @@ class _Attempt:
 
 @dataclass(frozen=True, eq=False)
 class _Network:
-    """The program of one target in one neighbourhood: moves in units of the need, split into up and down."""
+    """The program of one target in one neighbourhood: moves in units of the protection level, split into up and
+    down.
+    """
 
     matrix: sp.csr_array
     lower: FloatArray
@@ -207,7 +210,7 @@ class _Network:
         room = np.clip(self.upper, 1e-9, 1.0)
         cost = np.concatenate([slope, slope]) / room
         some = cost[cost > 0]
-        # A touch of cost on hidden cells keeps moves short; more orders of magnitude than this confuse the solver.
+        # A touch of cost on suppressed cells keeps moves short; more orders of magnitude than this confuse the solver.
         cost = (np.minimum(cost / np.median(some), self.policy.dearest) if len(some) else cost) + 1e-6
         zero = np.zeros(self.matrix.shape[0])
         program = Program(self.matrix, zero, zero, self.lower, self.upper, cost)

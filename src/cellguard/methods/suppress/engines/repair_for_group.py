@@ -1,7 +1,7 @@
-"""What to hide so that cells move far enough within other bounds than an outsider's: those of a group of insiders.
+"""What to suppress so that cells move far enough within other bounds than an outsider's: those of a group of insiders.
 
-Hiding is shared by all, so the search begins with what is hidden already: propagation finds the cheap cells that are
-missing, and exact cuts the rest, as for outsiders. What stays open when the work is used up is left to others.
+Suppressing is shared by all, so the search begins with what is suppressed already: propagation finds the cheap cells
+that are missing, and exact cuts the rest, as for outsiders. What stays open when the work is used up is left to others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _ALLOWED = 2.0e8  # work of the repair for one group, about 10 CPU s
 
 
 def hide_within(system: System, problem: Problem, merged: Positions, hidden: BoolArray, *, run: Run) -> BoolArray:
-    """Return which of a problem's cells to hide so that they get what they need within its bounds, as far as it works.
+    """Return which of a problem's cells to suppress so that they get their protection levels within its bounds, as far
+    as it works.
 
     ``merged`` are the merged cells of the system that the problem's cells belong to.
     """
@@ -36,7 +37,7 @@ def hide_within(system: System, problem: Problem, merged: Positions, hidden: Boo
 
 
 def _narrowed(system: System, problem: Problem, merged: Positions, hidden: BoolArray) -> System:
-    """Return the system with the bounds and needs of a problem, and what is hidden already for nothing."""
+    """Return the system with the bounds and needs of a problem, and what is suppressed already for nothing."""
     n = system.n
     down, up = (
         np.minimum(old, smallest(as_floats(new), merged, n))

@@ -1,8 +1,8 @@
 """The search for a cheap safe pattern: safe first, then better.
 
-1. Construct: hide cheap cells until propagation sees every target served, and publish what is needless.
+1. Construct: suppress cheap cells until propagation sees every target served, and publish what is needless.
 2. Prove: pooled programs; what they leave open is covered by joint flows. Now a safe pattern stands.
-3. Repair the constructed pattern by exact cuts instead, which hides less, and keep all cuts for good.
+3. Repair the constructed pattern by exact cuts instead, which suppresses less, and keep all cuts for good.
 4. Improve: exchange, insert and drop cells where propagation and all known cuts allow it; prove, repair, keep if
    cheaper. The cuts of all steps, in one relaxed master, bound what any safe pattern costs.
 """
@@ -28,7 +28,7 @@ from cellguard.run_context import Run
 
 
 class Unprotectable(Exception):
-    """No flow serves a target, whatever is hidden."""
+    """No flow serves a target, whatever is suppressed."""
 
     def __init__(self, target: Target) -> None:
         super().__init__(str(target.cell))
@@ -70,7 +70,8 @@ class Search:
 
     @property
     def is_steep(self) -> bool:
-        """Whether patterns are looked for from above: beyond two dimensions, but for counts, which need whole moves.
+        """Whether patterns are looked for from above: beyond two dimensions, but for counts, which move by
+        whole moves.
 
         Small sets are left to whole masters.
         """
@@ -116,7 +117,7 @@ class Search:
 
     @property
     def rests_on_flows(self) -> bool:
-        """Whether joint flows ended the repair of the constructed pattern, which hides more than cuts would."""
+        """Whether joint flows ended the repair of the constructed pattern, which suppresses more than cuts would."""
         return len(self._open) > 0
 
     def reconstruct(self) -> None:
@@ -128,7 +129,7 @@ class Search:
             self.keep(self.state.hidden)
 
     def _construct(self, start: BoolArray) -> LongArray:
-        """Construct a pattern from what is hidden, and repair it by cuts; return the targets left open."""
+        """Construct a pattern from what is suppressed, and repair it by cuts; return the targets left open."""
         self.run.tell("constructing a pattern")
         self.run.check()
         self.state.move_to(start)
@@ -188,7 +189,8 @@ class Search:
         return max(self.policy.bound_share * self.budget, self.policy.first_bound * self.size)
 
     def resume(self) -> None:
-        """Go on with the constructed pattern where joint flows ended its repair by cuts, which often hides far less.
+        """Go on with the constructed pattern where joint flows ended its repair by cuts, which often suppresses far
+        less.
 
         Not if it costs more than the best pattern by now.
         """
@@ -204,7 +206,7 @@ class Search:
     def repaired(self, open_: LongArray, allowed: float | None = None, *, limit: float = np.inf) -> LongArray:
         """Repair the constructed pattern by cuts; flows serve the last few of a flat set. Return what is left.
 
-        Single programs of a vast set take minutes, so there all is left to flows.
+        Single programs of a large set take minutes, so there all is left to flows.
         """
         if self.oracle.vast or not len(open_):
             return open_
@@ -217,17 +219,17 @@ class Search:
         return open_[:0]
 
     def reroute_flows(self) -> None:
-        """Serve all targets once more, by joint flows of the hidden cells, and publish what none of them moves.
+        """Serve all targets once more, by joint flows of the suppressed cells, and publish what none of them moves.
 
-        Cuts say what must be hidden, one after another, and so do flows for what is open; that leaves cells which no
-        target needs any more, and which only flows for all of them together find.
+        Cuts say what must be suppressed, one after another, and so do flows for what is open; that leaves cells which
+        no target needs any more, and which only flows for all of them together find.
         """
         if self.system.matrix.nnz > self.policy.threaded_terms * self.system.n or self.oracle.vast or self.counted:
             return
         goals, within, hidden = self.propagation.goals, self.pattern(), self.system.hidden
         served, open_ = Coverage(self.propagation), np.arange(len(goals.cell))
         while len(open_):
-            self.run.left(len(open_), len(goals.cell), "needs to serve by fewer cells")
+            self.run.left(len(open_), len(goals.cell), "protection levels to meet with fewer cells")
             self.run.check()
             hidden, flows = joint_flows(self.system, goals, hidden, open_, within, self._rng, run=self.run)
             for flow in flows:
@@ -239,10 +241,10 @@ class Search:
         self.keep(self._single_flows(hidden, open_, within))
 
     def flow(self, hidden: BoolArray, open_: LongArray, within: BoolArray | None = None) -> BoolArray:
-        """Hide what flows for the open targets need: joint ones, then single ones for the last.
+        """Suppress what flows for the open targets need: joint ones, then single ones for the last.
 
-        Joint flows of a vast set are of blocks; of counts, which need whole ones, of all. Where there are flows
-        ``within`` some cells, those are taken.
+        Joint flows of a large set are of blocks; of counts, which protection level whole ones, of all. Where there are
+        flows ``within`` some cells, those are taken.
         """
         if self.oracle.vast and not self.counted:
             return self._single_flows(
@@ -256,7 +258,7 @@ class Search:
                 among = self._around(hidden, goals.cell[open_], number + self.policy.flow_steps)
             if self.oracle.vast and among.sum() > self.policy.whole_flows:
                 break
-            self.run.left(before, len(goals.cell), "needs to repair")
+            self.run.left(before, len(goals.cell), "protection levels to repair")
             self.run.check()
             vast = self.oracle.vast
             hidden, flows = joint_flows(self.system, goals, hidden, open_, among, self._rng, rough=vast, run=self.run)
@@ -272,11 +274,13 @@ class Search:
         return self._single_flows(hidden, open_, within)
 
     def unproven_nearby(self, open_: LongArray) -> LongArray:
-        """Return those of some targets that no short move of hidden cells near them serves; of counts, no whole one."""
+        """Return those of some targets that no short move of suppressed cells near them serves; of counts, no whole
+        one.
+        """
         served, hidden = Coverage(self.propagation), self.state.hidden
         for number, target in enumerate(open_.tolist()):
             if number % self.policy.told_each == 0:
-                self.run.tell(f"{len(open_) - number:,} needs left to prove")
+                self.run.tell(f"{len(open_) - number:,} protection levels left to prove")
                 self.run.check()
             if not served.has(target):
                 way = self.repairer.short(
@@ -287,14 +291,14 @@ class Search:
         return open_[~served.mask()[open_]]
 
     def _single_flows(self, hidden: BoolArray, open_: LongArray, within: BoolArray | None = None) -> BoolArray:
-        """Hide what a flow for each open target needs, one after another, unless one before it serves it too.
+        """Suppress what a flow for each open target needs, one after another, unless one before it serves it too.
 
         Where there are flows ``within`` some cells, one of those is taken.
         """
         hidden, served, free = hidden.copy(), Coverage(self.propagation), ~self.system.never
         for number, target in enumerate(open_.tolist()):
             if number % self.policy.told_each == 0:
-                self.run.left(len(open_) - number, len(self.propagation.goals.cell), "needs to repair")
+                self.run.left(len(open_) - number, len(self.propagation.goals.cell), "protection levels to repair")
             self.run.check()
             if served.has(target):
                 continue
@@ -348,7 +352,7 @@ class Search:
             if len(open_) <= few or not look.cuts:
                 break
             self.watch(look.cuts)
-            self.run.left(len(open_), len(self.propagation.goals.cell), "needs to repair")
+            self.run.left(len(open_), len(self.propagation.goals.cell), "protection levels to repair")
             self.run.check()
             history.append(len(open_))
             if self.work > end or self.state.cost >= limit or 2 * len(open_) > history[-1 - patience]:
@@ -358,7 +362,7 @@ class Search:
         return open_
 
     def watch(self, cuts: list[Cut]) -> None:
-        """Keep cuts for good, and hide in the state what they and propagation ask for."""
+        """Keep cuts for good, and suppress in the state what they and propagation ask for."""
         self.cuts += cuts
         self.state.watch(cuts)
         self.state.cover(self.state.unserved(), self.guide)
@@ -380,7 +384,7 @@ class Search:
         return self.repair(open_, allowed, limit=limit, patience=patience) if len(open_) else open_
 
     def report_progress(self, step: str) -> None:
-        """Say how far the search is, by counts and shares: a cost is a sum of suppressed values."""
+        """Return, in words, how far the search is, by counts and shares: a cost is a sum of suppressed values."""
         best = self.pattern()
         secondary = int((best & ~self.system.hidden).sum())
         rate = self._rate(self.cost(best))
@@ -397,7 +401,7 @@ class Search:
         return f", {(first - cost) / first / seconds:.2%} saved per second of work"
 
     def is_stale(self, share: float, least: float) -> bool:
-        """Tell whether the last share of all work saved less than that part of the cost."""
+        """Return whether the last share of all work saved less than that part of the cost."""
         if self.work < self.policy.settled * self.budget:
             return False
         past = [cost for work, cost in self._history if work <= self.work * (1 - share)]

@@ -57,10 +57,10 @@ def _lacks(target, goals, pattern, watched, graph, scratch):  # noqa: ANN001, AN
 
 @kernel
 def cover(open_, guide, budget, avoid, noise, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
-    """Hide cells, cut by cut and the largest need first, until all are served; return them and whether that worked.
+    """Suppress cells, cut by cut and the largest need first, until all are served; return them and whether that worked.
 
-    A cell is chosen for what it costs by ``guide`` for each part of the lack that it fills. The cells hidden must cost
-    less than the budget. ``avoid`` is not hidden.
+    A cell is chosen for what it costs by ``guide`` for each part of the lack that it fills. The cells suppressed must
+    cost less than the budget. ``avoid`` is not suppressed.
     """
     added = [np.int64(0) for _ in range(0)]
     spent, many = 0.0, len(goals.cell)
@@ -125,7 +125,7 @@ def clean(cells, most, price, goals, pattern, watched, graph, scratch):  # noqa:
 
 @kernel
 def _near(c, most, pattern, graph, scratch):  # noqa: ANN001, ANN202
-    """Return secondaries near a cell: breadth first over relations, through hidden cells."""
+    """Return secondaries near a cell: breadth first over relations, through suppressed cells."""
     seen = {np.int64(c)}
     rows = {np.int64(-1)}
     order = [np.int64(c)]
@@ -206,7 +206,7 @@ def exchange(c, size, noise, guide, price, goals, pattern, watched, graph, scrat
 
 @kernel
 def insert(d, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
-    """Hide a cell, and publish what that makes needless nearby; return what was saved, or 0 if it is taken back."""
+    """Suppress a cell, and publish what that makes needless nearby; return what was saved, or 0 if it is taken back."""
     around = _near(d, 24, pattern, graph, scratch)
     if len(around) == 0 or _cost_of(around, pattern.cost) < pattern.cost[d]:
         return 0.0
@@ -230,7 +230,7 @@ def insert(d, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, 
 
 @kernel
 def improve(cells, sizes, noise, guide, price, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
-    """Try to exchange hidden ones among the cells and to insert the published ones; return what was saved."""
+    """Try to exchange suppressed ones among the cells and to insert the published ones; return what was saved."""
     saved = 0.0
     for c in cells:
         if pattern.base[c] or pattern.barred[c]:
@@ -258,7 +258,9 @@ def unserved(goals, pattern, graph, scratch):  # noqa: ANN001, ANN201
 
 @kernel
 def choose(open_, guide, goals, pattern, watched, graph, scratch):  # noqa: ANN001, ANN201
-    """Return cheap cells that satisfy the present cuts of all these targets; hiding them may leave or show others."""
+    """Return cheap cells that satisfy the present cuts of all these targets; suppressing them may leave or show
+    others.
+    """
     taken = np.zeros(len(pattern.hidden), np.bool_)
     hopeless = 0
     for target in open_:

@@ -19,7 +19,7 @@ _LOG = 1 << 20
 
 
 class State:
-    """Which cells are hidden, and which targets and watched cuts are served as far as propagation sees.
+    """Which cells are suppressed, and which targets and watched cuts are served as far as propagation sees.
 
     Targets are named by their number, watched cuts by the number of targets plus theirs.
     """
@@ -50,7 +50,7 @@ class State:
 
     @property
     def hidden(self) -> BoolArray:
-        """Which cells are hidden now."""
+        """Which cells are suppressed now."""
         return self._pattern.hidden.copy()
 
     @property
@@ -108,7 +108,7 @@ class State:
         return np.concatenate([open_, short]).astype(np.int64)
 
     def cover(self, open_: LongArray, guide: FloatArray) -> bool:
-        """Hide cheap cells until these are served; False if some cannot be."""
+        """Suppress cheap cells until these are served; False if some cannot be."""
         incremental_kernel.begin(self._scratch)
         _, done = search_kernel.cover(
             open_, guide, np.inf, -1, 0.0, LEAF_PRICE, self._goals, self._pattern, self._watched, self._graph,
@@ -118,7 +118,8 @@ class State:
         return bool(done)
 
     def construct(self, guide: FloatArray, run: Run) -> None:
-        """Hide cheap cells until propagation sees everything served: by rounds for all, then one by one for the last.
+        """Suppress cheap cells until propagation sees everything served: by rounds for all, then one by one for the
+        last.
 
         A round satisfies the present cuts of all open targets and propagates afresh. While most cells are determined,
         that is far less work than to follow what each single cell changes.
@@ -128,7 +129,7 @@ class State:
             open_ = self.unserved()
             if len(open_) <= self.system.policy.construct_few:
                 break
-            run.left(len(open_), len(self._goals.cell) + len(self._watched.left), "needs open")
+            run.left(len(open_), len(self._goals.cell) + len(self._watched.left), "protection levels unmet")
             run.check()
             need = np.concatenate([self._goals.need, np.zeros(len(self._watched.left))])
             order = open_[np.argsort(-need[open_], kind="stable")]

@@ -35,7 +35,7 @@ class Substitutions(NamedTuple):
 
 @kernel
 def _implied(k, first, last, columns, values, down, up):  # noqa: ANN001, ANN202
-    """Tell whether the bounds of column k follow from a row."""
+    """Return whether the bounds of column k follow from a row."""
     own = 0.0
     for y in range(first, last):
         if columns[y] == k:

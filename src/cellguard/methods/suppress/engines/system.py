@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """Merged cells with M d = 0. ``hidden`` cells are hidden anyway, ``never`` cells must not be.
+    """Merged cells with M d = 0. ``hidden`` cells are suppressed anyway, ``never`` cells must not be.
 
-    ``down`` and ``up`` are how far a hidden cell may move, ``levels`` how far it must be able to, all in grains.
-    ``cost`` is what hiding a merged cell costs. A width that could be met on either side is ``pinned`` to one; a cut
-    must only follow from the width. With no other level, the cell is ``two_sided``: moving by the width the other way
-    serves it as well. ``asked`` are the levels without what widths add to them. ``behind`` is the world with a crossing
-    table that the system leaves out, ``policy`` holds the thresholds of the search.
+    ``down`` and ``up`` are how far a suppressed cell may move, ``levels`` how far it must be able to, all in grains.
+    ``cost`` is what suppressing a merged cell costs. A width that could be met on either side is ``pinned`` to one; a
+    cut must only follow from the width. With no other level, the cell is ``two_sided``: moving by the width the other
+    way serves it as well. ``asked`` are the levels without what widths add to them. ``behind`` is the world with a
+    crossing table that the system leaves out, ``policy`` holds the thresholds of the search.
     """
 
     needs: Requirements
@@ -76,9 +76,9 @@ class System:
         return np.asarray(self.merged.merged[np.searchsorted(moving, cells)], np.intp)
 
     def pattern(self, chosen: BoolArray) -> Pattern:
-        """Return the pattern of all cells when the chosen merged cells are hidden: the way back."""
+        """Return the pattern of all cells when the chosen merged cells are suppressed: the way back."""
         tables = self.needs.tables
-        # A cell that must be published may equal one that was said to be hidden, and so be merged with it.
+        # A cell that must be published may equal one that was said to be suppressed, and so be merged with it.
         must_publish, _ = _states(self.needs)
         hide = chosen[self.merged.merged[: len(tables)]] & ~self.needs.world.constraints.empty & ~must_publish
         free = Pattern(tables, self.needs.primary, np.zeros(len(tables), bool)).unpublished
@@ -94,7 +94,7 @@ def build_system(
     """
     world = needs.world
     everything = pose(needs, np.ones(len(needs.tables), bool), grains_of(world))
-    # Listed cells come first, and then the cells between that may move; the others are as good as published.
+    # Listed cells come first, and then the latent cells that may move; the others are as good as published.
     cells = everything.cells
     merged = merge_equal(sp.csr_array(world.relations_with(known)[:, cells]))
     at, n = merged.merged, merged.n
@@ -126,13 +126,13 @@ def build_system(
 
 
 def manageable(needs: Requirements) -> Requirements:
-    """Return the requirements in a world in which so few cells between move that programs stay small."""
+    """Return the requirements in a world in which so few latent cells move that programs stay small."""
     world = needs.world
     return needs if world.constraints.crossing.sum() <= MANY_CROSSING else replace(needs, world=world.thinned())
 
 
 def _states(needs: Requirements) -> tuple[BoolArray, BoolArray]:
-    """Return the cells that must be published, and those that are hidden at no cost."""
+    """Return the cells that must be published, and those that are suppressed at no cost."""
     tables = needs.tables
     publish, secondary = np.zeros(len(tables), bool), np.zeros(len(tables), bool)
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):

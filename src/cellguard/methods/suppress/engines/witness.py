@@ -33,7 +33,9 @@ def mend(system: System, start: BoolArray, *, run: Run) -> BoolArray:
 
 
 def refuse_fixed(system: System) -> None:
-    """Refuse an unsafe cell that must not be hidden, because it equals a cell that is published or known to be 0."""
+    """Refuse an unsafe cell that must not be suppressed, because it equals a cell that is published or known to
+    be 0.
+    """
     for target in targets_of(system):
         if system.never[target.cell]:
             raise Unprotectable(target)

@@ -71,7 +71,7 @@ def _write_table(
 
 
 def _reasons(here: TableFindings, cells: Any, proven: SuppressionResult) -> list[str]:  # noqa: ANN401
-    """Return why each cell is hidden: the rules that say so, the unsafe cells that it protects, what it follows."""
+    """Return why each cell is suppressed: the rules that say so, the unsafe cells that it protects, what it follows."""
     tables, reasons = proven.audit.needs.tables, here.reasons()
     protects = {} if proven.explained is None else proven.explained.protects
     for at in np.flatnonzero(proven.audit.pattern.secondary[cells]).tolist():

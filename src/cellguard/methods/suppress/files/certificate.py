@@ -65,7 +65,7 @@ def write_certificate(folder: Path, outcome: Outcome[SuppressionResult]) -> None
 
 
 def about_inputs(job: Job, findings: Findings, grains: Grains, known: sp.csr_array) -> dict[str, Any]:
-    """Return the part of a certificate that follows from the inputs alone, whatever is hidden."""
+    """Return the part of a certificate that follows from the inputs alone, whatever is suppressed."""
     linked = findings.tables
     topics = {(t.response, t.population): c for t, c in zip(linked.tables, linked.cells_of, strict=True)}
     return {
@@ -105,7 +105,7 @@ def _insiders(audit: Audit) -> dict[str, Any] | list[Any]:
 def _write_witnesses(path: Path, proof: Witnesses, audit: Audit) -> None:
     world = audit.needs.world
     table, row = world.tables.first
-    # A cell between belongs to no table: its row is that of world.parquet.
+    # A latent cell belongs to no table: its row is that of world.parquet.
     place = np.full(world.between, -1)
     stated = stated_between(world)
     place[stated] = np.arange(len(stated))

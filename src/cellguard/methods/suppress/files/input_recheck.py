@@ -45,7 +45,7 @@ class RebuiltInputs:
 def compare(inside: Path, again: RebuiltInputs) -> dict[str, str | None]:
     """Return for job, inputs and facts what differs between a folder's internal half and its inputs; None if nothing.
 
-    A difference is told by file, row and column, never by value.
+    A difference is reported by file, row and column, never by value.
     """
     try:
         return {
@@ -125,7 +125,7 @@ def _other_facts(stored: pa.Table, wanted: pa.Table) -> str | None:
 
 
 def _differing(left: pa.ChunkedArray, right: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Tell which entries of two columns differ; gaps equal gaps, and floats may differ by their last bits."""
+    """Return which entries of two columns differ; gaps equal gaps, and floats may differ by their last bits."""
     if pa.types.is_floating(left.type) and pa.types.is_floating(right.type):
         a, b = (column.to_numpy().astype(float) for column in (left, right))
         near = (a == b) | (np.abs(a - b) <= _SAME * np.maximum(np.abs(a), np.abs(b)))
@@ -136,7 +136,7 @@ def _differing(left: pa.ChunkedArray, right: pa.ChunkedArray) -> np.ndarray[Any,
 
 
 def _insiders(inside: Path, again: RebuiltInputs) -> str | None:
-    """Compare who contributes what to the hidden cells, if the folder tells."""
+    """Compare who contributes what to the suppressed cells, if the folder tells."""
     claim = json.loads((inside / "certificate.json").read_text(encoding="utf-8"))["insiders"]
     if not claim:
         return None

@@ -11,7 +11,9 @@ from cellguard.io.write import write_json
 from cellguard.randomness import checked_seed
 
 NAME = "seed.json"
-_ABOUT = "the seed of random costs. Secret: with it, anybody can tell which tables give the pattern that was released"
+_ABOUT = (
+    "the seed of random costs. Secret: with it, an attacker can find which tables give the pattern that was released"
+)
 
 
 def write_seed(inside: Path, seed: int) -> None:

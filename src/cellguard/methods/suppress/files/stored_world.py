@@ -1,4 +1,4 @@
-"""The world behind the tables, as the certificate states it: clusters, partitions, and the cells between."""
+"""The world behind the tables, as the certificate states it: clusters, partitions, and the latent cells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOBODY = -1
 
 
 def write_world(folder: Path, audit: Audit) -> list[dict[str, Any]]:
-    """Write partitions and cells between into the internal folder; return the clusters of each response."""
+    """Write partitions and latent cells into the internal folder; return the clusters of each response."""
     world = audit.needs.world
     dimensions = {d.name: d for t in world.tables.tables for d in t.dimensions}
     partitions: dict[str, list[Labels]] = {name: [] for name in dimensions}
@@ -43,7 +43,7 @@ def write_world(folder: Path, audit: Audit) -> list[dict[str, Any]]:
 
 
 def stated_between(world: World) -> Positions:
-    """Return the cells between that are atoms; the others are sums of these, and follow."""
+    """Return the latent cells that are cover cells; the others are sums of these, and follow."""
     atoms = [room.cell for house in world.constraints.responses for room in house.rooms]
     cells = np.concatenate([np.zeros(0, np.intp), *atoms]) - len(world.tables)
     return np.sort(cells[cells >= 0])
@@ -65,7 +65,7 @@ def _write_parts(path: Path, dimension: Dimension, partitions: list[Labels]) -> 
 
 
 def _write_between(path: Path, world: World, audit: Audit, names: list[str]) -> None:
-    """Write one row a cell between: its response, its cluster, its part of each dimension and its value in grains."""
+    """Write one row a latent cell: its response, its cluster, its part of each dimension and its value in grains."""
     n, many = len(world.tables), world.between
     stated = stated_between(world)
     cluster = np.full(many, NOBODY, np.int64)

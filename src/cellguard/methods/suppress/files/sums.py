@@ -20,7 +20,7 @@ from cellguard.table.tableset import TableSet
 
 
 def write_sums(inside: Path, proven: SuppressionResult) -> dict[str, Any] | None:
-    """Write the parts of all sums, and the facts of those that are told; return what the certificate says of them.
+    """Write the parts of all sums, and the facts of those that are reported; return what the certificate says of them.
 
     None says that nobody looked at sums.
     """

@@ -24,7 +24,7 @@ def verdict(outcome: Outcome[SuppressionResult]) -> dict[str, Any]:
     figures = [
         (f"{int(shown.sum()):,}", "cells", many(len(tables.tables), "table")),
         (f"{primary:,}", "unsafe", share(primary, len(tables)) + " of the cells"),
-        (f"{secondary:,}", "hidden to protect them", share(secondary, len(tables)) + " of the cells"),
+        (f"{secondary:,}", "suppressed to protect them", share(secondary, len(tables)) + " of the cells"),
         (f"{int((shown & ~hidden).sum()):,}", "published", share(int((shown & ~hidden).sum()), int(shown.sum()))),
     ]
     whom = "no outsider" if audit.inside is None else "neither outsiders nor a single respondent"
@@ -39,7 +39,7 @@ def verdict(outcome: Outcome[SuppressionResult]) -> dict[str, Any]:
 
 def _all_protected(primary: int, whom: str) -> str:
     if not primary:
-        return "No cell is unsafe under the rules, so nothing had to be hidden."
+        return "No cell is unsafe under the rules, so nothing had to be suppressed."
     which = "The one unsafe cell is" if primary == 1 else f"All {primary:,} unsafe cells are"
     return f"{which} hidden, and {whom} can come nearer to their values than the rules allow."
 
@@ -84,7 +84,7 @@ def checked(outcome: Outcome[SuppressionResult]) -> Section:
 
 
 def inside(outcome: Outcome[SuppressionResult]) -> Section | None:
-    """Return the view from the firms: which insider may come how near to whom, the nearest first."""
+    """Return the view from the firms: which insider may come how closely to whom, the nearest first."""
     proven = outcome.protected
     if proven.audit.inside is None:
         return None
@@ -106,10 +106,10 @@ def run(outcome: Outcome[SuppressionResult]) -> Section:
 
 
 def _optimum(summary: Mapping[str, Any]) -> str:
-    """Say how good the pattern is: what its secondaries cost, and how much could be saved at most."""
+    """Return, in words, how good the pattern is: what its secondaries cost, and how much could be saved at most."""
     cost, bound, gap = summary.get("cost"), summary.get("lower_bound"), summary.get("gap")
     if cost is None or bound is None or gap is None:
-        return "The pattern was given, not chosen, so nothing is said about how little could be hidden."
+        return "The pattern was given, not chosen, so there is no lower bound on what must be suppressed."
     text = f"Hiding the secondary cells costs {number(cost)}. "
     if cost == 0:
         text = "No secondary cell was needed. "

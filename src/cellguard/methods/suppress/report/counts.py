@@ -1,4 +1,4 @@
-"""Small cells, for people: what an attacker can still tell of each hidden count."""
+"""Small cells, for people: what an attacker can still tell of each suppressed count."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from cellguard.seam.outcome import Outcome
 
 
 def counts(outcome: Outcome[SuppressionResult], most: int = 60) -> Section | None:
-    """Say of each hidden count what can be told of it: "exactly 3", "1 or 2", "at most 4"; None without such counts.
+    """Say of each suppressed count what can be told of it: "exactly 3", "1 or 2", "at most 4"; None without such
+    counts.
 
     The counts of which most can be told come first, unsafe ones before the others.
     """
@@ -20,7 +21,7 @@ def counts(outcome: Outcome[SuppressionResult], most: int = 60) -> Section | Non
     cells = np.flatnonzero(pattern.hidden & tables.is_count & ~tables.unlisted)
     if not len(cells):
         return None
-    title = "What can be told of hidden counts"
+    title = "What can be concluded of suppressed counts"
     if ends is None:
         return Section("counts", title, {"exact": False})
     low, high = ends.lower[cells], ends.upper[cells]

@@ -1,4 +1,6 @@
-"""Cells near the edge: hidden ones whose interval just reaches what they need, published ones just inside a rule."""
+"""Cells near the edge: suppressed ones whose interval just reaches their protection levels, published ones just inside
+a rule.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ def tightest(audit: Audit, intervals: Intervals, most: int = 8) -> npt.NDArray[n
 
 
 def points(audit: Audit, intervals: Intervals) -> npt.NDArray[np.intp]:
-    """Return the secondaries that an attacker can work out exactly although they are hidden."""
+    """Return the secondaries that an attacker can work out exactly although they are suppressed."""
     unit = audit.needs.tables.unit
     exact = intervals.upper - intervals.lower < 1e-6 * unit
     return np.flatnonzero(exact & audit.pattern.secondary & intervals.hidden)

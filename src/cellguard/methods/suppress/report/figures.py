@@ -30,10 +30,29 @@ NOWHERE: Mapping[str, str] = {}
 def heat_map(pattern: Pattern, table: str | None = None, *, where: Mapping[str, str] = NOWHERE) -> Figure:
     """Draw a table: the darker a cell, the larger its value; primary cells have a disc, secondary ones a ring.
 
-    Rows are the first dimension and columns the second; ``where`` gives the codes of the others (their totals unless
-    said otherwise). Empty combinations are white. Confidential. Raises `InputError` for an unknown table, dimension or
-    code.
+    Rows are the first dimension and columns the second. Empty combinations are white. Confidential.
 
+    Parameters
+    ----------
+    pattern
+        The pattern to draw.
+    table
+        The name of the table; by default the first one.
+    where
+        The codes of the further dimensions; by default their totals.
+
+    Returns
+    -------
+    Figure
+        A figure of matplotlib.
+
+    Raises
+    ------
+    InputError
+        If a table, dimension or code is unknown.
+
+    Examples
+    --------
     >>> import cellguard as cg
     >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
     >>> needs = cg.require(cg.assess(t, cg.MinFrequency(3)))
@@ -72,12 +91,32 @@ def heat_map(pattern: Pattern, table: str | None = None, *, where: Mapping[str, 
 
 
 def interval_plot(audit: Audit, table: str | None = None, *, most: int = 40) -> Figure:
-    """Draw what an outsider can work out of each hidden cell, in percent of its value, against what it needs.
+    """Draw the feasibility intervals of suppressed cells, in percent of the value, against their protection levels.
 
-    A thin line is the attacker's interval, a thick one what the cell needs, an arrow means that there is no end or that
-    it is further away. The cells with the narrowest intervals are shown. The audit must have worked out exact
-    intervals: ``audit(needs, pattern, intervals=True)``, else `InputError` is raised. Confidential.
+    A thin line is the interval, a thick one the protection level; an arrow means that there is no end or that it is
+    further away. The cells with the narrowest intervals are shown. Confidential.
 
+    Parameters
+    ----------
+    audit
+        An audit with exact intervals: ``audit(needs, pattern, intervals=True)``.
+    table
+        The name of the table; by default the first one.
+    most
+        How many cells are shown.
+
+    Returns
+    -------
+    Figure
+        A figure of matplotlib.
+
+    Raises
+    ------
+    InputError
+        If the table is unknown, or the audit has no exact intervals.
+
+    Examples
+    --------
     >>> import cellguard as cg
     >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
     >>> needs = cg.require(cg.assess(t, cg.MinFrequency(3)))
@@ -125,10 +164,27 @@ def _draw_interval(axes: Axes, y: int, audit: Audit, cell: int, value: float) ->
 
 
 def loss_by_level(pattern: Pattern, table: str | None = None) -> Figure:
-    """Draw for each combination of levels which share of its cells, and of its value, is hidden.
+    """Draw for each combination of levels which share of its cells, and of its value, is suppressed. Confidential.
 
-    Confidential. Raises `InputError` for an unknown ``table``; the first one is drawn unless said otherwise.
+    Parameters
+    ----------
+    pattern
+        The pattern to draw.
+    table
+        The name of the table; by default the first one.
 
+    Returns
+    -------
+    Figure
+        A figure of matplotlib.
+
+    Raises
+    ------
+    InputError
+        If the table is unknown.
+
+    Examples
+    --------
     >>> import cellguard as cg
     >>> t = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
     >>> needs = cg.require(cg.assess(t, cg.MinFrequency(3)))
@@ -146,7 +202,7 @@ def loss_by_level(pattern: Pattern, table: str | None = None) -> Figure:
         _draw_shares(axes, np.array(parts, float), what)
     name_ticks(left.yaxis, names, left=True)
     right.set_yticks([])
-    entitle(left, f"{here.name}: hidden by level", " × ".join(d.name for d in here.dimensions))
+    entitle(left, f"{here.name}: suppressed by level", " × ".join(d.name for d in here.dimensions))
     _legend(figure)
     return figure
 
@@ -161,7 +217,7 @@ def _draw_shares(axes: Axes, parts: FloatArray, what: str) -> None:
         axes.text(total + 1.5, at, f"{total:.1f} %", va="center", fontsize=8, color=INK)
     axes.set_xlim(0, 118)
     axes.set_xticks([0, 25, 50, 75, 100])
-    axes.set_xlabel(f"hidden, in percent: {what}", fontsize=9)
+    axes.set_xlabel(f"suppressed, in percent: {what}", fontsize=9)
 
 
 def _number(pattern: Pattern, table: str | None) -> int:

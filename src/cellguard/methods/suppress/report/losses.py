@@ -1,4 +1,4 @@
-"""What hiding costs: cells and value by level of the hierarchies, and the dearest single cells."""
+"""What suppressing costs: cells and value by level of the hierarchies, and the dearest single cells."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from cellguard.table.table import Table
 
 @dataclass(frozen=True, slots=True)
 class LevelLoss:
-    """What is hidden of one combination of levels, say all sections by all regions.
+    """What is suppressed of one combination of levels, say all sections by all regions.
 
-    ``value`` and the hidden values are sums of absolute values, so that a loss is never a gain. Cells that the table
-    does not show are not counted.
+    ``value`` and the suppressed values are sums of absolute values, so that a loss is never a gain. Cells that the
+    table does not show are not counted.
     """
 
     level: tuple[int, ...]
@@ -29,7 +29,7 @@ class LevelLoss:
 
     @property
     def hidden(self) -> int:
-        """How many cells are hidden."""
+        """How many cells are suppressed."""
         return self.primary + self.secondary
 
     @property
@@ -75,7 +75,7 @@ def level_name(depth: int) -> str:
 
 
 def dearest(pattern: Pattern, most: int = 10) -> npt.NDArray[np.intp]:
-    """Return the hidden distinct cells of the largest value, largest first; ties in the order of the cells."""
+    """Return the suppressed distinct cells of the largest value, largest first; ties in the order of the cells."""
     hidden = np.flatnonzero(pattern.hidden & ~pattern.unpublished)
     worth = np.abs(pattern.tables.value[hidden])
     return hidden[np.argsort(-worth, kind="stable")[:most]]

@@ -28,7 +28,7 @@ from cellguard.table.table import ADDED, Table
 
 
 def internal_page(outcome: Outcome[SuppressionResult], earlier: Baseline | None = None) -> str:
-    """Return the page from which a disclosure officer decides. Confidential: it holds hidden values.
+    """Return the page from which a disclosure officer decides. Confidential: it holds suppressed values.
 
     With an ``earlier`` run it says what changed since.
     """
@@ -53,7 +53,7 @@ def internal_page(outcome: Outcome[SuppressionResult], earlier: Baseline | None 
 def public_page(release: Release, *, title: str = "") -> str:
     """Return a page of the tables as published. It is made from the release and from nothing else.
 
-    It tells no hidden value, no sum of them, and not why a cell is suppressed.
+    It tells no suppressed value, no sum of them, and not why a cell is suppressed.
     """
     return public_tables("public.html", release, title=title, marks=True)
 
@@ -61,8 +61,8 @@ def public_page(release: Release, *, title: str = "") -> str:
 _AFTER_TABLES = (hidden_cells, levels, largest, counts, edge, reasons, inside, what_if, checked, run, signing)
 _LEGEND = (
     (".", "published", ""),
-    ("p", "primary: hidden because a rule calls it unsafe", "●"),
-    ("s", "secondary: hidden to protect others", "○"),
+    ("p", "primary: suppressed because a rule calls it unsafe", "●"),
+    ("s", "secondary: suppressed to protect others", "○"),
     ("u", "not in the release", "–"),
 )
 
@@ -83,7 +83,7 @@ def _internal_grid(outcome: Outcome[SuppressionResult], at: int) -> Grid:
 
 
 def _notes(outcome: Outcome[SuppressionResult], at: int, kept: Positions) -> dict[str, Any]:
-    """Return for the hidden cells of a grid what a click on them tells: reasons, needs and intervals."""
+    """Return for the suppressed cells of a grid what a click on them tells: reasons, needs and intervals."""
     audit, here = outcome.protected.audit, outcome.protected.findings.by_table[at]
     cells = audit.needs.tables.cells_of[at][kept]
     where = np.flatnonzero(audit.pattern.hidden[cells])
@@ -106,14 +106,14 @@ def _notes(outcome: Outcome[SuppressionResult], at: int, kept: Positions) -> dic
 
 
 def _seen(table: Table, low: float, high: float) -> str:
-    """Say what an outsider sees of a hidden cell."""
+    """Return, in words, what an outsider sees of a suppressed cell."""
     if table.is_count:
         return told_count(low, high)
     return f"{number(low, table.decimals)} to {number(high, table.decimals)}"
 
 
 def _why(outcome: Outcome[SuppressionResult], cell: int, rules: str) -> str:
-    """Say why a distinct cell is hidden, and through which cells it is protected."""
+    """Return, in words, why a distinct cell is suppressed, and through which cells it is protected."""
     if not outcome.protected.audit.pattern.primary[cell]:
         return protects(outcome, cell, 8)
     return rules or "unsafe in a linked table"

@@ -32,7 +32,7 @@ _RELEASED = {
 
 
 def protected(outcome: Outcome[SuppressionResult]) -> Section:
-    """Say what was protected, with which rules and settings, and what was said of single cells."""
+    """Return, in words, what was protected, with which rules and settings, and what was said of single cells."""
     told = {t["name"]: t for t in outcome.summary.get("settings", {}).get("tables", ())}
     tables = []
     for here in outcome.protected.findings.by_table:
@@ -47,7 +47,7 @@ def protected(outcome: Outcome[SuppressionResult]) -> Section:
                 "kind": "counts" if table.is_count else "sums",
                 "decimals": table.decimals,
                 "promise": promise_of_counts(here.rules) if table.is_count else "",
-                "zeros": "are public zeros" if table.zeros == "known" else "may be hidden",
+                "zeros": "are public zeros" if table.zeros == "known" else "may be suppressed",
                 "rules": [
                     (str(rule), rule.words(), many(int((unsafe & here.primary).sum()), "cell"))
                     for rule, unsafe in zip(here.rules, here.unsafe, strict=True)
@@ -70,7 +70,7 @@ def _spell(setting: object) -> str:
 
 
 def levels(outcome: Outcome[SuppressionResult]) -> Section:
-    """Show for each table what is hidden of every combination of levels; those that are whole are only counted."""
+    """Show for each table what is suppressed of every combination of levels; those that are whole are only counted."""
     tables = []
     for at, here in enumerate(outcome.protected.findings.by_table):
         if here.table.is_added:  # of which nothing is shown
@@ -87,7 +87,7 @@ def levels(outcome: Outcome[SuppressionResult]) -> Section:
                 "whole_cells": many(sum(loss.cells for loss in whole), "cell"),
             }
         )
-    return Section("levels", "What is hidden, by level", {"tables": tables})
+    return Section("levels", "What is suppressed, by level", {"tables": tables})
 
 
 def _level_row(loss: LevelLoss, decimals: int) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def _level_row(loss: LevelLoss, decimals: int) -> dict[str, Any]:
 
 
 def largest(outcome: Outcome[SuppressionResult], most: int = 10) -> Section:
-    """List the hidden cells of the largest value: what users of the tables will miss."""
+    """List the suppressed cells of the largest value: what users of the tables will miss."""
     tables, pattern = outcome.protected.audit.needs.tables, outcome.protected.audit.pattern
     cells = dearest(pattern, most).tolist()
     rows = [
@@ -128,7 +128,9 @@ def _whole(outcome: Outcome[SuppressionResult], cell: int) -> float:
 
 
 def edge(outcome: Outcome[SuppressionResult]) -> Section:
-    """List what is just safe enough: intervals that barely reach the need, cells that a rule barely lets pass."""
+    """List what is just safe enough: intervals that barely reach the protection level, cells that a rule barely lets
+    pass.
+    """
     audit, tables = outcome.protected.audit, outcome.protected.audit.needs.tables
     intervals, tight, known = outcome.protected.intervals, [], []
     if intervals is not None:
@@ -162,7 +164,9 @@ def edge(outcome: Outcome[SuppressionResult]) -> Section:
 
 
 def need_words(needs: Requirements, cell: int, decimals: int) -> str:
-    """Say how far the interval of a cell must reach, rounded up, so that the figure is never too small."""
+    """Return, in words, how far the interval of a cell must reach, rounded up, so that the figure is never too
+    small.
+    """
     place = 10.0**decimals
     amounts = (needs.lower[cell], needs.upper[cell], needs.sliding[cell])
     down, up, wide = (np.ceil(x * place - 1e-6) / place for x in amounts)
@@ -175,7 +179,7 @@ def need_words(needs: Requirements, cell: int, decimals: int) -> str:
 
 
 def reasons(outcome: Outcome[SuppressionResult], most: int = 60) -> Section:
-    """Say which secondaries protect which unsafe cells, the dearest secondaries first."""
+    """Return, in words, which secondaries protect which unsafe cells, the dearest secondaries first."""
     rows: list[dict[str, str]] = []
     more = 0
     if outcome.protected.explained is not None:
@@ -190,7 +194,9 @@ def reasons(outcome: Outcome[SuppressionResult], most: int = 60) -> Section:
 
 
 def protects(outcome: Outcome[SuppressionResult], cell: int, most: int) -> str:
-    """Name the unsafe cells that a secondary protects, as far as that was worked out, and what it is hidden with."""
+    """Name the unsafe cells that a secondary protects, as far as that was worked out, and what it is suppressed
+    with.
+    """
     followed = outcome.protected.hidden_with.get(cell, ())
     along = f"hidden with {' and '.join(followed)}" if followed else ""
     if outcome.protected.explained is None:

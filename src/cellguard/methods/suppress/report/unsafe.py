@@ -1,4 +1,4 @@
-"""Every hidden cell with what an officer asks of it: how unsafe, how many respondents, the largest, what room."""
+"""Every suppressed cell with what an officer asks of it: how unsafe, how many respondents, the largest, what room."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST = 1_500  # rows of the list; the rest is in the internal tables
 
 
 def hidden_cells(outcome: Outcome[SuppressionResult]) -> Section:
-    """List the hidden cells, unsafe ones first: figures of the rules, respondents, shares, need and interval."""
+    """List the suppressed cells, unsafe ones first: figures of the rules, respondents, shares, need and interval."""
     rows: list[dict[str, Any]] = []
     hidden = 0
     for at, here in enumerate(outcome.protected.findings.by_table):
@@ -29,7 +29,7 @@ def hidden_cells(outcome: Outcome[SuppressionResult]) -> Section:
             hidden += len(cells)
             rows += [_row(outcome, at, here, int(cell), word) for cell in cells[: max(MOST - len(rows), 0)]]
     data = {"rows": rows, "more": hidden - len(rows), "exact": outcome.protected.intervals is not None}
-    return Section("hidden", "Every hidden cell", data)
+    return Section("hidden", "Every suppressed cell", data)
 
 
 def _row(outcome: Outcome[SuppressionResult], at: int, here: TableFindings, cell: int, status: str) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def _row(outcome: Outcome[SuppressionResult], at: int, here: TableFindings, cell
 
 
 def _figures(here: TableFindings, cell: int) -> str:
-    """Say what the figure of each rule is that makes a cell unsafe."""
+    """Return, in words, what the figure of each rule is that makes a cell unsafe."""
     told = []
     for rule, unsafe in zip(here.rules, here.unsafe, strict=True):
         if unsafe[cell]:

@@ -56,7 +56,7 @@ def test_an_attacker_without_bounds_is_left_to_elimination_first():
 
 def test_large_sets_are_refused_with_the_way_out():
     needs = cg.require(cg.assess(cube((3, 3, 3), 1), [cg.MinFrequency(3)]))
-    with pytest.raises(InputError, match="up to 10 cells that may be hidden, and this one has"):
+    with pytest.raises(InputError, match="up to 10 cells that may be suppressed, and this one has"):
         suppress(needs, engine=with_policy(Policy(whole_free=10), optimal))
 
 

@@ -54,9 +54,9 @@ def test_it_is_what_all_worlds_that_fit_have_in_common(inner):
 
 def test_the_page_shows_it_for_counts_only():
     page = internal_page(outcome([[1, 2, 3], [4, 1, 6]], [cg.MinFrequency(2)]))
-    assert "What can be told of hidden counts" in page and "at most" in page
+    assert "What can be concluded of suppressed counts" in page and "at most" in page
     assert counts(cases.case()) is None
-    assert "What can be told of hidden counts" not in internal_page(cases.case())
+    assert "What can be concluded of suppressed counts" not in internal_page(cases.case())
 
 
 def test_the_others_of_a_row_are_among_them():
@@ -64,7 +64,7 @@ def test_the_others_of_a_row_are_among_them():
     (others,) = [row for row in counts(done).data["rows"] if row["codes"] == "A / not x"]
     assert others["value"] == "2" and others["told"] != "exactly 2"
     promise = promise_of_counts(done.protected.findings.by_table[0].rules)
-    assert promise.endswith("; nobody can tell that the others in an unsafe row are as few as they are")
+    assert promise.endswith("; an attacker cannot conclude that the others in an unsafe row are as few as they are")
 
 
 def test_too_many_to_work_out_are_said_to_be():

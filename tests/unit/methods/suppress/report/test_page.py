@@ -86,7 +86,7 @@ def test_counts_are_those_of_the_audit(case, page):
     figures = {word: int(number.replace(",", "")) for number, word, _ in assurance.verdict(case)["figures"]}
     pattern = case.protected.audit.pattern
     assert figures["unsafe"] == pattern.primary.sum() > 0
-    assert figures["hidden to protect them"] == pattern.secondary.sum() > 0
+    assert figures["suppressed to protect them"] == pattern.secondary.sum() > 0
     assert figures["cells"] == figures["published"] + pattern.hidden.sum()
     status = data_of(page)["tables"][0]["status"]
     assert (status.count("p"), status.count("s")) == (pattern.primary.sum(), pattern.secondary.sum())
