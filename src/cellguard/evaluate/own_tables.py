@@ -119,7 +119,7 @@ def own_tables_page(studies: Sequence[TableStudy]) -> str:
 
 
 def _calibrated(study: RuleStudy) -> str:
-    """Return, in words, how strict each rule is, how many cells it calls unsafe, and where that is not the wanted
+    """Describe how strict each rule is, how many cells it calls unsafe, and where that is not the wanted
     number.
     """
     return "; ".join(

@@ -167,7 +167,7 @@ class RiskUtility(Streams):
         return tuple(point.difference for point in self.points if point.differs)
 
     def words(self) -> str:
-        """Return, in words, what is recommended, and why."""
+        """Describe what is recommended, and why."""
         best = self.recommended
         policies = [p for p in self.points if not p.is_end]
         if best is None:

@@ -114,7 +114,7 @@ class Assessment:
         return warnings
 
     def _cures(self) -> str:
-        """Return, in words, what helps the unprotectable cells, as far as their rules know."""
+        """Describe what helps the unprotectable cells, as far as their rules know."""
         cures: list[str] = []
         for here, cells in zip(self.findings.by_table, self.tables.cells_of, strict=True):
             bad = self.needs.unprotectable[cells]

@@ -36,7 +36,7 @@ def _check_dimensions(job: Job) -> None:
 
 
 def _one_dimension(job: Job, first: str, second: str) -> str:
-    """Return, in words, how two dimensions become one: the second grouping goes into `also`, or there is none."""
+    """Describe how two dimensions become one: the second grouping goes into `also`, or there is none."""
     main, other = (job.dimensions.get(name, DimensionSpec()) for name in (first, second))
     if not _grouping(other):
         return f"leave out {second!r} and use {first!r} in its place (`publish` says which levels a table shows)"

@@ -349,7 +349,7 @@ def _build_table(
 
 
 def _wanted(job: Job, spec: TableSpec, records: JobRecords, dimensions: Mapping[str, Dimension]) -> Wanted:
-    """Return, in words, which table to make from the records, with the facts that its rules need."""
+    """Describe which table to make from the records, with the facts that its rules need."""
     insiders = [Holdings()] if job.insiders else []
     return Wanted(
         by={column_of(job, name): dimensions[name] for name in spec.by},
@@ -368,7 +368,7 @@ def _with_apriori(job: Job, spec: TableSpec, table: Table) -> Table:
 
 
 def _light(grouped: Grouped, made: list[TableSpec]) -> tuple[str, ...]:
-    """Return, in words, how many weights below 1 the rules take for 1."""
+    """Describe how many weights below 1 the rules take for 1."""
     many = light_weights(grouped)
     if not many or all(spec.survey in {"sample", "handbook", "published_weights"} for spec in made):
         return ()

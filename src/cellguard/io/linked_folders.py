@@ -54,7 +54,7 @@ class ReadFolder:
 def read_folder(path: str | Path, certificate: Mapping[str, Any]) -> ReadFolder:
     """Read the tables of an output folder from its facts, and what is seen of them from its release."""
     inside = Path(path) / "internal"
-    # Sums of cells, and counts that fit, are reported by a release as a whole, and are not looked for across several.
+    # Sums of cells and fitted counts belong to one release; they are not searched across several.
     listed = [spec for spec in certificate["tables"] if spec["release"] not in {"sums", "fitted"}]
     certificate = {**certificate, "tables": listed}
     tables, statuses = read_stored_tables(inside, certificate)

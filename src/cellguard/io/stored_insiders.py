@@ -34,7 +34,7 @@ def write_insiders(path: Path, standing: InsiderKnowledge, tables: TableSet) -> 
 
 
 def read_insiders(path: Path, tables: TableSet, *, linked: bool) -> Contributions:
-    """Read the contributions to the cells that were suppressed; the others are reported by nobody."""
+    """Read the contributions to the cells that were suppressed; nobody stores those to the others."""
     stored = pq.ParquetFile(path).read()
     table, row, insider, grains = (stored.column(name).to_numpy() for name in ("table", "row", "insider", "amount"))
     starts = np.cumsum([0, *(len(cells) for cells in tables.cells_of)])

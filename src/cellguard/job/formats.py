@@ -62,7 +62,7 @@ def format_names() -> list[str]:
 
 
 def format_fault(name: str) -> str | None:
-    """Return, in words, why a job may not ask for a format; None if it may."""
+    """Explain why a job may not ask for a format; None if it may."""
     if name in (*_BUILT_IN, PAGES) and name != "metadata":
         return None
     names = format_names()

@@ -20,7 +20,7 @@ _OWN = {"hierarchies"}  # a file of the output folder itself
 
 
 def name_fault(name: str, *, blanks: bool = False) -> str | None:
-    """Return, in words, why a name cannot name a file, or None if it can; ``blanks`` allows single ones between words.
+    """Explain why a name cannot name a file, or None if it can; ``blanks`` allows single ones between words.
 
     >>> name_fault("turnover_2024"), name_fault("size class", blanks=True)
     (None, None)
@@ -43,14 +43,14 @@ def name_fault(name: str, *, blanks: bool = False) -> str | None:
 
 
 def table_fault(name: str) -> str | None:
-    """Return, in words, why a table cannot have this name, or None if it can."""
+    """Explain why a table cannot have this name, or None if it can."""
     if _same(name) in _OWN:
         return "a file of the output folder has this name"
     return name_fault(name)
 
 
 def dimension_fault(name: str) -> str | None:
-    """Return, in words, why a dimension cannot have this name, or None if it can; says how to keep the column's
+    """Explain why a dimension cannot have this name, or None if it can; says how to keep the column's
     name.
     """
     fault = name_fault(name, blanks=True)
@@ -72,7 +72,7 @@ def collision(names: Iterable[str]) -> tuple[str, str] | None:
 
 
 def collision_fault(what: str, names: Iterable[str]) -> str | None:
-    """Return, in words, which two of the names would be one file, or None."""
+    """Describe which two of the names would be one file, or None."""
     pair = collision(names)
     if pair is None:
         return None

@@ -59,7 +59,7 @@ class Registered(Protocol):
 
     @classmethod
     def fault(cls, job: Any) -> str | None:  # noqa: ANN401
-        """Return, in words, why a job does not go with the method; None if it does."""
+        """Explain why a job does not go with the method; None if it does."""
         ...
 
 

@@ -369,7 +369,7 @@ class TableSpec(Spec):
         return self
 
     def _fault_of_counts(self) -> str | None:
-        """Return, in words, why there can be no counts beside the values."""
+        """Explain why there can be no counts beside the values."""
         if self.value == "count":
             return "`counts` go beside values, and this is a frequency table; leave them out"
         if self.protect.method != "suppress":

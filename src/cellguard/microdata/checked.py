@@ -113,7 +113,7 @@ def check_records(opened: Opened, roles: Roles) -> Checked:
 def _ask(opened: Opened, roles: Roles, decimal: str) -> _Answers:
     """Ask everything about the records in one query.
 
-    Whether all records have codes is reported by the different codes, which cost little; only where some have none are
+    The different codes, which cost little, show whether all records have codes; only where some have none are
     they counted, record by record.
     """
     how = express(opened, roles, decimal)
@@ -213,7 +213,7 @@ def first_negative(checked: Checked, response: str) -> str | None:
 
 
 def _strange(dimension: str, hierarchy: Hierarchy, shown: Sequence[object]) -> str:
-    """Return, in words, what is wrong with an entry that may be a value, without showing it."""
+    """Describe what is wrong with an entry that may be a value, without showing it."""
     known = "" if hierarchy.hushed else did_you_mean("", hierarchy.leaves)
     return f"the entry is no code of dimension {dimension!r}{known}{'' if shown else '; is it the right column?'}"
 

@@ -180,7 +180,7 @@ def explain_cell(folder: str | Path, name: str, *, table: str | None = None) -> 
 
 
 def _nearest_lines(stored: Stored, cell: int, kept: StoredExplanations) -> list[str]:
-    """Return, in words, how closely the respondents come to the others of an unsafe cell, if the folder tells who they
+    """Describe how closely the respondents come to the others of an unsafe cell, if the folder tells who they
     are.
     """
     if stored.insiders is None:

@@ -70,7 +70,7 @@ def seconds(amount: float) -> str:
 
 
 def told_count(low: float, high: float) -> str:
-    """Return, in words, what an attacker can tell of a count, all of whose possible values lie between two whole
+    """Describe what an attacker can tell of a count, all of whose possible values lie between two whole
     numbers.
 
     >>> [told_count(*ends) for ends in ((3, 3), (1, 2), (0, 4), (2, 9), (5, np.inf), (0, np.inf))]
@@ -86,7 +86,7 @@ def told_count(low: float, high: float) -> str:
 
 
 def promise_of_counts(rules: Iterable[Rule]) -> str:
-    """Return, in words, what an attacker cannot find out about the unsafe counts of a table.
+    """Describe what an attacker cannot find out about the unsafe counts of a table.
 
     >>> from cellguard.rules.simple import MinFrequency
     >>> promise_of_counts([MinFrequency(3, hide="small")])

@@ -246,7 +246,7 @@ def _listed(rules: Rule | Sequence[Rule]) -> tuple[Rule, ...]:
 
 
 def _missing(table: Table, rule: Rule) -> str | None:
-    """Return, in words, which fact of a rule a table lacks, and how to give it."""
+    """Describe which fact of a rule a table lacks, and how to give it."""
     missing = table.facts.missing(rule.facts)
     only_marks = table.facts.missing(fact for fact in rule.facts if isinstance(fact, Mark))
     if missing and table.origin == "records" and not only_marks:

@@ -112,7 +112,7 @@ class Dominance(_Linear):
         return f"dominance ({self.n}, {percent(self.k)})" + options(self.inclusive, self.zero_unsafe)
 
     def words(self) -> str:
-        """Return, in words, how large a share is too large."""
+        """Describe how large a share is too large."""
         return f"the {self.n} largest respondents make up more than {percent(self.k)} % of the value"
 
     @property
@@ -330,7 +330,7 @@ class PriorPosterior(_Estimate):
         return f"prior_posterior ({percent(self.p)}, {percent(self.q)})" + _options(self)
 
     def words(self) -> str:
-        """Return, in words, what others know, and how well they can estimate the largest with it."""
+        """Describe what others know, and how well they can estimate the largest with it."""
         known = f"knowing all others to within {percent(self.q)} %"
         return f"{known}, one can estimate the largest respondent to within {percent(self.p)} %"
 

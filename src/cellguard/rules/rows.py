@@ -209,7 +209,7 @@ class MaxFraction(RowRule):
         return f", {percent(self.p)} %"
 
     def words(self) -> str:
-        """Return, in words, how large a share is too large."""
+        """Describe how large a share is too large."""
         return f"{percent(self.p)} % of a group or more have a sensitive category of {self.by}"
 
     def unsafe_rows(self, s: FloatArray, o: FloatArray) -> BoolArray:
@@ -231,7 +231,7 @@ class Spread(MaxFraction):
     together = False
 
     def words(self) -> str:
-        """Return, in words, how large a share of one category is too large."""
+        """Describe how large a share of one category is too large."""
         return f"{percent(self.p)} % of a group or more have one and the same sensitive category of {self.by}"
 
 
@@ -252,7 +252,7 @@ class MinOthers(RowRule):
         return f", {self.n}"
 
     def words(self) -> str:
-        """Return, in words, how few others are too few."""
+        """Describe how few others are too few."""
         return f"fewer than {self.n} in a group do not have a sensitive category of {self.by}"
 
     def unsafe_rows(self, s: FloatArray, o: FloatArray) -> BoolArray:
@@ -282,7 +282,7 @@ class KDisclosure(RowRule):
         return f", {self.k}"
 
     def words(self) -> str:
-        """Return, in words, what a coalition finds out."""
+        """Describe what a coalition finds out."""
         return f"all but {self.k} or fewer in a group have the same category of {self.by}"
 
     def unsafe_rows(self, s: FloatArray, o: FloatArray) -> BoolArray:
@@ -333,5 +333,5 @@ class LoneOther(_AllBut):
     remaining = 1
 
     def words(self) -> str:
-        """Return, in words, what the one finds out."""
+        """Describe what the one finds out."""
         return f"all but one in a group have the same category of {self.by}, so that this one knows it of the rest"

@@ -111,7 +111,7 @@ class Signed(Rule):
         return f"signed ({', '.join([str(self.usual), *other])})"
 
     def words(self) -> str:
-        """Return, in words, what is looked at, in turn."""
+        """Describe what is looked at, in turn."""
         return (
             f"fewer than {self.n} respondents; or, where one sign prevails or none stands out, "
             f"{self.usual.words()}; or, elsewhere, the {self.h} contributions farthest from 0 make up the spread"
@@ -228,7 +228,7 @@ class EffectiveContributors(Rule):
         return f"entropy {percent(self.n)}" + options(self.inclusive)
 
     def words(self) -> str:
-        """Return, in words, how few contributors are too few."""
+        """Describe how few contributors are too few."""
         return f"as few effective contributors as {percent(self.n)}"
 
     @property

@@ -105,7 +105,7 @@ class MinFrequency(Rule):
         return self.enough if self.hide == "small" else None
 
     def words(self) -> str:
-        """Return, in words, how few respondents are too few."""
+        """Describe how few respondents are too few."""
         who = "respondents with more than 0" if self.nonzero else "respondents"
         return f"{self.n} or fewer {who}" if self.inclusive else f"fewer than {self.n} {who}"
 
@@ -190,7 +190,7 @@ class MaxShare(_LargestShare):
         return f"max_share {percent(self.k)}" + options(self.inclusive)
 
     def words(self) -> str:
-        """Return, in words, how large a share is too large."""
+        """Describe how large a share is too large."""
         return f"the largest respondent makes up more than {percent(self.k)} % of the value"
 
     @property

@@ -134,7 +134,7 @@ class Method(ABC, Generic[A, P]):
 
     @classmethod
     def fault(cls, job: Job) -> str | None:
-        """Return, in words, why a job does not go with the method; None if it does."""
+        """Explain why a job does not go with the method; None if it does."""
         return None
 
     @abstractmethod

@@ -63,7 +63,7 @@ class Count(Single):
         return [column.astype(np.int64)]
 
     def absent(self, known: Iterable[Fact]) -> str:
-        """Return, in words, how to give the counts of ready-made cells."""
+        """Describe how to give the counts of ready-made cells."""
         return "the number of respondents of each cell; name its column with `count`"
 
 
@@ -84,7 +84,7 @@ class Contributors(Single):
         return work.contributors
 
     def absent(self, known: Iterable[Fact]) -> str:
-        """Return, in words, how to give the counts of ready-made cells."""
+        """Describe how to give the counts of ready-made cells."""
         return Count().absent(known)
 
 
@@ -120,7 +120,7 @@ class Top(Ranked):
         return np.stack([np.bincount(group, rank, cells) for rank in column.T], axis=1)
 
     def absent(self, known: Iterable[Fact]) -> str:
-        """Return, in words, how many there are, and how to give more."""
+        """Describe how many there are, and how to give more."""
         given = max((fact.n for fact in known if isinstance(fact, Top)), default=0)
         return (
             f"the {self.n} largest contributions of each cell, but {given} are given; "

@@ -50,7 +50,7 @@ class Fact:
         return column
 
     def lacking(self, records: Grouped, wanted: Wanted) -> str | None:
-        """Return, in words, what the records or the wanted table would need to tell this fact, or None if they can."""
+        """Describe what the records or the wanted table would need to tell this fact, or None if they can."""
         return None
 
     def gather(self, work: Gathering) -> Column | None:
@@ -83,7 +83,7 @@ class Fact:
         return [column]
 
     def absent(self, known: Iterable[Fact]) -> str:
-        """Return, in words, what a table lacks that does not have this fact, and how to give it."""
+        """Describe what a table lacks that does not have this fact, and how to give it."""
         doc = str(type(self).__doc__).split("\n")[0]
         return f"{doc[0].lower()}{doc[1:].rstrip('.')}; only tables made from records have that"
 

@@ -157,7 +157,7 @@ class Facts(Mapping[Fact, Column]):
         return Facts({fact: column for fact, column in merged.items() if column is not None})
 
     def missing(self, wanted: Iterable[Fact]) -> str | None:
-        """Return, in words, which of the wanted facts is not there and how to give it, or None."""
+        """Describe which of the wanted facts is not there and how to give it, or None."""
         for fact in wanted:
             if fact in self or (self.complete and isinstance(fact, Top)):
                 continue

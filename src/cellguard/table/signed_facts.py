@@ -83,7 +83,7 @@ class Sizes(Single):
         return np.bincount(group, column, cells).astype(float)
 
     def absent(self, known: Iterable[Fact]) -> str:
-        """Return, in words, how to give the sizes."""
+        """Describe how to give the sizes."""
         return (
             "the sizes of contributions; say `negative: absolute` of a table from records, or name the column of "
             "their sums with `sizes`"

@@ -151,7 +151,7 @@ def _number(value: str) -> str:
 
 
 def legend(view: View) -> str:
-    """Return, in words, what the marks mean."""
+    """Describe what the marks mean."""
     if view.perturbed:
         warning = "" if view.checked else "NOT CHECKED before release. "
         if not view.internal:

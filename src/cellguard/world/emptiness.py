@@ -95,8 +95,8 @@ def mark_occupied(
         rows = np.flatnonzero(some)
         cell = tables.locate(topic, i, rows)
         listed = ~table.unpublished | (table.release == "earlier")  # which lists what it suppresses
-        # A row that is not listed is reported by its value, which readers may work out from others, or by its single
-        # code.
+        # A row that is not listed is known from its value, which attackers may derive from others, or from its
+        # single code.
         told = listed | value | (single & _shown(table, listed))
         builder.occupied[cell[(cell >= 0) & told[rows]]] = True
         if i in others:

@@ -74,7 +74,7 @@ class ProtectedFrame(Outcome[SuppressionResult]):
         return frame
 
     def why(self, cell: str, *, table: str | None = None) -> list[str]:
-        """Return, in words, what a cell is, what each rule says of it, and why it is suppressed or may be seen.
+        """Describe what a cell is, what each rule says of it, and why it is suppressed or may be seen.
         Confidential.
         """
         found, needs = self.protected, self.protected.audit.needs
@@ -145,7 +145,7 @@ class MeanFrame(ProtectedFrame):
         return self._released.tables[:1]
 
     def why(self, cell: str, *, table: str | None = None) -> list[str]:
-        """Return, in words, why the sum of a cell is suppressed or may be seen, or its count (``table="count"``).
+        """Explain why the sum of a cell is suppressed or may be seen, or its count (``table="count"``).
         Confidential.
         """
         return super().why(cell, table=table or SUM)

@@ -65,7 +65,7 @@ class Values:
 
     @property
     def why(self) -> str:
-        """Return, in words, why the rules still find cells sensitive; blank if they find none."""
+        """Explain why the rules still find cells sensitive; blank if they find none."""
         if not self.stuck.any():
             return ""
         if self.passes >= _PASSES:

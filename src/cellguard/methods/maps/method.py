@@ -57,7 +57,7 @@ class Redistribute(Method[Located, MapResult]):
 
     @classmethod
     def fault(cls, job: Job) -> str | None:
-        """Return, in words, what a map cannot have, or what the job says in vain."""
+        """Describe what a map cannot have, or what the job says in vain."""
         if len(job.tables) > 1:
             return "a job makes one map; put further tables into jobs of their own"
         table = table_of(job)

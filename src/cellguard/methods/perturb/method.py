@@ -66,7 +66,7 @@ class Perturb(Method[Calibration, PerturbationResult]):
 
     @classmethod
     def fault(cls, job: Job) -> str | None:
-        """Return, in words, what the job says in vain, since perturbation does not look at it."""
+        """Describe what the job says in vain, since perturbation does not look at it."""
         for key, given in (("known", job.known), ("attack", job.attack != AttackSpec()), ("previous", job.previous)):
             if given:
                 return f"`{key}` is not looked at when tables are perturbed; leave it out"

@@ -69,7 +69,7 @@ def _written(summary: Mapping[str, Any], folder: Path | None, released: bool) ->
 
 
 def _mu(summary: Mapping[str, Any]) -> str:
-    """Return, in words, which mu the multipliers were drawn with, that of each class if there are strata; or how the
+    """Describe which mu the multipliers were drawn with, that of each class if there are strata; or how the
     fit ended.
     """
     if "fit" in summary:

@@ -139,7 +139,7 @@ class Check:
         return [*self._conflicts(), *recode, *method, *sets, *self._proof()]
 
     def _proof(self) -> list[str]:
-        """Return, in words, what can be done where nothing forbids the release but the proof is missing."""
+        """Describe what can be done where nothing forbids the release but the proof is missing."""
         if self.released or self.open:
             return []
         advice = []

@@ -25,7 +25,7 @@ from cellguard.table.tableset import TableSet
 def advice(
     system: System, cost: FloatArray, known: sp.csr_array | None, engine: Callable[[System], EngineResult], *, run: Run
 ) -> str:
-    """Return, in words, which unsafe cell cannot be protected, what conflicts with it, and the cheapest cells to give
+    """Describe which unsafe cell cannot be protected, what conflicts with it, and the cheapest cells to give
     up.
     """
     publish = _must_publish(system)

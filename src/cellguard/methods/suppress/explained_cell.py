@@ -88,7 +88,7 @@ def _lost_without(
 
 
 def _since(tables: TableSet, cell: int) -> str:
-    """Return, in words, which table of an earlier release shows a cell, if one does."""
+    """Describe which table of an earlier release shows a cell, if one does."""
     for table, cells in zip(tables.tables, tables.cells_of, strict=True):
         if table.release == "earlier" and (~table.unpublished & (cells == cell)).any():
             return f", and was so before: {table.name}"

@@ -85,7 +85,7 @@ def _failures(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _too_near(summary: Mapping[str, Any]) -> list[str]:
-    """Return, in words, which insiders estimate others too closely, by their numbers."""
+    """Describe which insiders estimate others too closely, by their numbers."""
     pairs = summary.get("too_near", [])
     lines = []
     for pair in pairs[:_SHOWN]:

@@ -230,7 +230,7 @@ def padded(costs: FloatArray, needs: Requirements) -> FloatArray:
 
 @contextmanager
 def _saying_what_is_there(run: Run, *, stopped: bool) -> Iterator[None]:
-    """Return, in words, what is looked at, and, if that is stopped by hand, what would have been enough for the
+    """Describe what is looked at, and, if that is stopped by hand, what would have been enough for the
     pattern.
     """
     again = "the search is stopped; Ctrl-C again ends all, with nothing to release: " if stopped else ""

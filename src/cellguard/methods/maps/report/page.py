@@ -97,7 +97,7 @@ def _verdict(outcome: Outcome[MapResult]) -> dict[str, Any]:
 
 
 def _moved(outcome: Outcome[MapResult]) -> Section:
-    """Return, in words, what was moved, what it cost, and whether the total is kept."""
+    """Describe what was moved, what it cost, and whether the total is kept."""
     done = outcome.protected
     about = next(iter(outcome.summary["tables"].values()))
     lost = about["lost_records"]
@@ -142,7 +142,7 @@ def _above(mu: int, least: int | None) -> str:
 
 
 def _undo(done: MapResult) -> Section:
-    """Return, in words, what somebody who knows the algorithm can undo, and what the attacker cannot."""
+    """Describe what somebody who knows the algorithm can undo, and what the attacker cannot."""
     t = done.threshold
     if done.values is None:
         about = done.summary()["tables"][table_of(done.job).name]

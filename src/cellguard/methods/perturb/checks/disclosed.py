@@ -140,7 +140,7 @@ def _finding(
 
 
 def _counts(judges: Sequence[Judge], shares: Shares) -> bool:
-    """Return whether what is reported of a few units forbids the release; where they have weights, S_N decides.
+    """Return whether the findings about a few units forbid the release; where they have weights, S_N decides.
 
     What is 0 by definition tells nothing.
     """

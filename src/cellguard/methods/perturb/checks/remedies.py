@@ -64,7 +64,7 @@ def method_advice(tables: Sequence[CalibrationTable], made: Multipliers, finding
 
 
 def _seeds(tables: Sequence[CalibrationTable], made: Multipliers) -> list[str]:
-    """Return, in words, how often another seed would make all sensitive cells safe, and when a redraw of some units
+    """Describe how often another seed would make all sensitive cells safe, and when a redraw of some units
     would.
     """
     if not made.plan.repeatable:
@@ -83,7 +83,7 @@ def _seeds(tables: Sequence[CalibrationTable], made: Multipliers) -> list[str]:
 
 
 def set_advice(findings: Sequence[Finding], tables: Collection[str]) -> list[str]:
-    """Return, in words, which of the tables, that can still be left out, hold most of the findings."""
+    """Describe which of the tables, that can still be left out, hold most of the findings."""
     counts = Counter(table for f in findings for table in {c.table for c in f.cells if c.table in tables})
     return [
         f"another set: without table {table!r} {count} of {len(findings)} findings would go"

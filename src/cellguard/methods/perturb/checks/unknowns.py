@@ -2,7 +2,7 @@
 
 A cell says that the perturbed contributions u of its contributors add up to its perturbed total. Records that are in
 the same published cells of all tables always come together, so they are one unknown: their sum. It does not matter by
-which codes, levels, dimensions or tables they are reported apart, only whether a published cell holds one and not the
+which codes, levels, dimensions or tables they are told apart, only whether a published cell holds one and not the
 other. Responses that are tied by definitions (Z = X + Y) are one system, in the perturbed contributions to their
 pieces, see `pieces`. So an attacker has A u = t and T u = 0: A the cells by unknowns (``members``), t the published
 totals, T the constraints; and knows c u for every c = A'y + T'z, and nothing else but that u >= 0 where nobody

@@ -95,7 +95,7 @@ class MuChoice:
         return any(cell.status in {"served", "missed"} for cell in self.cells)
 
     def words(self) -> str:
-        """Return, in words, why no cell asks for a mu that it can get; nothing where one does.
+        """Explain why no cell asks for a mu that it can get; nothing where one does.
 
         >>> MuChoice(0.1, ()).words()
         'no cell is sensitive'

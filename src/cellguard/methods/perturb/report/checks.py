@@ -172,7 +172,7 @@ _ATTACKS = (
 
 
 def looked_at(outcome: Outcome[PerturbationResult]) -> Section:
-    """Return, in words, which attacks were checked, with which result, and what was not looked at."""
+    """Describe which attacks were checked, with which result, and what was not looked at."""
     check = outcome.protected.check
     rows = [(name, *_result_of(outcome, kind), who) for name, kind, who in _ATTACKS]
     if len(outcome.protected.spec.published) or any(f.kind == "conflict" for f in check.findings):

@@ -28,7 +28,7 @@ _METHODS = {
 
 
 def perturbed(outcome: Outcome[PerturbationResult]) -> Section:
-    """Return, in words, what was perturbed, with which settings, and which tables the multipliers were drawn for."""
+    """Describe what was perturbed, with which settings, and which tables the multipliers were drawn for."""
     tables = []
     for here in outcome.protected.check.tables:
         table = here.table.table
@@ -162,7 +162,7 @@ def chosen_mu(outcome: Outcome[PerturbationResult]) -> Section | None:
 
 
 def _used(outcome: Outcome[PerturbationResult]) -> str:
-    """Return, in words, which mu the multipliers were really drawn with."""
+    """Describe which mu the multipliers were really drawn with."""
     made = outcome.protected.check.multipliers
     if made.plan.strata:
         text = "Used were " + ", ".join(f"mu = {mu:.4g} ({label})" for label, mu in made.plan.classes.items())
@@ -205,7 +205,7 @@ def _dominated(outcome: Outcome[PerturbationResult]) -> list[tuple[str, ...]]:
 
 
 def _survey(outcome: Outcome[PerturbationResult]) -> str:
-    """Return, in words, how much the sample and the noise make published totals vary; nothing for a census."""
+    """Describe how much the sample and the noise make published totals vary; nothing for a census."""
     parts = []
     for here in outcome.protected.check.tables:
         sample, there = here.sampling_variance, here.table.total != 0

@@ -384,7 +384,7 @@ class Search:
         return self.repair(open_, allowed, limit=limit, patience=patience) if len(open_) else open_
 
     def report_progress(self, step: str) -> None:
-        """Return, in words, how far the search is, by counts and shares: a cost is a sum of suppressed values."""
+        """Describe how far the search is, by counts and shares: a cost is a sum of suppressed values."""
         best = self.pattern()
         secondary = int((best & ~self.system.hidden).sum())
         rate = self._rate(self.cost(best))

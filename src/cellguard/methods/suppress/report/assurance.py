@@ -106,7 +106,7 @@ def run(outcome: Outcome[SuppressionResult]) -> Section:
 
 
 def _optimum(summary: Mapping[str, Any]) -> str:
-    """Return, in words, how good the pattern is: what its secondaries cost, and how much could be saved at most."""
+    """Describe how good the pattern is: what its secondaries cost, and how much could be saved at most."""
     cost, bound, gap = summary.get("cost"), summary.get("lower_bound"), summary.get("gap")
     if cost is None or bound is None or gap is None:
         return "The pattern was given, not chosen, so there is no lower bound on what must be suppressed."

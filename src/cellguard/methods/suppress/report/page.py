@@ -106,14 +106,14 @@ def _notes(outcome: Outcome[SuppressionResult], at: int, kept: Positions) -> dic
 
 
 def _seen(table: Table, low: float, high: float) -> str:
-    """Return, in words, what an outsider sees of a suppressed cell."""
+    """Describe what an outsider sees of a suppressed cell."""
     if table.is_count:
         return told_count(low, high)
     return f"{number(low, table.decimals)} to {number(high, table.decimals)}"
 
 
 def _why(outcome: Outcome[SuppressionResult], cell: int, rules: str) -> str:
-    """Return, in words, why a distinct cell is suppressed, and through which cells it is protected."""
+    """Explain why a distinct cell is suppressed, and through which cells it is protected."""
     if not outcome.protected.audit.pattern.primary[cell]:
         return protects(outcome, cell, 8)
     return rules or "unsafe in a linked table"

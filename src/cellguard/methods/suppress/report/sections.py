@@ -32,7 +32,7 @@ _RELEASED = {
 
 
 def protected(outcome: Outcome[SuppressionResult]) -> Section:
-    """Return, in words, what was protected, with which rules and settings, and what was said of single cells."""
+    """Describe what was protected, with which rules and settings, and what was said of single cells."""
     told = {t["name"]: t for t in outcome.summary.get("settings", {}).get("tables", ())}
     tables = []
     for here in outcome.protected.findings.by_table:
@@ -164,7 +164,7 @@ def edge(outcome: Outcome[SuppressionResult]) -> Section:
 
 
 def need_words(needs: Requirements, cell: int, decimals: int) -> str:
-    """Return, in words, how far the interval of a cell must reach, rounded up, so that the figure is never too
+    """Describe how far the interval of a cell must reach, rounded up, so that the figure is never too
     small.
     """
     place = 10.0**decimals
@@ -179,7 +179,7 @@ def need_words(needs: Requirements, cell: int, decimals: int) -> str:
 
 
 def reasons(outcome: Outcome[SuppressionResult], most: int = 60) -> Section:
-    """Return, in words, which secondaries protect which unsafe cells, the dearest secondaries first."""
+    """Describe which secondaries protect which unsafe cells, the dearest secondaries first."""
     rows: list[dict[str, str]] = []
     more = 0
     if outcome.protected.explained is not None:

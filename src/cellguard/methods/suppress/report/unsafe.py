@@ -51,7 +51,7 @@ def _row(outcome: Outcome[SuppressionResult], at: int, here: TableFindings, cell
 
 
 def _figures(here: TableFindings, cell: int) -> str:
-    """Return, in words, what the figure of each rule is that makes a cell unsafe."""
+    """Describe what the figure of each rule is that makes a cell unsafe."""
     told = []
     for rule, unsafe in zip(here.rules, here.unsafe, strict=True):
         if unsafe[cell]:
