@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -29,8 +29,6 @@ from cellguard.errors import InputError
 from cellguard.kernels import extension
 from cellguard.kernels.signature import Description, describe, write
 from cellguard.kernels.store import store
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 SMALL = 5_000  # elements of the arrays up to which a call may be interpreted although it could be compiled
 STORED_AFTER = 0.03  # seconds of interpreting after which code that is stored is loaded
@@ -151,9 +149,9 @@ class Kernel:
 
 
 @overload
-def kernel(function: F) -> F: ...
+def kernel(function: Callable[..., Any]) -> Kernel: ...
 @overload
-def kernel(*, nogil: bool = False, inline: bool = False) -> Callable[[F], F]: ...
+def kernel(*, nogil: bool = False, inline: bool = False) -> Callable[[Callable[..., Any]], Kernel]: ...
 def kernel(function: Any = None, **options: bool) -> Any:
     """Make a function a kernel; ``nogil`` lets other threads run beside it, ``inline`` puts it into those that call it.
 
@@ -185,7 +183,7 @@ def _numba() -> Any:
         def on_end(self, event: Any) -> None:
             pass
 
-    event.register("numba:compile", Compiling())
+    event.register("numba:compile", Compiling())  # type: ignore[no-untyped-call]
     return numba
 
 
