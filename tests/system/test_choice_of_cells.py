@@ -55,7 +55,7 @@ def test_every_face_says_that_the_choice_was_not_checked(tmp_path):
     certificate = json.loads((tmp_path / "out/internal/certificate.json").read_text())
     assert "choice_of_cells" in stored["not_checked"] and "choice_of_cells" in certificate["not_checked"]
     page = (tmp_path / "out/internal/report.html").read_text()
-    assert "What the choice of cells tells" in page and "random: true" in page
+    assert "hat the choice of cells reveals" in page and "random: true" in page
     assert "choice_of_cells" in audit_folder(tmp_path / "out").summary["not_checked"]
     assert "choice" not in (tmp_path / "out/release/metadata.json").read_text()
 

@@ -112,7 +112,7 @@ def test_schema_is_json_and_knows_the_rules(tmp_path):
         ("p_percent: 10}  ", "p_percnt: 10}  ", "unknown rule 'p_percnt'; did you mean 'p_percent'?"),
         ("source: industry_region.csv", "source: nowhere.csv", "no file 'nowhere.csv'"),
         ("count: firms", "count: frims", "industry_region.csv: no column 'frims'; did you mean 'firms'?"),
-        ("version: 1", "version: 2", "line 3: version: must be 1"),
+        ("version: 1", "version: 2", "line 3: version: this cellguard reads jobs of `version: 1`"),
         ("version: 1", "version: 1\nprevious: [{foldr: x}]", "unknown key 'foldr'; did you mean 'folder'?"),
     ],
 )

@@ -79,7 +79,7 @@ def test_an_unsafe_cell_is_explained_without_an_audit(attack, tmp_path, monkeypa
         near = [line.split("within ")[1].split(" %")[0] for line in quick if "largest other" in line]
         shares = [float(percent.replace(",", "")) for percent in near]
         assert shares == sorted(shares)
-    assert any("can tell the largest other respondent" in line for lines in told for line in lines)
+    assert any("can estimate the largest other respondent" in line for lines in told for line in lines)
 
 
 def test_explanations_are_sealed_named_as_unchecked_and_never_trusted_blindly(tmp_path):

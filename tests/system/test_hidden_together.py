@@ -86,7 +86,7 @@ def test_what_cannot_follow_is_refused(tmp_path):
     (tmp_path / "said.csv").write_text("\n".join(["industry,region,status", *lines]))
     words["tables"][1]["rules"] = []
     (tmp_path / "job.yaml").write_text(yaml.safe_dump(words))
-    with pytest.raises(NotProtected, match="must be published, but follows a cell that is hidden"):
+    with pytest.raises(NotProtected, match="must be published, but follows a cell that is suppressed"):
         run(Job.load(tmp_path / "job.yaml"))
 
 
@@ -117,5 +117,5 @@ def test_a_described_pattern_cannot_show_a_follower(tmp_path):
     words["tables"][0] |= {"apriori": "said.csv", "rules": [{"min_frequency": 1}]}
     words["tables"][1] |= {"apriori": "shown.csv", "rules": [{"min_frequency": 1}]}
     job.write_text(yaml.safe_dump(words))
-    with pytest.raises(NotProtected, match="A/N must be published, but follows a cell that is hidden"):
+    with pytest.raises(NotProtected, match="A/N must be published, but follows a cell that is suppressed"):
         audit_job(Job.load(job))

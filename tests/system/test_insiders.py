@@ -200,7 +200,7 @@ def test_sums_of_hidden_cells_are_part_of_the_claim(tmp_path, monkeypatch):
     told = one_holding_in_two_cells(tmp_path, "told")  # which claims that there were no sums to judge
     assert "C,100,\n" in (told / "release" / "t.csv").read_text()
     (wrong,) = (check for check in verify(told / "internal" / "certificate.json").checks if not check.passed)
-    assert wrong.number == 5 and "nobody judged a sum of hidden cells that readers know" in wrong.detail
+    assert wrong.number == 5 and "a sum of suppressed cells that attackers can work out was not judged" in wrong.detail
 
 
 def test_a_set_with_tables_of_sums_claims_something_of_sums(tmp_path):

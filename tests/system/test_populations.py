@@ -167,7 +167,7 @@ def test_what_differs_in_two_columns_is_said_to_be_unjudged(tmp_path):
     ("where", "words"),
     [
         ({"status": ["activ"]}, "'activ', no code of 'status'; did you mean 'active'"),
-        ({"status": {"all_but": ["active", "closed", "dormant"]}}, "leaves nobody"),
+        ({"status": {"all_but": ["active", "closed", "dormant"]}}, "leaves no respondent"),
         ({"region": ["N"]}, "is in `by` and in `where`"),
         ({"status": []}, "names no code"),
         ({"state": ["active"]}, "no column 'state'; did you mean 'status'"),

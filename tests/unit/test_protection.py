@@ -230,7 +230,7 @@ def test_a_value_outside_the_bounds_is_refused_without_telling_it():
     with pytest.raises(InputError) as error:
         require(assess(regions(upper=91), []))
     message = str(error.value)
-    assert "row 2: the value of North lies outside the bounds" in message
+    assert "row 2: the value of North lies outside the attacker's a-priori bounds" in message
     assert "(1 cells do)" in message
     assert "92" not in message
     assert "91" not in message

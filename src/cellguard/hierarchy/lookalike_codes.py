@@ -42,7 +42,7 @@ def lookalike_note(column: str, codes: Collection[str], rows: int) -> list[str]:
 
     >>> lookalike_note("region", ["S", "S "], rows=9)
     ["column 'region': 'S' and 'S ' are different codes; if they mean the same, correct the data"]
-    >>> lookalike_note("region", ["01", "1"] * 9, rows=18)[0][:67]
+    >>> lookalike_note("region", ["01", "1"], rows=18)[0][:67]
     "column 'region': 1 pair of codes differs only in zeros in front (as"
     """
     pairs = lookalikes(codes)

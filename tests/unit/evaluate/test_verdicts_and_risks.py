@@ -66,7 +66,7 @@ def test_what_nobody_proved_has_no_risk_of_zero_and_is_not_recommended():
         open_ = Point("perturb", 0.9, 0.0, 0, {}, {}, 0.0, verdict=verdict, said="NOT PROVEN")
         both = RiskUtility((open_, proven), 3, 0.0)
         assert both.recommended is proven and both.frontier == (proven,)
-        assert "perturb would tell more, but nobody proved that it is safe" in both.words()
+        assert "perturb would keep more, but is not proven safe" in both.words()
         assert open_.plain()["risk"] is None and open_.plain()["risk_at_least"] == 0
         alone = RiskUtility((open_,), 3, 0.0)
         assert alone.recommended is None and "No policy is proven to be safe" in alone.words()

@@ -61,7 +61,7 @@ def test_one_code_with_two_meanings():
 
 
 def test_groups_of_unknown_parts_cannot_be_placed():
-    with pytest.raises(HierarchyError, match="nobody can tell how they overlap"):
+    with pytest.raises(HierarchyError, match="how they overlap is not known"):
         unite(Dimension("d", flat(["N", "S"])), Dimension("d", flat(["coast", "inland"])))
 
 

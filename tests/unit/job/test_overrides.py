@@ -56,7 +56,7 @@ def test_a_later_setting_wins(path):
         ("microdata.source", r"say KEY=VALUE, as `--set microdata.source=june.csv`"),
         ("=june.csv", r"say KEY=VALUE"),
         ("tables.turnover.where={month: [", r"--set tables.turnover.where line 1: not valid YAML"),
-        ("version=2", r"version: must be 1"),
+        ("version=2", r"version: this cellguard reads jobs of `version: 1`"),
     ],
 )
 def test_faults_name_the_setting_and_the_cure(path, setting, message):

@@ -175,7 +175,7 @@ READERS = {
     [
         (b"region;x,y\nN;5,5\n", "f.csv line 1: the columns may be separated by ',' or by ';'; put names that hold"),
         (b"region;x\nN;5\n\x81;5\n", "f.csv line 3: written neither in UTF-8 nor in Windows-1252; save it in UTF-8"),
-        ("region;x\nN;5\n".encode("utf-16-le"), "f.csv: no text file, or in an encoding that nothing tells; save it"),
+        ("region;x\nN;5\n".encode("utf-16-le"), "f.csv: no text file, or in an unknown encoding; save it"),
         (b"", "f.csv: the file is empty"),
         (b"region,region\nN,5\n", "f.csv: the header names 'region' twice"),
         (b"region,x\n", "f.csv: "),

@@ -9,7 +9,6 @@ from threading import Thread
 
 import click
 
-from cellguard.faces.cli import cold
 from cellguard.faces.cli.signals import CANCEL
 from cellguard.run_context import Event, Run
 
@@ -29,7 +28,9 @@ class progress:  # noqa: N801
         self.over = Flag()
         self.logger = None
         if not silent:
-            cold.announce()
+            from cellguard.faces.cli.cold import announce  # loads numpy, which a page of help does without
+
+            announce()
         if not silent and sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn

@@ -137,7 +137,7 @@ def test_intervals_beyond_the_solver_are_left_out(monkeypatch, tmp_path):
 def test_an_unsafe_verdict_is_said_first_and_in_full():
     case = cases.unsafe_case()
     page = text_of(internal_page(case))
-    assert "UNSAFE: an outsider comes too near" in page and "do not publish" in page and "✕ fails" in page
+    assert "UNSAFE: an outsider can estimate too closely" in page and "do not publish" in page and "✕ fails" in page
     assert f"{int(case.protected.audit.failing.sum())} unsafe cell" in page
     assert "too large to explain" in page
 
