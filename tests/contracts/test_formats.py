@@ -128,7 +128,9 @@ def test_nobody_vouches_for_a_format_that_is_not_installed(out, monkeypatch):
     assert "release/t.toy is extra" in alone.checks[8].detail
     monkeypatch.undo()
     done = run("verify", out)
-    assert done.returncode == 1 and "3. published values" in done.stdout and "there is no format 'toy' here" in done.stdout
+    assert (
+        done.returncode == 1 and "3. published values" in done.stdout and "there is no format 'toy' here" in done.stdout
+    )
     assert "FAIL 9. digests: as check 3" in done.stdout
     shown = run("show", out)
     assert shown.returncode == 0, "the tables themselves can be seen"

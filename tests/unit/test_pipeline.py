@@ -466,7 +466,12 @@ def test_an_unused_dimension_is_not_even_read(run):
     [
         ("cells.csv", "nowhere.csv", InputError, "no file .*nowhere.csv"),
         ("levels: nace.csv", "levels: nowhere.csv", InputError, "no file .*nowhere.csv"),
-        ("by: [industry, region]", "by: [industry, regoin]", InputError, "no table has a dimension 'region'; did you mean 'regoin'"),
+        (
+            "by: [industry, region]",
+            "by: [industry, regoin]",
+            InputError,
+            "no table has a dimension 'region'; did you mean 'regoin'",
+        ),
         ("column: nace", "column: nase", InputError, "no column 'nase'; did you mean 'nace'"),
         ("value: turnover", "value: turnovr", InputError, "no column 'turnovr'; did you mean 'turnover'"),
         ("count: firms", "count: firm", InputError, "no column 'firm'; did you mean 'firms'"),

@@ -106,5 +106,5 @@ def test_a_file_that_is_not_there(tmp_path):
 
 
 def test_a_folder_is_no_job_file(tmp_path):
-    with pytest.raises(JobError, match="is a folder, and a job is a .yaml file"):
+    with pytest.raises(JobError, match=r"is a folder, and a job is a \.yaml file"):
         read_yaml(tmp_path)
