@@ -72,8 +72,8 @@ class Opt:
 class Optimum:
     """The movers' factors and what became of the wish.
 
-    ``beyond`` are sensitive rows that no multipliers within the cap serve, ``short`` others that are not served all the
-    same; ``relaxed`` are margins that moved more than they should. ``proven`` says whether no better signs exist.
+    Of the sensitive rows that do not have their protection level, ``beyond`` cannot have it within the cap, and
+    ``short`` not together with the others; ``relaxed`` are margins that moved more than they should. ``proven`` says whether no better signs exist.
     """
 
     factor: FloatArray
@@ -152,8 +152,9 @@ def _with_needs(wish: Wish, need: FloatArray, signs: FloatArray) -> Wish:
 def _judged(whole: Supertable, wish: Wish, need: FloatArray, d: FloatArray) -> Optimum:
     noise = np.asarray(whole.matrix @ d, float)
     n = len(need)
-    beyond = whole.sensitive & (need > wish.reach[:n])
-    short = whole.sensitive & ~beyond & (np.abs(noise) < whole.need)
+    unmet = whole.sensitive & (np.abs(noise) < whole.need)
+    beyond = unmet & (need > wish.reach[:n])
+    short = unmet & ~beyond
     outside = wish.violation(np.asarray(wish.matrix @ d, float))[:n] > 1e-6 * np.abs(whole.total)
     relaxed = np.flatnonzero(outside & whole.margin & ~whole.sensitive)
     return Optimum(1 + d, int(beyond.sum()), int(short.sum()), tuple(relaxed.tolist()))
