@@ -172,7 +172,7 @@ def test_cells_with_negative_totals_are_compared_by_the_sizes_of_their_contribut
     (study,) = study_job(job, families, fixed=fixed)
     assert len(study.study) == 4, "the total, and three cells of which two are below 0"
     assert study.study.verdicts("p_percent").tolist() == [False, True, True, True]
-    assert all((0 <= here).all() and (here <= 1).all() for here in [study.study.largest / study.study.total[:, None]])
+    assert all((here >= 0).all() and (here <= 1).all() for here in [study.study.largest / study.study.total[:, None]])
 
 
 def test_a_rule_whose_prior_knowledge_is_50_can_be_compared_and_named():

@@ -33,8 +33,8 @@ class MuOptions:
 
     With ``whole`` all cells that can be served must be safe together with that probability. ``extreme`` says which
     cells are supersensitive and left out, by default those of (1, k) dominance that no mu up to the cap serves: under
-    p % rules one contributor may have nearly all of a cell, and yet ask for little more than p. ``shape`` is that of the sizes, and
-    ``among`` the number of units of which half go up, None where each goes by itself.
+    p % rules one contributor may have nearly all of a cell, and yet ask for little more than p. ``shape`` is that of
+    the sizes, and ``among`` the number of units of which half go up, None where each goes by itself.
     """
 
     sigma: float = 0.02

@@ -39,8 +39,8 @@ Hold = Literal["one_way", "two_way", "all"]
 class Marg:
     """``margin`` is p, ``low`` and ``spread`` make z, cells with more than ``most`` contributors stay.
 
-    ``keep`` are cells that stay as well, as 'table: cell'. ``hold`` says which margins are raked to their targets: those
-    of one dimension, also those of two, or all margins and subtotals.
+    ``keep`` are cells that stay as well, as 'table: cell'. ``hold`` says which margins are raked to their targets:
+    those of one dimension, also those of two, or all margins and subtotals.
     """
 
     margin: float = 0.01

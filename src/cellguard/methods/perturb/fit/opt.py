@@ -73,7 +73,8 @@ class Optimum:
     """The movers' factors and what became of the wish.
 
     Of the sensitive rows that do not have their protection level, ``beyond`` cannot have it within the cap, and
-    ``short`` not together with the others; ``relaxed`` are margins that moved more than they should. ``proven`` says whether no better signs exist.
+    ``short`` not together with the others; ``relaxed`` are margins that moved more than they should. ``proven`` says
+    whether no better signs exist.
     """
 
     factor: FloatArray
