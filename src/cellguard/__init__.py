@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from cellguard.microdata.records import records
     from cellguard.pipeline import assess_job, run, verify
     from cellguard.protection import Requirements, require
+    from cellguard.rules.all_of import All
     from cellguard.rules.assess import Findings, assess
     from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
-    from cellguard.rules.rule import All
     from cellguard.rules.simple import Given, MaxShare, MinFrequency, Request
     from cellguard.run_context import Run
     from cellguard.seam.outcome import Outcome
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # `import cellguard` costs next to nothing.
 _HOME = {
     "About": "table.read",
-    "All": "rules.rule",
+    "All": "rules.all_of",
     "Assessment": "inputs.assessment",
     "Audit": "attack.audit",
     "CellguardError": "errors",

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import count
 
-from cellguard.rules.rule import Rule, parts
+from cellguard.rules.all_of import parts
+from cellguard.rules.rule import Rule
 from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.fact import Mark
 from cellguard.table.numbering import Topic

@@ -15,12 +15,13 @@ from cellguard.faces.python.kinds import as_kind
 from cellguard.faces.python.wide import grid_html, wide_arrow
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.io.folder import OutputFolder
-from cellguard.methods.suppress.explained_cell import explain_one
+from cellguard.methods.suppress.explained_cell import Context, explain_one
 from cellguard.methods.suppress.report.figures import heat_map, loss_by_level
 from cellguard.methods.suppress.report.page import internal_page
 from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.report.render import require_extra
 from cellguard.seam.outcome import Outcome
+from cellguard.table.contributions import contributions_of
 from cellguard.table.pattern import Release, ReleasedTable
 from cellguard.table.printed import nearest
 
@@ -78,7 +79,18 @@ class ProtectedFrame(Outcome[SuppressionResult]):
         Confidential.
         """
         found, needs = self.protected, self.protected.audit.needs
-        return explain_one(found.findings, needs, found.audit.pattern, cell, table=table, known=found.known.sums)
+        intervals, inside = found.intervals, found.audit.inside
+        ends = (
+            {}
+            if intervals is None
+            else {
+                int(c): (float(intervals.lower[c]), float(intervals.upper[c])) for c in np.flatnonzero(intervals.hidden)
+            }
+        )
+        who = None if inside is None else contributions_of(needs.tables)
+        size = 1 if inside is None else inside.size
+        context = Context(found.known.sums, found.explanations, who, size, found.hidden_with, ends)
+        return explain_one(found.findings, needs, found.audit.pattern, cell, table=table, context=context)
 
     @property
     def audit(self) -> Audit:

@@ -18,6 +18,7 @@ from cellguard.attack.insider_pairs import Hint
 from cellguard.errors import NotProtected, Stopped
 from cellguard.methods.suppress.advice import advice
 from cellguard.methods.suppress.costs import Cost, costs_by
+from cellguard.methods.suppress.determined import publish_determined
 from cellguard.methods.suppress.engines.catalogue import Engine, engine_named
 from cellguard.methods.suppress.engines.crossing_cuts import first_system
 from cellguard.methods.suppress.engines.effort import NORMAL, Effort, effort_named
@@ -184,6 +185,7 @@ def suppress(
     except (Unprotectable, Impossible):
         again = partial(choose, start=None, effort=looked, run=run)
         raise NotProtected(advice(work.system, work.costs, known, again, run=run)) from None
+    work.pattern = publish_determined(work.system.needs, work.pattern)
     paid = float(work.costs[work.pattern.secondary].sum())
     said = getattr(choose, "__name__", "own")
     return Suppression(work.pattern, paid, solved.bound, work.costs, solved.finished, solved.cuts, said, hints)

@@ -198,12 +198,16 @@ def protects(outcome: Outcome[SuppressionResult], cell: int, most: int) -> str:
     with.
     """
     followed = outcome.protected.hidden_with.get(cell, ())
-    along = f"hidden with {' and '.join(followed)}" if followed else ""
+    along = f"suppressed with {' and '.join(followed)}" if followed else ""
     if outcome.protected.explained is None:
         return along or "protects unsafe cells"
     others = [c for c in outcome.protected.explained.protects.get(cell, ()) if c != cell]
+    whom = ""
     if not others:
-        return along or "gives others room; no unsafe cell depends on it alone"
+        others = [c for c in outcome.protected.inside_of.get(cell, ()) if c != cell]
+        whom = " from respondents"
+    if not others:
+        return along or "no unsafe cell depends on it alone"
     names = [name(outcome.protected.audit.needs.world.constraints, c, cell) for c in others[:most]]
     more = f" and {len(others) - most} more" if len(others) > most else ""
-    return "protects " + ", ".join(names) + more + (f"; {along}" if along else "")
+    return "protects " + ", ".join(names) + more + whom + (f"; {along}" if along else "")

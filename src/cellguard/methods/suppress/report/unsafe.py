@@ -12,7 +12,6 @@ from cellguard.report.cell_names import name_cell
 from cellguard.report.section import Section
 from cellguard.report.words import number, told_count
 from cellguard.rules.assess import TableFindings
-from cellguard.rules.rule import Rule
 from cellguard.seam.outcome import Outcome
 
 MOST = 1_500  # rows of the list; the rest is in the internal tables
@@ -55,16 +54,8 @@ def _figures(here: TableFindings, cell: int) -> str:
     told = []
     for rule, unsafe in zip(here.rules, here.unsafe, strict=True):
         if unsafe[cell]:
-            told.append(f"{rule}: {figure}" if (figure := figure_of(rule, here, cell)) else str(rule))
+            told.append(f"{rule}: {rule.figures(here.table, np.array([cell]))[0]}")
     return "; ".join(told) or "; ".join(here.why(cell))
-
-
-def figure_of(rule: Rule, here: TableFindings, cell: int) -> str:
-    """Write the figure that people know a rule by; nothing if it has none for this cell."""
-    figure = float(rule.measure(here.table.facts)[cell])
-    if not np.isfinite(figure):
-        return ""
-    return f"{figure:,.0f}" if rule.counted else f"{round(figure, 1) + 0.0:,.1f} %"
 
 
 def _shares(here: TableFindings, cell: int) -> str:
