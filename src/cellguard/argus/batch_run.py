@@ -68,6 +68,7 @@ class BatchRun:
         if not self.path.is_file():
             raise InputError(f"Argus batch file ({self.path}) could not be opened")
         places = Places(self.path.absolute().parent, self.data, self.tell)
+        places.read.add(self.path.resolve())
         batch, faults = read_batch(self.path)
         if faults:
             raise BatchError(faults)
@@ -129,6 +130,8 @@ class _BlockRun:
             self._protect(group)
         for write in self.block.writes:
             self._make(write)
+        for path, _ in self.files:
+            self.places.refuse_read(path)
         return self
 
     def write(self) -> None:
@@ -145,7 +148,8 @@ class _BlockRun:
             made = tables_of_records(self.block, self.places, self.batch.tell, self.batch.within)
         else:
             made = tables_of_files(self.block, self.places, self.batch.tell)
-        for table, asked in zip(made, self.block.tables, strict=True):
+        for read, asked in zip(made, self.block.tables, strict=True):
+            table = read
             for said in asked.apriori:
                 table = apply_statements(table, said, self.places.find(said.file), self.batch.tell)
             self.tables[table.number] = table
@@ -176,9 +180,7 @@ class _BlockRun:
         if self.settings.classical:
             done = run_classical(tables, commands, asked, folder, self.batch.within, audited, self.batch.tell)
         if done is None:
-            done = protect(
-                tables, asked, folder, within=self._limit(commands), intervals=audited, tell=self.batch.tell
-            )
+            done = protect(tables, asked, folder, within=self._limit(commands), intervals=audited, tell=self.batch.tell)
         for table in done.tables:
             self.tables[table.number] = table
             self.proven.add(table.number)
@@ -227,8 +229,12 @@ class _BlockRun:
             self._judge(table)
         target = self.places.target(write.file)
         for ending, text in _texts(table, write, target.stem).items():
-            path = target if not ending else target.with_name(target.name + ending) if ending == ".frq" else (
-                target.with_suffix(ending) if ending == ".rda" else target.with_name(target.stem + ending)
+            path = (
+                target
+                if not ending
+                else target.with_name(target.name + ending)
+                if ending == ".frq"
+                else (target.with_suffix(ending) if ending == ".rda" else target.with_name(target.stem + ending))
             )
             self.files.append((path, text))
         secret = " It has the values of suppressed cells, too, and is confidential." if shows_all else ""

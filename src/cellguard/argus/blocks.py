@@ -1,7 +1,8 @@
 """The parts of a batch between two ``<CLEAR>``: data, tables, what is said of them, what is asked for.
 
-Commands of one part take effect in the order that τ-ARGUS means, wherever they stand: variables are recoded before cells
-are looked at, and all tables are written when all of them are protected, so that a batch with a fault writes nothing.
+Commands of one part take effect in the order that τ-ARGUS means, wherever they stand: variables are recoded before
+cells are looked at, and all tables are written when all of them are protected, so that a batch with a fault writes
+nothing.
 """
 
 from __future__ import annotations

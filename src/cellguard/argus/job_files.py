@@ -187,5 +187,5 @@ def _states(table: ArgusTable, ruled: bool) -> list[str]:
     """Return the manual state of each cell; where rules are applied again, what is safe all the same is waived."""
     words = {PROTECTED: "must_publish", **dict.fromkeys(SECONDARIES, "secondary")}
     if ruled:
-        words |= {SAFE_MANUAL: "waived", SAFE: "waived"}
+        words |= {SAFE_MANUAL: "waived"} | ({SAFE: "waived"} if table.rule.missing_is_safe else {})
     return [words.get(status, "") for status in table.status.tolist()]

@@ -38,8 +38,10 @@ def tables_of_records(block: Block, places: Places, tell: Callable[[str], None],
     tables = []
     for table in block.tables:
         made = _Maker(records, metadata, table, decimals, run).make()
-        tell(f"Table {table.number}: {' x '.join(table.spec.by)} | {made.response}: {len(made):,} cells, "
-             f"{int(made.unsafe.sum()):,} unsafe")
+        tell(
+            f"Table {table.number}: {' x '.join(table.spec.by)} | {made.response}: {len(made):,} cells, "
+            f"{int(made.unsafe.sum()):,} unsafe"
+        )
         tables.append(made)
     return tables
 
@@ -56,7 +58,9 @@ def _read(
         codes, index = codes_of(fields, variable, metadata.delimiter is not None)
         hrc = places.find(variable.hrc, metadata.folder, path.parent) if variable.hrc else None
         before = spanning_of(variable, codes, hrc)
-        spanning[name], new = _recoded(before, [r for r in block.recodes if r.variable.lower() == name.lower()], places, tell)
+        spanning[name], new = _recoded(
+            before, [r for r in block.recodes if r.variable.lower() == name.lower()], places, tell
+        )
         columns[name] = _meant(before, new, codes, path.name).take(index)
     _refuse_strangers(block, spanning)
     decimals: dict[str, int] = {}
@@ -74,7 +78,9 @@ def _read(
 def _categorical(metadata: Metadata, name: str) -> Variable:
     variable = next((v for v in metadata.variables if v.name.lower() == name.lower()), None)
     if variable is None:
-        raise InputError(f"{metadata.source}: no variable {name!r}{did_you_mean(name, [v.name for v in metadata.variables])}")
+        raise InputError(
+            f"{metadata.source}: no variable {name!r}{did_you_mean(name, [v.name for v in metadata.variables])}"
+        )
     if not variable.is_code and variable.is_number:
         raise InputError(f"{metadata.source}: {name!r} is not a spanning variable; add <RECODEABLE> to it")
     return replace(variable, name=name)
@@ -107,7 +113,9 @@ def _meant(spanning: Spanning, new: dict[str, str], codes: Sequence[str], file: 
         if own is None and not code.strip() and spanning.missing:
             own = spanning.missing[0]
         if own is None or own not in leaves:
-            what = "blank" if not code.strip() else "not in the hierarchy" if own is None else "no code of a single record"
+            what = (
+                "blank" if not code.strip() else "not in the hierarchy" if own is None else "no code of a single record"
+            )
             cure = f"correct {spanning.variable.hrc or 'the records'}, or name it as a code for missing"
             raise InputError(f"{file}: a code of {spanning.name!r} is {what}; {cure}")
         meant.append(new.get(own, own))
@@ -146,7 +154,9 @@ def _roles(
 def _role(metadata: Metadata, role: str, wanted: str) -> str:
     name = metadata.of_role(role)
     if name is None:
-        raise InputError(f"{metadata.source}: {wanted} needs a variable with <{role.upper()}>; name one, or leave it out")
+        raise InputError(
+            f"{metadata.source}: {wanted} needs a variable with <{role.upper()}>; name one, or leave it out"
+        )
     return name
 
 
@@ -215,20 +225,26 @@ class _Maker:
             distant=cost.distant,
         )
 
-    def _values(self, response: str, keys: np.ndarray, weighted: bool) -> FloatArray:  # type: ignore[type-arg]
+    def _values(self, response: str, keys: np.ndarray, weighted: bool) -> FloatArray:
         made = self._tabulate(response, Level(), weighted=weighted)
         return made.facts.total[made.at(keys, self.shape)]
 
     def _look(
-        self, value: str, keys: np.ndarray, level: Level, freq: FloatArray, *, holdings: bool = False  # type: ignore[type-arg]
+        self,
+        value: str,
+        keys: np.ndarray,
+        level: Level,
+        freq: FloatArray,
+        *,
+        holdings: bool = False,
     ) -> Looked:
         weighted = self.rule.weighted
         asked, anybody = {}, None
         if not value:  # a table of counts: only FREQ looks at it
-            number = self._tabulate("", Level(), weighted=weighted, holdings=holdings)
-            rows = number.at(keys, self.shape)
-            counted = number.facts.count if holdings and number.facts.count is not None else number.facts.total
-            return Looked(number.facts.take(rows), counted[rows])
+            counted = self._tabulate("", Level(), weighted=weighted, holdings=holdings)
+            rows = counted.at(keys, self.shape)
+            many = counted.facts.count if holdings and counted.facts.count is not None else counted.facts.total
+            return Looked(counted.facts.take(rows), many[rows])
         made = self._tabulate(value, level, weighted=weighted, holdings=holdings)
         rows = made.at(keys, self.shape)
         if level.requested:
@@ -247,7 +263,7 @@ class _Maker:
             seen = weights.facts.total[weights.at(keys, self.shape)]
         return Looked(facts, seen, asked, anybody)
 
-    def _anybody_asked(self, keys: np.ndarray) -> BoolArray:  # type: ignore[type-arg]
+    def _anybody_asked(self, keys: np.ndarray) -> BoolArray:
         """Return the cells in which anybody asked for protection."""
         found = np.zeros(len(keys), bool)
         for number in range(2):
@@ -267,7 +283,7 @@ class _Maker:
             found |= np.isin(column, [spanning.tree.position[code] for code in spanning.missing])
         return found
 
-    def _cost(self, keys: np.ndarray, value: FloatArray, freq: FloatArray) -> Cost:  # type: ignore[type-arg]
+    def _cost(self, keys: np.ndarray, value: FloatArray, freq: FloatArray) -> Cost:
         spec = self.spec
         variable = None
         if spec.cost and spec.cost not in {"-1", "-2", "-3"}:

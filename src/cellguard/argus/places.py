@@ -7,8 +7,8 @@ beside the batch is taken, and the logbook says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cellguard.errors import InputError
@@ -23,9 +23,20 @@ class Places:
     batch: Path
     data: Path | None = None
     tell: Callable[[str], None] = lambda text: None
+    read: set[Path] = field(default_factory=set)
 
     def find(self, name: str, *others: Path) -> Path:
         """Return the path of a file that is read; ``others`` are folders to look in as well."""
+        found = self._find(name, others)
+        self.read.add(found.resolve())
+        return found
+
+    def refuse_read(self, path: Path) -> None:
+        """Refuse to write over a file that was read."""
+        if path.resolve() in self.read:
+            raise InputError(f"{path.name} is one of the files that the batch reads; write to another name")
+
+    def _find(self, name: str, others: Sequence[Path]) -> Path:
         if not _FOREIGN.search(name):
             for folder in (self.batch, *others, *([self.data] if self.data else [])):
                 if (folder / name).is_file():

@@ -45,7 +45,12 @@ class Judged:
 
 
 def judge(
-    rule: SafetyRule, value: FloatArray, unit: float, looked: Looked | None, holdings: Looked | None, contributors: FloatArray
+    rule: SafetyRule,
+    value: FloatArray,
+    unit: float,
+    looked: Looked | None,
+    holdings: Looked | None,
+    contributors: FloatArray,
 ) -> Judged:
     """Apply the rules to the cells of a table."""
     kinds = [
@@ -67,7 +72,7 @@ def judge(
 
 
 def floored(status: Status, lower: FloatArray, upper: FloatArray, unit: float) -> tuple[FloatArray, FloatArray]:
-    """Return levels of unsafe cells, at least a unit of the last decimal (below: unless there is none), and 0 elsewhere."""
+    """Return levels of unsafe cells, a unit of the last decimal at least, but none below unsafe zeros; 0 elsewhere."""
     unsafe = np.isin(status, UNSAFE)
     up = np.where(unsafe, np.maximum(upper, unit), 0.0)
     down = np.where(unsafe & (status != ZERO), np.maximum(lower, unit), 0.0)
@@ -80,9 +85,7 @@ def manual_levels(table: ArgusTable, rows: BoolArray) -> tuple[FloatArray, Float
     return np.where(rows, level, table.lower), np.where(rows, level, table.upper)
 
 
-def _found(
-    kinds: list[tuple[Level, Looked]], value: FloatArray
-) -> list[tuple[int, BoolArray, FloatArray]]:
+def _found(kinds: list[tuple[Level, Looked]], value: FloatArray) -> list[tuple[int, BoolArray, FloatArray]]:
     """Return for each rule, in their order, its status, the unsafe cells and their level."""
     found: list[tuple[int, BoolArray, FloatArray]] = []
     for level, seen in kinds:

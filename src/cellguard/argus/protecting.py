@@ -53,9 +53,7 @@ def protect(
     return Protected(found, outcome, folder / "results")
 
 
-def _with_pattern(
-    table: ArgusTable, outcome: Outcome[SuppressionResult], number: int, intervals: bool
-) -> ArgusTable:
+def _with_pattern(table: ArgusTable, outcome: Outcome[SuppressionResult], number: int, intervals: bool) -> ArgusTable:
     """Return a table with the secondaries of a result, and with the cells that were added as possible zeros."""
     audit = outcome.protected.audit
     made = audit.pattern.tables.tables[number]
@@ -97,16 +95,25 @@ def _with_zeros(table: ArgusTable, made: Table, added: Any, hidden: Any) -> Argu
     n = len(added)
     zero = np.zeros(n)
     status = np.where(hidden[added], SECONDARY, EMPTY_POSSIBLE).astype(np.int8)
+
+    def longer(name: str) -> FloatArray:
+        return np.concatenate([getattr(table, name), zero])
+
     grown = replace(
         table,
         codes=np.concatenate([table.codes, codes]),
         status=np.concatenate([table.status, status]),
         tops=np.concatenate([table.tops, np.zeros((n, table.tops.shape[1]))]),
-        **{
-            name: np.concatenate([getattr(table, name), zero])
-            for name in ("value", "freq", "holdings", "shadow", "cost", "lower", "upper")
-        },
+        value=longer("value"),
+        freq=longer("freq"),
+        holdings=longer("holdings"),
+        shadow=longer("shadow"),
+        cost=longer("cost"),
+        lower=longer("lower"),
+        upper=longer("upper"),
     )
     if table.realized is None:
         return grown
-    return replace(grown, realized=(np.concatenate([table.realized[0], zero]), np.concatenate([table.realized[1], zero])))
+    return replace(
+        grown, realized=(np.concatenate([table.realized[0], zero]), np.concatenate([table.realized[1], zero]))
+    )

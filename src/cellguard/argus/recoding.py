@@ -38,9 +38,7 @@ def to_level(spanning: Spanning, level: int) -> Recoded:
 
 def by_file(spanning: Spanning, path: Path) -> Recoded:
     """Recode a variable as a ``.grc`` file says: a tree by the codes to close, other variables by groups of codes."""
-    lines = [(number, line.strip()) for number, line in enumerate(text_lines(read_text(path)), 1) if line.strip()]
-    if not lines:
-        raise InputError(f"{path.name}: the file is empty; write one group of codes a line")
+    lines = lines_of_recode(path)
     is_tree = lines[0][1].upper() == _MARK
     if spanning.is_hierarchical != is_tree:
         kind = f"hierarchical; the file must begin with {_MARK}" if spanning.is_hierarchical else "not hierarchical"
@@ -48,6 +46,18 @@ def by_file(spanning: Spanning, path: Path) -> Recoded:
     if is_tree:
         return _closed(spanning, [_code(spanning, text, f"{path.name} line {n}") for n, text in lines[1:]])
     return _grouped(spanning, lines, path.name)
+
+
+def lines_of_recode(path: Path) -> list[tuple[int, str]]:
+    """Return the lines of a file with their numbers; what is no group of codes is an error."""
+    lines = [(number, line.strip()) for number, line in enumerate(text_lines(read_text(path)), 1) if line.strip()]
+    if not lines:
+        raise InputError(f"{path.name}: the file is empty; write one group of codes a line")
+    if lines[0][1].upper() != _MARK:
+        for number, line in lines:
+            if ":" not in line[1:] and not line.upper().startswith(("<MISSING>", "<CODELIST>")):
+                raise InputError(f"{path.name} line {number}, column 1: write NEW: a, b, c-d, -e, f-")
+    return lines
 
 
 def _code(spanning: Spanning, text: str, where: str) -> str:
@@ -82,20 +92,19 @@ def _grouped(spanning: Spanning, lines: Sequence[tuple[int, str]], name: str) ->
             continue
         if line.upper().startswith("<CODELIST>"):
             continue
-        target, colon, sources = line.partition(":")
-        if not colon or not target.strip():
-            raise InputError(f"{name} line {number}, column 1: write NEW: a, b, c-d, -e, f-")
+        target, _, sources = line.partition(":")
         for part in sources.split(","):
             for code in _range(part.strip(), leaves, width, f"{name} line {number}"):
                 if code in new:
                     raise InputError(f"{name} line {number}, column 1: a code is in two groups; keep one")
                 new[code] = padded(target.strip(), width)
-    code = {leaf: new.get(leaf, leaf) for leaf in leaves} | {m: m for m in spanning.missing}
-    kept = sorted({c for leaf, c in code.items() if leaf not in spanning.missing} - set(missing))
-    tree = grow([Edge(spanning.tree.total, ""), *(Edge(c, spanning.tree.total) for c in [*kept, *missing])])
+    meant = {leaf: new.get(leaf, leaf) for leaf in leaves} | {m: m for m in spanning.missing}
+    kept = sorted({code for leaf, code in meant.items() if leaf not in spanning.missing} - set(missing))
+    total = spanning.tree.total
+    tree = grow([Edge(total, ""), *(Edge(code, total) for code in [*kept, *missing])])
     known = {*kept, *missing}
-    code = {leaf: c if c in known else missing[0] if missing else c for leaf, c in code.items()}
-    return Recoded(replace(spanning, tree=tree, missing=tuple(missing)), code, len(new))
+    meant = {leaf: code if code in known or not missing else missing[0] for leaf, code in meant.items()}
+    return Recoded(replace(spanning, tree=tree, missing=tuple(missing)), meant, len(new))
 
 
 def _range(part: str, leaves: Sequence[str], width: int, where: str) -> list[str]:

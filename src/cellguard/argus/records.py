@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from cellguard.arrays import FloatArray
 from cellguard.argus.spanning import padded
+from cellguard.arrays import FloatArray
 from cellguard.errors import InputError, file_name
 from cellguard.microdata.rda import Metadata, Variable
 from cellguard.reading.csvfile import BROKEN_QUOTES

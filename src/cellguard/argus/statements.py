@@ -1,8 +1,8 @@
 """A-priori files (``.hst``): statements about single cells, with what may follow what, and trivial levels.
 
-s, u, p, m and ml set a status, c or w a cost, pl protection levels. A safe or unsafe cell may become unsafe, only a safe
-one protected or secondary, and any but an empty one safe. With expansion a statement also holds for the cells that are
-the same since levels between them are trivial.
+s, u, p, m and ml set a status, c or w a cost, pl protection levels. A safe or unsafe cell may become unsafe, only a
+safe one protected or secondary, and any but an empty one safe. With expansion a statement also holds for the cells that
+are the same since levels between them are trivial.
 """
 
 from __future__ import annotations
@@ -39,9 +39,7 @@ class _Wrong(Exception):
     """A statement that does not hold."""
 
 
-def apply_statements(
-    table: ArgusTable, said: Apriori, path: Path, tell: Callable[[str], None]
-) -> ArgusTable:
+def apply_statements(table: ArgusTable, said: Apriori, path: Path, tell: Callable[[str], None]) -> ArgusTable:
     """Return a table after the statements of a file; wrong ones are errors, or counted if the batch ignores them."""
     lines = [(number, line) for number, line in enumerate(text_lines(read_text(path)), 1) if line.strip()]
     if lines and said.separator not in lines[0][1]:

@@ -115,7 +115,7 @@ class _Reader:
         )
         return judged
 
-    def _codes(self) -> tuple[list[Spanning], np.ndarray]:  # type: ignore[type-arg]
+    def _codes(self) -> tuple[list[Spanning], np.ndarray]:
         """Return the spanning variables, and the place of each row's codes in their trees."""
         spanning, columns = [], []
         quoted = _is_quoted(self.path)
@@ -246,7 +246,7 @@ class _Reader:
         blank = np.asarray(pc.is_in(text, pa.array(["", ".", "-"])).to_numpy(), bool)
         return np.where(blank, np.nan, self._numbers(columns[0]))
 
-    def _judged(self, table: ArgusTable, said: _Said, old: np.ndarray) -> ArgusTable:  # type: ignore[type-arg]
+    def _judged(self, table: ArgusTable, said: _Said, old: np.ndarray) -> ArgusTable:
         """Apply the rules, or take the statuses that are given."""
         if not self.rule.uses_status:
             return self._by_rules(table)
@@ -286,7 +286,7 @@ class _Reader:
         lower, upper = floored(status, judged.lower, judged.upper, table.unit)
         return replace(table, status=status, lower=lower, upper=upper)
 
-    def _refuse_repeats(self, keys: np.ndarray, used: BoolArray) -> None:  # type: ignore[type-arg]
+    def _refuse_repeats(self, keys: np.ndarray, used: BoolArray) -> None:
         rows = np.flatnonzero(used)
         order = rows[np.argsort(keys[rows], kind="stable")]
         again = np.flatnonzero(keys[order][1:] == keys[order][:-1])

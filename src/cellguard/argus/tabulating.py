@@ -113,7 +113,7 @@ def rules_of(level: Level, *, requests: bool = False) -> list[dict[str, Any]]:
     rules += [{"dominance": {"n": d.n, "k": d.k, **_confirmed(d.k)}} for d in level.dominants if d.k < 100]
     if level.frequent and level.frequent.n > 1:
         percent = level.frequent.percent
-        small = _confirmed(percent) if 0 < percent else {}
+        small = _confirmed(percent) if percent > 0 else {}
         rules.append({"min_frequency": {"n": level.frequent.n, "protection_percent": max(percent, 1e-6), **small}})
     if requests and level.requested:
         rules.append({"request": {"k": max(min(level.requested.first, 99.0), 1.0)}})

@@ -89,8 +89,11 @@ def _summed(inner: Cells, trees: Sequence[Hierarchy]) -> Cells:
         rows, codes = np.concatenate(all_rows), np.concatenate(all_codes)
     keys = keys_of(codes, [len(tree.codes) for tree in trees])
     different, first, cell = np.unique(keys, return_index=True, return_inverse=True)
-    sums = [np.bincount(cell, column[rows], len(different)) for column in (inner.value, inner.freq, inner.shadow)]
-    return Cells(codes[first], *sums, _largest(inner.tops[rows], cell, len(different)))
+    n = len(different)
+    value, freq, shadow = (
+        np.bincount(cell, column[rows], n).astype(float) for column in (inner.value, inner.freq, inner.shadow)
+    )
+    return Cells(codes[first], value, freq, shadow, _largest(inner.tops[rows], cell, n))
 
 
 def _largest(tops: FloatArray, cell: npt.NDArray[np.intp], cells: int) -> FloatArray:

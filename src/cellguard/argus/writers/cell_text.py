@@ -1,4 +1,4 @@
-"""What all formats have in common: the cells in the order of the codes, and how codes, values and statuses are written."""
+"""What all formats have in common: cells in the order of their codes; how codes, values and statuses are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intermediate files: a ``.tab`` with all that is known of each cell, the ``.rda`` that describes it, and hierarchies."""
+"""Intermediate files: a ``.tab`` with all that is known of each cell, the ``.rda`` that describes it, hierarchies."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ def intermediate(table: ArgusTable, options: Mapping[str, bool], stem: str) -> d
     return files
 
 
-def _figures(
-    table: ArgusTable, row: int, tops: FloatArray, options: Mapping[str, bool], *, whole: bool
-) -> list[str]:
+def _figures(table: ArgusTable, row: int, tops: FloatArray, options: Mapping[str, bool], *, whole: bool) -> list[str]:
     decimals = table.decimals
 
     def told(column: FloatArray) -> str:
@@ -53,7 +51,10 @@ def _figures(
     given = status in UNSAFE
     levels = (table.lower, table.upper)
     fields.append(letter(status))
-    fields += [number(float(level[row]) if given else unit, max(decimals, _needed(level[row] if given else 0))) for level in levels]
+    fields += [
+        number(float(level[row]) if given else unit, max(decimals, _needed(level[row] if given else 0)))
+        for level in levels
+    ]
     if options["AR"]:
         fields += _realized(table, row)
     return fields

@@ -1,7 +1,7 @@
 """JJ files: cells with bounds and levels, and all relations, as solvers of suppression problems read them.
 
-Format: `index value cost status lower-bound upper-bound LPL UPL SPL` for each cell, then for each relation the right-hand
-side 0, the number of its cells, and the total with -1 and its parts with 1.
+Format: `index value cost status lower-bound upper-bound LPL UPL SPL` for each cell, then for each relation the
+right-hand side 0, the number of its cells, and the total with -1 and its parts with 1.
 """
 
 from __future__ import annotations
@@ -51,9 +51,7 @@ def _cell_lines(table: ArgusTable, rows: Sequence[int]) -> list[str]:
     return lines
 
 
-def _relations(
-    table: ArgusTable, kept: Sequence[Sequence[int]], place: Mapping[tuple[int, ...], int]
-) -> Sequence[str]:
+def _relations(table: ArgusTable, kept: Sequence[Sequence[int]], place: Mapping[tuple[int, ...], int]) -> Sequence[str]:
     found = []
     for dimension, spanning in enumerate(table.spanning):
         children = _children(spanning, kept[dimension])

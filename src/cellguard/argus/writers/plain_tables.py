@@ -61,8 +61,8 @@ def _first_line(table: ArgusTable, options: Mapping[str, bool]) -> str:
 def sbs(table: ArgusTable, options: Mapping[str, bool]) -> str:
     """Return a line per cell that is not empty: codes, value, contributors, flag, and for some flags dominance.
 
-    The flags: V safe, A too few contributors, B request, zero, by hand, or dominance of one, C dominance of more, F p %,
-    D secondary.
+    The flags: V safe, A too few contributors, B request, zero, by hand, or dominance of one, C dominance of more,
+    F p %, D secondary.
     """
     names = labels(table, quotes=options["QU"])
     lines = []
@@ -103,5 +103,5 @@ def _tail(table: ArgusTable, row: int) -> list[str]:
 def _shares(tops: object, whole: float, *, by_percent: bool) -> list[str]:
     """Return the share of the largest two in percent, or of each of them if the rule is p %."""
     largest = [float(x) for x in tops][:2]  # type: ignore[attr-defined]
-    parts = (largest + [0.0, 0.0])[:2] if by_percent else [sum(largest)]
+    parts = [*largest, 0.0, 0.0][:2] if by_percent else [sum(largest)]
     return [f"{100 * part / whole if whole else 0:.1f}" for part in parts]
