@@ -206,9 +206,9 @@ UNWATCHED = Run()  # tells nobody, and has no end
 
 @contextmanager
 def timed(name: str, run: Run, seconds: dict[str, float]) -> Iterator[Run]:
-    """Report a step and measure its time, unless the run was stopped."""
+    """Report a step and measure its time, all its turns together, unless the run was stopped."""
     run.heed()
     here = run.during(name)
     start = time.perf_counter()
     yield here
-    seconds[name] = time.perf_counter() - start
+    seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start

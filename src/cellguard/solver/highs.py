@@ -61,7 +61,10 @@ class Session:
             self._set("solver", "simplex")
             self._set("simplex_strategy", _DUAL)
         self._primal = primal
-        self._check(_pass(self._highs, program), "passModel")
+        if (
+            _pass(self._highs, program) == highspy.HighsStatus.kError
+        ):  # a warning says that it dropped entries below 1e-9
+            raise InternalError("the solver refused passModel")
 
     def set_cost(self, columns: npt.NDArray[np.integer], cost: FloatArray) -> None:
         """Change the costs of some columns."""

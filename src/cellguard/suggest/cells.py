@@ -12,7 +12,7 @@ import numpy as np
 
 from cellguard.errors import InputError
 from cellguard.job.names import plain_name
-from cellguard.microdata.rda import Metadata
+from cellguard.microdata.rda import SAID, Metadata
 from cellguard.reading.dialect import Dialect
 from cellguard.suggest.columns import COUNT_NAME, TOTALS, Column
 from cellguard.suggest.hierarchies import Figures, Levels, find_levels, levels_of_metadata, written_levels
@@ -148,7 +148,7 @@ def _guess(source: Source, columns: Sequence[Column], metadata: Metadata | None,
         total = _total(source, name)
         if name in inner or (said[name].is_code if said else total is not None):
             dimensions[name] = (said[name].total if said else total) or total or "Total"
-        elif said and said[name].role == "other":
+        elif said and said[name].role in SAID:
             others.append(name)
         else:
             try:

@@ -37,11 +37,14 @@ class Told:
     beyond: tuple[str, ...] = ()
 
 
-def told_sums(relations: sp.csr_array, unknown: BoolArray, own: int | None = None) -> Told:
+def told_sums(
+    relations: sp.csr_array, unknown: BoolArray, own: int | None = None, *, first: int | None = None
+) -> Told:
     """Return the sums of unknown cells that relations tell.
 
     The first ``own`` relations (all, by default) are those of single tables: what adds up to a whole of one of them is
-    left to that table.
+    left to that table. Only sums of the ``first`` columns (all, by default) are returned: what else moves is no
+    cell of a table.
 
     >>> rows = sp.csr_array(np.array([[1, -1, -1, -1, 0, 0, 0], [0, 0, 1, 0, -1, -1, -1]]))
     >>> told_sums(rows, np.array([False, True, True, False, True, True, False])).sums
@@ -61,8 +64,9 @@ def told_sums(relations: sp.csr_array, unknown: BoolArray, own: int | None = Non
     sums.pop((), None)
     every = [*sums, *_differences(list(sums))]
     beyond = [f"{cut:,} relations with more than {_STEPS} ways to take known parts off subtotals"] if cut else []
-    few, more = _few_cells(relations, unknown)
-    listed = [one for one in dict.fromkeys([*every, *few]) if one not in wholes]
+    most = relations.shape[1] if first is None else first
+    few, more = _few_cells(relations, unknown, most)
+    listed = [one for one in dict.fromkeys([*every, *few]) if one not in wholes and one[-1] < most]
     return Told(tuple(listed), (*beyond, *more))
 
 
@@ -109,12 +113,12 @@ class _Moves:
     moved: FloatArray
 
     @classmethod
-    def at_random(cls, relations: sp.csr_array, unknown: BoolArray) -> _Moves:
+    def at_random(cls, relations: sp.csr_array, unknown: BoolArray, most: int) -> _Moves:
         cells = np.flatnonzero(unknown)
         matrix = sp.csr_array(relations[:, cells]).astype(float)
         matrix = sp.csr_array(matrix[np.flatnonzero(np.diff(matrix.indptr))])
         moved = np.stack([_move(matrix, rng) for rng in np.random.default_rng(SEED).spawn(2)])
-        free = np.flatnonzero((np.abs(moved) > _STILL).any(axis=0))
+        free = np.flatnonzero((np.abs(moved) > _STILL).any(axis=0) & (cells < most))
         free = free[np.argsort(moved[0][free], kind="stable")]
         return cls(cells[free], moved[:, free])
 
@@ -134,17 +138,17 @@ class _Moves:
         return sorted(one for one in sums if len(set(one)) == len(one))
 
 
-def _few_cells(relations: sp.csr_array, unknown: BoolArray) -> tuple[list[Sum], list[str]]:
+def _few_cells(relations: sp.csr_array, unknown: BoolArray, most: int) -> tuple[list[Sum], list[str]]:
     """Return the sums of two, three or four unknown cells that are known, though no part of them is: all of them.
 
-    Also says in words what was too much to look at.
+    Only the first ``most`` columns are looked at. Also says in words what was too much to look at.
     """
     many = int(unknown.sum())
     if many < 2:
         return [], []
     if many > _PAIRED:
         return [], [f"sums of few cells among {many:,} unknown ones that only several relations together give"]
-    moves = _Moves.at_random(relations, unknown)
+    moves = _Moves.at_random(relations, unknown, most)
     n = len(moves.cells)
     which, other = moves.opposite(np.arange(n)[:, None])
     if len(which) > _MOST:

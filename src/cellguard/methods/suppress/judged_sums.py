@@ -51,8 +51,9 @@ class SumSearch:
             return None
         n = len(self._base.tables)
         unknown = world.extend(pattern.unknown[:n] & ~world.constraints.empty, True)
-        told = told_sums(world.relations_with(self._known), unknown, self._base.tables.relations.shape[0])
-        self._told = tuple(one for one in told.sums if one[-1] < n)
+        relations = world.relations_with(self._known)
+        told = told_sums(relations, unknown, self._base.tables.relations.shape[0], first=n)
+        self._told = told.sums
         self._beyond = told.beyond
         self._judge(records, self._told)
         unsafe = any(self._unsafe.get(one) for one in self._told)

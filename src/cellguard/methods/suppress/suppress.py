@@ -220,9 +220,25 @@ class _Work:
             self._mend()
         return self.system is not before
 
+    def widen(self, pattern: Pattern) -> None:
+        """Take over a pattern, and suppress what the set's protection levels ask for besides."""
+        self.pattern = self.system.pattern(self.system.merge(pattern.hidden))
+        if self.system.behind is not None:
+            self.system = self.system.behind.system_for(self.pattern, run=self._run)
+        self._mend()
+
     def _mend(self) -> None:
         hidden = self.system.merge(self.pattern.hidden)
         self.pattern = self.system.pattern(mend(self.system, hidden, run=self._run))
+
+
+def widened_pattern(
+    needs: Requirements, pattern: Pattern, costs: FloatArray, known: sp.csr_array | None, *, run: Run
+) -> tuple[Pattern, System]:
+    """Return a pattern with the few cells more that some protection levels ask for, and the system that says so."""
+    work = _Work(first_system(needs, costs, known), costs, known, run)
+    work.widen(pattern)
+    return work.pattern, work.system
 
 
 def padded(costs: FloatArray, needs: Requirements) -> FloatArray:
