@@ -169,7 +169,7 @@ class _BlockRun:
             self.batch.tell(_words(command, self.settings, len(self.block.tables_of(command.table))))
         if len(numbers) > 1 and len(commands) > 1:
             self.batch.tell(
-                f"Tables {', '.join(map(str, numbers))} are protected together, since whoever has one may have all"
+                f"Tables {', '.join(map(str, numbers))} are protected together, since one attacker may have all"
             )
         started = time.process_time()
         asked = self._asked(commands, numbers)

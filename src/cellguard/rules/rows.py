@@ -47,8 +47,8 @@ class RowRule(Rule):
     together: ClassVar[bool] = True
     promise = "an attacker cannot conclude that the others in an unsafe row are as few as they are"
     cure = (
-        "hiding cells does not help where the others of a row are known to be too few: make the codes coarser with "
-        "`recode`, or say `zeros: possible` if empty cells need not be public"
+        "suppressing cells does not help where the others of a row are known to be too few: make the codes coarser "
+        "with `recode`, or say `zeros: possible` if empty cells need not be public"
     )
 
     def __str__(self) -> str:
@@ -167,7 +167,7 @@ def _marked(rule: RowRule) -> None:
 @register("group_disclosure", Formula("T > 0 and o = 0", "the row", _LEVEL.format("1")))
 @dataclass(frozen=True, slots=True)
 class GroupDisclosure(RowRule):
-    """Unsafe if everybody in a row has a sensitive category; only in rows of fewer than ``below``, if it is given.
+    """Unsafe if all respondents in a row have a sensitive category; only in rows of fewer than ``below``, if given.
 
     >>> import cellguard as cg
     >>> rows = {"r": ["Total"] * 3 + ["A"] * 3 + ["B"] * 3, "d": ["Total", "yes", "no"] * 3}
@@ -196,7 +196,7 @@ class GroupDisclosure(RowRule):
     def words(self) -> str:
         """Say that all of a group score sensitive."""
         size = f" of fewer than {self.below}" if self.below else ""
-        return f"everybody in a group{size} has a sensitive category of {self.by}"
+        return f"all respondents in a group{size} have a sensitive category of {self.by}"
 
     def unsafe_rows(self, s: FloatArray, o: FloatArray) -> BoolArray:
         """Return where nobody else is."""
@@ -334,17 +334,17 @@ class _AllBut(RowRule):
 @register("attribute_disclosure", Formula("s = T > 0 for any category", "the row", _LEVEL.format("1")))
 @dataclass(frozen=True, slots=True)
 class AttributeDisclosure(_AllBut):
-    """Unsafe if everybody in a row has the same category (a cell of 100 percent): who is in the row has it."""
+    """Unsafe if all respondents in a row have the same category (a cell of 100 percent): who is in the row has it."""
 
     def words(self) -> str:
         """Say that a row is all in one cell."""
-        return f"everybody in a group has the same category of {self.by}"
+        return f"all respondents in a group have the same category of {self.by}"
 
 
 @register("lone_other", Formula("s > 0 and o = 1 for any category", "the row", _LEVEL.format("2")))
 @dataclass(frozen=True, slots=True)
 class LoneOther(_AllBut):
-    """Unsafe if all but one in a row have the same category: that one subtracts himself and knows it of the rest."""
+    """Unsafe if all but one in a row have the same category: that one takes itself off and knows it of the rest."""
 
     remaining = 1
 

@@ -37,9 +37,7 @@ class Told:
     beyond: tuple[str, ...] = ()
 
 
-def told_sums(
-    relations: sp.csr_array, unknown: BoolArray, own: int | None = None, *, first: int | None = None
-) -> Told:
+def told_sums(relations: sp.csr_array, unknown: BoolArray, own: int | None = None, *, first: int | None = None) -> Told:
     """Return the sums of unknown cells that relations tell.
 
     The first ``own`` relations (all, by default) are those of single tables: what adds up to a whole of one of them is
