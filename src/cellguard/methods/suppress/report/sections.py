@@ -9,6 +9,7 @@ import numpy as np
 
 from cellguard.attack.derivation import name
 from cellguard.methods.suppress.report.edge import margins, nearly_unsafe, points, tightest
+from cellguard.methods.suppress.report.interval_chart import widths_chart
 from cellguard.methods.suppress.report.losses import LevelLoss, dearest, level_name, losses_by_level
 from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.protection import Requirements
@@ -22,7 +23,7 @@ from cellguard.table.table import ADDED
 
 _RELEASED = {
     "here": "",
-    "nowhere": "not released: only protected, since readers can work it out from others",
+    "nowhere": "not released: only protected, since an attacker can work it out from others",
     "latent": "not released: the cells that lie behind several tables, protected where no table lists them",
     "fitted": "not released: the cells that lie behind several tables, with counts that fit these, protected where the "
     "tables leave no choice and no table lists them",
@@ -108,17 +109,21 @@ def largest(outcome: Outcome[SuppressionResult], most: int = 10) -> Section:
     """List the suppressed cells of the largest value: what users of the tables will miss."""
     tables, pattern = outcome.protected.audit.needs.tables, outcome.protected.audit.pattern
     cells = dearest(pattern, most).tolist()
+    worst = max(np.abs(tables.value[cells]), default=0.0)
     rows = [
         outcome.protected.cell(c)
         | {
             "status": outcome.protected.status(c),
             "value": number(tables.value[c], outcome.protected.decimals(c)),
             "share": share(abs(tables.value[c]), _whole(outcome, c)),
+            "bar": 100 * abs(tables.value[c]) / worst if worst else 0.0,
             "why": outcome.protected.reasons(c) if pattern.primary[c] else protects(outcome, c, 3),
         }
         for c in cells
     ]
-    return Section("largest", "Largest losses", {"rows": rows, "hidden": int(pattern.hidden.sum())})
+    return Section(
+        "largest", "Largest losses", {"rows": rows, "hidden": int((pattern.hidden & ~pattern.unpublished).sum())}
+    )
 
 
 def _whole(outcome: Outcome[SuppressionResult], cell: int) -> float:
@@ -159,7 +164,8 @@ def edge(outcome: Outcome[SuppressionResult]) -> Section:
                     "value": number(here.table.value[miss.cell], here.table.decimals),
                 }
             )
-    data = {"exact": intervals is not None, "tight": tight, "points": known, "near": near}
+    chart = None if intervals is None else widths_chart(audit, intervals)
+    data = {"exact": intervals is not None, "tight": tight, "points": known, "near": near, "chart": chart}
     return Section("edge", "Closest to the edge", data)
 
 
