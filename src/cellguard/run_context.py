@@ -15,7 +15,6 @@ from threading import RLock
 
 from cellguard.errors import Stopped
 
-
 LOG = logging.getLogger("cellguard")
 LOG.addHandler(logging.NullHandler())
 
