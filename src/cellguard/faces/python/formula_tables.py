@@ -93,7 +93,7 @@ def tables_of(
             nested[chain[-1]] = list(chain)
     for box in boxes:
         across = [i for i, levels in enumerate(box) if levels != [0]] or [0]
-        label = name if len(boxes) == 1 else _label(dimensions, box, across, by)
+        label = name if len(boxes) == 1 else _label(chains, box, across, by)
         by[label] = [dimensions[i] for i in across]
         shown = {dimensions[i]: box[i] for i in across if len(box[i]) <= depths[i]}
         if shown:
@@ -101,9 +101,10 @@ def tables_of(
     return FormulaTables(response, by, {**hierarchies, **nested}, publish)
 
 
-def _label(dimensions: list[str], box: Box, across: list[int], taken: Mapping[str, object]) -> str:
-    """Name a table after its dimensions."""
-    label = "_".join(_SAFE.sub("_", dimensions[i]) for i in across if box[i] != [0]) or "total"
+def _label(chains: Sequence[Sequence[str]], box: Box, across: list[int], taken: Mapping[str, object]) -> str:
+    """Name a table after the finest columns that it shows."""
+    finest = [chains[i][min(max(box[i]), len(chains[i])) - 1] for i in across if box[i] != [0]]
+    label = "_".join(_SAFE.sub("_", column) for column in finest) or "total"
     return label if label not in taken else f"{label}_{len(taken) + 1}"
 
 
@@ -146,7 +147,8 @@ def _chains(formula: Formula, opened: Opened, hierarchies: Mapping[str, object])
                     f"each other; leave {column!r} out, or write a job in which one is an `also` of the other"
                 )
             taken[column] = chain[-1]
-    return chains
+    place = {column: i for i, column in enumerate(formula.columns)}
+    return sorted(chains, key=lambda chain: min(place[column] for column in chain))
 
 
 def _refuse_given(formula: Formula, opened: Opened, hierarchies: Mapping[str, object], own: Sequence[str]) -> None:
