@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from cellguard.errors import InputError, did_you_mean
+from cellguard.faces.python.formula_tables import from_formula
+from cellguard.faces.python.frame_sources import resolved
 from cellguard.faces.python.kinds import is_path, kind_of, to_arrow
 from cellguard.faces.python.result import COUNT, SUM, MeanFrame, ProtectedFrame
 from cellguard.faces.python.watching import watched
@@ -29,10 +31,11 @@ RESEARCH = (MinFrequency(10), Dominance(2, 90.0), PPercent(10.0))  # what truste
 
 def protect(
     data: object,
-    by: Sequence[str] | Mapping[str, Sequence[str]],
+    by: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     value: str | None = None,
     *,
     rules: Rules | Mapping[str, Rules],
+    tables: str | None = None,
     hierarchies: Mapping[str, object] | None = None,
     weight: str | None = None,
     respondent: str | None = None,
@@ -48,13 +51,17 @@ def protect(
     Parameters
     ----------
     data
-        Records: a pandas, polars or Arrow frame, a DuckDB relation, a mapping of columns, or a path.
+        Records: a pandas, polars or Arrow frame, a DuckDB relation, a mapping of columns, an Arrow data set, a path,
+        several files as ``"2026/*.parquet"``, or an address such as ``https://...`` or ``s3://...``.
     by
         The dimensions: columns, or names of ``hierarchies``. Several tables are a mapping from names to dimensions.
     value
         The column to sum; without it records are counted.
     rules
         One rule or a list, as objects (``cg.PPercent(10)``) or as jobs write them (``{"p_percent": 10}``).
+    tables
+        In place of ``by`` a formula as in R, ``"~ nation + age * continent"``: its terms are the published tables, one
+        linked set, with the columns that nest as levels of one dimension. The column to sum may stand left of ``~``.
     hierarchies
         For dimensions: a `Hierarchy`, the path of a CSV or ``.hrc`` file, or a list of columns that nest, coarsest
         first, as ``{"activity": ["A10", "A21", "A88"]}``.
@@ -89,11 +96,13 @@ def protect(
     >>> protect(firms, by=["region"], value="turnover", rules=PPercent(10)).why("N")[-2]
     'N is primary: p_percent 10.'
     """
-    how = {"value": value or "count", "protect": {"cost": cost}, **(options or {})}
-    tables = _tables(by if isinstance(by, Mapping) else {name: by}, rules, how)
+    kind = ("pandas" if _has_pandas() else "pyarrow") if is_path(data) else kind_of(data)
+    data = resolved(data)
+    drawn = from_formula(data, tables, by, value, hierarchies or {}, name)
+    how = {"value": drawn.value or "count", "protect": {"cost": cost}}
+    listed = [{**one, **drawn.options(options or {}, one["name"])} for one in _tables(drawn.by, rules, how)]
     roles = {"weight": weight, "respondent": respondent, "holding": holding}
-    outcome = _run(data, tables, hierarchies or {}, roles, watched(within, progress))
-    return _shown(outcome, ("pandas" if _has_pandas() else "pyarrow") if is_path(data) else kind_of(data))
+    return _shown(_run(data, listed, drawn.hierarchies, roles, watched(within, progress)), kind)
 
 
 def _run(
