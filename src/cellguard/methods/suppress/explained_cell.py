@@ -66,7 +66,7 @@ def _through(
     """Return the cells through which an unsafe one is protected."""
     if cell in stored.through:
         return stored.through[cell]
-    moved = explain_pattern(needs, pattern, only=cell, known=known).through.values()
+    moved = explain_pattern(needs, pattern, only=[cell], known=known).through.values()
     return sorted(set().union(*moved))
 
 

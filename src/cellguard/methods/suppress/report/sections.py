@@ -202,6 +202,8 @@ def protects(outcome: Outcome[SuppressionResult], cell: int, most: int) -> str:
     if outcome.protected.explained is None:
         return along or "protects unsafe cells"
     others = [c for c in outcome.protected.explained.protects.get(cell, ()) if c != cell]
+    if not others and not outcome.protected.explained.whole:
+        return along or "protects unsafe cells; cellguard explain tells which"
     if not others:
         return along or "gives others room; no unsafe cell depends on it alone"
     names = [name(outcome.protected.audit.needs.world.constraints, c, cell) for c in others[:most]]
