@@ -45,6 +45,7 @@ class Session:
         self._watch = run
         self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
         self._mixed = program.integer is not None
+        self._looks = 0
         self._set("output_flag", False)
         self._set("threads", 1)
         self._set("random_seed", 1)
@@ -188,6 +189,21 @@ class Session:
         """Stop an integer program after so many nodes, or at a relative gap."""
         self._set("mip_max_nodes", nodes)
         self._set("mip_rel_gap", gap)
+
+    def limit_looks(self, looks: int) -> None:
+        """Stop an integer program once it has looked so many times whether to stop: in every node, and often at the
+        root.
+
+        Looks are counted, not timed, so that the same program always ends at the same point.
+        """
+        self._looks = 0
+
+        def look(event: highspy.HighsCallbackEvent) -> None:
+            self._looks += 1
+            if self._looks >= looks:
+                event.data_in.user_interrupt = True
+
+        self._highs.cbMipInterrupt += look
 
     @property
     def iterations(self) -> int:
