@@ -113,7 +113,7 @@ class Programs:
             solution = self._solve(Program(matrix, target, target, np.zeros(columns), upper, cost))
             if solution.status is not Status.optimal:
                 return None
-            moves = np.bincount(cells, sign * solution.x, n)
+            moves = np.bincount(cells, sign * solution.x, n).astype(float)
         moves[np.abs(moves) < _STILL] = 0
         moves[place] = np.sign(amount)
         return np.asarray(moves * size, float)

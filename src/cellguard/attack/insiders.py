@@ -40,6 +40,7 @@ from cellguard.table.contributions import Contributions
 
 _ROUNDS = 60  # of circuits
 _LOOKS, _LEAST = 3_000, 8_000_000  # cells that local programs may have, per open cell and at least
+_FLAT = 3.5  # relations per cell up to which a table is like one of two dimensions
 _NEAR = (3, 0, 120)
 _DECIDING = 20  # looks at each cell of a problem that deciding all of it takes
 _WIDE = 1e5  # times the amount that matters: bounds beyond that are cut off where only refuting counts
@@ -115,6 +116,8 @@ def _prove(coverage: Coverage, hints: Hints, run: Run) -> None:
     everything = np.ones(coverage.system.n, bool)
     if len(coverage.open()):
         enter_circuits(coverage, everything, _ROUNDS, run=run)
+    if coverage.system.matrix.nnz > _FLAT * coverage.system.n:
+        return  # groups take less time there
     search, most = Search.of(coverage, everything, run), max(_LEAST, _LOOKS * len(coverage.open_cells()))
     for step in STEPS[:2]:
         search.settle_all(search.ranked(), (step,), most=most)

@@ -86,7 +86,7 @@ def test_asks_are_the_protection_levels_against_each_insider():
                         asked[int(coverage.asks.way[a])] = int(coverage.asks.need[a])
                 for way, need in ((-1, level.down), (1, level.up), (0, level.width)):
                     enough = [asked[way]] if way else list(asked.values())
-                    assert max(enough) >= need or who == OUTSIDER and _usual(coverage, some, way) >= need
+                    assert max(enough) >= need or (who == OUTSIDER and _usual(coverage, some, way) >= need)
 
 
 def _usual(coverage, some, way):

@@ -105,7 +105,7 @@ class Hiding(Search):
                 continue
             cell, need, ways = int(asks.cell[ask]), int(asks.need[ask]), ways_of(int(asks.way[ask]))
             avoid = np.array([insider] if insider >= 0 else [], np.int32)
-            if any(self.moved(cell, sign * need, avoid, steps[:2]) for sign in ways):
+            if any(self.moved(cell, sign * need, avoid, steps[:1]) for sign in ways):
                 continue
             any(self.hide(cell, sign * need, avoid, steps) for sign in ways)
             self.run.check()

@@ -11,6 +11,7 @@ on them finds another proof.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,7 +24,7 @@ from cellguard.attack.insider_programs import Programs, Step
 from cellguard.attack.insider_proof import proof_of
 from cellguard.attack.insider_search import STEPS, Failing
 from cellguard.attack.insider_system import system_of
-from cellguard.methods.suppress.engines.coalition_repair import mend_together
+from cellguard.methods.suppress.engines.group_repair import mend_in_groups
 from cellguard.methods.suppress.engines.insider_cleaning import clean
 from cellguard.methods.suppress.engines.insider_hiding import HIDING, Hiding
 from cellguard.methods.suppress.engines.insider_start import Mended, posed
@@ -56,6 +57,25 @@ def mend_inside(
 
     It is safe against up to ``coalition`` respondents who tell each other what they contribute, too.
     """
+    if not system.is_flat:
+        return mend_in_groups(system, pattern, costs, insiders, known, coalition=coalition, run=run)
+    mended = mend_by_asks(system, pattern, costs, insiders, known, run=run)
+    if coalition == 1:
+        return mended
+    together = partial(mend_in_groups, coalition=coalition, hints=mended.hints, run=run)
+    return together(system, mended.pattern, costs, insiders, known)
+
+
+def mend_by_asks(
+    system: System,
+    pattern: Pattern,
+    costs: FloatArray,
+    insiders: Contributions,
+    known: sp.csr_array | None,
+    *,
+    run: Run,
+) -> Mended:
+    """Return a pattern that is also safe against every single respondent, as far as that can be had."""
     run = run.endless()
     start = posed(system, pattern, costs, known)
     merged = system_of(stand(start.problem, start.grains, system.needs, insiders))
@@ -65,10 +85,7 @@ def mend_inside(
     hiding = Hiding(coverage, hidden, Programs(merged, run), run, cost, may)
     _prove(hiding)
     clean(hiding, ~merged.any_of(start.free) & (cost > 0))
-    mended = Mended(start.pattern(hiding.hidden[merged.at]), proof_of(coverage).renumbered(start.problem.cells))
-    if coalition > 1:
-        return mend_together(system, mended.pattern, costs, insiders, known, coalition, mended.hints, run=run)
-    return mended
+    return Mended(start.pattern(hiding.hidden[merged.at]), proof_of(coverage).renumbered(start.problem.cells))
 
 
 def _prove(hiding: Hiding) -> None:
@@ -80,7 +97,7 @@ def _prove(hiding: Hiding) -> None:
     enter_circuits(coverage, hiding.hidden, _AGAIN, seed=1, run=run)
     for turn in range(_TURNS):
         failing = list[Failing]()
-        steps = STEPS[:2] if turn == 0 else STEPS
+        steps = STEPS[: 1 + turn]
         for step in steps:
             failing = hiding.settle_all(hiding.ranked(), (step,), deep=step is steps[-1], most=most)
             if step is steps[0]:

@@ -1,10 +1,10 @@
-"""Patterns that are safe against respondents who work together: what a pattern lacks is suppressed, and what is idle
-then published.
+"""Patterns that are safe against respondents beyond two dimensions, and against several who work together: what a
+safe pattern lacks is suppressed, and what is idle then published.
 
 Suppressing more only adds moves, so that whatever was proven stays proven. First every unsafe cell is proven against
-every insider through suppressed cells alone; for the pairs that remain, the cheapest move through other cells is found,
-within the bounds of those insiders, and its cells are suppressed. Then cells are published again, the dearest first,
-where all that went through them finds another way.
+every insider through suppressed cells alone, by circuits and by pooled programs for groups of insiders; for the pairs
+that remain, the cheapest move through other cells is found, within the bounds of those insiders, and its cells are
+suppressed. Then cells are published again, the dearest first, where all that went through them finds another way.
 """
 
 from __future__ import annotations
@@ -218,30 +218,34 @@ class Mender:
                 self.through.setdefault(cell, set()).add(number)
 
 
-def mend_together(
+def mend_in_groups(
     system: System,
     pattern: Pattern,
     costs: FloatArray,
     insiders: Contributions,
     known: sp.csr_array | None,
-    coalition: int,
-    hints: Hints,
     *,
+    coalition: int = 1,
+    hints: Hints | None = None,
     run: Run,
 ) -> Mended:
-    """Return a pattern that is also safe against up to ``coalition`` respondents who tell each other what they
-    contribute, as far as suppressing more cells makes it so.
+    """Return a pattern that is also safe against every single respondent, as far as suppressing more cells makes it so.
 
-    ``hints`` are moves that prove it against single ones.
+    It is safe against up to ``coalition`` respondents who tell each other what they contribute, too. ``hints`` are
+    moves that prove it against single ones already.
     """
+    run = run.endless()
     start = posed(system, pattern, costs, known)
     standing = stand(start.problem, start.grains, system.needs, insiders)
     near = Neighbours(start.problem.matrix, start.problem.whole, start.cost)
-    single = InsiderProofSearch(standing, near, run.endless(), outsider=True)
-    single.enter_hints(hints.among(start.problem.cells))
-    book = CoalitionProofSearch.of(single, coalition)
+    book = InsiderProofSearch(standing, near, run, outsider=True)
+    if hints is not None:
+        book.enter_hints(hints.among(start.problem.cells))
     places = system.places(start.problem.cells)
-    mender = Mender(book, start.hidden.copy(), start.cost, start.free, system, places, book.run)
+    mender = Mender(book, start.hidden.copy(), start.cost, start.free, system, places, run)
     mender.prove()
+    if coalition > 1:
+        mender.book = CoalitionProofSearch.of(book, coalition)
+        mender.prove()
     mender.clean(start.hidden)
-    return Mended(start.pattern(mender.hidden), Hints.of(book.used()).renumbered(start.problem.cells))
+    return Mended(start.pattern(mender.hidden), Hints.of(list(mender.book.used())).renumbered(start.problem.cells))
