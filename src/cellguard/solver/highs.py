@@ -67,6 +67,10 @@ class Session:
         ):  # a warning says that it dropped entries below 1e-9
             raise InternalError("the solver refused passModel")
 
+    def load(self, program: Program) -> None:
+        """Take another linear program, which is solved from scratch: a new session would take longer than it."""
+        self._check(_pass(self._highs, program), "passModel")
+
     def set_cost(self, columns: npt.NDArray[np.integer], cost: FloatArray) -> None:
         """Change the costs of some columns."""
         self._check(self._highs.changeColsCost(len(columns), columns.astype(np.int32), cost), "changeColsCost")

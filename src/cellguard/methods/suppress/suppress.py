@@ -14,6 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, FloatArray
+from cellguard.attack.insider_hints import Hints
 from cellguard.attack.insider_pairs import Hint
 from cellguard.errors import NotProtected, Stopped
 from cellguard.methods.suppress.advice import advice
@@ -164,7 +165,7 @@ def suppress(
     choose = engine_named(name) if engine is None or isinstance(engine, str) else engine
     costs = costs_by(needs.tables, needs.primary, cost)
     looked = effort_named(effort) if isinstance(effort, str) else effort
-    work, hints = _Work(first_system(needs, costs, known), costs, known, run), list[Hint]()
+    work, hints = _Work(first_system(needs, costs, known), costs, known, run), Hints.of([])
     solved = EngineResult(work.system.hidden, 0.0, 0.0)
     try:
         if needs.primary.any():  # else there is nothing to compile or to search
