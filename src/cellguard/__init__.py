@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cellguard.attack.audit import Audit, audit
     from cellguard.errors import CellguardError, InputError
-    from cellguard.faces.python.protect import crosstab, protect
+    from cellguard.faces.python.crosstab import crosstab, pivot_table
+    from cellguard.faces.python.protect import protect
     from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
     from cellguard.inputs.assessment import Assessment
     from cellguard.io.folder import OutputFolder
@@ -67,11 +68,12 @@ _HOME = {
     "assess_job": "pipeline",
     "audit": "attack.audit",
     "cells": "table.read",
-    "crosstab": "faces.python.protect",
+    "crosstab": "faces.python.crosstab",
     "heat_map": "methods.suppress.report.figures",
     "interval_plot": "methods.suppress.report.figures",
     "link": "table.tableset",
     "loss_by_level": "methods.suppress.report.figures",
+    "pivot_table": "faces.python.crosstab",
     "protect": "faces.python.protect",
     "read_apriori": "table.statements",
     "records": "microdata.records",
@@ -120,6 +122,7 @@ __all__ = [
     "interval_plot",
     "link",
     "loss_by_level",
+    "pivot_table",
     "protect",
     "read_apriori",
     "records",

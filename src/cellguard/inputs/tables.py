@@ -142,7 +142,7 @@ def input_digests(job: Job) -> dict[str, str]:
 
 def _refuse_missing(job: Job) -> None:
     """Refuse a job whose file of known totals is not there, which is read late, and dimensions that are slips."""
-    if job.known and not job.path(job.known).is_file():
+    if job.known and job.known not in job.held and not job.path(job.known).is_file():
         raise JobError(f"known: there is no file {job.known!r} beside the job; correct its name, or leave `known` out")
     used = list(dict.fromkeys(name for spec in job.tables for name in spec.dimensions))
     for name in job.dimensions:
