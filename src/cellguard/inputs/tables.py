@@ -364,7 +364,7 @@ def _wanted(job: Job, spec: TableSpec, records: JobRecords, dimensions: Mapping[
 
 def _with_apriori(job: Job, spec: TableSpec, table: Table) -> Table:
     columns = [column_of(job, name) for name in spec.by]
-    return read_apriori(table, job.path(spec.apriori), columns) if spec.apriori else table
+    return read_apriori(table, job.data(spec.apriori), columns) if spec.apriori else table
 
 
 def _light(grouped: Grouped, made: list[TableSpec]) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from cellguard.faces.python.result import COUNT, MEAN, SUM, ProtectedFrame, Shap
 from cellguard.faces.python.watching import watched
 from cellguard.faces.python.wide import Key, Layout
 from cellguard.hierarchy.build import flat
+from cellguard.hierarchy.hierarchy import Hierarchy
 from cellguard.rules.linear import Dominance, PPercent
 from cellguard.rules.simple import MinFrequency
 from cellguard.run_context import Run
@@ -117,16 +118,17 @@ class Asked:
     roles: Mapping[str, str]
     more: Mapping[str, Any]
     kind: str
-    total: str
+    totals: Mapping[str, str]
     knows_total: bool
+    counts: str = COUNT  # the name of the table of counts
 
     def call(self) -> Call:
         """Return the call of the job."""
-        trees: dict[str, object] = {coded.name: flat(coded.codes, total=self.total) for coded in self.coded}
+        trees: dict[str, object] = {coded.name: self.tree(coded) for coded in self.coded}
         held: dict[str, object] = {}
-        if self.knows_total and any(table["name"] == COUNT for table in self.tables):
+        if self.knows_total and any(table["name"] == self.counts for table in self.tables):
             names = all_headed([coded.name for coded in self.coded], ("table", "value"))
-            held[_KNOWN] = {"table": [COUNT], **{name: [self.total] for name in names}}
+            held[_KNOWN] = {"table": [self.counts], **dict(zip(names, ([self.totals[c.name]] for c in self.coded), strict=True))}
         return Call(
             pa.table({**{c.name: c.column for c in self.coded}, **self.frame}),
             self.tables,
@@ -137,6 +139,10 @@ class Asked:
             held=held,
             more={"known": _KNOWN} if held else {},
         )
+
+    def tree(self, coded: Coded) -> Hierarchy:
+        """Return the codes of a dimension in their order, under its total."""
+        return flat(coded.codes, total=self.totals[coded.name])
 
     def run(self) -> ProtectedFrame:
         """Protect it by itself."""
@@ -151,12 +157,23 @@ class Asked:
 Named = tuple[str, Any, Any]  # of a column: its name in the job, what it is called, its values
 
 
-def ask(rows: Sequence[Named], across: Sequence[Named], figures: Figures, wanted: Wanted, more: Mapping[str, Any]) -> Asked:
-    """Return a crosstab as it is asked for; what is wrong with the arguments is said here."""
+def ask(
+    rows: Sequence[Named],
+    across: Sequence[Named],
+    figures: Figures,
+    wanted: Wanted,
+    more: Mapping[str, Any],
+    *,
+    own_totals: bool = False,
+) -> Asked:
+    """Return a crosstab as it is asked for; what is wrong with the arguments is said here.
+
+    With ``own_totals`` the code of a dimension's total follows from its codes alone, whatever margins are called.
+    """
     _refuse_unknown(more)
     _refuse_lengths([*rows, *across])
     coded = tuple(code_column(bare(column), name, title) for name, title, column in (*rows, *across))
-    total = _total(coded, wanted)
+    totals = {one.name: _own_total(one) if own_totals else total for total in [_total(coded, wanted)] for one in coded}
     frame, roles = _with_roles(coded, figures, more)
     tables, means, parts = _tables(coded, figures, wanted, more)
     if figures.titles and all(table["value"] == COUNT for table in tables):
@@ -167,7 +184,7 @@ def ask(rows: Sequence[Named], across: Sequence[Named], figures: Figures, wanted
         tuple(name for name, _, _ in rows),
         tuple(name for name, _, _ in across),
         {one.name: [*one.codes, *(missing if one.column.null_count else [])] for one in coded},
-        {one.name: total for one in coded},
+        totals,
         titles={one.name: one.title for one in coded},
         labels={one.name: {MISSING: float("nan"), **one.labels} for one in coded},
         margins=wanted.has_margins,
@@ -178,7 +195,7 @@ def ask(rows: Sequence[Named], across: Sequence[Named], figures: Figures, wanted
     )
     kind = kind_of(bare((*rows, *across)[0][2]))
     knows = not wanted.has_margins and "weight" not in roles
-    return Asked(coded, frame, tables, Shape(keys, layout, means), wanted.dropna, roles, more, kind, total, knows)
+    return Asked(coded, frame, tables, Shape(keys, layout, means), wanted.dropna, roles, more, kind, totals, knows)
 
 
 def _without_values(coded: Coded, figures: Figures) -> Coded:
@@ -206,6 +223,13 @@ def _total(coded: Sequence[Coded], wanted: Wanted) -> str:
                 "margins_name='Total' or another word that is no code"
             )
     while any(name in one.labels for one in coded):
+        name += "*"
+    return name
+
+
+def _own_total(coded: Coded) -> str:
+    name = "All"
+    while name in coded.labels:
         name += "*"
     return name
 

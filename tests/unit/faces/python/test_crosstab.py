@@ -54,7 +54,7 @@ def calls(draw):
     return draw(st.integers(0, 5)), index, columns, aggfunc, how
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(calls())
 def test_crosstab_is_that_of_pandas_where_nothing_is_suppressed(call):
     seed, index, columns, aggfunc, how = call
@@ -65,7 +65,7 @@ def test_crosstab_is_that_of_pandas_where_nothing_is_suppressed(call):
     same_where_shown(outcome.crosstab(), outcome.suppressed(), wanted, 0.0051 if "mean" in (aggfunc or ()) else 1e-9)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=7, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.integers(0, 5),
     st.sampled_from(["income", ["income"], ["income", "hours"]]),
