@@ -110,16 +110,17 @@ def sets_shown(session):
     return found
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (0, *range(2, 12)))])
 def test_no_two_sums_of_different_outputs_differ_by_a_few(seed):
     frame = people(260, seed)
     draw = np.random.default_rng(seed)
     session, refused = cg.Session(frame), 0
-    for _ in range(7):
+    for _ in range(8):
         try:
             edge = int(draw.integers(20, 60))
             band = pd.cut(frame.age, [15, edge, 90]).rename("age")
-            keep = None if draw.random() < 0.5 else frame.age != int(draw.integers(16, 90))
+            low = int(draw.integers(16, 80))
+            keep = None if draw.random() < 0.4 else ~frame.age.between(low, low + int(draw.integers(4)))
             rows = [band, "region"][draw.integers(2)]
             session.crosstab(rows, "sex", where=keep, margins=bool(draw.random() < 0.5))
         except cg.NotProtected:
@@ -131,7 +132,7 @@ def test_no_two_sums_of_different_outputs_differ_by_a_few(seed):
             apart = int((first ^ second).sum())
             checked += 1
             assert apart == 0 or apart >= FEW, (a, b, apart)
-    assert checked > 20
+    assert checked > 5
 
 
 def test_an_index_made_anew_is_noticed():

@@ -84,6 +84,8 @@ class Session:
         self._count = 0
         self._names: dict[str, dict[tuple[str, str], str]] = {}  # of dimensions, by population
         self._who, self._most = self._respondents()
+        self._fewest = self.fewest
+        self._pairs: dict[tuple[str, ...], bool] = {}  # which dimensions of a population are recodings of each other
 
     def __repr__(self) -> str:
         listed = ", ".join(f"{uid} {output.status}" for uid, output in self.outputs.items())
@@ -324,7 +326,7 @@ class Session:
             if frame.release is None:
                 raise NotProtected(f"{uid} cannot be shown: {frame.verdict.text}")
             shown = statuses_of(frame, request, chosen.rows, population, self.records.size)
-            near = self._near(shown, population)
+            near = self._near(shown)
             if not near:
                 return frame, shown
             for name, cell in near:
@@ -334,22 +336,20 @@ class Session:
             "the same groups and the same records as before, or take earlier outputs back with session.remove(...)"
         )
 
-    def _near(self, shown: Sequence[Shown], population: str) -> set[tuple[str, tuple[str, ...]]]:
+    def _near(self, shown: Sequence[Shown]) -> set[tuple[str, tuple[str, ...]]]:
         """Return the cells of a new output that differ from earlier ones by a few respondents."""
         found = set()
         earlier = [(old, part) for o in self.outputs.values() for old in o.shown for part in old.parts]
-        earlier += [(one, part) for one in shown for part in one.parts]
-        known = dict.fromkeys(part.key for _, part in earlier)
         for one in shown:
+            others = [(other, part) for other in shown if other is not one for part in other.parts]
             for part in one.parts:
-                for old, other in earlier:
-                    if old is one or not self._tied(one, part, old, other) or (other.key not in known):
+                for old, other in (*earlier, *others):
+                    if not self._tied(one, part, old, other):
                         continue
-                    for near in near_cells(part, other, self.fewest, self._who, self._most):
-                        found.add((one.name, one.codes(near.cell)))
-                    if old not in shown:
-                        for near in near_cells(other, part, self.fewest, self._who, self._most):
-                            found.add((one.name, one.codes(near.smallest)))
+                    near = near_cells(part, other, self._fewest, self._who, self._most)
+                    found |= {(one.name, one.codes(n.cell)) for n in near}
+                    near = near_cells(other, part, self._fewest, self._who, self._most)
+                    found |= {(one.name, one.codes(n.smallest)) for n in near}
         return found
 
     def _tied(self, one: Shown, part: Partition, old: Shown, other: Partition) -> bool:
@@ -358,9 +358,13 @@ class Session:
             return True
         if part.by <= other.by or other.by <= part.by:
             return False
-        return any(
-            related(one.columns[a], old.columns[b], self.fewest) for a in part.by - other.by for b in other.by - part.by
-        )
+        return any(self._related(one, a, old, b) for a in part.by - other.by for b in other.by - part.by)
+
+    def _related(self, one: Shown, a: str, old: Shown, b: str) -> bool:
+        pair = one.population, *sorted((a, b))
+        if pair not in self._pairs:
+            self._pairs[pair] = related(one.columns[a], old.columns[b], self._fewest)
+        return self._pairs[pair]
 
     def _population(self, rows: Rows) -> str:
         """Return the name of some records; records that differ by few from those of an earlier output are refused."""
@@ -371,7 +375,7 @@ class Session:
             for old in output.shown[:1]:
                 apart = old.members != mine
                 few = int(apart.sum()) if self._who is None else len(np.unique(self._who[apart]))
-                if 0 < few < self.fewest:
+                if 0 < few < self._fewest:
                     who = f"{few} respondent{'s' if few > 1 else ''}"
                     raise NotProtected(
                         f"this output is about all records of {output.uid} but {who}: their difference would tell about "
