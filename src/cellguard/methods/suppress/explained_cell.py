@@ -13,6 +13,7 @@ from cellguard.attack.audit import audit
 from cellguard.errors import InputError, did_you_mean, listing
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.io.stored_explanations import StoredExplanations
+from cellguard.methods.suppress.cell_card import rule_line
 from cellguard.methods.suppress.explain import explain_pattern
 from cellguard.protection import Requirements
 from cellguard.rules.assess import Findings, TableFindings
@@ -43,7 +44,8 @@ def explain_one(
     number, position = find_cell(tables, name, table)
     here, cell = findings.by_table[number], int(tables.cells_of[number][position])
     called = tables.cell_name(cell) if here.table.is_added else here.table.cell_name(position)
-    lines = [_facts(here, position, called), *_figures(here, position)]
+    figures = [rule_line(here, rule, position) for rule in range(len(here.rules))]
+    lines = [_facts(here, position, called), *figures]
     if needs.primary[cell]:
         reasons = here.why(position) or ["unsafe in a linked table"]
         through = [tables.cell_name(c) for c in _through(needs, pattern, cell, known, stored)]
@@ -109,19 +111,6 @@ def _facts(here: TableFindings, position: int, called: str) -> str:
     if table.is_added:
         return f"{called}: {table.response} {value}{people}."
     return f"{called}{label} in table {table.name!r}: {table.response} {value}{people}."
-
-
-def _figures(here: TableFindings, position: int) -> list[str]:
-    """Say for each rule what its figure is, and on which side of its limit."""
-    lines = []
-    for rule, unsafe in zip(here.rules, here.unsafe, strict=True):
-        figure = float(rule.measure(here.table.facts)[position])
-        if np.isnan(figure):
-            told = "no figure"
-        else:
-            told = f"{figure:,.0f}" if rule.counted else f"{round(figure, 1) + 0.0:,.1f} %"
-        lines.append(f"  {rule} ({rule.words()}): {told}, {'unsafe' if unsafe[position] else 'safe'}")
-    return lines
 
 
 def find_cell(tables: TableSet, name: str, wanted: str | None = None) -> tuple[int, int]:
