@@ -73,8 +73,11 @@ def _edited(text: str, root: Any, path: Path_, value: object) -> str:  # noqa: A
         return text if value is None else _added(text, parent, str(path[-1]), value)
     if value is None:
         return _without(text, parent, found)
-    start, end = found[1].start_mark.index, _end(text, found[1])
-    return text[:start] + _written(found[1], value) + text[end:]
+    start, end, said = found[1].start_mark.index, _end(text, found[1]), _written(found[1], value)
+    below = found[0] is not None and found[1].start_mark.line > found[0].end_mark.line
+    if below and not said.startswith("- "):  # what was a block goes onto the line of its key
+        return f"{text[: found[0].end_mark.index]}: {said}{text[end:]}"
+    return text[:start] + said + text[end:]
 
 
 def _below(node: Any, step: str | int) -> tuple[Any, Any]:  # noqa: ANN401

@@ -1,4 +1,4 @@
-"""`JobFolder`: a job file with what belongs to it: its runs, the statements about single cells, the record of decisions.
+"""`JobFolder`: a job file with what belongs to it: its runs, statements about single cells, the record of decisions.
 
 All of it is in files beside the job: `job-runs/001` and so on are output folders, `job.decisions.jsonl` is the record,
 `job.TABLE.states.csv` are manual states and costs. So a program may end at any moment, and another one goes on.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from cellguard.io.write import write_text
 from cellguard.job.jobfile import Job
 from cellguard.job.yamlfile import read_job_text
 from cellguard.microdata.address import is_remote
+from cellguard.rules.presets import PRESETS
 
 _RUN = re.compile(r"\d{3,}")
 
@@ -60,15 +63,10 @@ class JobFolder:
     addresses: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, path: Path, root: Path | None = None) -> JobFolder:
-        """Return the folder of a job; databases that the job names now may be read, and no others later."""
+    def of(cls, path: Path, root: Path | None = None, addresses: frozenset[str] = frozenset()) -> JobFolder:
+        """Return the folder of a job; only these databases may be read, see `addresses_in`."""
         path = path.resolve()
-        folder = cls(path, (root or path.parent).resolve())
-        try:
-            sources = _sources(folder.load(check=False))
-        except InputError:
-            sources = ()
-        return cls(folder.path, folder.root, frozenset(name for name in sources if is_remote(name)))
+        return cls(path, (root or path.parent).resolve(), addresses)
 
     @property
     def text(self) -> str:
@@ -83,12 +81,9 @@ class JobFolder:
         """The digest of the job's text, by which changes are noticed."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:16]
 
-    def load(self, *, check: bool = True) -> Job:
+    def load(self) -> Job:
         """Read the job; a path that leads out of the root is refused."""
-        job = Job.load(self.path)
-        if check:
-            self.refuse_outside(job)
-        return job
+        return self.check(self.text)
 
     def save(self, text: str) -> None:
         """Write the job, if it is one and stays inside; what was there before is kept as it is otherwise."""
@@ -99,6 +94,9 @@ class JobFolder:
     def check(self, text: str) -> Job:
         """Return the job that a text would be."""
         data, lines = read_job_text(text, self.path.name)
+        policy = data.get("policy") if isinstance(data, Mapping) else None
+        if isinstance(policy, str) and policy not in PRESETS:  # which is read before all else is known
+            self._refuse({policy: self.path.parent / policy})
         job = Job.parse(data, folder=self.path.parent, source=self.path.name, lines=lines)
         self.refuse_outside(job)
         return job
@@ -117,6 +115,9 @@ class JobFolder:
         named |= {one.folder: job.path(one.folder) for one in job.previous}
         if job.output and job.output.folder:
             named[job.output.folder] = job.path(job.output.folder)
+        self._refuse(named)
+
+    def _refuse(self, named: Mapping[str, Path]) -> None:
         for name, path in named.items():
             if not path.resolve().is_relative_to(self.root):
                 raise JobError(
@@ -154,6 +155,16 @@ class JobFolder:
         self.runs_folder.mkdir(mode=0o700, exist_ok=True)
         number = max((run.number for run in self.runs), default=0) + 1
         return RunFolder(number, self.runs_folder / f"{number:03d}")
+
+
+def addresses_in(root: Path) -> frozenset[str]:
+    """Return the databases that the jobs of a folder name, as they are now: whoever put them there may read them."""
+    found = set[str]()
+    for path in sorted(root.iterdir()) if root.is_dir() else ():
+        if path.suffix.lower() in {".yaml", ".yml"} and path.is_file():
+            with suppress(InputError):
+                found |= {name for name in _sources(Job.load(path)) if is_remote(name)}
+    return frozenset(found)
 
 
 def _sources(job: Job) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""`RuleTrial`: how many cells rules would call unsafe, at once: the tables are made only once, with facts for many rules.
+"""`RuleTrial`: how many cells rules would call unsafe, at once: the tables are made once, with facts for many rules.
 
 What is counted are the cells that the rules of any table call unsafe, or a manual state does; nothing is protected.
 """
@@ -43,7 +43,8 @@ class RuleTrial:
         """Return for each table how many cells its rules call unsafe, by rule and in all, and for the set.
 
         >>> import cellguard as cg
-        >>> table = cg.cells({"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}, by=["r"], value="x", count="n")
+        >>> data = {"r": ["Total", "N", "S"], "x": [12, 5, 7], "n": [9, 2, 7]}
+        >>> table = cg.cells(data, by=["r"], value="x", count="n")
         >>> trial = RuleTrial(cg.link(table))
         >>> trial.count({"table": [cg.MinFrequency(3)]})["tables"]
         {'table': {'cells': 3, 'unsafe': 1, 'by_rule': {'min_frequency 3': 1}}}

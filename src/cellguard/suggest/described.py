@@ -25,7 +25,7 @@ _LARGEST = 2_000_000
 
 @dataclass(frozen=True)
 class DescribedColumn:
-    """A column: what it holds, its likely role, and why that was guessed. ``above`` are the columns that it nests in."""
+    """A column: what it holds, its likely role, and why that was guessed. ``above`` are columns that it nests in."""
 
     name: str
     kind: str
@@ -81,7 +81,8 @@ def describe_data(data: str | Path) -> DescribedData:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as here:
     ...     path = Path(here, "sales.csv")
-    ...     _ = path.write_text("firm,region,sales\\n" + "".join(f"f{i},{'NSW'[i % 3]},{17 * i + 5}\\n" for i in range(60)))
+    ...     rows = [f"f{i},{'NSW'[i % 3]},{17 * i + 5}" for i in range(60)]
+    ...     _ = path.write_text("\\n".join(["firm,region,sales", *rows]))
     ...     described = describe_data(path)
     >>> [(column.name, column.role) for column in described.columns]
     [('firm', 'respondent'), ('region', 'dimension'), ('sales', 'value')]

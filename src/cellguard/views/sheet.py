@@ -97,7 +97,7 @@ class Side:
 class Drawn:
     """A sheet as one look shows it: its sides, and where the cells stand: at ``keys``, rows times columns plus column.
 
-    ``picked`` says which cells the filters pick.
+    ``picked`` says which of these cells the filters pick, and ``marked`` the same of all cells of the table.
     """
 
     rows: Side
@@ -105,6 +105,7 @@ class Drawn:
     keys: Ints
     cells: Ints
     picked: BoolArray
+    marked: BoolArray
 
     def window(self, top: int, left: int, bottom: int, right: int) -> Ints:
         """Return the number of the cell at each place of a window, row by row; -1 where there is none."""
@@ -211,7 +212,8 @@ class Sheet:
         keys = down[seen] * max(len(columns), 1) + across[seen]
         order = np.argsort(keys, kind="stable")
         cells = chosen[seen][order]
-        return Drawn(rows, columns, keys[order], cells, picked[cells] & look.filters)
+        marked = picked & look.filters
+        return Drawn(rows, columns, keys[order], cells, marked[cells], marked)
 
     def _check(self, look: Look, names: Sequence[str]) -> None:
         sides = [look.rows, *([look.columns] if look.columns else [])]

@@ -197,7 +197,8 @@ def compare(
 ) -> None:
     """Protect the tables in JOB by several methods and rules, and compare risk and utility.
 
-    Every method is run with every set of rules, and suppression with every cost and effort that is named. The risk of each is what an outsider can work out of the cells that the
+    Every method is run with every set of rules, and suppression with every cost and effort that is named. The risk of
+    each is what an outsider can work out of the cells that the
     job's own rules call unsafe, and beside it what respondents can; its verdict is what its own method and rules make
     of it. Recommended is the policy that tells the most at the tolerated risk, of those that are proven. If JOB makes a
     map, `redistribute` is held against leaving hexagons out (`suppress`). Nothing is released; what is printed and

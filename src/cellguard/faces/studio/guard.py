@@ -33,6 +33,8 @@ HEADERS = {
 CSRF = "x-cellguard-word"
 ENTER = "/enter"
 _READING = {"GET", "HEAD"}
+_LARGEST = 5_000_000  # bytes of a question; uploads have a limit of their own
+_UPLOADS = "/api/files/"
 _LIFE = 12 * 3600  # seconds that a browser keeps the cookie
 AWAY = (
     "This is the cellguard studio. Its link is good for one browser and one time: use the one that the terminal shows, "
@@ -78,6 +80,8 @@ class Guard:
             return PlainTextResponse(AWAY, 401)
         if request.method not in _READING and not self._own(request, session):
             return JSONResponse({"error": "this request does not come from a page of the studio"}, 403)
+        if not request.url.path.startswith(_UPLOADS) and (fault := _too_large(request)):
+            return fault
         request.scope["session"] = session
         return None
 
@@ -105,3 +109,13 @@ class Guard:
         same = origin is None or origin in {f"http://{host}" for host in self.hosts}
         word = request.headers.get(CSRF, "")
         return same and hmac.compare_digest(word.encode(), session.csrf.encode())
+
+
+def _too_large(request: Request) -> Response | None:
+    """Return an answer to a question that is too long, or does not say how long it is."""
+    if "transfer-encoding" in request.headers:
+        return JSONResponse({"error": "say how long the request is"}, 411)
+    told = request.headers.get("content-length", "0")
+    if not told.isdecimal() or int(told) > _LARGEST:
+        return JSONResponse({"error": f"this is larger than {_LARGEST:,} bytes"}, 413)
+    return None

@@ -64,7 +64,6 @@ def window(asked: Window, studio: Here, session: Anyone) -> Answer:
     drawn = sheet.draw(look)
     seen = drawn.window(asked.top, asked.left, asked.bottom, asked.right)
     flat = seen.ravel().tolist()
-    picked = set(drawn.cells[drawn.picked].tolist()) if look.filters else set()
     texts = ["" if cell < 0 else sheet.text(asked.figure, cell) for cell in flat]
     status = [-1 if cell < 0 else int(sheet.status[cell]) for cell in flat]
     return {
@@ -77,7 +76,7 @@ def window(asked: Window, studio: Here, session: Anyone) -> Answer:
         "column_heads": _heads(drawn.columns, asked.left, asked.left + seen.shape[1]),
         "texts": texts,
         "status": status,
-        "picked": [i for i, cell in enumerate(flat) if cell in picked],
+        "picked": [i for i, cell in enumerate(flat) if cell >= 0 and drawn.marked[cell]],
         **({} if asked.look is not None else _about(sheet, look)),
         "matches": int(drawn.picked.sum()) if look.filters else 0,
     }
@@ -121,7 +120,7 @@ def seek(asked: Seek, studio: Here, session: Anyone) -> Answer:
 
 @router.get("/tree")
 def tree(table: str, dimension: str, studio: Here, session: Anyone, run: int | None = None) -> Answer:
-    """Return a dimension as a tree, each code with the sum of its cell where all other dimensions are at their total."""
+    """Return a dimension as a tree: each code with its margin, where all other dimensions are at their total."""
     sheet = studio.sheet(table, run)
     names = [axis.name for axis in sheet.grid.axes]
     if dimension not in names:

@@ -61,17 +61,24 @@ class Server:
         self.studio, self.sessions = studio, Sessions(list(roles))
         self._socket = _bound(host, port)
         self.port: int = self._socket.getsockname()[1]
-        names = {host} | ({"localhost", LOOPBACK} if host == LOOPBACK else set())
+        names = {f"[{host}]" if ":" in host else host} | ({"localhost"} if host == LOOPBACK else set())
         app = guarded(studio, self.sessions, names, self.port)
         config = uvicorn.Config(
-            app, log_config=None, access_log=False, server_header=False, lifespan="off", timeout_graceful_shutdown=2
+            app,
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            timeout_graceful_shutdown=2,
         )
         self._server = _Quiet(config, studio)
         self.host = host
 
-    def link(self, role: str, data: str | None = None) -> str:
+    def link(self, role: str) -> str:
         """Return the address by which a role comes in, once."""
-        return f"http://{self.host}:{self.port}/enter?token={self.sessions.links[role]}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}/enter?token={self.sessions.links[role]}"
 
     def run(self, ready: Callable[[], None] | None = None) -> None:
         """Serve; ``ready`` is called in a thread of its own."""

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar
@@ -18,7 +19,7 @@ from cellguard.inputs.tables import input_files
 from cellguard.job.jobfile import Job
 from cellguard.pipeline import assess_job
 from cellguard.pipeline.folders import Explainer
-from cellguard.pipeline.job_folder import JobFolder
+from cellguard.pipeline.job_folder import JobFolder, addresses_in
 from cellguard.pipeline.rule_trial import RuleTrial
 from cellguard.pipeline.sheets import sheet_of_findings, sheet_of_folder
 from cellguard.views.sheet import Sheet
@@ -46,9 +47,10 @@ class Studio:
         self.compared: Work | None = None
         self.closing = False
         self._assessing: tuple[str, Work] | None = None
-        self._last: Assessment | None = None
         self._lock = RLock()
         self._kept: OrderedDict[object, Any] = OrderedDict()
+        self._parsed: tuple[str, Job | InputError] | None = None
+        self._addresses = addresses_in(self.root)
         if job is not None:
             self.open(job)
 
@@ -77,7 +79,7 @@ class Studio:
             if self.work is not None and not self.work.over:
                 raise InputError("work on the open job goes on; stop it, or wait")
             if self.folder is None or self.folder.path != path.resolve():
-                self.folder, self._assessing, self._last = JobFolder.of(path, self.root), None, None
+                self.folder, self._assessing = JobFolder.of(path, self.root, self._addresses), None
                 self.work = self.compared = None
                 self._kept.clear()
         return self.job
@@ -87,15 +89,17 @@ class Studio:
         """Whether the job's tables are suppressed, so that their cells may have states."""
         return self.job.load().method == "suppress"
 
-    def stamp(self, job: Job | None = None) -> str:
+    def stamp(self) -> str:
         """Return what tells whether anything that the findings depend on has changed: the job, and its files."""
         folder = self.job
-        try:
-            read = job or folder.load()
-            files = sorted(input_files(read).items())
-        except InputError as error:
-            return f"{folder.version} {error}"
-        return " ".join([folder.version, *(f"{name}:{_state(path)}" for name, path in files)])
+        version = folder.version
+        with self._lock:
+            if self._parsed is None or self._parsed[0] != f"{folder.path} {version}":
+                self._parsed = f"{folder.path} {version}", _loaded(folder)
+            job = self._parsed[1]
+        if isinstance(job, InputError):
+            return f"{version} {job}"
+        return " ".join([version, *(f"{name}:{_state(path)}" for name, path in sorted(input_files(job).items()))])
 
     def assessing(self) -> tuple[Assessment | None, Work]:
         """Return what the rules find in the job as it is now, if that is known, and the work that finds it out.
@@ -111,8 +115,6 @@ class Studio:
                 self._assessing = stamp, Work("assess", lambda run: assess_job(folder.load(), within=run)).start()
             work = self._assessing[1]
             found: Assessment | None = work.result
-            if found is not None:
-                self._last = found
             return found, work
 
     def assessed(self, wait: float | None = 20.0) -> Assessment:
@@ -177,6 +179,13 @@ class Studio:
         return said
 
 
+def _loaded(folder: JobFolder) -> Job | InputError:
+    try:
+        return folder.load()
+    except InputError as error:
+        return error
+
+
 def _state(path: Path) -> str:
     try:
         seen = path.stat()
@@ -193,6 +202,4 @@ def _listing(folder: Path) -> str:
 
 
 def _short(text: str) -> str:
-    from hashlib import sha256
-
     return sha256(text.encode()).hexdigest()[:12]

@@ -1,15 +1,16 @@
 // Compare: what if the rules, the cost, the effort or the method were others? Side by side, with risk and utility.
 
-import { ask, attempt, button, chip, field, h, isMaker, post, state, t } from "./kit.js";
+import { ask, attempt, button, chip, field, fill, h, isMaker, post, state, t } from "./kit.js";
 import { tellWork } from "./runs.js";
 
 let place;
 
 export async function drawCompare(room) {
   place = room;
-  if (!state.session.job) { room.replaceChildren(h("h1", {}, t("room_compare")), h("p", {}, t("no_job"))); return; }
+  if (!state.session.job) { fill(room, h("h1", {}, t("room_compare")), h("p", {}, t("no_job"))); return; }
   const told = await ask("what-if");
-  room.replaceChildren(h("h1", {}, t("room_compare")), h("p", { class: "lead" }, t("compare_lead")), isMaker() ? form() : null, h("div", { id: "work", role: "status" }), result(told));
+  const kept = room.querySelector("form");
+  fill(room, h("h1", {}, t("room_compare")), h("p", { class: "lead" }, t("compare_lead")), isMaker() ? kept ?? form() : null, h("div", { id: "work", role: "status" }), result(told));
   tellWork(state.news.work);
 }
 
@@ -40,9 +41,9 @@ function result(told) {
     h("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": t("room_compare") }, h("table", { class: "list" },
       h("thead", {}, h("tr", {}, heads.map((key, i) => h("th", { scope: "col", class: i && i < 4 ? "n" : null }, t(`head_${key}`))))),
       h("tbody", {}, told.points.map((point, i) => h("tr", { class: point.best ? "whole" : "" },
-        h("th", { scope: "row" }, `${i + 1}. ${point.name} `, point.best ? chip("good", t("recommended")) : null),
-        h("td", { class: "n" }, point.measured ? share(point.utility) : ""), h("td", { class: "n" }, point.measured ? share(point.risk) : ""),
-        h("td", { class: "n" }, point.measured && typeof point.inside_risk === "number" && point.inside_too_near !== -1 ? share(point.inside_risk) : ""),
+        h("th", { scope: "row" }, `${i + 1}. ${point.policy} `, point.best ? chip("good", t("recommended")) : null),
+        h("td", { class: "n" }, share(point.utility)), h("td", { class: "n" }, share(point.risk ?? point.risk_at_least)),
+        h("td", { class: "n" }, point.measured && share(point.inside_risk)),
         h("td", {}, point.is_end ? "" : point.fault || point.verdict)))))),
     told.drawn ? h("img", { class: "map", src: `/api/what-if/map.svg?${Date.now()}`, alt: t("map_alt") }) : null);
 }

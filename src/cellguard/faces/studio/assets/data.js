@@ -1,12 +1,12 @@
 // Data: the files of the folder, uploads, what columns seem to be, and a job made of what is chosen.
 
-import { ask, attempt, button, field, h, isMaker, number, options, post, state, t, toast } from "./kit.js";
+import { ask, attempt, button, field, fill, h, isMaker, number, options, post, state, t, toast } from "./kit.js";
 import { draw } from "./main.js";
 
 export async function drawData(room) {
   const files = await ask("files");
   const detail = h("section", { id: "described" });
-  room.replaceChildren(
+  fill(room, 
     h("h1", {}, t("room_data")),
     h("p", { class: "lead" }, t("data_lead")),
     isMaker() ? dropZone(detail) : null,
@@ -55,18 +55,18 @@ async function uploadFile(file) {
 }
 
 async function describe(name, detail) {
-  detail.replaceChildren(h("p", { class: "muted" }, t("loading")));
-  const data = await ask(`data/${encodeURIComponent(name)}`).catch((error) => { detail.replaceChildren(h("p", { class: "error" }, error.message)); throw error; });
+  fill(detail, h("p", { class: "muted" }, t("loading")));
+  const data = await ask(`data/${encodeURIComponent(name)}`).catch((error) => { fill(detail, h("p", { class: "error" }, error.message)); throw error; });
   if (!data.records) {
-    detail.replaceChildren(h("h2", {}, name), h("p", {}, t("ready_made")), makeForm(name, () => ({}))); return;
+    fill(detail, h("h2", {}, name), h("p", {}, t("ready_made")), makeForm(name, () => ({}))); return;
   }
   const choice = { roles: {}, files: {}, levels: new Set() };
   const rows = data.columns.map((column) => columnRow(column, data, choice));
   const tables = [firstTable(data)];
   const listed = h("div", {});
-  const drawTables_ = () => listed.replaceChildren(...tables.map((table, i) => tableRow(table, i, tables, data, drawTables_)));
+  const drawTables_ = () => fill(listed, ...tables.map((table, i) => tableRow(table, i, tables, data, drawTables_)));
   drawTables_();
-  detail.replaceChildren(
+  fill(detail, 
     h("h2", {}, name),
     h("p", {}, t("records_words", { rows: number(data.rows), columns: number(data.columns.length) })),
     h("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": t("columns") },

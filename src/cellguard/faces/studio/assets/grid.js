@@ -1,7 +1,7 @@
 // The grid: a window of a table as large as it may be. What is seen is asked for in blocks, which are kept.
 
 import "./regular-table.js";
-import { h, KIND, MARKS, post, statusWord } from "./kit.js";
+import { fill, h, KIND, MARKS, post, statusWord } from "./kit.js";
 
 const DOWN = 64;
 const ACROSS = 24;
@@ -16,7 +16,7 @@ export class Grid {
     this.focus = { x: 0, y: 0 };
     this.anchor = null;
     this.table = h("regular-table", { "aria-label": about.table });
-    place.replaceChildren(this.table);
+    fill(place, this.table);
     this.table.setDataListener((x0, y0, x1, y1) => this.window(x0, y0, x1, y1), { virtual_mode: "both" });
     this.table.addStyleListener(() => this.paint());
     this.table.addEventListener("mousedown", (event) => this.point(event));
@@ -141,7 +141,7 @@ export class Grid {
     if (!head) return;
     const [code, label, depth, folds] = head;
     const text = code || this.about.figure();
-    th.className = `head ${side} depth${Math.min(depth, 8)}`;
+    th.className = `${side === "row" ? "side" : "over"} depth${Math.min(depth, 8)}`;
     th.setAttribute("scope", side === "row" ? "row" : "col");
     th.setAttribute("role", side === "row" ? "rowheader" : "columnheader");
     const parts = [];
@@ -152,7 +152,7 @@ export class Grid {
     parts.push(h("span", {}, text));
     if (label && side === "row") parts.push(h("span", { class: "muted" }, ` ${label}`));
     th.title = label ? `${code} ${label}` : code;
-    th.replaceChildren(...parts);
+    fill(th, ...parts);
     th.dataset.at = at;
   }
 

@@ -1,11 +1,11 @@
 // The job file, which is always in sight: its text, what is wrong with it, and a way to change it.
 
-import { ask, attempt, button, h, isMaker, put, state, t, toast } from "./kit.js";
+import { ask, attempt, button, fill, h, isMaker, put, state, t, toast } from "./kit.js";
 
 export function drawJob() {
   const pane = document.getElementById("job-pane");
   if (!pane) return;
-  if (!state.job) { pane.replaceChildren(); return; }
+  if (!state.job) { fill(pane); return; }
   const area = h("textarea", { id: "job-text", spellcheck: "false", rows: 24, "aria-label": t("job_text"), readonly: !isMaker() });
   area.value = state.job.text;
   const note = h("p", { class: state.job.error ? "error" : "good", id: "job-note" }, state.job.error || t("job_good"));
@@ -21,7 +21,7 @@ export function drawJob() {
   area.addEventListener("keydown", (event) => {
     if ((event.ctrlKey || event.metaKey) && event.key === "s") { event.preventDefault(); save.click(); }
   });
-  pane.replaceChildren(h("details", { open: true, class: "pane" }, h("summary", {}, h("h2", {}, state.job.name)), note, area, isMaker() ? tools : null));
+  fill(pane, h("details", { open: true, class: "pane" }, h("summary", {}, h("h2", {}, state.job.name)), note, area, isMaker() ? tools : null));
 }
 
 // Another page or an editor changed the job: its text is renewed, unless somebody writes in it here.

@@ -29,8 +29,18 @@ export function h(tag, attributes = {}, ...children) {
     else if (name in node && ["value", "checked", "selected", "disabled", "open"].includes(name)) node[name] = value;
     else node.setAttribute(name, value === true ? "" : value);
   }
-  node.append(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
+  return add(node, children);
+}
+
+// Puts children into an element, behind those that are there, or instead of them.
+export function add(node, ...children) {
+  node.append(...children.flat(4).filter((child) => child !== null && child !== undefined && child !== false));
   return node;
+}
+
+export function fill(node, ...children) {
+  node.replaceChildren();
+  return add(node, children);
 }
 
 export function options(choices, chosen) {

@@ -1,6 +1,6 @@
 // The frame: who sits there, which room is open, and the news that make rooms draw again.
 
-import { ask, attempt, h, isMaker, post, speak, state, t } from "./kit.js";
+import { ask, attempt, fill, h, isMaker, post, speak, state, t } from "./kit.js";
 import { drawJob } from "./job.js";
 import { drawData } from "./data.js";
 import { drawRules } from "./rules.js";
@@ -16,7 +16,7 @@ const here = () => (location.hash.slice(1) in ROOMS ? location.hash.slice(1) : s
 
 export async function draw() {
   const name = here();
-  document.getElementById("rooms").replaceChildren(
+  fill(document.getElementById("rooms"), 
     h("ol", {}, Object.keys(ROOMS).map((key) =>
       h("li", {}, h("a", { href: `#${key}`, "aria-current": key === name ? "page" : null }, t(`room_${key}`))))));
   document.getElementById("where").textContent = [state.session.folder, state.session.job].filter(Boolean).join(" / ");
@@ -24,11 +24,13 @@ export async function draw() {
   document.title = `${state.session.job ?? state.session.folder} – cellguard studio`;
   document.body.dataset.room = name;
   const panel = h("div", { id: "panel" });
-  side.replaceChildren(panel, h("div", { id: "job-pane" }));
+  fill(side, panel, h("div", { id: "job-pane" }));
   if (state.session.job) await attempt(async () => { state.job = await ask("job"); });
   drawJob();
-  room.replaceChildren(h("p", { class: "muted" }, t("loading")));
-  await attempt(() => ROOMS[name](room, panel));
+  // A stage of its own: what an earlier room still draws is seen by nobody.
+  const stage = h("div", { class: "stage" }, h("p", { class: "muted" }, t("loading")));
+  fill(room, stage);
+  await attempt(() => ROOMS[name](stage, panel));
 }
 
 // What other pages, editors and runs changed is drawn again, but never under somebody's hands.

@@ -1,6 +1,6 @@
 // The panel about one cell: what it is, who is in it, what the rules say, and why it is suppressed.
 
-import { ask, attempt, button, chip, field, h, isMaker, KIND, MARKS, post, state, statusWord, t } from "./kit.js";
+import { ask, button, field, fill, h, isMaker, KIND, MARKS, post, state, statusWord, t } from "./kit.js";
 
 let asking;
 
@@ -11,13 +11,13 @@ export async function drawPanel(panel, codes, source, setState) {
   try {
     told = await ask("cell", { method: "POST", body: { ...source, codes }, signal: asking.signal });
   } catch (error) {
-    if (error.name !== "AbortError") panel.replaceChildren(h("section", { class: "pane" }, h("h2", {}, codes.join(" / ")), h("p", { class: "muted" }, error.status === 404 ? t("no_cell") : error.message)));
+    if (error.name !== "AbortError") fill(panel, h("section", { class: "pane" }, h("h2", {}, codes.join(" / ")), h("p", { class: "muted" }, error.status === 404 ? t("no_cell") : error.message)));
     return;
   }
   const { card, run } = told;
   const status = run ? run.status : card.unsafe ? "unsafe" : "safe";
   const why = h("div", { class: "why" });
-  panel.replaceChildren(h("section", { class: "pane", "aria-live": "polite", id: "cell" },
+  fill(panel, h("section", { class: "pane", "aria-live": "polite", id: "cell" },
     h("h2", {}, codes.join(" / ")),
     card?.labels.some(Boolean) ? h("p", { class: "muted" }, card.labels.filter(Boolean).join(" / ")) : null,
     h("p", { class: "figure" }, h("strong", {}, run ? Object.values(run.figures)[0] || card?.value : card.value), " ",
@@ -66,7 +66,7 @@ function stateTools(card, said, setState) {
 }
 
 async function explain(place, codes, source) {
-  place.replaceChildren(h("p", { class: "muted" }, t("loading")));
-  const { lines } = await post("why", { ...source, codes }).catch((error) => { place.replaceChildren(); throw error; });
-  place.replaceChildren(h("ul", { class: "plain", id: "reasons" }, lines.filter((line) => !line.startsWith("  ")).slice(1).map((line) => h("li", {}, line))));
+  fill(place, h("p", { class: "muted" }, t("loading")));
+  const { lines } = await post("why", { ...source, codes }).catch((error) => { fill(place); throw error; });
+  fill(place, h("ul", { class: "plain", id: "reasons" }, lines.filter((line) => !line.startsWith("  ")).slice(1).map((line) => h("li", {}, line))));
 }

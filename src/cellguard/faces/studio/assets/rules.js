@@ -1,14 +1,14 @@
 // Rules, with the number of unsafe cells while they are changed; how tables are protected; hierarchies with sums.
 
-import { ask, attempt, button, field, h, isMaker, number, options, post, put, state, t, toast } from "./kit.js";
+import { ask, attempt, button, field, fill, h, isMaker, number, options, post, put, state, t, toast } from "./kit.js";
 import { drawJob } from "./job.js";
 
 const SHORT = { min_frequency: ["n"], p_percent: ["p"], dominance: ["n", "k"], prior_posterior: ["p", "q"] };
 let described;
 
 export async function drawRules(room) {
-  if (!state.session.job) { room.replaceChildren(h("h1", {}, t("room_rules")), h("p", {}, t("no_job"))); return; }
-  if (state.job?.error) { room.replaceChildren(h("h1", {}, t("room_rules")), h("p", { class: "error" }, state.job.error)); return; }
+  if (!state.session.job) { fill(room, h("h1", {}, t("room_rules")), h("p", {}, t("no_job"))); return; }
+  if (state.job?.error) { fill(room, h("h1", {}, t("room_rules")), h("p", { class: "error" }, state.job.error)); return; }
   described ??= (await ask("rules")).rules;
   const own = state.job.tables.filter((table) => table.own);
   const rules = Object.fromEntries(own.map((table) => [table.name, table.rules.map((rule) => structuredClone(rule))]));
@@ -17,10 +17,10 @@ export async function drawRules(room) {
   const boxes = h("div", {});
   let waiting;
   const count = (wait = 150) => { clearTimeout(waiting); waiting = setTimeout(() => tryRules(rules, counts, bars), wait); };
-  const redraw = () => { boxes.replaceChildren(...own.map((table) => tableBox(table, rules, count, redraw))); };
+  const redraw = () => { fill(boxes, ...own.map((table) => tableBox(table, rules, count, redraw))); };
   redraw();
   count(0);
-  room.replaceChildren(
+  fill(room, 
     h("h1", {}, t("room_rules")),
     h("p", { class: "lead" }, t("rules_lead")),
     h("div", { class: "sticky" }, counts, bars),
@@ -40,14 +40,14 @@ async function tryRules(rules, counts, bars) {
     if (!counts.isConnected) return;
     counts.textContent = t("live", { unsafe: number(told.set.unsafe), cells: number(told.set.cells), share: ((100 * told.set.unsafe) / Math.max(told.set.cells, 1)).toFixed(1) });
     counts.classList.remove("bad");
-    bars.replaceChildren(h("table", { class: "list" }, h("tbody", {}, Object.entries(told.tables).flatMap(([name, table]) => [
+    fill(bars, h("table", { class: "list" }, h("tbody", {}, Object.entries(told.tables).flatMap(([name, table]) => [
       bar(name, table.unsafe, table.cells, true),
       ...Object.entries(table.by_rule).map(([rule, many]) => bar(rule, many, table.cells, false)),
     ]))));
   } catch (error) {
     counts.textContent = error.message;
     counts.classList.add("bad");
-    bars.replaceChildren();
+    fill(bars);
   }
 }
 

@@ -1,14 +1,14 @@
 // Protect: a run with its progress, a way to stop it, and what came of each run, against the one before.
 
-import { ask, attempt, button, chip, field, h, isMaker, number, options, post, state, t, toast } from "./kit.js";
+import { add, ask, attempt, button, chip, field, fill, h, isMaker, number, options, post, state, t, toast } from "./kit.js";
 
 let place;
 
 export async function drawRuns(room) {
   place = room;
-  if (!state.session.job) { room.replaceChildren(h("h1", {}, t("room_protect")), h("p", {}, t("no_job"))); return; }
+  if (!state.session.job) { fill(room, h("h1", {}, t("room_protect")), h("p", {}, t("no_job"))); return; }
   const { runs } = await ask("runs");
-  room.replaceChildren(
+  fill(room, 
     h("h1", {}, t("room_protect")),
     h("p", { class: "lead" }, t("protect_lead")),
     isMaker() ? form(runs) : null,
@@ -33,14 +33,14 @@ function form(runs) {
 export function tellWork(work) {
   const node = document.getElementById("work");
   if (!node) return;
-  if (!work) { node.replaceChildren(); return; }
-  if (work.over) { node.replaceChildren(work.error ? h("p", { class: "error" }, work.error) : h("p", { class: "muted" }, t("work_done", { kind: t(`work_${work.kind}`), seconds: number(work.seconds) }))); return; }
+  if (!work) { fill(node); return; }
+  if (work.over) { fill(node, work.error ? h("p", { class: "error" }, work.error) : h("p", { class: "muted" }, t("work_done", { kind: t(`work_${work.kind}`), seconds: number(work.seconds) }))); return; }
   let box = node.querySelector(".progress");
   if (!box) {
     const stop = button(t("stop"), () => post("stop"), { id: "stop", title: t("stop_words") });
     const end = button(t("end"), () => post("stop", { at_once: true }), { class: "quiet" });
     box = h("div", { class: "progress card" }, h("p", {}, h("strong", { class: "phase" }), " ", h("span", { class: "muted text" })), h("progress", { max: 1, "aria-label": t("progress") }), h("p", {}, isMaker() ? [stop, " ", end] : null, h("span", { class: "muted seconds" })));
-    node.replaceChildren(box);
+    fill(node, box);
   }
   box.querySelector(".phase").textContent = `${t(`work_${work.kind}`)}${work.stopping ? ` – ${t("stopping")}` : ""}`;
   box.querySelector(".text").textContent = work.text;
@@ -90,7 +90,7 @@ function difference(run) {
     const told = await ask(`runs/${run.number}/difference`);
     if (told.other === null) { box.append(h("p", { class: "muted" }, t("difference_none"))); return; }
     const plain = (value) => (typeof value === "number" ? number(Math.round(value * 1000) / 1000) : value ?? "–");
-    box.append(
+    add(box,
       h("table", { class: "list narrow" }, h("thead", {}, h("tr", {}, h("td", {}), h("th", { scope: "col", class: "n" }, t("run_n", { n: told.other })), h("th", { scope: "col", class: "n" }, t("run_n", { n: run.number })))),
         h("tbody", {}, Object.entries(told.figures).map(([key, pair]) => h("tr", {}, h("th", { scope: "row" }, t(`fig_${key}`)), pair.map((value) => h("td", { class: "n" }, plain(value))))))),
       h("p", {}, t("changes", { n: number(told.many) })),

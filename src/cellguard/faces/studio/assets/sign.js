@@ -1,15 +1,15 @@
 // Check and sign: the audit of a run, what was decided and by whom, and the signed release.
 
-import { ask, attempt, button, field, h, isMaker, number, post, state, t, toast } from "./kit.js";
+import { ask, attempt, button, field, fill, h, isMaker, number, post, state, t, toast } from "./kit.js";
 import { stand, verdict, when } from "./runs.js";
 
 let place;
 
 export async function drawSign(room) {
   place = room;
-  if (!state.session.job) { room.replaceChildren(h("h1", {}, t("room_sign")), h("p", {}, t("no_job"))); return; }
+  if (!state.session.job) { fill(room, h("h1", {}, t("room_sign")), h("p", {}, t("no_job"))); return; }
   const [{ runs }, record] = await Promise.all([ask("runs"), ask("record")]);
-  room.replaceChildren(
+  fill(room, 
     h("h1", {}, t("room_sign")),
     h("p", { class: "lead" }, t(isMaker() ? "sign_lead_maker" : "sign_lead_checker")),
     runs.filter((run) => !run.error).map(box),
@@ -41,9 +41,9 @@ function box(run) {
 }
 
 async function verify(run, checks) {
-  checks.replaceChildren(h("p", { class: "muted" }, t("loading")));
-  const told = await post(`runs/${run.number}/verify`).catch((error) => { checks.replaceChildren(); throw error; });
-  checks.replaceChildren(
+  fill(checks, h("p", { class: "muted" }, t("loading")));
+  const told = await post(`runs/${run.number}/verify`).catch((error) => { fill(checks); throw error; });
+  fill(checks, 
     h("p", { class: told.valid ? "good" : "error", role: "status" }, t(told.valid ? "valid" : "not_valid")),
     h("ul", { class: "plain" }, told.checks.map((one) => h("li", {}, h("span", { class: `chip ${one.passed ? "good" : "p"}` }, one.passed ? "✓" : "✗"), ` ${one.number}. ${one.name}: `, h("span", { class: "muted" }, one.detail)))),
     told.not_checked.length ? h("p", { class: "muted" }, t("not_checked", { what: told.not_checked.join("; ") })) : null);

@@ -1,6 +1,6 @@
 // Tables: the grid with its tools, and the panel about one cell.
 
-import { ask, attempt, button, chip, field, h, isMaker, KIND, MARKS, number, options, post, state, statusWord, t, toast } from "./kit.js";
+import { ask, attempt, button, field, fill, h, isMaker, KIND, MARKS, number, options, post, state, statusWord, t, toast } from "./kit.js";
 import { Grid } from "./grid.js";
 import { drawPanel } from "./panel.js";
 
@@ -9,7 +9,7 @@ const STATES = { p: "must_publish", s: "must_suppress", w: "waived", x: "", Dele
 
 export async function drawTables(place, side) {
   [room, panel] = [place, side];
-  if (!state.session.job) { room.replaceChildren(h("h1", {}, t("room_tables")), h("p", {}, t("no_job"))); return; }
+  if (!state.session.job) { fill(room, h("h1", {}, t("room_tables")), h("p", {}, t("no_job"))); return; }
   const runs = (await ask("runs")).runs.filter((run) => !run.error && run.summary.folder !== "redistribute");
   if (state.run && !runs.some((run) => run.number === state.run)) state.run = null;
   if (!state.run) {
@@ -27,7 +27,7 @@ export async function drawTables(place, side) {
   look.reasons = look.reasons.filter((reason) => reason in told.reasons);
   about = { ...told, source, title: state.table, table: state.table, figure: () => figure, corner: () => look.rows + (look.columns ? ` \\ ${look.columns}` : "") };
   const canvas = h("div", { class: "canvas", id: "grid" });
-  room.replaceChildren(
+  fill(room, 
     h("h1", {}, t("room_tables")),
     h("div", { class: "row tools" }, chooseTable(tables), chooseRun(runs), chooseFigure()),
     h("div", { class: "row tools" }, pivot(), search(), foldTools(), undoTools()),
@@ -46,8 +46,8 @@ async function waitForFindings() {
     const found = await ask("found");
     if (found.ready) { state.found = found; return found; }
     if (document.body.dataset.room !== "tables") return null;
-    if (found.work.over) { room.replaceChildren(h("h1", {}, t("room_tables")), h("p", { class: "error" }, found.work.error), isMaker() ? undoTools() : null); return null; }
-    room.replaceChildren(h("h1", {}, t("room_tables")), h("p", { class: "muted", role: "status" }, t("making", { text: found.work.text || "…", seconds: found.work.seconds })));
+    if (found.work.over) { fill(room, h("h1", {}, t("room_tables")), h("p", { class: "error" }, found.work.error), isMaker() ? undoTools() : null); return null; }
+    fill(room, h("h1", {}, t("room_tables")), h("p", { class: "muted", role: "status" }, t("making", { text: found.work.text || "…", seconds: found.work.seconds })));
     await new Promise((done) => setTimeout(done, 500));
   }
 }
@@ -152,6 +152,9 @@ function note() {
   const node = document.getElementById("grid-note");
   if (!node) return;
   const [rows, columns] = grid.size;
+  const canvas = document.getElementById("grid");
+  canvas.style.height = rows < 16 ? `${Math.max(rows, 2) * 29 + 60}px` : "";
+  grid.draw();
   node.textContent = rows ? t("grid_note", { cells: number(about.cells), rows: number(rows), columns: number(columns) }) + (look.statuses.length || look.reasons.length ? ` ${t("picked", { n: number(grid.matches) })}` : "") : t("nothing_found");
 }
 
