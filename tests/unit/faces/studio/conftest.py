@@ -8,10 +8,11 @@ import pytest
 
 pytest.importorskip("fastapi")
 
+from starlette.testclient import TestClient
+
 from cellguard.faces.studio.app import guarded
 from cellguard.faces.studio.sessions import Sessions
 from cellguard.faces.studio.studio import Limits, Studio
-from starlette.testclient import TestClient
 
 FIRMS = "firm,region,size,turnover\n" + "".join(
     f"f{i},{'NNSSSWWWWW'[i % 10]},{'ab'[i % 3 % 2]},{17 * (i % 7) ** 3 + 5}\n" for i in range(40)

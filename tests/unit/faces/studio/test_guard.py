@@ -3,12 +3,12 @@
 import logging
 
 import pytest
+from starlette.testclient import TestClient
+
 from cellguard.errors import InputError
 from cellguard.faces.studio import routes_job
 from cellguard.faces.studio.guard import AWAY, POLICY
 from cellguard.faces.studio.serve import Place, Server, studio_of
-from starlette.testclient import TestClient
-
 from unit.faces.studio.conftest import HOST, JOB, PORT
 
 
@@ -28,7 +28,9 @@ def test_a_link_is_good_once_and_its_cookie_is_for_this_site_only(stranger, sess
     assert stranger.get(link).status_code == 303  # the same browser may come again
 
 
-@pytest.mark.parametrize("path", ["/", "/api/session", "/api/job", "/assets/main.js", "/api/news", "/api/openapi.json", "/x"])
+@pytest.mark.parametrize(
+    "path", ["/", "/api/session", "/api/job", "/assets/main.js", "/api/news", "/api/openapi.json", "/x"]
+)
 @pytest.mark.parametrize("cookie", [None, "guessed", ""])
 def test_nobody_sees_anything_without_a_session(stranger, path, cookie):
     if cookie is not None:
@@ -43,7 +45,9 @@ def test_wrong_tokens_do_not_open(stranger, token):
     assert stranger.post("/enter").status_code == 401
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:4711", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:4711.evil.example", ""])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:4711", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:4711.evil.example", ""]
+)
 def test_other_names_do_not_lead_here(maker, host):
     assert maker.client.get("/api/session", headers={"Host": host}).status_code == 421
 
@@ -54,7 +58,13 @@ def test_this_machine_has_two_names(maker):
 
 @pytest.mark.parametrize("headers", [{}, {"X-Cellguard-Word": "guessed"}, {"X-Cellguard-Word": ""}])
 def test_what_changes_anything_needs_the_word_of_the_session(maker, folder, headers):
-    for method, path in (("POST", "protect"), ("PUT", "job"), ("PUT", "files/a.csv"), ("POST", "states/undo"), ("DELETE", "job")):
+    for method, path in (
+        ("POST", "protect"),
+        ("PUT", "job"),
+        ("PUT", "files/a.csv"),
+        ("POST", "states/undo"),
+        ("DELETE", "job"),
+    ):
         assert maker.client.request(method, f"/api/{path}", json={}, headers=headers).status_code == 403
     assert not (folder / "a.csv").exists()
 
@@ -82,7 +92,9 @@ def test_pages_have_no_inline_script_style_or_foreign_address(maker):
     assert page.count("<script") == page.count('<script type="module" src="/assets/') == 1
 
 
-@pytest.mark.parametrize("name", ["index.py", "..%2Fapp.py", "%2e%2e/guard.py", "regular-table.LICENSE.txt.py", ".html"])
+@pytest.mark.parametrize(
+    "name", ["index.py", "..%2Fapp.py", "%2e%2e/guard.py", "regular-table.LICENSE.txt.py", ".html"]
+)
 def test_only_assets_are_given_out(maker, name):
     assert maker.client.get(f"/assets/{name}").status_code == 404
 
@@ -103,11 +115,24 @@ def test_an_upload_that_is_too_large_leaves_nothing(maker, folder):
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
-@pytest.mark.parametrize("name", ["..%2Fout.csv", "%2Fetc%2Fx.csv", ".hidden.csv", "a%00.csv", "run.sh", "x.html", "..", "a%5Cb.csv", "x" * 300 + ".csv"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "..%2Fout.csv",
+        "%2Fetc%2Fx.csv",
+        ".hidden.csv",
+        "a%00.csv",
+        "run.sh",
+        "x.html",
+        "..",
+        "a%5Cb.csv",
+        "x" * 300 + ".csv",
+    ],
+)
 def test_an_upload_goes_nowhere_else(maker, folder, name):
-    before = {path for path in folder.parent.rglob("*")}
+    before = set(folder.parent.rglob("*"))
     assert maker.upload(name, b"a\n1\n").status_code in (404, 405, 422)
-    assert {path for path in folder.parent.rglob("*")} == before
+    assert set(folder.parent.rglob("*")) == before
 
 
 def test_a_question_may_not_be_endless(maker):
@@ -167,7 +192,9 @@ def test_a_report_is_kept_apart_from_the_site(maker, studio):
 
 def test_the_server_listens_on_this_machine_unless_told_otherwise(folder):
     server = Server(studio_of(Place.of(folder / "job.yaml")))
-    assert server._socket.getsockname()[0] == "127.0.0.1" and server.link("maker").startswith(f"http://127.0.0.1:{server.port}/enter?token=")
+    assert server._socket.getsockname()[0] == "127.0.0.1" and server.link("maker").startswith(
+        f"http://127.0.0.1:{server.port}/enter?token="
+    )
     assert server.link("maker") != server.link("checker") and len(server.sessions.links["maker"]) > 40
     server._socket.close()
 

@@ -4,6 +4,7 @@ import { ask, attempt, button, field, fill, h, isMaker, number, post, state, t, 
 import { stand, verdict, when } from "./runs.js";
 
 let place;
+let decidedAt = 0;
 
 export async function drawSign(room) {
   place = room;
@@ -23,6 +24,7 @@ function box(run) {
   const decide = (what) => button(t(`do_${what}`), async () => {
     await post("decide", { what, run: run.number, reason: reason.value });
     toast(t("decided"));
+    decidedAt = Date.now();
     await drawSign(place);
   }, { class: what === "accept" || what === "request" ? "main" : "", "data-do": what });
   const link = (what, words) => h("a", { href: `/api/runs/${run.number}/download/${what}`, target: what.includes("report") ? "_blank" : null, rel: "noopener", "data-get": what }, t(words));
@@ -37,7 +39,7 @@ function box(run) {
       run.certificate ? link("certificate", "certificate") : null, " ", link("job", "job_resolved"), " ",
       run.standing?.state === "accepted" ? link("release", "download_signed") : null),
     checks,
-    run.standing ? h("div", {}, field(t("reason"), reason), h("p", { class: "tools" }, isMaker() ? [run.released && run.standing.state !== "accepted" ? decide("request") : null, " "] : [run.released ? decide("accept") : null, " ", decide("refuse"), " "], decide("comment"))) : h("p", { class: "muted" }, t("not_here")));
+    run.standing ? h("div", {}, field(t("reason"), reason), h("p", { class: "tools" }, isMaker() ? [run.released && run.standing.state !== "accepted" ? decide("request") : null, " "] : [run.released && run.standing.state !== "accepted" ? decide("accept") : null, " ", decide("refuse"), " "], decide("comment"))) : h("p", { class: "muted" }, t("not_here")));
 }
 
 async function verify(run, checks) {
@@ -68,6 +70,7 @@ function words({ what, said }) {
 document.addEventListener("news", (event) => {
   if (document.body.dataset.room !== "sign" || !place) return;
   if (!(event.detail.record || event.detail.runs || event.detail.stamp)) return;
-  if ([...document.querySelectorAll(".reason")].some((area) => area.value || area === document.activeElement)) { toast(t("something_new")); return; }
+  const mine = Date.now() - decidedAt < 2000;
+  if (!mine && [...document.querySelectorAll(".reason")].some((area) => area.value || area === document.activeElement)) { toast(t("something_new")); return; }
   attempt(() => drawSign(place));
 });
