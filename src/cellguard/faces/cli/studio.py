@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -63,4 +64,5 @@ def studio(
     for name, link in links.items():
         click.echo(f"{words[name]}, good for one browser: {link}")
     click.echo("Ctrl-C ends it; nothing is lost.")
-    server.run(None if no_browser else lambda: open_browser(links[roles[0]]))
+    with suppress(KeyboardInterrupt):
+        server.run(None if no_browser else lambda: open_browser(links[roles[0]]))

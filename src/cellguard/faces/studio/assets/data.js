@@ -3,19 +3,23 @@
 import { ask, attempt, button, field, fill, h, isMaker, number, options, post, state, t, toast } from "./kit.js";
 import { draw } from "./main.js";
 
+let lists, detail;
+
 export async function drawData(room) {
-  const files = await ask("files");
-  const detail = h("section", { id: "described" });
-  fill(room, 
-    h("h1", {}, t("room_data")),
-    h("p", { class: "lead" }, t("data_lead")),
-    isMaker() ? dropZone(detail) : null,
-    h("div", { class: "cards" },
-      h("section", { class: "card" }, h("h2", {}, t("data_files")), list(files.data, (name) => describe(name, detail), t("data_none"))),
-      h("section", { class: "card" }, h("h2", {}, t("jobs")), list(files.jobs, openJob, t("jobs_none"), state.session.job))),
-    detail);
+  detail = h("section", { id: "described" });
+  lists = h("div", { class: "cards" });
+  fill(room, h("h1", {}, t("room_data")), h("p", { class: "lead" }, t("data_lead")), isMaker() ? dropZone() : null, lists, detail);
+  const files = await listFiles();
   const first = new URLSearchParams(location.search).get("data");
-  if (first && files.data.includes(first) && !state.session.job) await describe(first, detail);
+  if (first && files.data.includes(first) && !state.session.job) await describe(first);
+}
+
+async function listFiles() {
+  const files = await ask("files");
+  fill(lists,
+    h("section", { class: "card" }, h("h2", {}, t("data_files")), list(files.data, describe, t("data_none"))),
+    h("section", { class: "card" }, h("h2", {}, t("jobs")), list(files.jobs, openJob, t("jobs_none"), state.session.job)));
+  return files;
 }
 
 function list(names, act, none, open = null) {
@@ -32,14 +36,14 @@ async function openJob(name) {
   location.hash === "#rules" ? await draw() : (location.hash = isMaker() ? "rules" : "sign");
 }
 
-function dropZone(detail) {
+function dropZone() {
   const input = h("input", { type: "file", id: "upload", class: "vh", multiple: true });
   const zone = h("label", { class: "drop", for: "upload" }, h("strong", {}, t("drop_here")), h("span", { class: "muted" }, t("drop_words")), input);
   const take = (files) => attempt(async () => {
     for (const file of files) await uploadFile(file);
     const data = [...files].find((file) => !/\.(ya?ml|hrc|rda)$/i.test(file.name));
-    await draw();
-    if (data && files.length === 1) await describe(data.name, document.getElementById("described"));
+    await listFiles();
+    if (data && files.length === 1) await describe(data.name);
   });
   input.addEventListener("change", () => take([...input.files]));
   for (const kind of ["dragover", "dragenter"]) zone.addEventListener(kind, (event) => { event.preventDefault(); zone.classList.add("over"); });
@@ -54,7 +58,7 @@ async function uploadFile(file) {
   toast(t("uploaded", { name: told.name, bytes: number(told.bytes) }));
 }
 
-async function describe(name, detail) {
+async function describe(name) {
   fill(detail, h("p", { class: "muted" }, t("loading")));
   const data = await ask(`data/${encodeURIComponent(name)}`).catch((error) => { fill(detail, h("p", { class: "error" }, error.message)); throw error; });
   if (!data.records) {
@@ -146,4 +150,6 @@ function makeForm(data, choice) {
   return h("div", { class: "row" }, field(t("job_name"), name), go);
 }
 
-document.addEventListener("news", (event) => { if (event.detail.folder && document.body.dataset.room === "data" && !document.querySelector("#described h2")) draw(); });
+document.addEventListener("news", (event) => {
+  if (event.detail.folder && document.body.dataset.room === "data" && lists?.isConnected) attempt(listFiles);
+});
