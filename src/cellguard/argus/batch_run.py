@@ -13,14 +13,14 @@ from pathlib import Path
 from cellguard.argus import commands as c
 from cellguard.argus.batch_parser import KINDS, read_batch, without_interactive
 from cellguard.argus.blocks import Block, Plan, Settings, plan_of
-from cellguard.argus.classical import run_classical
 from cellguard.argus.faults import BatchError
 from cellguard.argus.job_files import Asked
 from cellguard.argus.logbook import Logbook
 from cellguard.argus.micro_tables import tables_of_records
 from cellguard.argus.own_table import UNSAFE, ArgusTable
 from cellguard.argus.places import Places
-from cellguard.argus.protecting import Protected, protect
+from cellguard.argus.protecting import protect
+from cellguard.argus.singletons import Options, options_of, with_singletons
 from cellguard.argus.statements import apply_statements
 from cellguard.argus.tab_tables import tables_of_files
 from cellguard.argus.writers.hst import hst_text
@@ -29,11 +29,13 @@ from cellguard.argus.writers.jj import jj_file
 from cellguard.argus.writers.plain_tables import code_value, csv_table, sbs
 from cellguard.errors import CellguardError, InputError
 from cellguard.io.write import csv_text
-from cellguard.run_context import Run
+from cellguard.run_context import Event, Run
 
 OK, INTERACTIVE, FAILED = 0, 1, 2
 FOLDER = ".cellguard"  # what the folder of the job and the proof ends with, after the name of the batch
 _MINUTE = 60.0
+_ROUNDS = 8  # looks at the singleton options, each of which may suppress cells that ask for others
+_CLASSICAL = {"MOD": "modular", "GH": "hypercube"}
 _PUBLIC = (1, 2, 3)  # the formats that hide what is suppressed, unless statuses are asked for
 
 
@@ -176,11 +178,17 @@ class _BlockRun:
         audited = any(self._wants_intervals(number) for number in numbers)
         folder = self.work / f"{self.number}_{'_'.join(map(str, numbers))}"
         folder.mkdir()
-        done: Protected | None = None
-        if self.settings.classical:
-            done = run_classical(tables, commands, asked, folder, self.batch.within, audited, self.batch.tell)
-        if done is None:
-            done = protect(tables, asked, folder, within=self._limit(commands), intervals=audited, tell=self.batch.tell)
+        if asked.engine is None and self._engines(commands):
+            tables = self._one_by_one(commands, numbers)
+        done = protect(tables, asked, folder, within=self._limit(commands), intervals=audited, tell=self.batch.tell)
+        options = {table.number: self._singletons(table.number, commands) for table in tables}
+        for _ in range(_ROUNDS):
+            more = [with_singletons(table, options[table.number]) for table in done.tables]
+            if not any(count for _, count in more):
+                break
+            self.batch.tell(f"The singleton options ask for {sum(count for _, count in more):,} cells more")
+            again = [table for table, _ in more]
+            done = protect(again, asked, folder, within=self._limit(commands), intervals=audited)
         for table in done.tables:
             self.tables[table.number] = table
             self.proven.add(table.number)
@@ -188,10 +196,36 @@ class _BlockRun:
             self.batch.tell(f"Table {table.number}: {new:,} cells have been suppressed")
         self.batch.tell(f"{done.outcome.verdict.text} ({time.process_time() - started:.1f} CPU seconds)")
 
+    def _singletons(self, number: int, commands: Sequence[c.Suppress]) -> Options:
+        mine = [command for command in commands if command.table in {0, number}]
+        return options_of(mine[-1]) if mine else Options()
+
+    def _engines(self, commands: Sequence[c.Suppress]) -> set[str]:
+        """Return the classical engines that the batch asks for."""
+        return {_CLASSICAL[command.method] for command in commands if command.method in _CLASSICAL} & (
+            set(_CLASSICAL.values()) if self.settings.classical else set()
+        )
+
+    def _one_by_one(self, commands: Sequence[c.Suppress], numbers: Sequence[int]) -> list[ArgusTable]:
+        """Return tables of which each was protected by its own method; what they tell together comes after."""
+        for command in commands:
+            mine = [table.number for table in self.block.tables_of(command.table)]
+            folder = self.work / f"alone_{self.number}_{command.line}"
+            folder.mkdir()
+            asked = self._asked([command], mine)
+            done = protect([self.tables[n] for n in mine], asked, folder, within=self._limit([command]))
+            shutil.rmtree(folder)
+            for table in done.tables:
+                self.tables[table.number] = table
+        return [self.tables[number] for number in numbers]
+
     def _asked(self, commands: Sequence[c.Suppress], numbers: Sequence[int]) -> Asked:
         said = [table for table in self.block.tables if table.number in numbers]
         effort = self.settings.effort or ("best" if any(command.method == "OPT" for command in commands) else "normal")
+        engines = self._engines(commands)
+        alike = len(engines) == 1 and all(command.method in _CLASSICAL for command in commands)
         return Asked(
+            engine=min(engines) if alike else None,
             effort=effort,
             insiders=bool(self.settings.insiders) or any(table.singletons for table in said),
             previous=tuple(self._folder(name) for name in self.settings.previous),
@@ -206,10 +240,17 @@ class _BlockRun:
 
     def _limit(self, commands: Sequence[c.Suppress]) -> Run:
         """Return a run that ends when the minutes of OPT are over."""
+        run = replace(self.batch.within, listen=self._heard)
         minutes = [command.args[0] for command in commands if command.method == "OPT" and command.args]
         if not minutes or min(minutes) <= 0:
-            return self.batch.within
-        return replace(self.batch.within, deadline=time.monotonic() + _MINUTE * max(minutes))
+            return run
+        return replace(run, deadline=time.monotonic() + _MINUTE * max(minutes))
+
+    def _heard(self, event: Event) -> None:
+        """Tell what a classical method left unsafe; all else of a run is progress."""
+        self.batch.within.listen(event)
+        if "under-protected" in event.text:
+            self.batch.tell(event.text)
 
     def _wants_intervals(self, number: int) -> bool:
         return any(

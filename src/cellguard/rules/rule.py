@@ -18,7 +18,7 @@ from cellguard.arrays import BoolArray, FloatArray, Positions
 from cellguard.errors import InputError
 from cellguard.rules.doubts import small_percent
 from cellguard.rules.limits import Ceiling, NoiseRule
-from cellguard.rules.parameters import percent
+from cellguard.rules.parameters import percent, whole_number
 from cellguard.table.fact import Fact
 from cellguard.table.facts import Facts
 
@@ -277,10 +277,14 @@ def register(name: str, formula: Formula | None = None) -> Callable[[R], R]:
 
 
 def _refuse_text(name: str, kind: type[Rule]) -> None:
-    """Let a kind of rule refuse parameters that should be numbers and are none, before it compares them."""
+    """Let a kind of rule refuse parameters that should be numbers and are none, before it compares them.
+
+    A whole number may come as 3.0, or as a number of numpy: languages without integers have no other.
+    """
     check = kind.__dict__.get("__post_init__")
     numbers = [f.name for f in parameters(kind) if f.type in {"float", "Percent", float}]
-    if check is None or not numbers:
+    whole = [f.name for f in parameters(kind) if f.type in {"int", int}]
+    if check is None or not (numbers or whole):
         return
 
     def checked(self: Rule) -> None:
@@ -288,6 +292,8 @@ def _refuse_text(name: str, kind: type[Rule]) -> None:
             value = getattr(self, parameter)
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise InputError(f"{name}: {parameter} must be a number, not {value!r}")
+        for parameter in whole:
+            object.__setattr__(self, parameter, whole_number(getattr(self, parameter)))
         check(self)
 
     kind.__post_init__ = checked  # type: ignore[attr-defined]

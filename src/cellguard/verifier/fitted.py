@@ -49,17 +49,17 @@ def check_parted(spec: Spec, pieces: Pieces, between: Between) -> None:
     """Refuse latent cells of a response with crossing tables unless one of these divides as much as they do.
 
     Its crossing tables leave nothing cyclic: each of its clusters is one table, and what clusters tell together they
-    tell one by one. A crossing table lists all that lies behind it, and so judges what other clusters have of it.
+    tell one by one. A crossing table without latent cells judges all that others have of its own.
     """
     for g, group in enumerate(pieces.groups):
         fitted = [number for number, table in enumerate(spec.tables) if table.where == FITTED and table.group == group]
         names = ", ".join(spec.tables[number].internal for number in fitted)
-        own = [piece for piece in pieces.clusters[g] if set(piece.tables) & set(fitted)]
         if fitted and any(len(piece.tables) > 1 for piece in pieces.clusters[g]):
             raise Refused(f"{names}: tables of {group[0]} still cross, and no table has what lies behind them")
-        for number in np.unique(between.cluster[between.group == g]).tolist() if fitted else ():
-            piece = pieces.clusters[g][number]
-            if piece in own or not any(_divides(one.parts, piece.parts) for one in own):
+        left = set(np.unique(between.cluster[between.group == g]).tolist())
+        whole = [p for c, p in enumerate(pieces.clusters[g]) if c not in left and set(p.tables) & set(fitted)]
+        for piece in (pieces.clusters[g][c] for c in sorted(left) if fitted):
+            if not any(_divides(one.parts, piece.parts) for one in whole):
                 raise Refused(f"{names}: lacks parts of what lies behind table {spec.tables[piece.tables[0]].name}")
 
 

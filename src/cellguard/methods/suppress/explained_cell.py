@@ -127,7 +127,7 @@ def _through(needs: Requirements, pattern: Pattern, cell: int, context: Context)
     """Return the cells through which an unsafe one is protected."""
     if cell in context.stored.through:
         return context.stored.through[cell]
-    moved = explain_pattern(needs, pattern, only=cell, known=context.known).through.values()
+    moved = explain_pattern(needs, pattern, only=[cell], known=context.known).through.values()
     return sorted(set().union(*moved))
 
 

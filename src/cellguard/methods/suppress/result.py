@@ -24,7 +24,7 @@ from cellguard.io.folder import OutputFolder
 from cellguard.io.stored_explanations import StoredExplanations
 from cellguard.job.jobfile import Job
 from cellguard.job.trusted_rules import taken_on_trust
-from cellguard.methods.suppress.explain import Explanations, explain_pattern
+from cellguard.methods.suppress.explain import Explanations, explain_proof
 from cellguard.methods.suppress.headline import Headline, headline
 from cellguard.methods.suppress.hide_together import hidden_with
 from cellguard.methods.suppress.suppress import Suppression
@@ -146,10 +146,10 @@ class SuppressionResult(Result):
 
     @cached_property
     def explained(self) -> Explanations | None:
-        """Which cells protect which, if all that must be protected is."""
+        """Which cells protect which, as far as the proof tells, if all that must be protected is."""
         if self.audit.verdict != "safe":
             return None
-        return explain_pattern(self.audit.needs, self.audit.pattern, known=self.known.sums)
+        return explain_proof(self.audit, known=self.known.sums)
 
     @cached_property
     def explanations(self) -> StoredExplanations:

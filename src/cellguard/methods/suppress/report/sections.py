@@ -209,6 +209,8 @@ def protects(outcome: Outcome[SuppressionResult], cell: int, most: int) -> str:
         return along or "protects unsafe cells"
     others = [c for c in outcome.protected.explained.protects.get(cell, ()) if c != cell]
     whom = ""
+    if not others and not outcome.protected.explained.whole:
+        return along or "protects unsafe cells; cellguard explain tells which"
     if not others:
         others = [c for c in outcome.protected.inside_of.get(cell, ()) if c != cell]
         whom = " from respondents"
