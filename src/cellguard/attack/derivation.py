@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
+from cellguard.linalg.rowspace import RowSpace
 from cellguard.world.constraints import Constraints
 
+_TERMS = 24  # cells that a combination of several relations names
+_COMBINED = 5_000  # unknown cells up to which a combination is looked for
 _LONGEST = 8  # steps, or cells, that a reader still follows
 
 
@@ -75,6 +79,9 @@ def _why(
         return [f"{name(constraints, cell, cell)} is published, or known to be empty"]
     if derived.step[cell] > 0:
         return _chain(constraints, relations, derived, cell)
+    if width[cell] == 0 and (parts := combined(relations, unknown, cell)):
+        told = f"{name(constraints, cell, cell)} = {_sum(constraints, parts, cell)}"
+        return [f"{told}, all published: several relations together"]
     own = columns.indices[columns.indptr[cell] : columns.indptr[cell + 1]].tolist()
     groups = [[c for c in _terms(relations, r)[0].tolist() if unknown[c]] for r in own]
     room = [float(np.sum(width[[c for c in group if c != cell]])) for group in groups]
@@ -88,6 +95,40 @@ def _why(
         f"only {shown} are suppressed in one relation, which leaves {name(constraints, cell, cell)} too narrow an "
         "interval"
     ]
+
+
+def combined(relations: sp.csr_array, unknown: BoolArray, cell: int) -> dict[int, Fraction]:
+    """Return an unknown cell as a combination of known ones that relations give together; nothing if there is none.
+
+    If y M = e_cell on the unknown columns, then x_cell = -sum over the known c of (y M)_c x_c.
+
+    >>> pairs = sp.csr_array(np.array([[1, 1, 0, -1, 0, 0], [1, 0, 1, 0, -1, 0], [0, 1, 1, 0, 0, -1]]))
+    >>> found = combined(pairs, np.array([True, True, True, False, False, False]), 0)
+    >>> {c: str(share) for c, share in found.items()}
+    {3: '1/2', 4: '1/2', 5: '-1/2'}
+    """
+    columns = np.flatnonzero(unknown)
+    if len(columns) > _COMBINED or (relations.data != np.rint(relations.data)).any():
+        return {}
+    space = RowSpace(sp.csr_array(relations[:, columns]).astype(np.int64))
+    (found,) = space.combinations([int(np.searchsorted(columns, cell))])
+    total: dict[int, Fraction] = {}
+    for row, share in zip(found.rows, found.coefficients, strict=False) if found else ():
+        for c, weight in zip(*(part.tolist() for part in _terms(relations, row)), strict=True):
+            if not unknown[c]:
+                total[c] = total.get(c, Fraction(0)) - share * int(weight)
+    return {c: share for c, share in total.items() if share}
+
+
+def _sum(constraints: Constraints, parts: dict[int, Fraction], home: int) -> str:
+    """Write a combination of cells, what is added first."""
+    listed = sorted(parts.items(), key=lambda part: part[1] < 0)
+    shown = [
+        f"{'+' if share > 0 else '-'} {'' if abs(share) == 1 else f'{abs(share)} '}{name(constraints, c, home)}"
+        for c, share in listed[:_TERMS]
+    ]
+    more = f" and {len(listed) - _TERMS} more terms" if len(listed) > _TERMS else ""
+    return " ".join(shown).removeprefix("+ ") + more
 
 
 def _chain(constraints: Constraints, relations: sp.csr_array, derived: Derivations, cell: int) -> list[str]:

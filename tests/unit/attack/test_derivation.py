@@ -1,8 +1,9 @@
 """How a cell is given away, in words."""
 
 import numpy as np
+import scipy.sparse as sp
 
-from cellguard.attack.derivation import derive, explain
+from cellguard.attack.derivation import combined, derive, explain
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.table.read import About, cells
@@ -79,3 +80,21 @@ def test_derivations_count_the_steps():
     assert found.step.tolist() == [1, 0, 0, 0]
     stuck = derive(linked.relations, np.array([True, True, False, False]))
     assert stuck.step.tolist() == [-1, -1, 0, 0] and stuck.relation.tolist() == [-1] * 4
+
+
+def test_what_only_several_relations_together_give_is_written_as_their_combination():
+    """Each relation is the published sum of some of six unknown cells; which are determined, ranks tell as well."""
+    rng, seen = np.random.default_rng(1), 0
+    for _ in range(30):
+        sums = (rng.random((6, 6)) < 0.5).astype(int)
+        relations, unknown = sp.csr_array(np.hstack([sums, -np.eye(6, dtype=int)])), np.arange(12) < 6
+        value = rng.integers(1, 99, 6)
+        value = np.concatenate([value, sums @ value])
+        for cell in range(6):
+            parts = combined(relations, unknown, cell)
+            known = np.linalg.matrix_rank(np.vstack([sums, np.eye(6)[cell]])) == np.linalg.matrix_rank(sums)
+            assert bool(parts) == known
+            if parts:
+                seen += derive(relations, unknown).step[cell] < 0
+                assert min(parts) >= 6 and sum(share * int(value[c]) for c, share in parts.items()) == value[cell]
+    assert seen > 20
