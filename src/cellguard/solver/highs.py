@@ -197,7 +197,7 @@ class Session:
 
         def look(event: highspy.HighsCallbackEvent) -> None:
             self._looks += 1
-            if self._looks >= looks:
+            if self._looks >= looks and event.data_in is not None:
                 event.data_in.user_interrupt = True
 
         self._highs.cbMipInterrupt += look
