@@ -52,6 +52,23 @@ def relies_on(audit: Audit) -> dict[int, list[int] | None]:
     return dict(sorted(relying.items()))
 
 
+def moved_inside(audit: Audit) -> dict[int, list[int]]:
+    """Return for unsafe distinct cells the others that prove them against respondents: those that such a witness moves.
+
+    Without insiders, or where moves against outsiders prove all of it, nothing is in it.
+    """
+    if audit.inside is None:
+        return {}
+    cells, primary, n = audit.problem.cells, audit.needs.primary, len(audit.needs.tables)
+    found: dict[int, set[int]] = {}
+    for move in audit.inside.moves:
+        moved = {cell for cell in cells[move.variables].tolist() if cell < n}
+        for unsafe in moved:
+            if primary[unsafe]:
+                found.setdefault(unsafe, set()).update(moved)
+    return {unsafe: sorted(moved - {unsafe}) for unsafe, moved in sorted(found.items())}
+
+
 def through_short_moves(audit: Audit, most: int) -> dict[int, list[int]]:
     """Return for unsafe distinct cells the others that move when short moves of the proof protect them.
 

@@ -62,6 +62,13 @@ class Session:
             self._set("solver", "simplex")
             self._set("simplex_strategy", _DUAL)
         self._primal = primal
+        if (
+            _pass(self._highs, program) == highspy.HighsStatus.kError
+        ):  # a warning says that it dropped entries below 1e-9
+            raise InternalError("the solver refused passModel")
+
+    def load(self, program: Program) -> None:
+        """Take another linear program, which is solved from scratch: a new session would take longer than it."""
         self._check(_pass(self._highs, program), "passModel")
 
     def set_cost(self, columns: npt.NDArray[np.integer], cost: FloatArray) -> None:

@@ -183,3 +183,10 @@ def test_it_stops_at_the_same_point_after_so_many_looks():
     assert ended[0].status is ended[1].status and ended[0].bound == ended[1].bound
     assert np.array_equal(ended[0].x, ended[1].x)
     assert ended[2].status is Status.optimal and ended[0].bound <= ended[2].objective + 1e-6
+
+
+def test_dust_among_the_entries_is_dropped_and_no_refusal():
+    """The solver warns that it drops entries below 1e-9; that is not a program that it cannot take."""
+    one, two = np.ones(1), np.ones(2)
+    found = solver.solve(Program(sp.csr_array([[1.0, 1e-18]]), one, one, 0 * two, two, np.array([1.0, 2.0])))
+    assert found.objective == 1.0 and found.x.tolist() == [1.0, 0.0]

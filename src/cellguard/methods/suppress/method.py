@@ -184,6 +184,8 @@ def stable_costs(job: Job, tables: TableSet, costs: FloatArray) -> FloatArray:
     """
     names = None
     for spec in job.previous:
+        if spec.folder in job.held:  # shown a moment ago: what was shown stays known, whatever it costs
+            continue
         before = OutputFolder(output_folder(job.path(spec.folder))).cell_statuses()
         names = names or _cell_keys(tables)
         status = np.array([before.get(name, "") for name in names])
