@@ -93,7 +93,12 @@ def test_not_proven_names_the_cells_and_what_to_do(tmp_path, monkeypatch):
     outcome = run(job_of(tmp_path, attack={"insiders": False}))
     assert outcome.release is None and outcome.verdict.kind == "undecided"
     text = outcome.verdict.text
-    assert text.startswith("NOT PROVEN: ") and "status: secondary" in text and "t: r0/c1; " in text and " and 1 more: " in text
+    assert (
+        text.startswith("NOT PROVEN: ")
+        and "status: secondary" in text
+        and "t: r0/c1; " in text
+        and " and 1 more: " in text
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
