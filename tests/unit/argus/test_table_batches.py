@@ -9,7 +9,10 @@ from cellguard.argus.exporting import export_job
 from cellguard.argus.linting import lint
 from cellguard.argus.logbook import Logbook
 from cellguard.argus.program import main
-from cellguard.pipeline import verify
+from cellguard.inputs.third_party_tables import ThirdParty
+from cellguard.job.jobfile import Job
+from cellguard.pipeline import assess_job, audit_third_party, verify
+from cellguard.suggest.init import suggest_job
 
 from argus_batches import TAB, TAB_RDA, run_batch, statuses, tab_batch, tab_folder
 
@@ -198,6 +201,17 @@ def test_intermediate_files_are_read_again(tmp_path):
     assert first == second and "M" in first.values()
 
 
+def test_the_audit_reads_results_by_letters_and_by_numbers(tmp_path):
+    more = (WRITE.replace("AS+", "AS+FL+"), '<WRITETABLE> (1,5,AS+,"i.tab")', '<WRITETABLE> (1,3,FL+,"x.csv")')
+    run_batch(tab_folder(tmp_path), tab_batch("MAN(20)", "<SUPPRESS> OPT(1,1)", *more))
+    found = []
+    for name, flag in (("o.csv", "Status"), ("i.tab", "StatusVar"), ("x.csv", None)):
+        given = ThirdParty([tmp_path / name], ["Region", "Size"], "Value", flag=flag)
+        found.append(audit_third_party(given))
+    assert [one["set"]["suppressed"] for one in found] == [4, 4, 4]
+    assert {one["verdict"] for one in found} == {"not exactly disclosed"}
+
+
 def test_jj_files_have_all_cells_and_relations_that_hold(tmp_path):
     lines = written(tmp_path, 6, "TR-").splitlines()
     cells = [line.split() for line in lines[2 : 2 + int(lines[1])]]
@@ -214,6 +228,19 @@ def test_jj_files_have_all_cells_and_relations_that_hold(tmp_path):
         low, high, lower, upper = map(float, cell[4:8])
         assert low <= float(cell[1]) - lower and float(cell[1]) + upper <= high
     assert Path(tmp_path, "o.x.frq").read_text().splitlines()[0] == "30 0"
+
+
+def test_a_job_is_suggested_with_the_statuses_levels_and_costs_of_a_table(tmp_path):
+    tab_folder(tmp_path)
+    suggested = suggest_job(tmp_path / "cells.tab", rda=tmp_path / "about_cells.rda")
+    cells = suggested.job["tables"][0]["cells"]
+    assert (cells["count"], cells["need_lower"], cells["need_upper"]) == ("Firms", "Low", "High")
+    assert suggested.files["cells_statuses.csv"] == "Region,Size,status\nN,b,must_suppress\n"
+    for name, text in suggested.files.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "job.yaml").write_text(suggested.text.replace("{p_percent: 10}", "{min_frequency: 1}"))
+    needs = assess_job(Job.load(tmp_path / "job.yaml")).needs
+    assert needs.primary.sum() >= 1 and needs.upper.max() == 30
 
 
 def test_checking_a_batch_reports_every_fault_with_its_place(tmp_path):
