@@ -34,6 +34,8 @@ def init(data: Path, out: Path, rda: Path | None, force: bool, quiet: bool) -> N
     for name, text in suggested.files.items():
         write_text(out.parent / name, text, force=force)
     write_text(out, suggested.text, force=force)
+    name, text = suggested.schema
+    write_text(out.parent / name, text, force=True)
     if not quiet:
         click.echo(f"Wrote {out}. Read it, correct its guesses, then run: cellguard protect {out} --out out")
 
