@@ -15,6 +15,8 @@ from cellguard.hierarchy.codelists import read_levels, read_parents
 from cellguard.hierarchy.confidential_codes import may_be_values, suggested_column
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.hierarchy.hrc import read_hrc
+from cellguard.microdata.rda import describes_cells, read_rda_of_cells
+from cellguard.reading.dialect import Dialect
 from cellguard.table.apriori import State
 from cellguard.table.binding import flat_dimension
 from cellguard.table.fact import Mark
@@ -54,7 +56,7 @@ def read_third_party(given: ThirdParty) -> list[Table]:
     """Read the tables; with the column of true values these are in them, and the cells to protect are marked."""
     if given.suppressed and not given.flag:
         raise InputError("--suppressed names values of the --flag column; give that too")
-    sources = [open_source(path) for path in given.tables]
+    sources = [open_source(path, _dialect(path)) for path in given.tables]
     _check_columns(given, sources)
     figures = [name for name in (given.value, given.true) if name]
     sources = [source.settled(name for name in figures if name in source.names) for source in sources]
@@ -69,6 +71,15 @@ def read_third_party(given: ThirdParty) -> list[Table]:
         tables.append(_with_truth(given, table, source, by) if given.true else table)
     refuse_unpublished(tables)
     return tables
+
+
+def _dialect(path: Path) -> Dialect | None:
+    """Return the columns of a table of τ-ARGUS, whose metadata lie beside it; other tables have a header line."""
+    beside = path.with_suffix(".rda")
+    if path.suffix.lower() == ".rda" or not beside.is_file() or not describes_cells(beside):
+        return None
+    metadata = read_rda_of_cells(beside)
+    return Dialect(metadata.delimiter, columns=tuple(variable.name for variable in metadata.variables))
 
 
 def _with_truth(given: ThirdParty, table: Table, source: Source, by: dict[str, Dimension]) -> Table:
