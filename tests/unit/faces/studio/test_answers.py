@@ -31,6 +31,9 @@ def test_from_a_file_to_a_signed_release(maker, checker, studio, folder):
     assert maker.post("decide", what="request", run=1, reason="please").status_code == 200
     checks = checker.post("runs/1/verify").json()
     assert checks["valid"] and len(checks["checks"]) == 10
+    checker.post("runs/1/audit")
+    checker.wait(studio)
+    assert checker.get("audit").json()["safe"] and checker.get("audit").json()["run"] == 1
     assert checker.post("decide", what="accept", run=1).status_code == 200
     signed = maker.get("runs/1/download/release")
     names = zipfile.ZipFile(io.BytesIO(signed.content)).namelist()

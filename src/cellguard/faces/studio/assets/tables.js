@@ -133,8 +133,8 @@ function filters() {
   const one = (list, value, text, kind) => h("button", { type: "button", class: `filter ${kind ?? ""}`, "aria-pressed": String(list.includes(value)), onclick: toggle(list, value) }, text);
   const jump = (back) => button(back ? t("previous") : t("next"), () => seek(back), { id: back ? "previous" : "next" });
   return h("div", { class: "filters", role: "group", "aria-label": t("filter") },
-    Object.entries(about.counts).map(([word, many]) => one(look.statuses, word, `${MARKS[word] ?? ""} ${statusWord(word)} ${number(many)}`, KIND[word])),
-    Object.entries(about.reasons).map(([reason, many]) => one(look.reasons, reason, `${reason} ${number(many)}`)),
+    Object.entries(about.counts).map(([word, many]) => one(look.statuses, word, `${MARKS[word] ?? ""} ${statusWord(word)} (${number(many)})`, KIND[word])),
+    Object.entries(about.reasons).map(([reason, many]) => one(look.reasons, reason, `${reason} (${number(many)})`)),
     jump(true), jump(false));
 }
 
