@@ -115,6 +115,10 @@ class Studio:
             return f"{version} {job}"
         return " ".join([version, *(f"{name}:{_state(path)}" for name, path in sorted(input_files(job).items()))])
 
+    def tag(self) -> str:
+        """Return the stamp as pages hear of it."""
+        return _short(self.stamp())
+
     def assessing(self) -> tuple[Assessment | None, Work]:
         """Return what the rules find in the job as it is now, if that is known, and the work that finds it out.
 
@@ -188,7 +192,7 @@ class Studio:
         folder = self.folder
         if folder is not None:
             assessing = self._assessing[1].plain() if self._assessing else None
-            said |= {"job": folder.path.name, "stamp": _short(self.stamp()), "assess": assessing}
+            said |= {"job": folder.path.name, "stamp": self.tag(), "assess": assessing}
             said |= {"record": _state(folder.record.path), "runs": [run.number for run in folder.runs]}
         return said
 
