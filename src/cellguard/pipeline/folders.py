@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from cellguard.io.stored_run import Stored
 from cellguard.io.stored_sums import sums_of_folder
 from cellguard.job.jobfile import Job
 from cellguard.job.registry import refuse_other
-from cellguard.methods.suppress.explained_cell import explain_one, find_cell
+from cellguard.methods.suppress.explained_cell import Context, explain_one, find_cell
 from cellguard.methods.suppress.files.input_recheck import RebuiltInputs, compare
 from cellguard.methods.suppress.files.rewriting import rewrite_release
 from cellguard.methods.suppress.hide_together import hidden_with
@@ -180,13 +181,26 @@ class Explainer:
 
     def lines(self, name: str, table: str | None = None) -> list[str]:
         """Say in words what a cell is, what the rules say of it, and why it is suppressed or not."""
-        stored, needs, known = self.stored, self.stored.needs, self.stored.known.sums
-        lines = explain_one(stored.findings, needs, stored.pattern, name, table=table, known=known, stored=self.kept)
+        stored, needs = self.stored, self.stored.needs
         number, position = find_cell(needs.tables, name, table)
         cell = int(needs.tables.cells_of[number][position])
-        followed = hidden_with(stored.pattern, Job.load(self.output.inside / "job.yaml")).get(cell, ())
-        along = [f"The job has it suppressed with {response}." for response in followed]
+        interval = self.output.interval(needs.tables.tables[number].name, position)
+        context = Context(
+            stored.known.sums,
+            self.kept,
+            stored.insiders,
+            stored.coalition,
+            self.followed,
+            {} if interval is None else {cell: interval},
+        )
+        lines = explain_one(stored.findings, needs, stored.pattern, name, table=table, context=context)
+        along = [f"The job has it suppressed with {response}." for response in self.followed.get(cell, ())]
         return [*lines, *along, *(_nearest_lines(stored, cell, self.kept) if needs.primary[cell] else [])]
+
+    @cached_property
+    def followed(self) -> Mapping[int, Sequence[str]]:
+        """The cells that the job has suppressed with other responses."""
+        return hidden_with(self.stored.pattern, Job.load(self.output.inside / "job.yaml"))
 
 
 def explain_cell(folder: str | Path, name: str, *, table: str | None = None) -> list[str]:

@@ -14,6 +14,7 @@ from cellguard.microdata.rda import Metadata
 from cellguard.microdata.sources import Opened
 from cellguard.suggest.columns import Column
 from cellguard.suggest.nesting import Nesting, chain_name, find_nesting
+from cellguard.suggest.shape import looks_like_code, warnings_about
 from cellguard.suggest.yaml_words import in_comment, text_of
 
 _WEIGHT = re.compile(r"(?i)^(w|wgt\w*|wt\w*|wei?gh?t\w*|\w*_weight|poids\w*|pond\w*|coef\w*|gewicht\w*|hrf)$")
@@ -103,7 +104,11 @@ def _crossed(
 
 def _values(left: dict[str, Column], coded: set[str]) -> tuple[str, ...]:
     """Return the columns of numbers, the likeliest first: called like a value, without entries below 0, first come."""
-    names = [c.name for c in left.values() if c.is_number and not c.is_code and c.name not in coded]
+    names = [
+        c.name
+        for c in left.values()
+        if c.is_number and not c.is_code and c.name not in coded and (_VALUE.search(c.name) or not looks_like_code(c))
+    ]
     names = [name for name in names if name != "count"]
     return tuple(sorted(names, key=lambda name: (left[name].negative > 0, not _VALUE.search(name))))
 
@@ -146,7 +151,9 @@ def draft_records_job(
             f"{opened.name}: no column looks like codes (few different entries, each several times) or holds a total "
             "such as 'Total'; a table needs a dimension"
         )
-    return records_job_text(data, folder, columns, guess, rda=rda, metadata=metadata)
+    finest = [chain[-1] for chain in guess.dimensions]
+    warned = [] if metadata else warnings_about(opened, columns, finest, records=True)
+    return records_job_text(data, folder, columns, guess, rda=rda, metadata=metadata, warned=warned)
 
 
 @dataclass(frozen=True)
@@ -168,6 +175,7 @@ def records_job_text(
     *,
     rda: Path | None = None,
     metadata: Metadata | None = None,
+    warned: Sequence[str] = (),
 ) -> str:
     """Return the text of a job for records whose columns have these roles; by default it has one table."""
     by_name = {column.name: column for column in columns}
@@ -178,6 +186,7 @@ def records_job_text(
     lines = [
         "# A cellguard job: a table made from records. Run: cellguard protect JOB --out OUT",
         "# What follows a # explains a guess; correct what is wrong. `cellguard schema` describes every key.",
+        *(f"# WARNING: {in_comment([words])}" for words in warned),
         "version: 1",
         "",
         *_microdata(guess, files, by_name),
@@ -210,8 +219,9 @@ def _rules(value: str, by_name: Mapping[str, Column], *, first: bool) -> list[st
     below = value in by_name and by_name[value].negative > 0
     lines = ["    # a list of rules means: unsafe if any of them says so"] if first else []
     lines += ["    rules:", "      - {min_frequency: 3}"]
-    if below:
-        return [*lines, "      # rules of shares, as p_percent, are for values that are not below 0"]
+    if below:  # values of either sign: rules see their sizes, and `signed` looks at signs and extremes, too
+        signed = "      - {signed: {usual: {p_percent: 10}}}"
+        return [*lines, signed, "    negative: absolute   # see negative values in the docs"]
     return [*lines, "      - {p_percent: 10}"] if value in by_name else lines
 
 

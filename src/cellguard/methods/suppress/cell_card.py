@@ -10,7 +10,6 @@ import numpy as np
 
 from cellguard.protection import Requirements
 from cellguard.rules.assess import Findings, TableFindings
-from cellguard.rules.rule import Rule
 from cellguard.table.apriori import State
 
 _MOST = 5
@@ -28,8 +27,8 @@ class RuleFigure:
     @classmethod
     def of(cls, here: TableFindings, number: int, position: int) -> RuleFigure:
         """Return what one of a table's rules says of a cell."""
-        rule = here.rules[number]
-        return cls(str(rule), rule.words(), _figure(rule, here, position), bool(here.unsafe[number][position]))
+        rule, unsafe = here.rules[number], bool(here.unsafe[number][position])
+        return cls(str(rule), rule.words(), rule.figures(here.table, np.array([position]))[0], unsafe)
 
 
 @dataclass(frozen=True)
@@ -88,19 +87,6 @@ def cell_card(findings: Findings, needs: Requirements, table: str, position: int
         _amount(float(said.cost[position])),
         _exposed(here, position),
     )
-
-
-def rule_line(here: TableFindings, number: int, position: int) -> str:
-    """Say for one rule what its figure is, and on which side of its limit."""
-    said = RuleFigure.of(here, number, position)
-    return f"  {said.rule} ({said.meaning}): {said.figure}, {'unsafe' if said.unsafe else 'safe'}"
-
-
-def _figure(rule: Rule, here: TableFindings, position: int) -> str:
-    figure = float(rule.measure(here.table.facts)[position])
-    if np.isnan(figure):
-        return "no figure"
-    return f"{figure:,.0f}" if rule.counted else f"{round(figure, 1) + 0.0:,.1f} %"
 
 
 def _contributions(here: TableFindings, position: int) -> tuple[tuple[str, str], ...]:
