@@ -64,6 +64,7 @@ def enter(browser):
         context = browser.new_context(viewport=viewport, locale="en-GB", **more)
         contexts.append(context)
         page = context.new_page()
+        page.set_default_timeout(90_000)  # a machine may be busy
         home = link.split("/enter")[0]
         page.on("console", lambda m: None if m.type != "error" or HARMLESS.search(m.text) else trouble.append(m.text))
         page.on("pageerror", lambda error: trouble.append(str(error)))
