@@ -101,7 +101,11 @@ def draft_cells_job(
     known += ["totals: compute"] if inner else []
     known += ["decimal: ','"] if commas else []
     known += [f"columns: [{', '.join(map(text_of, names))}]"] if names else []
-    lines += ["    # each combination of codes comes once, and no row holds a total: rows are cells, and totals are added"] if inner else []
+    lines += (
+        ["    # each combination of codes comes once, and no row holds a total: rows are cells, and totals are added"]
+        if inner
+        else []
+    )
     lines += [f"    cells: {{{', '.join(known)}}}"]
     if not guess.count:
         lines += ["    # add `count: COLUMN` (number of respondents) to `cells` for the rule min_frequency"]
@@ -197,7 +201,9 @@ def _guess(
         raise InputError(f"{source.place.name}: no column holds numbers; a table needs cell totals")
     value = values[0] if values else "count"
     top.sort(key=lambda name: -float(numbers[name].sum()))
-    return _Guess(source, dimensions, numbers, value, count, top, [*others, *fractional, *coded, *values[1:]], broken, why)
+    return _Guess(
+        source, dimensions, numbers, value, count, top, [*others, *fractional, *coded, *values[1:]], broken, why
+    )
 
 
 def _whole(count: str | None, numbers: Mapping[str, FloatArray]) -> tuple[str | None, dict[str, str]]:
@@ -207,7 +213,9 @@ def _whole(count: str | None, numbers: Mapping[str, FloatArray]) -> tuple[str | 
     for name, other in numbers.items():
         if name != count and (other == np.round(other)).all() and (np.abs(other - numbers[count]) <= 1.0).all():
             return name, {count: f"it has decimals; {name} is the same, rounded"}
-    return None, {count: "counts with decimals are no numbers of respondents: round them, or name the column they are rounded in"}
+    return None, {
+        count: "counts with decimals are no numbers of respondents: round them, or name the column they are rounded in"
+    }
 
 
 def _total(source: Source, name: str) -> str | None:

@@ -176,7 +176,10 @@ def draft_records_job(
     below = bool(guess.values) and by_name[value].negative > 0
     lines += ["      - {p_percent: 10}"] if guess.values and not below else []
     if below:  # values of either sign: rules see their sizes, and `signed` looks at signs and extremes, too
-        lines += ["      - {signed: {usual: {p_percent: 10}}}", "    negative: absolute   # see negative values in the docs"]
+        lines += [
+            "      - {signed: {usual: {p_percent: 10}}}",
+            "    negative: absolute   # see negative values in the docs",
+        ]
     more = [f"# Further dimensions to choose from: {_chains(guess.more)}"] if guess.more else []
     more += [f"# Further columns that look like values: {in_comment(guess.values[1:])}"] if guess.values[1:] else []
     more += [f"# Columns not used: {in_comment(guess.others)}"] if guess.others else []

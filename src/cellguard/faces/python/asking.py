@@ -26,8 +26,10 @@ from cellguard.table.columns import all_headed
 
 RESEARCH = (MinFrequency(10), Dominance(2, 90.0), PPercent(10.0))  # what trusted research environments ask for
 _WORDS = {
-    "sum": SUM, "nansum": SUM, "mean": MEAN, "average": MEAN, "nanmean": MEAN, "count": COUNT, "size": COUNT, "len": COUNT
-}  # fmt: skip
+    **dict.fromkeys(("sum", "nansum"), SUM),
+    **dict.fromkeys(("mean", "average", "nanmean"), MEAN),
+    **dict.fromkeys(("count", "size", "len"), COUNT),
+}
 _SHARES = {"all": "all", 0: "index", "index": "index", 1: "columns", "columns": "columns"}
 _KNOWN = "the number of records"
 _ROLES = ("weight", "respondent", "holding")
@@ -128,7 +130,10 @@ class Asked:
         held: dict[str, object] = {}
         if self.knows_total and any(table["name"] == self.counts for table in self.tables):
             names = all_headed([coded.name for coded in self.coded], ("table", "value"))
-            held[_KNOWN] = {"table": [self.counts], **dict(zip(names, ([self.totals[c.name]] for c in self.coded), strict=True))}
+            held[_KNOWN] = {
+                "table": [self.counts],
+                **dict(zip(names, ([self.totals[c.name]] for c in self.coded), strict=True)),
+            }
         return Call(
             pa.table({**{c.name: c.column for c in self.coded}, **self.frame}),
             self.tables,
@@ -291,7 +296,9 @@ def _tables(
 def _counting(rules: Sequence[Any]) -> list[Any]:
     counted = [rule for rule in rules if "min_frequency" in rule]
     if not counted:
-        raise InputError("means and counts need a rule for the number of records too; add cg.MinFrequency(10) to `rules`")
+        raise InputError(
+            "means and counts need a rule for the number of records too; add cg.MinFrequency(10) to `rules`"
+        )
     return counted
 
 

@@ -42,7 +42,9 @@ def code_column(values: Any, name: str, title: object) -> Coded:  # noqa: ANN401
     texts = [_text(value, title) for value in uniques]
     twice = sorted({text for text in texts if texts.count(text) > 1})
     if twice:
-        raise InputError(f"the column {title!r} has two values that both read {twice[0]!r}; make them one, or rename one")
+        raise InputError(
+            f"the column {title!r} has two values that both read {twice[0]!r}; make them one, or rename one"
+        )
     used = np.zeros(len(texts), bool)
     used[places[places >= 0]] = True
     index = pa.array(np.where(places < 0, 0, places), pa.int32(), mask=places < 0)
@@ -119,7 +121,12 @@ def _text(value: Any, title: object) -> str:  # noqa: ANN401
     return str(value).strip() or BLANK
 
 
-def named_columns(given: Any, word: str, names: Sequence[object] | None, taken: Sequence[str]) -> list[tuple[str, Any, Any]]:  # noqa: ANN401
+def named_columns(
+    given: Any,  # noqa: ANN401
+    word: str,
+    names: Sequence[object] | None,
+    taken: Sequence[str],
+) -> list[tuple[str, Any, Any]]:
     """Return one or several columns, each with its name in the job, what it is called, and its values.
 
     ``names`` go before the columns' own; one without a name is ``row_0`` or ``col_0``, as pandas has it.

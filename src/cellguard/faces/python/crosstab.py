@@ -15,6 +15,7 @@ from cellguard.faces.python.kinds import kind_of
 from cellguard.faces.python.protect import Rules
 from cellguard.faces.python.result import ProtectedFrame
 
+
 def crosstab(
     index: Any,  # noqa: ANN401
     columns: Any,  # noqa: ANN401
@@ -179,7 +180,9 @@ def ask_pivot(data: Any, values: Any, index: Any, columns: Any, wanted: Wanted, 
     names = list(values) if listed else [] if values is None else [values]
     taken = [name for name, _, _ in (*rows, *across)]
     figures = Figures.of({str(name): frame.column(name) for name in names}, taken, frame.rows, listed)
-    roles = {word: frame.column(more[word]) for word in ("weight", "respondent", "holding") if more.get(word) is not None}
+    roles = {
+        word: frame.column(more[word]) for word in ("weight", "respondent", "holding") if more.get(word) is not None
+    }
     return replace(ask(rows, across, figures, wanted, {**more, **roles}), kind=kind_of(data))
 
 
@@ -190,8 +193,8 @@ class _Frame:
         named = data.column_names if isinstance(data, pa.Table) else data if isinstance(data, Mapping) else None
         if named is None and not hasattr(data, "columns"):
             raise InputError(
-                f"`data` must be a frame or a mapping of columns, not {type(data).__name__}; read a file first, as with "
-                "pandas.read_csv"
+                f"`data` must be a frame or a mapping of columns, not {type(data).__name__}; read a file first, as "
+                "with pandas.read_csv"
             )
         self._data, self._names = data, [str(name) for name in (data.columns if named is None else named)]
 

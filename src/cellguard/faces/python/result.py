@@ -11,7 +11,7 @@ import numpy as np
 
 from cellguard.attack.audit import Audit
 from cellguard.errors import InputError, NotProtected, did_you_mean, listing
-from cellguard.faces.python.kinds import as_kind, released_frame
+from cellguard.faces.python.kinds import released_frame
 from cellguard.faces.python.notebook import grid_html, wide_html
 from cellguard.faces.python.python_words import in_python
 from cellguard.faces.python.wide import Key, Layout, Part, Wide, fixed_codes, frame_of, hidden_frame, spread

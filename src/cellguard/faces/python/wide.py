@@ -169,9 +169,7 @@ def _shares(wide: Wide, layout: Layout) -> Wide:
     share = np.where(gone, np.nan, share)
     down = len(wide.rows) - (not (layout.shown_margins and layout.normalize in {"all", "index"}))
     across = len(wide.columns) - (not (layout.shown_margins and layout.normalize in {"all", "columns"}))
-    return Wide(
-        wide.rows[:down], wide.columns[:across], share[:down, :across], gone[:down, :across], [False] * across
-    )
+    return Wide(wide.rows[:down], wide.columns[:across], share[:down, :across], gone[:down, :across], [False] * across)
 
 
 def frame_of(wide: Wide, layout: Layout, kind: str, mark: str | None = None) -> Any:  # noqa: ANN401
@@ -182,9 +180,7 @@ def frame_of(wide: Wide, layout: Layout, kind: str, mark: str | None = None) -> 
 
     names = [" / ".join(str(part) for part in key if part != "") or "value" for key in wide.columns]
     names = [name if name not in layout.rows else f"{layout.columns[-1]}: {name}" for name in names]
-    down = {
-        str(layout.title(name)): pa.array([str(row[i]) for row in wide.rows]) for i, name in enumerate(layout.rows)
-    }
+    down = {str(layout.title(name)): pa.array([str(row[i]) for row in wide.rows]) for i, name in enumerate(layout.rows)}
     across = {name: _arrow(wide, j, mark) for j, name in enumerate(names)}
     return as_kind(pa.table(down | across), kind)
 
@@ -228,8 +224,16 @@ def _pandas(wide: Wide, layout: Layout, mark: str | None) -> Any:  # noqa: ANN40
 def hidden_frame(wide: Wide, layout: Layout, kind: str) -> Any:  # noqa: ANN401
     """Return which cells of a wide frame are suppressed, as a frame of the same shape."""
     if kind != "pandas":
-        return frame_of(replace(wide, value=wide.hidden.astype(float), hidden=np.zeros_like(wide.hidden),
-                                counted=[True] * len(wide.columns)), layout, kind)
+        return frame_of(
+            replace(
+                wide,
+                value=wide.hidden.astype(float),
+                hidden=np.zeros_like(wide.hidden),
+                counted=[True] * len(wide.columns),
+            ),
+            layout,
+            kind,
+        )
     import pandas as pd
 
     frame = pd.DataFrame(wide.hidden)
@@ -253,7 +257,9 @@ def fixed_codes(
     found = {}
     for name, code in (where or {}).items():
         if name not in table.by:
-            raise InputError(f"`where` names {name!r}, which is no dimension of the table{did_you_mean(name, table.by)}")
+            raise InputError(
+                f"`where` names {name!r}, which is no dimension of the table{did_you_mean(name, table.by)}"
+            )
         if str(code) not in dimensions[name].position:
             raise InputError(f"no code {code!r} in dimension {name!r}{did_you_mean(str(code), dimensions[name].told)}")
         found[name] = str(code)

@@ -90,7 +90,10 @@ def test_intervals_and_ordered_categories_stand_in_their_order():
     size = pd.Categorical(np.where(frame.hours > 40, "large", "small"), ["small", "large"], ordered=True)
     outcome = cg.crosstab(bands, pd.Series(size, name="size"), rules=RULES)
     wanted = pd.crosstab(bands, pd.Series(size, name="size"))
-    assert list(outcome.crosstab().index) == list(wanted.index) and list(outcome.crosstab().columns) == ["small", "large"]
+    assert list(outcome.crosstab().index) == list(wanted.index) and list(outcome.crosstab().columns) == [
+        "small",
+        "large",
+    ]
     assert outcome.crosstab().loc[pd.Interval(25, 45), "small"] == wanted.loc[pd.Interval(25, 45), "small"]
 
 
@@ -160,7 +163,10 @@ def test_shares_tell_nothing_that_published_cells_do_not():
     frame = pd.DataFrame({"r": ["a"] * 43 + ["b"] * 40 + ["c"] * 40, "k": ["x"] * 40 + ["y"] * 3 + ["x", "y"] * 40})
     outcome = cg.crosstab(frame.r, frame.k, normalize="index")
     shares, counts = outcome.crosstab(), outcome.tables["count"]
-    assert shares.loc["a"].isna().all() and shares.loc["c"].tolist() == [0.5, 0.5] or shares.loc["b"].tolist() == [0.5, 0.5]
+    assert (shares.loc["a"].isna().all() and shares.loc["c"].tolist() == [0.5, 0.5]) or shares.loc["b"].tolist() == [
+        0.5,
+        0.5,
+    ]
     assert counts["value"].isna().sum() >= 4 and len(counts) == 12  # margins are in what was protected
 
 

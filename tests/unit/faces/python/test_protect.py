@@ -224,7 +224,9 @@ def test_means_are_shown_where_sums_and_counts_are_and_neither_can_be_worked_out
 def test_means_of_weighted_records_are_weighted_and_weights_are_columns():
     frame = pd.DataFrame({"r": ["a"] * 40 + ["b"] * 40, "k": list("xy") * 40, "v": [float(i) for i in range(80)]})
     weight = pd.Series([1.0 + i % 3 for i in range(80)])
-    outcome = cg.crosstab(frame.r, frame.k, values=frame.v, aggfunc="mean", rules=cg.MinFrequency(3), weight=weight, margins=True)
+    outcome = cg.crosstab(
+        frame.r, frame.k, values=frame.v, aggfunc="mean", rules=cg.MinFrequency(3), weight=weight, margins=True
+    )
     wanted = np.average(frame.v[:40], weights=weight[:40])
     assert outcome.crosstab().loc["a", "All"] == pytest.approx(wanted, abs=0.006)
 

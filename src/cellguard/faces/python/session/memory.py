@@ -80,8 +80,13 @@ def statuses_of(frame: ProtectedFrame, asked: Asked, rows: Rows, population: str
         columns, own = {}, {}
         for dimension in table.dimensions:
             coded = next(one for one in asked.coded if one.name == dimension.name)
-            place = np.array([dimension.position.get(str(code), 0) if code is not None else
-                              dimension.position.get("Missing", 0) for code in coded.column.to_pylist()], np.int64)
+            place = np.array(
+                [
+                    dimension.position.get(str(code), 0) if code is not None else dimension.position.get("Missing", 0)
+                    for code in coded.column.to_pylist()
+                ],
+                np.int64,
+            )
             own[dimension.name] = place
             columns[dimension.name] = np.zeros(size, np.int64)
             columns[dimension.name][rows] = place

@@ -76,7 +76,9 @@ def check_figure(figure: Any, counts: Sequence[int] | None, fewest: int) -> Chec
         if not Path(figure).is_file():
             raise InputError(f"there is no figure {str(figure)!r}; save it first, or give the figure itself")
     elif not hasattr(figure, "savefig"):
-        raise InputError(f"a figure is one of matplotlib (with savefig) or the path of a file, not {type(figure).__name__}")
+        raise InputError(
+            f"a figure is one of matplotlib (with savefig) or the path of a file, not {type(figure).__name__}"
+        )
     if counts is None:
         words = ("nobody said how many records are behind each mark: say counts=[...]",)
         return Checked("review", words, figure=figure)

@@ -1,9 +1,9 @@
 """Outputs that differ by a few respondents: whoever has both subtracts one from the other.
 
 Each shown cell is a set of records. Of two outputs every cell B of one is compared with the union U of cells of the
-other that comes nearest to it: U has each shown cell A most of whose records are in B, which makes the number of records
-in which B and U differ as small as any union of shown cells can. If they differ by fewer respondents than a safe cell
-needs, but by some, B less U tells about these few. The rest of a row or column whose margin is shown, all its suppressed
+other that comes nearest to it: U has each shown cell A most of whose records are in B. So the number of records in
+which B and U differ is as small as any union of shown cells can make it. If they differ by some, but by fewer
+respondents than a safe cell needs, B less U tells about these few. The rest of a row or column whose margin is shown, all its suppressed
 cells together, counts as a shown cell too, since its sum is known.
 """
 
@@ -36,8 +36,10 @@ class Partition:
     key: str
 
 
-def partitions(table: Table, status: np.ndarray, codes: Mapping[str, IntArray], rows: Rows, size: int) -> list[Partition]:  # type: ignore[type-arg]
-    """Return the sets of records behind a table's cells, level by level; ``codes`` are those of the records ``rows``."""
+def partitions(
+    table: Table, status: np.ndarray, codes: Mapping[str, IntArray], rows: Rows, size: int
+) -> list[Partition]:  # type: ignore[type-arg]
+    """Return the sets of records behind a table's cells, level by level; ``codes`` are those of the ``rows``."""
     names = [d.name for d in table.dimensions if d.name in codes]
     columns = {d.name: c for d, c in zip(table.dimensions, table.codes, strict=True)}
     sizes = {d.name: len(d.codes) for d in table.dimensions}
@@ -49,9 +51,13 @@ def partitions(table: Table, status: np.ndarray, codes: Mapping[str, IntArray], 
             cells = np.flatnonzero(np.logical_and.reduce([(columns[n] > 0) == (n in fine) for n in names]))
             if not len(cells):
                 continue
-            keys = combine([columns[n][cells] for n in fine], [sizes[n] for n in fine]) if fine else np.zeros(1, np.int64)
+            keys = (
+                combine([columns[n][cells] for n in fine], [sizes[n] for n in fine]) if fine else np.zeros(1, np.int64)
+            )
             there = np.logical_and.reduce([np.ones(len(rows), bool), *(codes[n] > 0 for n in names)])
-            mine = combine([codes[n] for n in fine], [sizes[n] for n in fine]) if fine else np.zeros(len(rows), np.int64)
+            mine = (
+                combine([codes[n] for n in fine], [sizes[n] for n in fine]) if fine else np.zeros(len(rows), np.int64)
+            )
             label = np.full(size, -1, np.int64)
             label[rows] = np.where(there, find(mine, keys), -1)
             margins[frozenset(fine)] = cells, keys
@@ -78,7 +84,11 @@ def _rests(
         if frozenset(coarse) not in margins:
             continue
         above, keys = margins[frozenset(coarse)]
-        own = combine([columns[n][cells] for n in coarse], [sizes[n] for n in coarse]) if coarse else np.zeros(len(cells), np.int64)
+        own = (
+            combine([columns[n][cells] for n in coarse], [sizes[n] for n in coarse])
+            if coarse
+            else np.zeros(len(cells), np.int64)
+        )
         margin = above[find(own, keys)]
         hidden = ~whole.shown
         rest = np.where(hidden & shown[margin], margin, -1)
@@ -149,4 +159,3 @@ def related(one: IntArray, other: IntArray, least: int) -> bool:
     sizes = np.bincount(one[one > 0]), np.bincount(other[other > 0])
     apart = np.minimum(sizes[0][a] - count, sizes[1][b] - count)
     return bool((apart < least).any())
-

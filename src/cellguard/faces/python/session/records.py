@@ -70,7 +70,10 @@ class Records:
         if not len(kept):
             raise InputError("no record of the session is left; correct `where`, or the filter of the columns")
         columns = {
-            word: [NamedColumn(title, _take(values, rows if own is not None else None, kept)) for title, values, own in listed]
+            word: [
+                NamedColumn(title, _take(values, rows if own is not None else None, kept))
+                for title, values, own in listed
+            ]
             for word, listed in found.items()
         }
         return Chosen(kept, columns)
@@ -104,9 +107,15 @@ class Records:
 
         advice = "keep the frame's own index when filtering (no reset_index), or name the column and say `where=`"
         if title not in self.names:
-            anew = isinstance(given.index, pd.RangeIndex) and len(given) < self.size and isinstance(self._index, pd.RangeIndex)
+            anew = (
+                isinstance(given.index, pd.RangeIndex)
+                and len(given) < self.size
+                and isinstance(self._index, pd.RangeIndex)
+            )
             if anew and given.index.start == 0 and given.index.step == 1:
-                raise InputError(f"{title!r} looks as if its index was made anew, so its records are not known; {advice}")
+                raise InputError(
+                    f"{title!r} looks as if its index was made anew, so its records are not known; {advice}"
+                )
             return
         own = pd.Series(self.column(title)).iloc[rows].reset_index(drop=True)
         other = pd.Series(given).reset_index(drop=True)
@@ -130,7 +139,9 @@ class Records:
                 known = set(here.tolist())
                 for code in wanted:
                     if code not in known:
-                        raise InputError(f"where: no record has {code!r} in {name!r}{did_you_mean(code, sorted(known)[:50])}")
+                        raise InputError(
+                            f"where: no record has {code!r} in {name!r}{did_you_mean(code, sorted(known)[:50])}"
+                        )
                 keep &= np.isin(here, wanted)
             return keep
         if not is_column(where):
@@ -158,7 +169,9 @@ def _take(values: Any, own: Rows | None, kept: Rows) -> Any:  # noqa: ANN401
         return values.take(pa.array(places))
     if hasattr(values, "gather"):
         return values.gather(places)
-    return np.asarray(values, object)[places].tolist() if isinstance(values, (list, tuple)) else np.asarray(values)[places]
+    return (
+        np.asarray(values, object)[places].tolist() if isinstance(values, (list, tuple)) else np.asarray(values)[places]
+    )
 
 
 def digest(*arrays: IntArray | Rows, words: Sequence[str] = ()) -> str:
