@@ -285,11 +285,11 @@ def _tables(
     means, parts = dict[str, tuple[str, str]](), list[tuple[Key, str]]()
     for word, kind in functions:
         for value in values or [""]:
-            title, table = figures.titles.get(value, ""), COUNT if kind == COUNT else sums.get(value, SUM)
+            title, shown = figures.titles.get(value, ""), COUNT if kind == COUNT else sums.get(value, SUM)
             if kind == MEAN:
-                table = table.replace(SUM, MEAN, 1)
-                means[table] = sums[value], COUNT
-            parts.append(((word, title), table))
+                shown = shown.replace(SUM, MEAN, 1)
+                means[shown] = sums[value], COUNT
+            parts.append(((word, title), shown))
     return tables, means, parts
 
 

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from cellguard.arrays import BoolArray, IntArray
+from cellguard.arrays import BoolArray
 from cellguard.errors import NotProtected
 from cellguard.faces.python.session.memory import Output, Shown
-from cellguard.faces.python.session.nearness import Partition, near_cells, related
+from cellguard.faces.python.session.nearness import Codes, Partition, near_cells, related
 
 
 class Closeness:
     """Compares outputs by the respondents behind their cells; ``who`` is the respondent of each record, if told."""
 
     def __init__(self, who: Sequence[object] | None, fewest: int) -> None:
-        self._who: IntArray | None = None
+        self._who: Codes | None = None
         self._most, self._fewest = 1, fewest  # the most records that one respondent has
         if who is not None:
             self._who = np.unique(np.array([str(one) for one in who]), return_inverse=True)[1]
