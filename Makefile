@@ -4,7 +4,7 @@ BIN := .venv/bin
 # The tests start processes: let Python keep its bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long test-all fuzz lint browser servers docs signatures kernels bench lock clean
+.PHONY: demo test test-long test-all fuzz lint browser servers docs signatures kernels bench lock release clean
 
 demo: kernels
 	$(BIN)/cellguard demo --out build/demo --force
@@ -91,8 +91,12 @@ bench: kernels
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
   --no-header --no-annotate --quiet
 lock:
-	$(LOCK) $(foreach extra,fast report excel statfiles geo postgres docs dev,--extra $(extra)) --output-file requirements.txt
+	$(LOCK) $(foreach extra,fast report excel statfiles geo postgres remote studio docs dev,--extra $(extra)) --output-file requirements.txt
 	$(LOCK) --extra spark --constraints requirements.txt --output-file requirements-spark.txt
+
+# A release in dist/, built twice and checked: see packaging/release.py. Afterwards: git tag, and twine upload dist/*.whl dist/*.tar.gz.
+release: kernels
+	$(BIN)/python packaging/release.py
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cellguard.microdata.records import records
     from cellguard.pipeline import assess_job, run, verify
     from cellguard.protection import Requirements, require
+    from cellguard.rules.all_of import All
     from cellguard.rules.assess import Findings, assess
     from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
     from cellguard.rules.rows import (
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
         MinOthers,
         Spread,
     )
-    from cellguard.rules.rule import All
     from cellguard.rules.signed import EffectiveContributors, Signed
     from cellguard.rules.simple import Given, MaxShare, MinFrequency, Request
     from cellguard.rules.statisticon import Statisticon
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 # `import cellguard` costs next to nothing.
 _HOME = {
     "About": "table.read",
-    "All": "rules.rule",
+    "All": "rules.all_of",
     "Assessment": "inputs.assessment",
     "AttributeDisclosure": "rules.rows",
     "Audit": "attack.audit",

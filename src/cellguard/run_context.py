@@ -1,7 +1,12 @@
-"""`Run`: what a piece of work owes the person who started it: events, an end on request or in time, few threads."""
+"""`Run`: what a piece of work owes the person who started it: events, an end on request or in time, few threads.
+
+Events and the seconds of each step also go to the standard logger ``cellguard``, which is silent unless a program
+listens: ``logging.basicConfig(level="INFO")``. What is logged are steps and counts, never a value.
+"""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,6 +14,9 @@ from dataclasses import dataclass, field, replace
 from threading import RLock
 
 from cellguard.errors import Stopped
+
+LOG = logging.getLogger("cellguard")
+LOG.addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +182,14 @@ class Run:
         """Begin a phase, tell of it, and return the same run for it."""
         here = replace(self, phase=phase)
         here._progress.begin(phase)
+        LOG.info("%s", phase)
         here.tell(phase)
         return here
 
     def tell(self, text: str, done: int | None = None, total: int | None = None) -> None:
         """Report what goes on, and how far it is, if that is known."""
+        if text != self.phase:
+            LOG.debug("%s: %s", self.phase, text)
         self._progress.tell(self.listen, Event(self.phase, text, done, total))
 
     def left(self, number: int, total: int, words: str) -> None:
@@ -206,9 +217,11 @@ UNWATCHED = Run()  # tells nobody, and has no end
 
 @contextmanager
 def timed(name: str, run: Run, seconds: dict[str, float]) -> Iterator[Run]:
-    """Report a step and measure its time, unless the run was stopped."""
+    """Report a step and measure its time, all its turns together, unless the run was stopped."""
     run.heed()
     here = run.during(name)
     start = time.perf_counter()
     yield here
-    seconds[name] = time.perf_counter() - start
+    took = time.perf_counter() - start
+    seconds[name] = seconds.get(name, 0.0) + took
+    LOG.info("%s took %.1f s", name, took)

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from cellguard.errors import InputError, did_you_mean
+from cellguard.rules.all_of import All, inner
 from cellguard.rules.catalogue import rules
 from cellguard.rules.doubts import small_percent
 from cellguard.rules.parameters import whole_number
-from cellguard.rules.rule import All, Rule, inner, name_of, parameters, percents, required
+from cellguard.rules.rule import Rule, name_of, parameters, percents, required
 
 CONFIRMED = "confirmed"
 _KINDS: Mapping[type[Any], tuple[str, dict[str, Any]]] = {

@@ -13,7 +13,7 @@ import numpy as np
 from cellguard.errors import InputError
 from cellguard.hierarchy.build import TOTAL
 from cellguard.job.names import plain_name
-from cellguard.microdata.rda import Metadata
+from cellguard.microdata.rda import SAID, Metadata
 from cellguard.reading.dialect import Dialect
 from cellguard.suggest.columns import COUNT_NAME, TOTALS, Column
 from cellguard.suggest.hierarchies import Figures, Levels, find_levels, levels_of_metadata, written_levels
@@ -172,7 +172,7 @@ def _guess(
             dimensions[name] = said[name].total or _total(source, name) or TOTAL
         elif name in totals:
             dimensions[name] = totals[name]
-        elif name in why or (said and said[name].role == "other"):
+        elif name in why or (said and said[name].role in ("other", *SAID)):
             others.append(name)
         else:
             try:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyarrow.dataset import Dataset
 
 from cellguard.errors import InputError
 from cellguard.reading.frames import from_mapping
@@ -18,12 +19,15 @@ def kind_of(data: object) -> str:
     return library if library in {"pandas", "polars", "duckdb"} else "pyarrow"
 
 
-def to_arrow(data: object) -> pa.Table:
-    """Return a frame as an Arrow table: pandas, polars, Arrow, a DuckDB relation or a mapping of columns.
+def to_arrow(data: object) -> Any:  # noqa: ANN401
+    """Return a frame as an Arrow table: pandas, polars, Arrow, a DuckDB relation or a mapping of columns. An Arrow data
+    set stays what it is.
 
     >>> to_arrow({"region": ["N", "S"], "year": [1, 2]}).column_names
     ['region', 'year']
     """
+    if isinstance(data, Dataset):
+        return data
     if isinstance(data, Mapping):
         return from_mapping(data)
     if kind_of(data) == "pandas":

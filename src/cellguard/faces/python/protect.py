@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cellguard.errors import InputError, did_you_mean
+from cellguard.faces.python.formula_tables import from_formula
+from cellguard.faces.python.frame_sources import resolved
 from cellguard.faces.python.kinds import is_path, kind_of, to_arrow
 from cellguard.faces.python.python_words import in_python
 from cellguard.faces.python.result import ProtectedFrame, Shape
@@ -26,10 +28,11 @@ Rules = Rule | Mapping[str, Any] | Sequence[Rule | Mapping[str, Any]]
 
 def protect(
     data: object,
-    by: Sequence[str] | Mapping[str, Sequence[str]],
+    by: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     value: str | None = None,
     *,
     rules: Rules | Mapping[str, Rules],
+    tables: str | None = None,
     freq: str | None = None,
     hierarchies: Mapping[str, object] | None = None,
     weight: str | None = None,
@@ -49,13 +52,17 @@ def protect(
     Parameters
     ----------
     data
-        Records: a pandas, polars or Arrow frame, a DuckDB relation, a mapping of columns, or a path.
+        Records: a pandas, polars or Arrow frame, a DuckDB relation, a mapping of columns, an Arrow data set, a path,
+        several files as ``"2026/*.parquet"``, or an address such as ``https://...`` or ``s3://...``.
     by
         The dimensions: columns, or names of ``hierarchies``. Several tables are a mapping from names to dimensions.
     value
         The column to sum; without it records are counted.
     rules
         One rule or a list, as objects (``cg.PPercent(10)``) or as jobs write them (``{"p_percent": 10}``).
+    tables
+        In place of ``by`` a formula as in R, ``"~ nation + age * continent"``: its terms are the published tables, one
+        linked set, with the columns that nest as levels of one dimension. The column to sum may stand left of ``~``.
     freq
         The column of how many respondents each row stands for. Rows are then inner cells, one per combination of
         codes, and no respondents of their own; totals are added.
@@ -102,26 +109,33 @@ def protect(
     >>> protect(firms, by=["region"], value="turnover", rules={"p_percent": 10}).why("N")[-2]
     'N is primary: p_percent 10.'
     """
+    kind = ("pandas" if _has_pandas() else "pyarrow") if is_path(data) else kind_of(data)
+    data = resolved(data)
+    drawn = from_formula(data, tables, by, value, hierarchies or {}, name)
     named, settings = _method(method)
-    how: dict[str, Any] = {"value": value or "count", **(options or {})}
-    how["protect"] = {"method": named, **({"cost": cost} if named == "suppress" else {}), **how.get("protect", {})}
-    tables = _tables(by if isinstance(by, Mapping) else {name: by}, rules, how)
+    how: dict[str, Any] = {"value": drawn.value or "count"}
+    how["protect"] = {"method": named, **({"cost": cost} if named == "suppress" else {})}
+    listed = [_with(one, drawn.options(options or {}, one["name"])) for one in _tables(drawn.by, rules, how)]
     if freq is not None:
         roles = {"weight": weight, "respondent": respondent, "holding": holding, "missing": missing}
         _refuse_roles_of_cells({word: said for word, said in roles.items() if said is not None})
-        for table in tables:
+        for table in listed:
             table["cells"] = {"source": _FRAME, "count": freq, "totals": "compute"}
     call = Call(
         data,
-        tables,
-        hierarchies=hierarchies or {},
+        listed,
+        hierarchies=drawn.hierarchies,
         roles={"weight": weight, "respondent": respondent, "holding": holding},
         missing=missing,
         attack=attack or {},
         settings=settings,
     )
-    kind = ("pandas" if _has_pandas() else "pyarrow") if is_path(data) else kind_of(data)
     return call.run(watched(within, progress), kind)
+
+
+def _with(table: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table with further keys; those of `protect` join what the call says of it."""
+    return {**table, **options, "protect": {**table["protect"], **options.get("protect", {})}}
 
 
 @dataclass(frozen=True, eq=False)

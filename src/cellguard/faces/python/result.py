@@ -17,12 +17,13 @@ from cellguard.faces.python.python_words import in_python
 from cellguard.faces.python.wide import Key, Layout, Part, Wide, fixed_codes, frame_of, hidden_frame, spread
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.io.folder import OutputFolder
-from cellguard.methods.suppress.explained_cell import explain_one
+from cellguard.methods.suppress.explained_cell import Context, explain_one
 from cellguard.methods.suppress.report.figures import heat_map, loss_by_level
 from cellguard.methods.suppress.report.page import internal_page
 from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.report.render import require_extra
 from cellguard.seam.outcome import Outcome
+from cellguard.table.contributions import contributions_of
 from cellguard.table.pattern import Release, ReleasedTable
 from cellguard.table.printed import nearest
 
@@ -133,8 +134,19 @@ class ProtectedFrame(Outcome[Any]):
         found = self._suppressed_result("why")
         means = self.shape.means
         table = means[next(iter(means))][0] if table is None and means else means.get(table or "", (table,))[0]
-        needs, pattern = found.audit.needs, found.audit.pattern
-        return explain_one(found.findings, needs, pattern, cell, table=table, known=found.known.sums)
+        needs = found.audit.needs
+        intervals, inside = found.intervals, found.audit.inside
+        ends = (
+            {}
+            if intervals is None
+            else {
+                int(c): (float(intervals.lower[c]), float(intervals.upper[c])) for c in np.flatnonzero(intervals.hidden)
+            }
+        )
+        who = None if inside is None else contributions_of(needs.tables)
+        size = 1 if inside is None else inside.size
+        context = Context(found.known.sums, found.explanations, who, size, found.hidden_with, ends)
+        return explain_one(found.findings, needs, found.audit.pattern, cell, table=table, context=context)
 
     @property
     def audit(self) -> Audit:
