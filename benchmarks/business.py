@@ -22,6 +22,7 @@ TABLES = {
     "A": (("division",), ("region",)),
     "B0": (("section", "division", "group"), ("land", "region")),
     "C": (("section", "division", "group"), ("land", "region"), ("size",)),
+    "D": (("section", "division", "group", "class"), ("land", "region", "municipality")),
 }
 
 
@@ -81,8 +82,10 @@ def records(firms: int, seed: int = 1) -> dict[str, np.ndarray]:
         "section": t.parent["division"][division],
         "division": division,
         "group": group,
+        "class": class_,
         "land": t.parent["region"][region],
         "region": region,
+        "municipality": municipality,
         "size": size,
         "holding": _holdings(rng, size, region, division),
         "turnover": turnover,
@@ -123,9 +126,9 @@ def _cells(name: str, firms: int) -> tuple[list[Dimension], dict[str, list]]:
     return dimensions, {key: [x for part in parts for x in part[key]] for key in parts[0]}
 
 
-def with_contributors(name: str, firms: int) -> cg.Table:
+def with_contributors(name: str, firms: int, seed: int = 1) -> cg.Table:
     """Return the same table made from the records, with who contributes what to each cell."""
-    data, levels = records(firms), TABLES[name]
+    data, levels = records(firms, seed), TABLES[name]
     by = {names[-1]: cg.Hierarchy.from_levels(_paths(data, names)) for names in levels}
     columns: dict[str, list] = {key: _codes(key, data[key]) for key in by}
     columns |= {"turnover": data["turnover"].tolist(), "holding": data["holding"].tolist()}

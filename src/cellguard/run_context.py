@@ -217,10 +217,11 @@ UNWATCHED = Run()  # tells nobody, and has no end
 
 @contextmanager
 def timed(name: str, run: Run, seconds: dict[str, float]) -> Iterator[Run]:
-    """Report a step and measure its time, unless the run was stopped."""
+    """Report a step and measure its time, all its turns together, unless the run was stopped."""
     run.heed()
     here = run.during(name)
     start = time.perf_counter()
     yield here
-    seconds[name] = time.perf_counter() - start
-    LOG.info("%s took %.1f s", name, seconds[name])
+    took = time.perf_counter() - start
+    seconds[name] = seconds.get(name, 0.0) + took
+    LOG.info("%s took %.1f s", name, took)

@@ -15,6 +15,7 @@ import numpy as np
 
 from cellguard.attack.coalition_proofs import CoalitionProofSearch, Reached, pair_of
 from cellguard.attack.deciding import decide
+from cellguard.attack.insider_hints import Hints
 from cellguard.attack.insider_pairs import Pair
 from cellguard.attack.insiders import Inside
 from cellguard.attack.local_moves import CLOSE, FAR, WIDE, find_among
@@ -46,9 +47,7 @@ def attack_together(inside: Inside, size: int, *, complete: bool = True) -> Insi
         gaps = [(cell, book.gap(cell, book.entries(cell))) for cell in cells]
         undecided = [pair_of(gap, cell) for cell, gap in gaps if gap is not None]
         failing = []
-    return replace(
-        inside, book=book, moves=[hint.move for hint in book.used()], failing=failing, undecided=undecided, size=size
-    )
+    return replace(inside, searched=book, proof=Hints.of(book.used()), failing=failing, undecided=undecided, size=size)
 
 
 def _settle(book: CoalitionProofSearch, cell: int) -> tuple[Pair | None, bool]:

@@ -147,6 +147,14 @@ class InsiderKnowledge:
         """Return how far estimates of the largest others must be able to go, whatever the bounds of the cell."""
         return np.maximum(own + other + _shares(float(self.accuracy[cell]), other) - self.value[cell], 0)
 
+    def shares(self, cells: Positions, amounts: LongArray) -> LongArray:
+        """Return of an amount in each of some cells so many percent as estimates there must stay away."""
+        shares, accuracy = np.zeros(len(cells), np.int64), self.accuracy[cells]
+        for percent in np.unique(accuracy).tolist():
+            these = accuracy == percent
+            shares[these] = _shares(percent, amounts[these])
+        return shares
+
     def most_asked(self, target: BoolArray, *, outsider: bool) -> tuple[LongArray, LongArray]:
         """Return how far up and down some cells must move at most, for any insider (and outsiders): the runner-up's."""
         problem, size = self.problem, np.diff(self.start)

@@ -10,17 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from cellguard import solver
 from cellguard.arrays import BoolArray
-from cellguard.attack.bottleneck_circuits import enter_widest
 from cellguard.attack.deciding import decide
+from cellguard.attack.insider_circuits import enter_circuits
+from cellguard.attack.insider_coverage import Coverage
 from cellguard.attack.insider_groups import TURNS, dominating, enter_pooled, groups, is_done, pays, problem_of
+from cellguard.attack.insider_hints import Hints
 from cellguard.attack.insider_knowledge import InsiderKnowledge, stand
 from cellguard.attack.insider_pairs import Hint, Pair
+from cellguard.attack.insider_proof import enter_hints, proof_of
 from cellguard.attack.insider_proofs import InsiderProofSearch
+from cellguard.attack.insider_search import STEPS, Search
+from cellguard.attack.insider_system import system_of
 from cellguard.attack.local_moves import settle_among
 from cellguard.proofs.levels import Levels
 from cellguard.proofs.local import Goal, Neighbours
@@ -32,6 +38,9 @@ from cellguard.run_context import Run
 from cellguard.solver.program import Program, Status
 from cellguard.table.contributions import Contributions
 
+_ROUNDS = 60  # of circuits
+_LOOKS, _LEAST = 3_000, 8_000_000  # cells that local programs may have, per open cell and at least
+_FLAT = 3.5  # relations per cell up to which a table is like one of two dimensions
 _NEAR = (3, 0, 120)
 _DECIDING = 20  # looks at each cell of a problem that deciding all of it takes
 _WIDE = 1e5  # times the amount that matters: bounds beyond that are cut off where only refuting counts
@@ -41,21 +50,34 @@ _WIDE = 1e5  # times the amount that matters: bounds beyond that are cut off whe
 class Inside:
     """What insiders can work out. ``failing`` and ``undecided`` are pairs of an insider and an unsafe cell.
 
-    Cells are positions among the unknown ones of the problem. ``moves`` prove all other pairs. ``linked`` says that an
-    insider who is in several cells is known to be one. ``size`` is how many respondents were put together at most.
+    Cells are positions among the unknown ones of the problem. ``proof`` are the moves that prove all other pairs.
+    ``linked`` says that an insider who is in several cells is known to be one. ``size`` is how many respondents were
+    put together at most, ``searched`` a book with all of the proof, if there is one.
     """
 
-    book: InsiderProofSearch
-    moves: list[Move]
+    standing: InsiderKnowledge
+    proof: Hints
     failing: list[Pair]
     undecided: list[Pair]
     linked: bool
+    run: Run
     size: int = 1
+    searched: InsiderProofSearch | None = None
 
     @property
-    def standing(self) -> InsiderKnowledge:
-        """What each insider knows by itself."""
-        return self.book.standing
+    def moves(self) -> Sequence[Move]:
+        """The moves of the proof."""
+        return self.proof.moves
+
+    @cached_property
+    def book(self) -> InsiderProofSearch:
+        """Who is proven against whom, cell by cell: for those who ask about single pairs."""
+        if self.searched is not None:
+            return self.searched
+        problem = self.standing.problem
+        book = InsiderProofSearch(self.standing, Neighbours(problem.matrix, problem.whole), self.run)
+        book.enter_hints(self.proof)
+        return book
 
 
 def attack_inside(
@@ -74,19 +96,45 @@ def attack_inside(
     leaves undecided what is not proven.
     """
     standing = stand(problem, grains, needs, known)
-    book = InsiderProofSearch(standing, Neighbours(problem.matrix, problem.whole), run)
+    coverage = Coverage(system_of(standing))
+    proof, failing, undecided = Hints.of([]), list[Pair](), list[Pair]()
     try:
-        everything = np.ones(len(problem.cells), bool)
-        _take(book, hints)
-        enter_widest(book, everything)
-        _pool(book, everything)
-        stuck = settle_among(book, everything)
-        failing, undecided = _decide(book, stuck)
+        _prove(coverage, Hints.of(hints).among(problem.cells), run)
+        proof = proof_of(coverage)
+        if len(coverage.open()):
+            proof, failing, undecided = _look_closer(coverage, proof, run)
     except KeyboardInterrupt:
-        failing, undecided = [], book.open_pairs()
+        failing, undecided = [], coverage.open_pairs()
     if not complete:
         failing, undecided = [], failing + undecided
-    return Inside(book, [hint.move for hint in book.used()], failing, undecided, known.linked)
+    return Inside(standing, proof, failing, undecided, known.linked, run)
+
+
+def _prove(coverage: Coverage, hints: Hints, run: Run) -> None:
+    """Prove what hints, circuits and short moves prove against everybody."""
+    enter_hints(coverage, hints)
+    everything = np.ones(coverage.system.n, bool)
+    if len(coverage.open()):
+        enter_circuits(coverage, everything, _ROUNDS, run=run)
+    if coverage.system.matrix.nnz > _FLAT * coverage.system.n:
+        return  # groups take less time there
+    search, most = Search.of(coverage, everything, run), max(_LEAST, _LOOKS * len(coverage.open_cells()))
+    for step in STEPS[:2]:
+        search.settle_all(search.ranked(), (step,), most=most)
+
+
+def _look_closer(coverage: Coverage, proof: Hints, run: Run) -> tuple[Hints, list[Pair], list[Pair]]:
+    """Decide on the cells that are left, pair by pair; return the whole proof, and pairs that fail or stay open."""
+    system = coverage.system
+    problem = system.problem
+    open_ = np.isin(system.at, coverage.open_cells()) & problem.levels.asked()
+    book = InsiderProofSearch(system.standing, Neighbours(problem.matrix, problem.whole), run)
+    book.closed |= set(np.flatnonzero(problem.levels.asked() & ~open_).tolist())
+    book.enter_hints(Hints.of([hint for hint in proof if open_[hint.cells].any()]))
+    everything = np.ones(len(problem.cells), bool)
+    _pool(book, everything)
+    failing, undecided = _decide(book, settle_among(book, everything))
+    return proof.with_more(book.used()), failing, undecided
 
 
 def _pool(book: InsiderProofSearch, everything: BoolArray) -> None:
@@ -98,18 +146,25 @@ def _pool(book: InsiderProofSearch, everything: BoolArray) -> None:
             enter_pooled(book, problem_of(book, group, cells), everything)
 
 
-def _take(book: InsiderProofSearch, hints: Sequence[Hint]) -> None:
-    """Enter moves of cells of the world that somebody suggests, as far as all their cells are unknown."""
-    cells, here = book.standing.problem.cells, list[Hint]()
-    for move, helped in hints:
-        place = np.minimum(np.searchsorted(cells, move.variables), max(len(cells) - 1, 0))
-        if len(cells) and np.array_equal(cells[place], move.variables):
-            here.append(Hint(Move(place, move.n, move.denominator), np.flatnonzero(np.isin(cells, helped))))
-    book.enter_hints(here)
-
-
 def _decide(book: InsiderProofSearch, stuck: list[Pair]) -> tuple[list[Pair], list[Pair]]:
-    """Decide pairs that short moves left open; what is proven after all is entered in the book."""
+    """Decide pairs that short moves left open; what is proven after all is entered in the book.
+
+    A move that proves a cell against those who contribute nothing may be one that contributors of other cells notice:
+    then these are open, and decided in turn.
+    """
+    failing, undecided, looked_at = list[Pair](), list[Pair](), set[tuple[int, int]]()
+    while stuck:
+        worse, open_ = _decide_once(book, stuck)
+        failing += worse
+        undecided += open_
+        looked_at |= {(pair.insider, pair.cell) for pair in stuck}
+        cells = list(dict.fromkeys(pair.cell for pair in stuck))
+        stuck = [pair for pair in book.open_pairs(cells) if (pair.insider, pair.cell) not in looked_at]
+    return failing, undecided
+
+
+def _decide_once(book: InsiderProofSearch, stuck: list[Pair]) -> tuple[list[Pair], list[Pair]]:
+    """Decide pairs one by one; return those that fail and those that are undecided."""
     failing, undecided = list[Pair](), list[Pair]()
     deciding = book.run.during("deciding on single respondents") if stuck else book.run
     by_insider: dict[int, list[Pair]] = {}

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from cellguard.arrays import Positions
 from cellguard.attack.audit import Audit
 from cellguard.proofs.moves import Move
 
@@ -46,6 +47,82 @@ def relies_on(audit: Audit) -> dict[int, list[int] | None]:
             if audit.needs.primary[cell]:
                 relying[cell] = None if kept is None else sorted({c for v in kept for c in behind.get(v, ())} - {cell})
     return dict(sorted(relying.items()))
+
+
+def moved_inside(audit: Audit) -> dict[int, list[int]]:
+    """Return for unsafe distinct cells the others that prove them against respondents: those that such a witness moves.
+
+    Without insiders, or where moves against outsiders prove all of it, nothing is in it.
+    """
+    if audit.inside is None:
+        return {}
+    cells, primary, n = audit.problem.cells, audit.needs.primary, len(audit.needs.tables)
+    found: dict[int, set[int]] = {}
+    for move in audit.inside.moves:
+        moved = {cell for cell in cells[move.variables].tolist() if cell < n}
+        for unsafe in moved:
+            if primary[unsafe]:
+                found.setdefault(unsafe, set()).update(moved)
+    return {unsafe: sorted(moved - {unsafe}) for unsafe, moved in sorted(found.items())}
+
+
+def through_short_moves(audit: Audit, most: int) -> dict[int, list[int]]:
+    """Return for unsafe distinct cells the others that move when short moves of the proof protect them.
+
+    Short are moves of at most so many variables; cells that these alone do not protect are left out. Of several moves
+    that meet a protection level, the shortest counts.
+
+    >>> import cellguard as cg
+    >>> t = cg.cells({"r": ["Total", "N", "S", "W"], "x": [10, 2, 5, 3], "n": [9, 1, 4, 4]}, by=["r"], value="x",
+    ...              count="n")
+    >>> needs = cg.require(cg.assess(t, cg.MinFrequency(3)))
+    >>> through_short_moves(cg.audit(needs, cg.suppress(needs).pattern), 40)
+    {1: [3]}
+    """
+    reduction, cells = audit.decided.reduction, audit.problem.cells
+    levels, n = reduction.levels, len(audit.needs.tables)
+    asked = levels.asked()
+    moving = np.flatnonzero((reduction.sign != 0) & (cells < n))
+    order = np.argsort(reduction.variable[moving], kind="stable")
+    behind, start = moving[order], np.searchsorted(reduction.variable[moving][order], np.arange(reduction.n + 1))
+    inside = [] if audit.inside is None else (reduction.apply(move) for move in audit.inside.moves)
+    moves = [move for move in (*audit.decided.moves, *inside) if len(move.variables) <= most]
+    shortest: list[dict[int, tuple[Positions, int]]] = [{}, {}]  # by variable, for moves up and down
+    for move in sorted(moves, key=lambda move: len(move.variables)):
+        for variable, reach in zip(move.variables.tolist(), move.reach().tolist(), strict=True):
+            if not reach or not asked[variable]:
+                continue
+            way = shortest[reach < 0]
+            need = int((levels.down if reach < 0 else levels.up)[variable])
+            if variable not in way and abs(reach) >= max(need, 1):
+                way[variable] = move.variables, abs(reach)
+    through = dict[int, list[int]]()
+    for variable in np.flatnonzero(asked).tolist():
+        up, down = (way.get(variable) for way in shortest)
+        taken = _ways(up, down, bool(levels.up[variable]), bool(levels.down[variable]), int(levels.width[variable]))
+        if taken is None:
+            continue
+        parts = [behind[start[v] : start[v + 1]] for v in np.unique(np.concatenate(taken)).tolist()]
+        others = np.sort(cells[np.concatenate(parts)])
+        for cell in cells[behind[start[variable] : start[variable + 1]]].tolist():
+            if audit.needs.primary[cell]:
+                through[cell] = others[others != cell].tolist()
+    return dict(sorted(through.items()))
+
+
+def _ways(
+    up: tuple[Positions, int] | None, down: tuple[Positions, int] | None, needs_up: bool, needs_down: bool, width: int
+) -> list[Positions] | None:
+    """Return what moves in the ways that protect a variable: those that are asked for, or wide enough together."""
+    if (needs_up and up is None) or (needs_down and down is None):
+        return None
+    taken = [way for way, needed in ((up, needs_up), (down, needs_down)) if way is not None and needed]
+    for way in (up, down):
+        if sum(reach for _, reach in taken) >= width:
+            break
+        if way is not None and all(way is not one for one in taken):
+            taken.append(way)
+    return [moved for moved, _ in taken] if taken and sum(reach for _, reach in taken) >= width else None
 
 
 _Witness = tuple[int, frozenset[int]]  # how far it moves the cell, and all that it moves

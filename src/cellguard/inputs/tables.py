@@ -142,7 +142,7 @@ def input_digests(job: Job) -> dict[str, str]:
 
 def _refuse_missing(job: Job) -> None:
     """Refuse a job whose file of known totals is not there, which is read late, and dimensions that are slips."""
-    if job.known and not job.path(job.known).is_file():
+    if job.known and job.known not in job.held and not job.path(job.known).is_file():
         raise JobError(f"known: there is no file {job.known!r} beside the job; correct its name, or leave `known` out")
     used = list(dict.fromkeys(name for spec in job.tables for name in spec.dimensions))
     for name in job.dimensions:
@@ -364,7 +364,7 @@ def _wanted(job: Job, spec: TableSpec, records: JobRecords, dimensions: Mapping[
 
 def _with_apriori(job: Job, spec: TableSpec, table: Table) -> Table:
     columns = [column_of(job, name) for name in spec.by]
-    return read_apriori(table, job.path(spec.apriori), columns) if spec.apriori else table
+    return read_apriori(table, job.data(spec.apriori), columns) if spec.apriori else table
 
 
 def _light(grouped: Grouped, made: list[TableSpec]) -> tuple[str, ...]:

@@ -230,6 +230,12 @@ class OutputFolder:
         rows = _read_rows((self.inside if internal else self.outside) / f"{table}.csv")
         return [row | {name: unguarded(row[name]) for name in guarded} for row in rows] if guarded else rows
 
+    def interval(self, table: str, position: int) -> tuple[float, float] | None:
+        """Return the attacker's interval of a cell as the internal half has it; None of a cell without one."""
+        rows = self.rows(table, internal=True)
+        ends = [rows[position].get(name) for name in layout.INTERVAL] if position < len(rows) else []
+        return (float(ends[0]), float(ends[1])) if len(ends) == 2 and ends[0] and ends[1] else None
+
     def axis(self, dimension: str, codes: Collection[str]) -> Axis:
         """Return the tree of the codes of some cells; without a hierarchy they stand side by side."""
         path = self.inside / "hierarchies" / f"{dimension}.csv"

@@ -19,7 +19,7 @@ from cellguard.io.stored_run import Stored
 from cellguard.io.stored_sums import sums_of_folder
 from cellguard.job.jobfile import Job
 from cellguard.job.registry import refuse_other
-from cellguard.methods.suppress.explained_cell import explain_one, find_cell
+from cellguard.methods.suppress.explained_cell import Context, explain_one, find_cell
 from cellguard.methods.suppress.files.input_recheck import RebuiltInputs, compare
 from cellguard.methods.suppress.files.rewriting import rewrite_release
 from cellguard.methods.suppress.hide_together import hidden_with
@@ -171,11 +171,15 @@ def explain_cell(folder: str | Path, name: str, *, table: str | None = None) -> 
     stored = output.stored()
     needs, known = stored.needs, stored.known.sums
     kept = read_explanations(output.inside / EXPLANATIONS, needs.tables)
-    lines = explain_one(stored.findings, needs, stored.pattern, name, table=table, known=known, stored=kept)
     number, position = find_cell(needs.tables, name, table)
     cell = int(needs.tables.cells_of[number][position])
-    followed = hidden_with(stored.pattern, Job.load(output.inside / "job.yaml")).get(cell, ())
-    along = [f"The job has it suppressed with {response}." for response in followed]
+    followed = hidden_with(stored.pattern, Job.load(output.inside / "job.yaml"))
+    interval = output.interval(needs.tables.tables[number].name, position)
+    context = Context(
+        known, kept, stored.insiders, stored.coalition, followed, {} if interval is None else {cell: interval}
+    )
+    lines = explain_one(stored.findings, needs, stored.pattern, name, table=table, context=context)
+    along = [f"The job has it suppressed with {response}." for response in followed.get(cell, ())]
     return [*lines, *along, *(_nearest_lines(stored, cell, kept) if needs.primary[cell] else [])]
 
 

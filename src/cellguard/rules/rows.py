@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from cellguard.arrays import BoolArray, FloatArray
+from cellguard.arrays import BoolArray, FloatArray, Positions
 from cellguard.errors import InputError, did_you_mean
 from cellguard.rules.parameters import check_whole, percent
 from cellguard.rules.rule import Formula, Group, Judgement, Percent, Rule, name_of, register
@@ -132,6 +132,22 @@ class RowRule(Rule):
             unsafe |= cells
             hopeless |= cells & lost[rows.row]
         return Judgement(np.where(unsafe, 1.0, -1.0), unsafe, nothing * np.nan, reach, hopeless)
+
+    def figures(self, table: Table, cells: Positions) -> list[str]:
+        """Return of each cell's row how many respondents have the tested category, or all of them, and the others.
+
+        Of several categories that one is told of which there are the fewest others.
+        """
+        rows = rows_of(table, self.by)
+        tested = [(", ".join(codes), rows.sums(codes), rows.others(codes)) for codes in self._tested(rows)]
+        return [self._row_figure(tested, int(rows.row[cell])) for cell in np.asarray(cells).tolist()]
+
+    def _row_figure(self, tested: Sequence[tuple[str, FloatArray, FloatArray]], row: int) -> str:
+        having = [(float(o[row]), float(s[row]), codes) for codes, s, o in tested if s[row] > 0] if row >= 0 else []
+        if not having:
+            return "nobody in the row has a tested category" if row >= 0 else "not in a row with a total"
+        o, s, codes = min(having)
+        return f"{s:,.0f} of {s + o:,.0f} in the row ({100 * s / (s + o):,.1f} %) have {codes}, {o:,.0f} have not"
 
     def _check(self) -> None:
         name = name_of(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,17 +16,21 @@ import yaml
 from cellguard.errors import InputError
 from cellguard.hierarchy.build import from_parents
 from cellguard.inputs.tables import build_tables
-from cellguard.job.jobfile import Job
+from cellguard.job.jobfile import Job, job_schema
 from cellguard.microdata.rda import describes_cells, read_rda, read_rda_of_cells
 from cellguard.microdata.sources import Opened, open_records, quoted
 from cellguard.reading.dialect import Dialect
 from cellguard.reading.encodings import check_readable
+from cellguard.reading.features import FEATURES
 from cellguard.reading.vocabulary import is_number
 from cellguard.suggest.cells import Draft, draft_cells_job
-from cellguard.suggest.columns import COUNT_NAME, Column, look_at
+from cellguard.suggest.columns import Column, look_at
+from cellguard.suggest.points import draft_map_job
 from cellguard.suggest.records import draft_records_job
+from cellguard.suggest.shape import inner_cells, point_columns, total_codes, warnings_about
 from cellguard.table.additivity import allowance
 
+SCHEMA = "cellguard.schema.json"
 _ROUNDING = 1e-5
 _JOBS = (".yaml", ".yml")
 _TEXTS = (".asc", ".txt", ".csv", ".dat", ".tab")
@@ -37,6 +42,11 @@ class Suggestion:
 
     text: str
     files: Mapping[str, str]
+
+    @property
+    def schema(self) -> tuple[str, str]:
+        """The file that editors complete and check the job with, to be written beside it: its name and its text."""
+        return SCHEMA, json.dumps(job_schema(), indent=1) + "\n"
 
     @property
     def job(self) -> dict[str, Any]:
@@ -61,7 +71,8 @@ def suggest_job(data: str | Path, folder: str | Path | None = None) -> Suggestio
     place = path.parent if folder is None else Path(folder)
     draft = draft_job(path, place)
     off = needed_tolerance(_as_job(draft, place)) if draft.cells else 0
-    return Suggestion(draft.with_tolerance(off) if off else draft.text, draft.files)
+    text = draft.with_tolerance(off) if off else draft.text
+    return Suggestion(f"# yaml-language-server: $schema={SCHEMA}\n{text}", draft.files)
 
 
 def _as_job(draft: Draft, place: Path) -> Job:
@@ -92,12 +103,20 @@ def draft_job(data: Path, folder: Path) -> Draft:
     columns = look_at(opened)
     if metadata is None:
         _refuse_no_header(opened, columns)
-    if metadata is None and any(column.has_total for column in columns):
-        return draft_cells_job(data, folder, columns)
-    inner = [] if metadata else _inner_dimensions(opened, columns)
+    if metadata is not None:
+        return Draft(draft_records_job(data, folder, opened, columns, rda=rda, metadata=metadata))
+    places = point_columns(columns)
+    if data.suffix.lower() in FEATURES or places:
+        return Draft(draft_map_job(data, folder, columns, places))
+    totals = total_codes(opened, columns)
+    if totals:
+        warned = warnings_about(opened, columns, list(totals), records=False)
+        return draft_cells_job(data, folder, columns, totals=totals, warned=warned)
+    inner = inner_cells(opened, columns)
     if inner:
-        return draft_cells_job(data, folder, columns, inner=inner)
-    return Draft(draft_records_job(data, folder, opened, columns, rda=rda, metadata=metadata))
+        warned = warnings_about(opened, columns, inner.dimensions, records=False)
+        return draft_cells_job(data, folder, columns, inner=inner, warned=warned)
+    return Draft(draft_records_job(data, folder, opened, columns))
 
 
 def _refuse_no_header(opened: Opened, columns: list[Column]) -> None:
@@ -130,17 +149,6 @@ def _with_metadata(data: Path) -> tuple[Path, Path | None]:
         wanted = ", ".join(f"{data.stem}{ending}" for ending in _TEXTS)
         raise InputError(f"{data.name}: its data are not beside it; put one of {wanted} there")
     return texts[0], data
-
-
-def _inner_dimensions(opened: Opened, columns: list[Column]) -> list[str]:
-    """Return the dimensions of inner cells without totals: with a column of counts, each combination comes once."""
-    counts = [c for c in columns if COUNT_NAME.match(c.name) and c.is_number and not c.negative]
-    coded = [c for c in columns if c.filled == c.rows and (not c.is_number or c.is_code) and c not in counts]
-    if not counts or not coded or (len(coded) > 1 and any(c.is_unique for c in coded)):
-        return []
-    texts = ", ".join(f"CAST({opened.column(c.name)} AS VARCHAR)" for c in coded)
-    rows, different = opened.rows(f"SELECT count(*), count(DISTINCT ({texts},)) FROM {opened.scan}")[0]  # noqa: S608
-    return [c.name for c in coded] if rows == different else []
 
 
 def needed_tolerance(job: Job) -> int:

@@ -14,6 +14,7 @@ from cellguard.microdata.rda import Metadata
 from cellguard.microdata.sources import Opened
 from cellguard.suggest.columns import Column
 from cellguard.suggest.nesting import Nesting, chain_name, find_nesting
+from cellguard.suggest.shape import looks_like_code, warnings_about
 from cellguard.suggest.yaml_words import in_comment, text_of
 
 _WEIGHT = re.compile(r"(?i)^(w|wgt\w*|wt\w*|wei?gh?t\w*|\w*_weight|poids\w*|pond\w*|coef\w*|gewicht\w*|hrf)$")
@@ -103,7 +104,11 @@ def _crossed(
 
 def _values(left: dict[str, Column], coded: set[str]) -> tuple[str, ...]:
     """Return the columns of numbers, the likeliest first: called like a value, without entries below 0, first come."""
-    names = [c.name for c in left.values() if c.is_number and not c.is_code and c.name not in coded]
+    names = [
+        c.name
+        for c in left.values()
+        if c.is_number and not c.is_code and c.name not in coded and (_VALUE.search(c.name) or not looks_like_code(c))
+    ]
     names = [name for name in names if name != "count"]
     return tuple(sorted(names, key=lambda name: (left[name].negative > 0, not _VALUE.search(name))))
 
@@ -147,12 +152,15 @@ def draft_records_job(
             "such as 'Total'; a table needs a dimension"
         )
     by_name = {column.name: column for column in columns}
+    finest = [chain[-1] for chain in guess.dimensions]
+    warned = [] if metadata else warnings_about(opened, columns, finest, records=True)
     names = dimension_names([chain_name(chain) for chain in guess.dimensions])
     value = guess.values[0] if guess.values else "count"
     files = [os.path.relpath(path.resolve(), folder.resolve()) for path in (data, rda) if path]
     lines = [
         "# A cellguard job: a table made from records. Run: cellguard protect JOB --out OUT",
         "# What follows a # explains a guess; correct what is wrong. `cellguard schema` describes every key.",
+        *(f"# WARNING: {in_comment([words])}" for words in warned),
         "version: 1",
         "",
         *_microdata(guess, files, by_name),
@@ -167,7 +175,11 @@ def draft_records_job(
     lines += ["    # a list of rules means: unsafe if any of them says so", "    rules:", "      - {min_frequency: 3}"]
     below = bool(guess.values) and by_name[value].negative > 0
     lines += ["      - {p_percent: 10}"] if guess.values and not below else []
-    lines += ["      # rules of shares, as p_percent, are for values that are not below 0"] if below else []
+    if below:  # values of either sign: rules see their sizes, and `signed` looks at signs and extremes, too
+        lines += [
+            "      - {signed: {usual: {p_percent: 10}}}",
+            "    negative: absolute   # see negative values in the docs",
+        ]
     more = [f"# Further dimensions to choose from: {_chains(guess.more)}"] if guess.more else []
     more += [f"# Further columns that look like values: {in_comment(guess.values[1:])}"] if guess.values[1:] else []
     more += [f"# Columns not used: {in_comment(guess.others)}"] if guess.others else []

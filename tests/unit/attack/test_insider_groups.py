@@ -9,7 +9,6 @@ from cellguard.attack import insider_groups as grouped
 from cellguard.attack import insiders as attack
 from cellguard.attack.audit import audit
 from cellguard.attack.insider_proofs import InsiderProofSearch
-from cellguard.methods.suppress.engines import insider_repair
 from cellguard.proofs.stack import Stack
 from cellguard.table.contributions import contributions_of
 from insider_cases import against_brute_force, assessed, draw, some_pattern
@@ -20,8 +19,8 @@ def only_groups(monkeypatch):
     """No circuits: what programs for single insiders do not find is left to groups, however few cells are open."""
     monkeypatch.setattr(grouped, "_MANY", 0)
     monkeypatch.setattr(grouped, "_FEW", 1)
-    monkeypatch.setattr(attack, "enter_widest", lambda *_: None)
-    monkeypatch.setattr(insider_repair, "enter_widest", lambda *_: None)
+    monkeypatch.setattr(attack, "enter_circuits", lambda *_, **__: None)
+    monkeypatch.setattr(attack, "STEPS", ())
 
 
 LARGE = pytest.param(100, 30, marks=pytest.mark.long), pytest.param(200, 200, marks=pytest.mark.endless)

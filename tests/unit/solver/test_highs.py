@@ -160,3 +160,10 @@ def small():
     """The least of x + 2 y with x + y = 1."""
     one, two = np.ones(1), np.ones(2)
     return Program(sp.csr_array([[1.0, 1.0]]), one, one, 0 * two, two, np.array([1.0, 2.0]))
+
+
+def test_dust_among_the_entries_is_dropped_and_no_refusal():
+    """The solver warns that it drops entries below 1e-9; that is not a program that it cannot take."""
+    one, two = np.ones(1), np.ones(2)
+    found = solver.solve(Program(sp.csr_array([[1.0, 1e-18]]), one, one, 0 * two, two, np.array([1.0, 2.0])))
+    assert found.objective == 1.0 and found.x.tolist() == [1.0, 0.0]

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from cellguard.errors import CellguardError, NotProtected, Stopped
+from cellguard.faces.cli.argus import argus
 from cellguard.faces.cli.checking import audit, diff, explain, show, verify
 from cellguard.faces.cli.comparing import compare, compare_rules, stability
 from cellguard.faces.cli.listing import rules
@@ -38,7 +39,7 @@ def cli() -> None:
 
 
 _PROTECTING = (assess, protect, perturb, map_, explain, show, diff, audit, verify)
-for _command in (*_PROTECTING, compare, compare_rules, stability, init, rules, schema, demo):
+for _command in (*_PROTECTING, compare, compare_rules, stability, argus, init, rules, schema, demo):
     cli.add_command(_command)
 
 

@@ -33,6 +33,8 @@ def init(data: Path, out: Path, force: bool, quiet: bool) -> None:
     for name, text in suggested.files.items():
         write_text(out.parent / name, text, force=force)
     write_text(out, suggested.text, force=force)
+    name, text = suggested.schema
+    write_text(out.parent / name, text, force=True)
     if not quiet:
         click.echo(f"Wrote {out}. Read it, correct its guesses, then run: cellguard protect {out} --out out")
 

@@ -80,6 +80,19 @@ def as_kind(table: pa.Table, kind: str) -> Any:  # noqa: ANN401
     return table
 
 
+def released_frame(table: pa.Table, kind: str, *, counted: bool) -> Any:  # noqa: ANN401
+    """Return a released table as a frame; counts are whole numbers, also beside missing ones."""
+    if not counted:
+        return as_kind(table, kind)
+    place = table.column_names.index("value")
+    table = table.set_column(place, "value", table["value"].cast(pa.int64()))
+    if kind != "pandas" or not table["value"].null_count:
+        return as_kind(table, kind)
+    import pandas as pd
+
+    return table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
+
+
 def is_path(data: object) -> bool:
     """Return whether data are named by a path."""
     return isinstance(data, (str, Path))

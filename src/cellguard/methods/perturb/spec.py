@@ -35,6 +35,9 @@ class MargSpec(Spec):
     variant: Literal["document", "unbiased"] = Field("document", description="unbiased: z = 1 +- spread (S - mean S)")
     order: Literal["margins", "top_down"] = Field("margins", description="top_down: level by level from the total")
     keep: list[str] = Field([], description="cells that stay as they are, as `table: cell`")
+    hold: Literal["one_way", "two_way", "all"] = Field(
+        "one_way", description="which margins are held: of one dimension, also of two, or all with their subtotals"
+    )
 
 
 class OptSpec(Spec):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from cellguard.attack.audit import audit
+from cellguard.attack.audit import Audit, audit
 from cellguard.attack.external_totals import ExternalTotals
 from cellguard.inputs.assessing import assess_tables, insiders_of, read_known_totals
 from cellguard.inputs.assessment import Assessment
@@ -19,6 +19,7 @@ from cellguard.methods.suppress.files.cell_tables import write_cells
 from cellguard.methods.suppress.files.certificate import write_certificate
 from cellguard.methods.suppress.files.seed_file import write_seed
 from cellguard.methods.suppress.judged_sums import SumSearch, on_grown
+from cellguard.methods.suppress.reinforce import SLACKS, can_be_reinforced, reinforced
 from cellguard.methods.suppress.report.signing import Baseline
 from cellguard.methods.suppress.result import Choice, SuppressionResult
 from cellguard.methods.suppress.screen import assessed_words, audit_words
@@ -57,6 +58,21 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
         """Choose which cells to suppress, if need be by turns with ``sums``, which judges the sums that these tell."""
         return self.choose(sums.assessment, known, run)
 
+    def reinforce(
+        self, sums: SumSearch, judged: Audit, chosen: Suppression, slack: float, known: ExternalTotals, run: Run
+    ) -> Suppression | None:
+        """Return a pattern with more slack for what an audit did not prove, or None if there is none."""
+        assessed = sums.assessment
+        return reinforced(
+            judged,
+            chosen,
+            slack,
+            known=known.sums,
+            insiders=insiders_of(assessed),
+            coalition=assessed.job.attack.coalition,
+            run=run,
+        )
+
     def expected_seconds(self, assessed: Assessment) -> float:
         """Return a guess of how long protection takes; a second, where no search is needed."""
         return 1.0
@@ -79,7 +95,7 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
         with timed("choosing the cells to suppress", run, seconds) as here:
             sums = SumSearch(assessed, known.sums, here)
             chosen = self.choose_by_turns(sums, known, here)
-        return prove(self, sums, chosen, known, run.endless(), seconds)
+        return prove(self, sums, chosen, known, run, seconds)
 
     def assessed_summary(self, assessed: Assessment) -> dict[str, Any]:
         """Return what the rules find."""
@@ -138,25 +154,21 @@ def prove(
     run: Run,
     seconds: dict[str, float],
 ) -> SuppressionResult:
-    """Attack a pattern as an outsider would, and as each respondent would if the job says so."""
-    suppression = chosen if isinstance(chosen, Suppression) else None
-    pattern = chosen.pattern if isinstance(chosen, Suppression) else chosen
-    search.grow(pattern)  # of the last pattern all that it tells must be judged
+    """Attack a pattern as an outsider would, and as each respondent would if the job says so.
+
+    What is not proven of a pattern that an engine chose goes back for more slack, and is attacked again, a few times at
+    most.
+    """
+    suppression, pattern = (chosen, chosen.pattern) if isinstance(chosen, Suppression) else (None, chosen)
+    suppression, judged = _attack(method, search, suppression, pattern, known, run, seconds)
+    for slack in SLACKS:
+        if suppression is None or not can_be_reinforced(judged):
+            break
+        with timed("giving more slack to what is not proven", run.endless(), seconds) as here:
+            wider = method.reinforce(search, judged, suppression, slack, known, here)
+        if wider is not None:
+            suppression, judged = _attack(method, search, wider, wider.pattern, known, run, seconds)
     assessed = search.assessment
-    pattern = on_grown(pattern, assessed.needs)
-    if suppression is not None:
-        suppression = replace(suppression, pattern=pattern, costs=padded(suppression.costs, assessed.needs))
-    with timed("auditing", run, seconds) as here:
-        judged = audit(
-            assessed.needs,
-            pattern,
-            known=known.sums,
-            intervals=method.intervals,
-            insiders=insiders_of(assessed),
-            coalition=assessed.job.attack.coalition,
-            hints=() if suppression is None else suppression.hints,
-            run=here,
-        )
     return SuppressionResult(
         assessed.findings,
         judged,
@@ -170,3 +182,32 @@ def prove(
         search.judged(),
         Choice.of(suppression),
     )
+
+
+def _attack(
+    method: PatternMethod,
+    search: SumSearch,
+    suppression: Suppression | None,
+    pattern: Pattern,
+    known: ExternalTotals,
+    run: Run,
+    seconds: dict[str, float],
+) -> tuple[Suppression | None, Audit]:
+    """Judge all sums that a pattern tells, and attack it."""
+    search.grow(pattern)  # of the last pattern all that it tells must be judged
+    assessed = search.assessment
+    pattern = on_grown(pattern, assessed.needs)
+    if suppression is not None:
+        suppression = replace(suppression, pattern=pattern, costs=padded(suppression.costs, assessed.needs))
+    with timed("auditing", run.endless(), seconds) as here:
+        judged = audit(
+            assessed.needs,
+            pattern,
+            known=known.sums,
+            intervals=method.intervals,
+            insiders=insiders_of(assessed),
+            coalition=assessed.job.attack.coalition,
+            hints=() if suppression is None else suppression.hints,
+            run=here,
+        )
+    return suppression, judged

@@ -103,10 +103,13 @@ def _factors(
         start = _perturbed_amounts(whole, base) if how.method == "marg_zes" else None
         factor, raked = marg(whole, how.marg, stream(seed, "marg", *purpose), start=start, run=run)
         end = "to the last digit" if raked.residual < 1e-9 else f"to within {100 * raked.residual:.2g} percent"
-        return f"{size}; raked in {raked.sweeps:,} sweeps, margins met {end}", factor
+        return f"{size}; raked in {raked.sweeps:,} sweeps, {_HELD[how.marg.hold]} met {end}", factor
     solve = fit_desired if how.method == "opt" else least_loss
     best = solve(whole, how.opt, seed, "opt", *purpose, run=run)
     return f"{size}; {_optimum(whole, best, how)}", best.factor
+
+
+_HELD = {"one_way": "margins of one dimension", "two_way": "margins of one and two dimensions", "all": "all margins"}
 
 
 def _optimum(whole: Supertable, best: Optimum, how: FitSettings) -> str:

@@ -14,6 +14,10 @@ from cellguard.methods.suppress.engines.system import System
 from cellguard.run_context import Run
 from cellguard.solver.program import Program, Solution, Status
 
+_LOOK = 70  # simplex iterations between two looks of an integer program at whether to stop
+_ROWS, _TIMES = 2_000, 2.0  # an integer program has cuts of its own and heuristics: each iteration takes as long as of
+# so many rows and so many times its own in a linear program
+
 
 class Master:
     """Collects cuts and solves for x, fractional or whole. Costs are scaled to ordinary numbers."""
@@ -24,7 +28,7 @@ class Master:
         some = system.cost[system.cost > 0]
         self.scale = float(np.median(some)) if len(some) else 1.0
         self.cuts: list[Cut] = []
-        self.work = 0  # simplex iterations spent on whole masters
+        self.work = 0.0  # spent on whole masters: simplex iterations times rows
         self.iterations = 0  # of the last fractional master
         self._seen: set[tuple[bytes, bytes]] = set()
         self._lower = system.hidden.astype(float)
@@ -52,18 +56,32 @@ class Master:
         return self._x(solution), solution.objective * self.scale
 
     def whole(
-        self, *, nodes: int, gap: float, start: BoolArray | None = None, among: BoolArray | None = None
+        self,
+        *,
+        nodes: int,
+        gap: float,
+        start: BoolArray | None = None,
+        among: BoolArray | None = None,
+        allowed: float = np.inf,
     ) -> tuple[BoolArray, float]:
         """Return a cheap whole x and a bound on the cost of all of them, or of those that only suppress cells
         ``among``.
+
+        Once the work that is allowed is done, it is the cheapest so far: ``start``, if there is none.
         """
         session = solver.open(self._program(whole=True, among=among), run=self.run)
         session.limit_nodes(nodes, gap=gap)
+        terms = _ROWS + _TIMES * len(self.cuts)
+        if np.isfinite(allowed):
+            session.limit_looks(max(int(allowed / (_LOOK * terms)), 1))
         if start is not None:
             session.start_from(start.astype(float))
         solution = session.solve()
-        self.work += session.iterations
-        return self._x(solution) > 0.5, solution.bound * self.scale
+        self.work += float(session.iterations) * terms
+        bound = solution.bound * self.scale if np.isfinite(solution.bound) else 0.0
+        if solution.status is Status.stopped and not len(solution.x) and start is not None:
+            return start.copy(), bound
+        return self._x(solution) > 0.5, bound
 
     def _x(self, solution: Solution) -> FloatArray:
         if not len(solution.x):

@@ -1,0 +1,130 @@
+"""What to suppress so that no respondent can estimate another too closely: the cheapest moves through published cells.
+
+A local program as for a proof, in which a published cell has a price: as much as being noticed costs, many times over,
+for a cell of middling cost. Slopes are scaled again until each cell that is used pays about its whole cost, so that
+few cells are used. Suppressing more only adds moves, so that whatever was proven stays proven.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cellguard.arrays import BoolArray, FloatArray, IntArray, Positions
+from cellguard.attack import insider_near_kernel as near
+from cellguard.attack.insider_programs import Room, Step, ranked_cells
+from cellguard.attack.insider_search import Failing, Search, ways_of
+from cellguard.linalg.series import series_classes
+
+HIDING: tuple[Step, ...] = ((300, 4), (1_200, 4), (4_000, 8))
+_PRICE = 30.0  # of suppressing a cell of middling cost, where being noticed by somebody costs 1
+_DEAREST = 1e4  # times the middling cost
+_SCALINGS = 2
+_LITTLE = 1e-4  # share of the amount: a cell that moves by less pays as if it moved by so much
+_BETTER = 0.98  # of the cost: a wider neighbourhood that saves less is the last
+_LAYERS = ((3, 2), (3, 2), (3, 2))  # cheapest published cells of each relation, and how many times the step in all
+_WIDE_LAYERS = ((8, 4), (3, 2), (3, 2))
+_WIDE = 1_000
+
+
+@dataclass(eq=False)
+class Hiding(Search):
+    """A search that may suppress more: at what ``cost``, and which merged cells it ``may``."""
+
+    cost: FloatArray = field(default_factory=lambda: np.zeros(0))
+    may: BoolArray = field(default_factory=lambda: np.zeros(0, bool))
+
+    def __post_init__(self) -> None:
+        self._cheapest = ranked_cells(self.coverage.system.matrix, self.cost)
+
+    def near(self, cell: int, step: Step, amount: int) -> Positions:
+        """Return suppressed cells near one, the cheapest others of their relations, and others of those again."""
+        cells = self.programs.near(cell, step, amount, self.hidden)
+        barred, new, system = self.hidden | ~self.may, cells, self.coverage.system
+        for per, times in _WIDE_LAYERS if step[0] >= _WIDE else _LAYERS:
+            more = near.published_near(
+                new.astype(np.int32), per, times * step[0], self.programs.row_start, self._cheapest, system.rows, barred
+            )
+            new = np.setdiff1d(more, cells)
+            cells = np.union1d(cells, new)
+        return cells.astype(np.intp)
+
+    def hide(self, cell: int, amount: int, avoid: IntArray, steps: Sequence[Step]) -> bool:
+        """Suppress what the cheapest move that none of some insiders notices goes through; return whether there is
+        one.
+        """
+        best, paid, size = None, np.inf, 0
+        for step in steps:
+            cells = self.near(cell, step, amount)
+            if len(cells) <= size:
+                break
+            size = len(cells)
+            room = self.room(cells, cell, avoid)
+            moves, cost = self._cheapest_move(room, cell, amount)
+            if moves is None:
+                continue
+            if best is not None and cost >= _BETTER * paid:
+                break
+            best, paid = (room, moves), cost
+            if cost == 0:
+                break
+        if best is None:
+            return False
+        room, moves = best
+        new = room.cells[(moves != 0) & ~self.hidden[room.cells]]
+        self.hidden[new] = True
+        if not self.take(room, moves, cell):
+            self.hidden[new] = False
+            return False
+        return True
+
+    def _cheapest_move(self, room: Room, cell: int, amount: int) -> tuple[FloatArray | None, float]:
+        """Return the cheapest move and what it costs, with slopes scaled as long as that makes it cheaper."""
+        cost = np.where(self.hidden[room.cells], 0.0, self.cost[room.cells])
+        middling = float(np.median(cost[cost > 0])) if (cost > 0).any() else 1.0
+        slope = _PRICE * np.minimum(cost / middling, _DEAREST)
+        best = self.programs.cheapest(room, cell, amount, slope)
+        if best is None:
+            return None, np.inf
+        paid, moves = float(cost[best != 0].sum()), best
+        for _ in range(_SCALINGS if paid > 0 else 0):
+            size = np.where(moves != 0, np.clip(np.abs(moves) / abs(amount), _LITTLE, None), 1.0)
+            again = self.programs.cheapest(room, cell, amount, slope / size)
+            if again is None or cost[again != 0].sum() >= paid * (1 - 1e-9):
+                break
+            best, moves, paid = again, again, float(cost[again != 0].sum())
+        return best, paid
+
+    def serve(self, failing: Sequence[Failing], steps: Sequence[Step]) -> None:
+        """Suppress what asks need against single insiders, unless by now a move does without."""
+        asks = self.coverage.asks
+        for ask, insider in failing:
+            if not self.is_open(ask, insider):
+                continue
+            cell, need, ways = int(asks.cell[ask]), int(asks.need[ask]), ways_of(int(asks.way[ask]))
+            avoid = np.array([insider] if insider >= 0 else [], np.int32)
+            if any(self.moved(cell, sign * need, avoid, steps[:1]) for sign in ways):
+                continue
+            any(self.hide(cell, sign * need, avoid, steps) for sign in ways)
+            self.run.check()
+
+    def is_open(self, ask: int, insider: int) -> bool:
+        """Return whether an ask is open against an insider (-1: against anybody)."""
+        many = self.coverage.many[ask]
+        return bool(many != 0 and (insider < 0 or many < 0 or insider in self.coverage.left(ask)))
+
+    def hopeless(self) -> list[Failing]:
+        """Return open asks with insiders one of whose singletons moves whenever the cell does."""
+        system, coverage = self.coverage.system, self.coverage
+        cells = np.flatnonzero(self.hidden)
+        label = np.full(system.n, -1, np.int64)
+        label[cells] = series_classes(system.within(self.hidden))
+        alone = cells[(system.known.knowing[cells] >= 0) & (label[cells] >= 0)]
+        pairs = set(zip(system.known.knowing[alone].tolist(), label[alone].tolist(), strict=True))
+        found = list[Failing]()
+        for ask in coverage.open().tolist():
+            here = int(label[coverage.asks.cell[ask]])
+            found += [Failing(ask, who) for who in coverage.left(ask).tolist() if (who, here) in pairs]
+        return found
