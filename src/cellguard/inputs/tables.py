@@ -136,7 +136,7 @@ def _present(job: Job, dimensions: Mapping[str, Dimension], records: JobRecords 
 
 def input_digests(job: Job) -> dict[str, str]:
     """Return the sha-256 of every file that a job reads, by the name that the job gives it."""
-    files = {name: _digest(path) for name, path in _input_files(job).items() if path.is_file()}
+    files = {name: _digest(path) for name, path in input_files(job).items() if path.is_file()}
     return files | {name: _digest_of_table(data) for name, data in job.held.items() if isinstance(data, pa.Table)}
 
 
@@ -156,7 +156,7 @@ def _refuse_missing(job: Job) -> None:
 
 def refuse_changed(job: Job, inputs: Mapping[str, str]) -> None:
     """Refuse to go on if a file of a job is no longer the one whose digest was taken."""
-    files = _input_files(job)
+    files = input_files(job)
     for name, digest in inputs.items():
         if name in job.held:  # which nobody else can write to
             continue
@@ -165,7 +165,8 @@ def refuse_changed(job: Job, inputs: Mapping[str, str]) -> None:
             raise InputError(f"the file {name!r} changed while it was read; run again when no program writes to it")
 
 
-def _input_files(job: Job) -> dict[str, Path]:
+def input_files(job: Job) -> dict[str, Path]:
+    """Return the files that a job reads, by the names that it gives them."""
     names = [t.cells.source for t in job.tables if t.cells]
     names += [name for t in job.tables for name in (t.apriori, t.impossible) if name]
     for spec in job.dimensions.values():

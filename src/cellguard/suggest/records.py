@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -151,10 +151,36 @@ def draft_records_job(
             f"{opened.name}: no column looks like codes (few different entries, each several times) or holds a total "
             "such as 'Total'; a table needs a dimension"
         )
-    by_name = {column.name: column for column in columns}
     finest = [chain[-1] for chain in guess.dimensions]
     warned = [] if metadata else warnings_about(opened, columns, finest, records=True)
+    return records_job_text(data, folder, columns, guess, rda=rda, metadata=metadata, warned=warned)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which tables a job has: the column names of each one's dimensions, and its value. ``files`` are hierarchies in
+    files, by column: the way to read it, and the file.
+    """
+
+    tables: tuple[tuple[tuple[str, ...], str], ...] = ()
+    files: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+def records_job_text(
+    data: Path,
+    folder: Path,
+    columns: Sequence[Column],
+    guess: Guess,
+    layout: Layout = Layout(),  # noqa: B008
+    *,
+    rda: Path | None = None,
+    metadata: Metadata | None = None,
+    warned: Sequence[str] = (),
+) -> str:
+    """Return the text of a job for records whose columns have these roles; by default it has one table."""
+    by_name = {column.name: column for column in columns}
     names = dimension_names([chain_name(chain) for chain in guess.dimensions])
+    finest = dict(zip((chain[-1] for chain in guess.dimensions), names.values(), strict=True))
     value = guess.values[0] if guess.values else "count"
     files = [os.path.relpath(path.resolve(), folder.resolve()) for path in (data, rda) if path]
     lines = [
@@ -168,24 +194,35 @@ def draft_records_job(
         "dimensions:",
     ]
     for chain, name in zip(guess.dimensions, names.values(), strict=True):
-        lines += _dimension(chain, name, by_name, metadata)
-    lines += ["", "tables:", f"  - name: {plain_name(data.stem, 'table')}"]
-    lines += [f"    by: [{', '.join(map(text_of, names.values()))}]"]
-    lines += [f"    value: {text_of(value)}          # {_value_words(guess)}"]
-    lines += ["    # a list of rules means: unsafe if any of them says so", "    rules:", "      - {min_frequency: 3}"]
-    below = bool(guess.values) and by_name[value].negative > 0
-    lines += ["      - {p_percent: 10}"] if guess.values and not below else []
-    if below:  # values of either sign: rules see their sizes, and `signed` looks at signs and extremes, too
+        lines += _dimension(chain, name, by_name, metadata, layout.files.get(chain[-1]))
+    lines += ["", "tables:"]
+    stem = plain_name(data.stem, "table")
+    for number, (by, what) in enumerate(layout.tables or ((tuple(finest), value),)):
+        told = f"          # {_value_words(guess)}" if not layout.tables else ""
+        lines += [f"  - name: {stem}{f'_{number + 1}' if number else ''}"]
         lines += [
-            "      - {signed: {usual: {p_percent: 10}}}",
-            "    negative: absolute   # see negative values in the docs",
+            f"    by: [{', '.join(text_of(finest[column]) for column in by)}]",
+            f"    value: {text_of(what)}{told}",
         ]
+        lines += _rules(what, by_name, first=not number)
     more = [f"# Further dimensions to choose from: {_chains(guess.more)}"] if guess.more else []
     more += [f"# Further columns that look like values: {in_comment(guess.values[1:])}"] if guess.values[1:] else []
     more += [f"# Columns not used: {in_comment(guess.others)}"] if guess.others else []
     lines += ["", *more] if more else []
-    lines += ["", *attack_words(value if below else None, insiders=True), ""]
+    asked = [what for _, what in layout.tables] or [value]
+    below = next((what for what in asked if what in by_name and by_name[what].negative), None)
+    lines += ["", *attack_words(below, insiders=True), ""]
     return "\n".join(lines)
+
+
+def _rules(value: str, by_name: Mapping[str, Column], *, first: bool) -> list[str]:
+    below = value in by_name and by_name[value].negative > 0
+    lines = ["    # a list of rules means: unsafe if any of them says so"] if first else []
+    lines += ["    rules:", "      - {min_frequency: 3}"]
+    if below:  # values of either sign: rules see their sizes, and `signed` looks at signs and extremes, too
+        signed = "      - {signed: {usual: {p_percent: 10}}}"
+        return [*lines, signed, "    negative: absolute   # see negative values in the docs"]
+    return [*lines, "      - {p_percent: 10}"] if value in by_name else lines
 
 
 def attack_words(negative: str | None, *, insiders: bool = False) -> list[str]:
@@ -213,7 +250,16 @@ def _value_words(guess: Guess) -> str:
     return "what the cells sum, " + ("by its name" if _VALUE.search(guess.values[0]) else "the first column of numbers")
 
 
-def _dimension(chain: tuple[str, ...], name: str, by_name: dict[str, Column], metadata: Metadata | None) -> list[str]:
+def _dimension(
+    chain: tuple[str, ...],
+    name: str,
+    by_name: dict[str, Column],
+    metadata: Metadata | None,
+    file: tuple[str, str] | None = None,
+) -> list[str]:
+    if file is not None:
+        own = column_key(chain[-1], name)
+        return [f"  {text_of(name)}: {{{own}{', ' if own else ''}{file[0]}: {text_of(file[1])}}}"]
     different = by_name[chain[-1]].different
     if len(chain) > 1:
         return [
@@ -244,7 +290,8 @@ def _microdata(guess: Guess, files: Sequence[str], by_name: dict[str, Column]) -
     }
     for role, (words, name) in roles.items():
         if name:
-            lines.append(f"  {role}: {text_of(name)}          # {words} (guessed: {guess.why[name]})")
+            why = f" (guessed: {guess.why[name]})" if name in guess.why else ""
+            lines.append(f"  {role}: {text_of(name)}          # {words}{why}")
     if not guess.respondent:
         lines.append("  # respondent: COLUMN     # without one, each record is a respondent of its own")
     return [*lines, *_gaps(guess, by_name)]
