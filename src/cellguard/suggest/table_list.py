@@ -109,9 +109,7 @@ def read_tables(path: Path) -> list[Listed]:
 def _column(columns: Mapping[str, str], wanted: str, path: Path) -> str:
     found = next((key for key in _NAMES[wanted] if key in columns), None)
     if found is None:
-        raise InputError(
-            f"{path.name}: no column {wanted}; a list of tables has table_name, spanning_1, ..., indicator"
-        )
+        raise InputError(f"{path.name}: no column {wanted}; a list has table_name, spanning_1, ..., indicator")
     return found
 
 
@@ -141,8 +139,8 @@ def _dimensions(listed: Sequence[Listed], near: Path, folder: Path, notes: list[
             known, row = trees.setdefault(variable, (tree, one.row))
             if tree != known:
                 raise InputError(
-                    f"{one.row}: {variable!r} has the hierarchy {tree or 'none'!r} here and {known or 'none'!r} in {row}; "
-                    "name one for both (`publish` of a table says which levels it shows), or make the second an `also`"
+                    f"{one.row}: {variable!r} has the hierarchy {tree or 'none'!r} here and {known or 'none'!r} in "
+                    f"{row}; name one for both (`publish` of a table says which levels it shows), or make the second an `also`"
                 )
     found = {}
     for variable, (tree, _) in trees.items():

@@ -62,9 +62,8 @@ def test_the_job_runs_from_records(here):
     lines = ["nuts2,size,a10,to_pizza,to_lettuce,to_batavia,to_arugula"]
     for i in range(90):
         batavia, arugula = 5 + i % 7, 3 + i % 5
-        lines.append(
-            f"{('n1', 'n2', 's1')[i % 3]},{'ab'[i % 4 // 2]},{'AB'[i % 5 % 2]},{40 + i},{batavia + arugula},{batavia},{arugula}"
-        )
+        codes = ("n1", "n2", "s1")[i % 3], "ab"[i % 4 // 2], "AB"[i % 5 % 2]
+        lines.append(",".join(map(str, (*codes, 40 + i, batavia + arugula, batavia, arugula))))
     (here / "records.csv").write_text("\n".join(lines) + "\n")
     (here / "list.csv").write_text("".join(line for line in LIST.splitlines(True) if not line.startswith("T6")))
     done = run("init", "records.csv", "--tables", "list.csv", cwd=here)
@@ -76,7 +75,7 @@ def test_the_job_runs_from_records(here):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("table_name", "tabel", "no column table_name; a list of tables has table_name, spanning_1"),
+        ("table_name", "tabel", "no column table_name; a list has table_name, spanning_1"),
         ("spanning_", "by_", "no column spanning_1"),
         ("T2,france,NA,to_pizza,NA,a10", ",france,NA,to_pizza,NA,a10", "list.csv line 3: the table has no name"),
         ("size,NA,,", ",NA,,", "list.csv line 7: no spanning variable is named"),
@@ -84,7 +83,7 @@ def test_the_job_runs_from_records(here):
         (
             "a10,hrc_nace,nuts2",
             "a10,hrc_a21,nuts2",
-            "'a10' has the hierarchy 'hrc_nace' here and 'hrc_a21' in list.csv line 3",
+            "has the hierarchy 'hrc_nace' here and 'hrc_a21' in list.csv line 3",
         ),
         ("T2,", "T1,", "is named 'T1' too; give each table a name of its own"),
     ],

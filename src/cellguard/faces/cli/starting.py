@@ -28,8 +28,9 @@ def init(data: Path | None, tables: Path | None, out: Path, force: bool, quiet: 
     respondent, group and weight are told by name and content. A file with a code such as Total is a table: its
     hierarchies are looked for beside it. Each guess is explained in the job: read it and correct it.
 
-    With --tables the job has the tables of a list (table_name, spanning_1, hrc_spanning_1, ..., indicator, hrc_indicator,
-    field), made from the records in DATA; without DATA their cells are in files of their names beside the list.
+    With --tables the job has the tables of a list (table_name, spanning_1, hrc_spanning_1, ..., indicator,
+    hrc_indicator, field), made from the records in DATA; without DATA their cells are in files of their names beside
+    the list.
     """
     if tables is not None:
         _init_from_list(tables, data, out, force=force, quiet=quiet)
