@@ -140,7 +140,7 @@ def _dimensions(listed: Sequence[Listed], near: Path, folder: Path, notes: list[
             if tree != known:
                 raise InputError(
                     f"{one.row}: {variable!r} has the hierarchy {tree or 'none'!r} here and {known or 'none'!r} in "
-                    f"{row}; name one for both (`publish` says which levels a table shows), or make the second an `also`"
+                    f"{row}; name one for both (`publish` says what a table shows), or make the second an `also`"
                 )
     found = {}
     for variable, (tree, _) in trees.items():
