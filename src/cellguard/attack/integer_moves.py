@@ -8,6 +8,7 @@ the same program is solved over the integers; its bound refutes, its best point 
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from cellguard import solver
 from cellguard.arrays import FloatArray, LongArray
@@ -65,6 +66,22 @@ def furthest(
         raise InternalError(f"an attacker's integer program ended as {solution.status.value}")
     n = np.rint(solution.x).astype(np.int64) if len(solution.x) else np.zeros(len(lower), np.int64)
     return n, min(limit, int(np.floor(-solution.bound + NEAR)))
+
+
+def around(reduction: Reduction, variable: int, size: int) -> Component:
+    """Return the variables around one, ring by ring and no more than so many, and their relations.
+
+    All others stay fixed, so that whatever moves in it is a move of all.
+    """
+    matrix = reduction.matrix
+    terms = abs(matrix).astype(float)
+    inside, wider = np.zeros(matrix.shape[1], bool), np.arange(matrix.shape[1]) == variable
+    while inside.sum() < wider.sum() <= size:
+        inside = wider
+        wider = terms.T @ (terms @ inside) > 0
+    variables = np.flatnonzero(inside)
+    part = sp.csr_array(matrix[:, variables])
+    return Component(variables, sp.csr_array(part[np.flatnonzero(np.diff(part.indptr))]))
 
 
 def _reaches(move: Move, task: Task, amount: int) -> bool:
