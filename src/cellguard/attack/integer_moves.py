@@ -1,4 +1,9 @@
-"""Counts move by whole numbers only; where a program's vertex is not whole, an integer program decides."""
+"""Counts move by whole numbers only; where a program's vertex is not whole, an integer program decides.
+
+Relations of two dimensions are totally unimodular: vertices of max d_t, M d = 0, -down <= d <= up are whole by
+themselves (Hoffman and Kruskal 1956). In three dimensions they need not be, and halves of a count prove nothing. Then
+the same program is solved over the integers; its bound refutes, its best point is a witness.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +33,7 @@ def whole_move(
     """
     v = task.variable
     wanted = int(reduction.levels.take(slice(v, v + 1)).most()[0])
+    # The program's vertex is enough where it is whole: most are, and an integer program is a thousand times dearer.
     if exact is not None and exact.denominator == 1 and _reaches(exact, task, min(wanted, int(np.floor(reach + NEAR)))):
         return exact, reach
     n, end = furthest(reduction, component, task, wanted, nodes=_NODES, run=run)
