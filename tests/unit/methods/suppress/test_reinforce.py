@@ -15,7 +15,7 @@ from cellguard.methods.suppress.method import Suppress
 from cellguard.methods.suppress.reinforce import SLACKS, can_be_reinforced, not_proven, reinforced
 from cellguard.methods.suppress.suppress import suppress
 from cellguard.pipeline import run
-from cellguard.run_context import UNWATCHED
+from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.pattern import Pattern
 
 
@@ -120,3 +120,14 @@ def test_an_unsafe_cell_is_protected_through_the_cells_that_the_proof_names(seed
         hidden[others] = True
         single = replace(needs, primary=alone, **asked)
         assert audit(single, Pattern(needs.tables, alone, hidden & ~alone)).verdict == "safe"
+
+
+@pytest.mark.parametrize(("there", "notices"), [(0.001, 1), (1e6, 0)])
+def test_a_set_beyond_the_machine_says_so_before_the_search(there, notices, tmp_path, monkeypatch):
+    monkeypatch.setattr("cellguard.methods.suppress.pattern_method.memory_there", lambda: there)
+    told = []
+    run(job_of(tmp_path, attack={"insiders": False}), within=Run(told.append))
+    expected = next(event for event in told if event.seconds is not None)
+    assert "GiB of memory" in expected.text and expected.phase == "choosing the cells to suppress"
+    assert sum(event.notice for event in told) == notices == ("Warning" in expected.text)
+    assert not any(event.phase == "auditing" for event in told[: told.index(expected)])

@@ -93,3 +93,24 @@ def test_the_work_of_a_first_pattern_is_less_than_the_guess(seed):
     load = TimeEstimate.of(needs)
     assert load.bounded and load.unsafe > 100
     assert 0 < search.work / SECOND < 2 * load.seconds("witness", QUICK)
+
+
+# The most that a process had, in GiB, with its tables; the last is a set with a crossing table.
+TAKEN = [
+    (TimeEstimate(240_000, 47_492, 2.34, counts=True), 0.6),
+    (TimeEstimate(222_480, 78_006, 2.34, counts=True), 1.0),
+    (TimeEstimate(930_000, 208_601, 2.18, counts=True), 1.1),
+    (TimeEstimate(841_516, 208_601, 2.19, counts=True), 1.4),
+    (TimeEstimate(53_673, 11_910, 3.37, counts=True), 0.8),
+    (TimeEstimate(500_000, 103_823, 3.36, counts=True), 1.6),
+    (TimeEstimate(435_297, 103_823, 3.4, counts=True), 2.1),
+    (TimeEstimate(427_521, 149_883, 2.72), 2.4),
+    (TimeEstimate(5_809, 832, 2.6, counts=True), 0.33),
+    (TimeEstimate(1_535, 195, 2.0, 50_000), 0.29),
+]
+
+
+@pytest.mark.parametrize(("load", "taken"), TAKEN)
+def test_the_guess_of_memory_is_within_a_factor_of_two_of_what_was_measured(load, taken):
+    assert taken / 2 <= load.memory() <= 2 * taken
+    assert load.memory(insiders=True) > load.memory()
