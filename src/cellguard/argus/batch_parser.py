@@ -43,9 +43,9 @@ def read_batch(path: str | Path) -> tuple[c.Batch, list[Fault]]:
 def parse_batch(text: str, name: str = "the batch") -> tuple[c.Batch, list[Fault]]:
     """Return the commands of a batch, and its faults.
 
-    >>> batch, faults = parse_batch('<OPENMICRODATA> "a.asc"\\n<OPENMETADAT> "a.rda"')
+    >>> batch, faults = parse_batch("<SUPPRES> OPT(1)")
     >>> print(faults[0])
-    the batch line 2, column 1: unknown command <OPENMETADAT>; did you mean '<OPENMETADATA>'?
+    the batch line 1, column 1: unknown command <SUPPRES>; did you mean '<SUPPRESS>'?
     """
     found: list[c.Command] = []
     faults: list[Fault] = []

@@ -185,7 +185,7 @@ class _BlockRun:
         asked = self._asked(commands, numbers)
         audited = any(self._wants_intervals(number) for number in numbers)
         folder = self.work / f"{self.number}_{'_'.join(map(str, numbers))}"
-        folder.mkdir()
+        folder.mkdir(mode=0o700)
         if asked.engine is None and self._engines(commands):
             tables = self._one_by_one(commands, numbers)
         done = protect(tables, asked, folder, within=self._limit(commands), intervals=audited, tell=self.batch.tell)
@@ -297,7 +297,7 @@ class _BlockRun:
         if not table.is_in(UNSAFE).any() and not table.rule.uses_status:
             return
         folder = self.work / f"{self.number}_{table.number}"
-        folder.mkdir()
+        folder.mkdir(mode=0o700)
         try:
             protect([table], Asked(), folder, within=self.batch.within, fixed=True)
         except CellguardError as error:

@@ -163,6 +163,8 @@ def _table(table: ArgusTable, by: list[str], asked: Asked, folder: Path) -> dict
     }
     if not is_count:
         said["decimals"] = table.decimals
+    if table.rule.weighted:  # another variable than the unweighted one
+        said["response"] = f"{table.response} (weighted)"
     if table.tolerance:
         said["tolerance"] = table.tolerance
     return said

@@ -148,7 +148,7 @@ def _number(text: str) -> float:
     try:
         number = float(text.replace(",", "."))
     except ValueError:
-        raise _Wrong(f"{text!r} is not a number") from None
+        raise _Wrong("an argument is not a number") from None
     if not 0 <= number < float("inf"):
         raise _Wrong("an argument is below 0 or infinite")
     return number

@@ -236,7 +236,8 @@ class _Reader:
         for row, word in enumerate(words):
             if word.upper() not in meaning:
                 known = ", ".join(sorted(meaning))
-                raise InputError(f"{self._where(row, columns[0])}: unknown status {word!r}; known are {known}")
+                shown = f" {word!r}" if len(word) < 3 and word.isalpha() else ""  # else it may be a value
+                raise InputError(f"{self._where(row, columns[0])}: unknown status{shown}; known are {known}")
         status = np.array([meaning[word.upper()] for word in words], np.int8)
         return _Said(status, *(self._levels(role) for role in ("lower", "upper")))
 

@@ -206,7 +206,7 @@ def test_statements_about_cells(tmp_path):
         ("N2;s;zz", "unknown command 'zz'"),
         ("N2;s;pl;1", "protection levels are for unsafe cells"),
         ("N2;s;ab;1;2", "bounds (ab) are not taken"),
-        ("N2;s;c;x", "'x' is not a number"),
+        ("N2;s;c;x", "an argument is not a number"),
         ("N2;s", "expected 2 codes and a command"),
     ],
 )
