@@ -25,7 +25,7 @@ SLIPS = [
     ("protect sums/job.yaml --set microdata.sorce=x --out q", "unknown key 'sorce'; did you mean 'source'?"),
     (
         "protect sums/job.yaml --set microdata.source=s3://b/f.csv --out q",
-        "fetch the file first, or give the address to",
+        "fetch the file first, or give",
     ),
     ("protect sums/job.yaml --set tables.0.rules=3 --out q", "must be a list, as `rules: [{min_frequency: 3}"),
     ("map sums/job.yaml --out q", "`cellguard map` is for tables with `protect: {method: redistribute}`"),
@@ -41,7 +41,7 @@ SLIPS = [
     ("audit --table cells/table.csv --value turnover", "name them with --dim COLUMN"),
     (
         "audit --table cells/table.csv --dim regoin --value turnover",
-        "no table has such a column; did you mean 'region'?",
+        "such a column; did you mean 'region'?",
     ),
     ("audit nowhere", "no file or folder 'nowhere'"),
     ("audit noise/out", "were perturbed, not suppressed"),
