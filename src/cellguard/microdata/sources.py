@@ -73,7 +73,7 @@ def _open_frame(engine: DuckEngine, frame: pa.Table, name: str, dialect: Dialect
     return _opened(engine, name, columns, "frame", decimal=dialect.decimal)
 
 
-def _open_dataset(engine: DuckEngine, data: Any, name: str, dialect: Dialect) -> Opened:
+def _open_dataset(engine: DuckEngine, data: Any, name: str, dialect: Dialect) -> Opened:  # noqa: ANN401
     """Open an Arrow data set, of which only the columns are read that a question is about."""
     columns = tuple(data.schema.names)
     engine.connection.register("frame", data)
