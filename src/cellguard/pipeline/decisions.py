@@ -28,7 +28,8 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 class Standing:
     """How a run stands: who ran it and by which command, and what was decided last.
 
-    ``again`` says that the command gives the same release, byte for byte; a search that was ended early does not.
+    ``again`` says that the command gives the same release, byte for byte; else ``why`` not: the search was ended
+    ``early`` or had a time limit, or the method draws ``random`` numbers that are secret.
     """
 
     run: int
@@ -36,6 +37,7 @@ class Standing:
     at: str
     command: str
     again: bool
+    why: str
     version: str
     stamp: str
     decided: Entry | None
@@ -58,13 +60,14 @@ def protect_job(
     check_room(place.path)
     version = folder.version
     outcome = run_job(job, folder=place.path, within=within, **asked)
-    ended_early = within.cancel.stopped or (within.deadline is not None)
-    folder.refuse_outside(job)
     place.output.write(outcome, run=within.endless())
+    early = within.cancel.stopped or within.deadline is not None
+    why = "early" if early else "random" if job.method != "suppress" else ""
     said = {
         "run": place.number,
         "command": command_of(folder, job, asked, place),
-        "again": not ended_early,
+        "again": not why,
+        "why": why,
         "version": version,
         "stamp": stamp,
         "headline": outcome.verdict.text,
@@ -76,7 +79,10 @@ def protect_job(
 
 def command_of(folder: JobFolder, job: Job, asked: Mapping[str, Any], place: RunFolder) -> str:
     """Return the command that does the same, to be given in the job's folder."""
-    words = ["cellguard", "protect", _quoted(folder.path.name), "--out", "out"]
+    drawn = place.path / "internal" / "multipliers.parquet"
+    words = ["cellguard", "perturb" if drawn.is_file() else "protect", _quoted(folder.path.name), "--out", "out"]
+    if drawn.is_file():
+        words += ["--multipliers", _quoted(_relative(folder, drawn))]
     if asked.get("effort"):
         words += ["--effort", str(asked["effort"])]
     if asked.get("warm"):
@@ -106,7 +112,7 @@ def standings(folder: JobFolder) -> dict[int, Standing]:
         decided = next((e for e in reversed(about) if e.what in (ACCEPT, REFUSE)), None)
         asked = next((e for e in reversed(about) if e.what == REQUEST), None)
         said = entry.said
-        told = said["command"], bool(said["again"]), said["version"], said["stamp"]
+        told = said["command"], bool(said["again"]), said["why"], said["version"], said["stamp"]
         found[number] = Standing(number, entry.who, entry.at, *told, decided, asked)
     return found
 

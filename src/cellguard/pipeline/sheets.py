@@ -65,7 +65,7 @@ def sheet_of_folder(folder: str | Path, name: str) -> Sheet:
     texts = {figure: source.text(figure).to_pylist() for figure in ("value", "count", "status", "reasons")}
     status = _numbered(texts["status"], KEPT)
     ends = zip(*(source.text(f"interval_{end}").to_pylist() for end in ("lower", "upper")), strict=True)
-    intervals = [f"{low} – {high}" if low or high else "" for low, high in ends]
+    intervals = [f"{_spaced(low)} – {_spaced(high)}" if low or high else "" for low, high in ends]
     figures: dict[str, Sequence[str]] = {
         "value": [_spaced(text) for text in texts["value"]],
         "published": [

@@ -117,9 +117,13 @@ def test_a_run_of_somewhere_else_is_not_signed(folder):
         decide(folder, "accept", 1, "", **BEA)
 
 
-def test_the_command_gives_the_same_release_byte_for_byte(folder, ran, tmp_path):
+@pytest.mark.parametrize("protect", ["", "    protect: {cost: constant}", "    protect: {random: true}"])
+def test_the_command_gives_the_same_release_byte_for_byte(folder, tmp_path, protect):
     from system import command
 
+    folder.save(JOB.replace("attack:", f"{protect}\nattack:"))
+    ran = protect_job(folder, {"effort": "quick"}, Run(), who="Ada", role="maker", stamp="s")
+    assert standings(folder)[1].again
     words = standings(folder)[1].command.split()
     assert words[0] == "cellguard" and command.run(*words[1:], cwd=tmp_path).returncode == 0
     ours = {p.relative_to(ran.path): p.read_bytes() for p in (ran.path / "release").rglob("*") if p.is_file()}
@@ -190,3 +194,24 @@ def test_a_cell_is_told_with_what_would_be_exposed(folder):
     assert cards["N"]["unsafe"] and cards["N"]["exposed"] == ("alone", 0.0) and cards["N"]["levels"]
     assert cards["S"]["contributions"] == (("10", "20.0 %"), ("9", "18.0 %"))
     assert cards["S"]["exposed"] == ("near", pytest.approx(310.0))  # (50 - 10 - 9) / 10
+
+
+def test_noise_is_shown_with_its_factors_and_made_again_from_its_multipliers(tmp_path):
+    from system import command
+
+    rows = [f"{'NSW'[i % 3]},{'ab'[i % 2]},{20 + 7 * i % 50}" for i in range(60)]
+    (tmp_path / "f.csv").write_text("\n".join(["region,size,x", *rows]) + "\n")
+    (tmp_path / "job.yaml").write_text(
+        "version: 1\nmicrodata: {source: f.csv}\ntables:\n  - name: t\n    by: [region, size]\n    value: x\n"
+        "    rules: [{p_percent: 10}]\n    protect: {method: perturb}\nperturb: {mu: 0.1}\n"
+    )
+    folder = JobFolder.of(tmp_path / "job.yaml")
+    ran = protect_job(folder, {}, Run(), who="Ada", role="maker", stamp="s")
+    sheet = sheet_of_folder(ran.path, "t")
+    at = sheet.find(("N", "a"))
+    published, true = (float(sheet.text(name, at).replace(",", "")) for name in ("published", "true value"))
+    assert published / true == pytest.approx(float(sheet.text("factor", at)), rel=2e-3)
+    standing = standings(folder)[1]
+    assert not standing.again and standing.why == "random"
+    assert command.run(*standing.command.split()[1:], cwd=tmp_path).returncode == 0
+    assert (tmp_path / "out/release/t.csv").read_bytes() == (ran.path / "release/t.csv").read_bytes()

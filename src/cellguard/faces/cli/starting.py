@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from cellguard.errors import InputError
-from cellguard.faces.cli.options import AS_JSON, FORCE, PATH, QUIET
+from cellguard.faces.cli.options import AS_JSON, FILE, FORCE, PATH, QUIET
 from cellguard.faces.cli.progress import progress
 from cellguard.faces.cli.show import show_notes, show_screen, show_verification
 
@@ -18,9 +18,10 @@ from cellguard.faces.cli.show import show_notes, show_screen, show_verification
 @click.argument("data", type=PATH, required=False)
 @click.option("--tables", type=PATH, help="A list of tables, one row each, as CSV or Excel: its job instead.")
 @click.option("--out", default="job.yaml", show_default=True, type=PATH, help="The job file.")
+@click.option("--rda", type=FILE, help="Metadata of τ-ARGUS, if they are not called like DATA.")
 @FORCE
 @QUIET
-def init(data: Path | None, tables: Path | None, out: Path, force: bool, quiet: bool) -> None:
+def init(data: Path | None, tables: Path | None, out: Path, rda: Path | None, *, force: bool, quiet: bool) -> None:
     """Write a commented job file for the records or the ready-made table in DATA.
 
     DATA is CSV, Parquet, Excel, SPSS, Stata, SAS, or the text or .rda file of τ-ARGUS. Of records, columns with few
@@ -40,7 +41,7 @@ def init(data: Path | None, tables: Path | None, out: Path, force: bool, quiet: 
     from cellguard.io.write import write_text
     from cellguard.suggest.init import suggest_job
 
-    suggested = suggest_job(data, out.parent)
+    suggested = suggest_job(data, out.parent, rda=rda)
     for name, text in suggested.files.items():
         write_text(out.parent / name, text, force=force)
     write_text(out, suggested.text, force=force)

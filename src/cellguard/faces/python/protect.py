@@ -200,7 +200,8 @@ def _missing(said: str | Mapping[str, str]) -> dict[str, str]:
         return dict(said)
     if said not in {"error", "drop"}:
         raise InputError(
-            f"missing must be 'error', 'drop', or a mapping such as {{'value': 'zero', 'code': 'category'}}, not {said!r}"
+            "missing must be 'error', 'drop', or a mapping such as {'value': 'zero', 'code': 'category'}, "
+            f"not {said!r}"
         )
     return {"value": said, "code": said}
 

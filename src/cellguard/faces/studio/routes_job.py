@@ -39,8 +39,9 @@ def session_of(studio: Here, session: Anyone) -> Answer:
         "role": session.role,
         "name": session.name,
         "word": session.csrf,
-        "folder": studio.root.name,
-        "job": studio.folder.path.relative_to(studio.root).as_posix() if studio.folder else None,
+        "folder": studio.home.name,
+        "job": studio.folder.path.name if studio.folder else None,
+        "data": studio.data,
         "largest": studio.limits.upload,
         "version": version("cellguard"),
     }
@@ -56,7 +57,7 @@ def introduce(who: Who, session: Anyone) -> Answer:
 @router.get("/files")
 def list_files(studio: Here, session: Anyone) -> Answer:
     """Return the jobs and the data files of the folder."""
-    names = sorted(e.name for e in os.scandir(studio.root) if e.is_file() and not e.name.startswith("."))
+    names = sorted(e.name for e in os.scandir(studio.home) if e.is_file() and not e.name.startswith("."))
     own = (".states.csv", ".decisions.jsonl")
     data = [n for n in names if Path(n).suffix.lower() in DATA and not n.endswith(own)]
     return {"jobs": [n for n in names if n.lower().endswith(JOBS)], "data": data}
@@ -71,7 +72,7 @@ async def upload(name: str, request: Request, studio: Here, session: Maker) -> A
     if path.exists():
         raise HTTPException(409, f"there is a file {name!r} already; give yours another name")
     size = 0
-    with scratch_in(studio.root) as work:
+    with scratch_in(studio.home) as work:
         new = work.path / "new"
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             async for chunk in request.stream():
@@ -104,7 +105,7 @@ def look_at_data(name: str, studio: Here, session: Anyone) -> Answer:
 def make_job(new: NewJob, studio: Here, session: Maker) -> Answer:
     """Make a job of a data file and open it."""
     data, path = studio.inside(new.data), studio.inside(new.job)
-    if data.suffix.lower() not in DATA or not data.is_file():
+    if data.suffix.lower() not in DATA or not data.is_file() or data.parent != path.parent:
         raise HTTPException(404, f"there is no data file {new.data!r}")
     if path.exists():
         raise HTTPException(409, f"there is a job {new.job!r} already; choose another name")

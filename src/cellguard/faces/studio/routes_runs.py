@@ -19,7 +19,7 @@ from cellguard.faces.studio.models import Decision, ProtectAsked, StopAsked
 from cellguard.faces.studio.studio import Studio
 from cellguard.faces.studio.work import Work, log
 from cellguard.io.stored_view import read_view
-from cellguard.pipeline import compare_folders, diff_folders, verify
+from cellguard.pipeline import audit_folder, compare_folders, diff_folders, verify
 from cellguard.pipeline.decisions import Standing, decide, protect_job, signed_release, standings
 from cellguard.pipeline.job_folder import RunFolder
 
@@ -50,7 +50,7 @@ def protect(asked: ProtectAsked, studio: Here, session: Maker) -> Answer:
 
 
 @router.post("/stop")
-def stop(asked: StopAsked, studio: Here, session: Maker) -> Answer:
+def stop(asked: StopAsked, studio: Here, session: Anyone) -> Answer:
     """Ask the work that goes on to end: a search ends with its best safe pattern."""
     if studio.work is None or studio.work.over:
         raise InputError("nothing goes on that could be stopped")
@@ -92,6 +92,7 @@ def _plain(standing: Standing) -> Answer:
         "at": standing.at,
         "command": standing.command,
         "again": standing.again,
+        "why": standing.why,
         "state": standing.state,
         "by": last.who if last else "",
         "when": last.at if last else "",
@@ -126,6 +127,29 @@ def check(number: int, studio: Here, session: Anyone) -> Answer:
         "trusted": list(found.trusted),
         "not_checked": list(found.not_checked),
     }
+
+
+@router.post("/runs/{number}/audit")
+def begin_audit(number: int, studio: Here, session: Anyone) -> Answer:
+    """Begin to attack a run anew, from its stored facts, as an outsider and as each respondent would."""
+    path = studio.job.run(number).path
+    work = studio.begin(Work("audit", lambda run: audit_folder(path, within=run), threads=studio.limits.threads))
+    studio.audited = number, work
+    return {"work": work.plain()}
+
+
+@router.get("/audit")
+def audited(studio: Here, session: Anyone) -> Answer:
+    """Return what the last attack on a run found."""
+    if studio.audited is None:
+        return {"run": None, "work": None}
+    number, work = studio.audited
+    found: Any = work.result
+    if found is None:
+        return {"run": number, "work": work.plain()}
+    keys = ("verdict", "headline", "caveat", "failing")
+    told = {key: found.summary[key] for key in keys if key in found.summary}
+    return {"run": number, "work": work.plain(), "summary": told, "safe": found.release is not None}
 
 
 @router.get("/runs/{number}/download/{what}")

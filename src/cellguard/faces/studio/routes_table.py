@@ -202,16 +202,18 @@ def set_states(asked: StatesAsked, studio: Here, session: Maker) -> Answer:
         found.find(codes)
     who = named(session)
     changes = cell_states.set_states(studio.job, asked.table, cells, given, who=who, role=session.role)
-    return {"changed": len(changes)}
+    return {"changed": len(changes), "stamp": studio.tag()}
 
 
 @router.post("/states/undo")
 def undo(studio: Here, session: Maker) -> Answer:
     """Take back the last change of states."""
-    return {"changed": len(cell_states.undo(studio.job, who=named(session), role=session.role))}
+    changed = len(cell_states.undo(studio.job, who=named(session), role=session.role))
+    return {"changed": changed, "stamp": studio.tag()}
 
 
 @router.post("/states/redo")
 def redo(studio: Here, session: Maker) -> Answer:
     """Make the last change again that was taken back."""
-    return {"changed": len(cell_states.redo(studio.job, who=named(session), role=session.role))}
+    changed = len(cell_states.redo(studio.job, who=named(session), role=session.role))
+    return {"changed": changed, "stamp": studio.tag()}

@@ -26,9 +26,10 @@ ROLES = (MAKER, CHECKER)
 class Place:
     """What the studio opens: the folder, and the job or the data file in it, if one was named."""
 
-    root: Path
+    home: Path
     job: str | None = None
     data: str | None = None
+    root: Path | None = None
 
     @classmethod
     def of(cls, path: Path, root: Path | None = None) -> Place:
@@ -47,11 +48,10 @@ class Place:
         whole = root.resolve() if root else home
         if not home.is_relative_to(whole):
             raise InputError(f"{str(path)!r} is not inside of {str(root)!r}, which --root names")
-        told = None if name is None else (home / name).relative_to(whole).as_posix()
-        if told is None:
+        if name is None:
             jobs = sorted(p.name for p in home.iterdir() if p.suffix.lower() in JOBS and p.is_file())
-            return cls(whole, (home / jobs[0]).relative_to(whole).as_posix() if len(jobs) == 1 else None)
-        return cls(whole, told) if full.suffix.lower() in JOBS else cls(whole, None, told)
+            return cls(home, jobs[0] if len(jobs) == 1 else None, None, whole)
+        return cls(home, name, None, whole) if full.suffix.lower() in JOBS else cls(home, None, name, whole)
 
 
 class Server:
@@ -124,4 +124,4 @@ def open_browser(link: str) -> None:
 
 def studio_of(place: Place, *, upload: int = Limits.upload, threads: int = 1) -> Studio:
     """Return the studio of a folder, with its job open."""
-    return Studio(place.root, place.job, Limits(upload, threads))
+    return Studio(place.home, place.job, Limits(upload, threads), root=place.root, data=place.data)

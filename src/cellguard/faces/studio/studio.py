@@ -38,19 +38,33 @@ class Limits:
 
 
 class Studio:
-    """One folder, and one job in it that is open. Safe to use from several threads."""
+    """One folder, and one job in it that is open. Safe to use from several threads.
 
-    def __init__(self, root: Path, job: str | None = None, limits: Limits = Limits()) -> None:  # noqa: B008
-        self.root, self.limits = root.resolve(), limits
+    ``home`` is where jobs and data are, ``root`` what nothing is read or written outside of; ``data`` is a file that
+    was named at the start.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        job: str | None = None,
+        limits: Limits = Limits(),  # noqa: B008
+        *,
+        root: Path | None = None,
+        data: str | None = None,
+    ) -> None:
+        self.home, self.root, self.limits = home.resolve(), (root or home).resolve(), limits
+        self.data = data
         self.folder: JobFolder | None = None
         self.work: Work | None = None
         self.compared: Work | None = None
+        self.audited: tuple[int, Work] | None = None
         self.closing = False
         self._assessing: tuple[str, Work] | None = None
         self._lock = RLock()
         self._kept: OrderedDict[object, Any] = OrderedDict()
         self._parsed: tuple[str, Job | InputError] | None = None
-        self._addresses = addresses_in(self.root)
+        self._addresses = addresses_in(self.home)
         if job is not None:
             self.open(job)
 
@@ -65,7 +79,7 @@ class Studio:
         """Return the path of a file of the folder; names that lead out of it, and hidden ones, are refused."""
         parts = Path(name).parts
         bad = not name or "\0" in name or "\\" in name or len(name) > 200 or any(part.startswith(".") for part in parts)
-        path = self.root / name
+        path = self.home / name
         if bad or Path(name).is_absolute() or not path.resolve().is_relative_to(self.root):
             raise InputError("this is no name of a file in the folder")
         return path
@@ -80,7 +94,7 @@ class Studio:
                 raise InputError("work on the open job goes on; stop it, or wait")
             if self.folder is None or self.folder.path != path.resolve():
                 self.folder, self._assessing = JobFolder.of(path, self.root, self._addresses), None
-                self.work = self.compared = None
+                self.work = self.compared = self.audited = None
                 self._kept.clear()
         return self.job
 
@@ -100,6 +114,10 @@ class Studio:
         if isinstance(job, InputError):
             return f"{version} {job}"
         return " ".join([version, *(f"{name}:{_state(path)}" for name, path in sorted(input_files(job).items()))])
+
+    def tag(self) -> str:
+        """Return the stamp as pages hear of it."""
+        return _short(self.stamp())
 
     def assessing(self) -> tuple[Assessment | None, Work]:
         """Return what the rules find in the job as it is now, if that is known, and the work that finds it out.
@@ -170,11 +188,11 @@ class Studio:
 
     def news(self) -> Mapping[str, Any]:
         """Return what pages watch: when a part of it changes, they ask for that part again."""
-        said: dict[str, Any] = {"folder": _listing(self.root), "work": self.work.plain() if self.work else None}
+        said: dict[str, Any] = {"folder": _listing(self.home), "work": self.work.plain() if self.work else None}
         folder = self.folder
         if folder is not None:
             assessing = self._assessing[1].plain() if self._assessing else None
-            said |= {"job": folder.path.name, "stamp": _short(self.stamp()), "assess": assessing}
+            said |= {"job": folder.path.name, "stamp": self.tag(), "assess": assessing}
             said |= {"record": _state(folder.record.path), "runs": [run.number for run in folder.runs]}
         return said
 

@@ -28,8 +28,8 @@ def ask_all(maker, schema, examples):
             suppress_health_check=list(HealthCheck),
         )
         @given(case=operation.as_strategy())
-        def ask(case, label=operation.label):
-            statuses.setdefault(label, set()).add(_status(maker, case))
+        def ask(case):
+            statuses.setdefault(f"{case.method} {case.path}", set()).add(_status(maker, case))
 
         ask()
     return statuses

@@ -159,7 +159,7 @@ def test_only_jobs_of_the_folder_are_opened(maker, name):
 
 
 def test_a_checker_makes_nothing_and_a_maker_signs_nothing(maker, checker):
-    for path in ("protect", "stop", "states/undo", "what-if"):
+    for path in ("protect", "states/undo", "states/redo", "what-if"):
         assert checker.post(path).status_code == 403, path
     assert checker.put("job", text=JOB, version="").status_code == 403
     assert checker.upload("a.csv", b"a\n1\n").status_code == 403
@@ -200,9 +200,10 @@ def test_the_server_listens_on_this_machine_unless_told_otherwise(folder):
 
 
 def test_what_is_opened_is_said_by_the_path(folder, tmp_path_factory):
-    assert Place.of(folder) == Place(folder.resolve(), "job.yaml")
-    assert Place.of(folder / "firms.csv") == Place(folder.resolve(), None, "firms.csv")
-    assert Place.of(folder / "job.yaml", folder.parent).job == f"{folder.name}/job.yaml"
+    home = folder.resolve()
+    assert Place.of(folder) == Place(home, "job.yaml", None, home)
+    assert Place.of(folder / "firms.csv") == Place(home, None, "firms.csv", home)
+    assert Place.of(folder / "job.yaml", folder.parent) == Place(home, "job.yaml", None, home.parent)
     for path, root in ((folder / "no", None), (folder / "job.yaml", tmp_path_factory.mktemp("x"))):
         with pytest.raises(InputError):
             Place.of(path, root)

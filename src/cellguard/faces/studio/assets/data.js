@@ -10,7 +10,7 @@ export async function drawData(room) {
   lists = h("div", { class: "cards" });
   fill(room, h("h1", {}, t("room_data")), h("p", { class: "lead" }, t("data_lead")), isMaker() ? dropZone() : null, lists, detail);
   const files = await listFiles();
-  const first = new URLSearchParams(location.search).get("data");
+  const first = state.session.data;
   if (first && files.data.includes(first) && !state.session.job) await describe(first);
 }
 

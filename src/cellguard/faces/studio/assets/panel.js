@@ -22,15 +22,16 @@ export async function drawPanel(panel, codes, source, setState) {
     card?.labels.some(Boolean) ? h("p", { class: "muted" }, card.labels.filter(Boolean).join(" / ")) : null,
     h("p", { class: "figure" }, h("strong", {}, run ? Object.values(run.figures)[0] || card?.value : card.value), " ",
       h("span", { class: `chip ${KIND[status] ?? "shown"}` }, `${MARKS[status] ?? ""} ${statusWord(status)}`)),
-    run ? facts(run) : null,
+    run ? facts(run, card) : null,
     card ? known(card, status) : h("p", { class: "muted" }, t("older_run")),
     card && isMaker() && state.job?.method === "suppress" ? stateTools(card, told.said, setState) : null,
     run && state.job?.method === "suppress" ? h("p", {}, button(t("why"), () => explain(why, codes, source), { id: "why" })) : null,
     why));
 }
 
-function facts(run) {
-  const rows = Object.entries(run.figures).filter(([, text]) => text !== "");
+function facts(run, card) {
+  const told = card ? ["value", "respondents"] : [];
+  const rows = Object.entries(run.figures).filter(([name, text]) => text !== "" && !told.includes(name));
   return h("dl", { class: "facts" }, rows.map(([name, text]) => [h("dt", {}, t(`figure_${name.replace(" ", "_")}`)), h("dd", {}, text)]));
 }
 

@@ -39,7 +39,7 @@ export function tellWork(work) {
   if (!box) {
     const stop = button(t("stop"), () => post("stop"), { id: "stop", title: t("stop_words") });
     const end = button(t("end"), () => post("stop", { at_once: true }), { class: "quiet" });
-    box = h("div", { class: "progress card" }, h("p", {}, h("strong", { class: "phase" }), " ", h("span", { class: "muted text" })), h("progress", { max: 1, "aria-label": t("progress") }), h("p", {}, isMaker() ? [stop, " ", end] : null, h("span", { class: "muted seconds" })));
+    box = h("div", { class: "progress card" }, h("p", {}, h("strong", { class: "phase" }), " ", h("span", { class: "muted text" })), h("progress", { max: 1, "aria-label": t("progress") }), h("p", {}, [stop, " ", end], h("span", { class: "muted seconds" })));
     fill(node, box);
   }
   box.querySelector(".phase").textContent = `${t(`work_${work.kind}`)}${work.stopping ? ` – ${t("stopping")}` : ""}`;
@@ -78,7 +78,7 @@ function command(run) {
   if (!run.standing) return null;
   const text = run.standing.command;
   return h("details", {}, h("summary", {}, t("command_title")),
-    h("p", { class: "muted" }, !run.current ? t("command_older") : run.standing.again ? t("command_words") : t("command_early")),
+    h("p", { class: "muted" }, !run.current ? t("command_older") : run.standing.again ? t("command_words") : t(`command_${run.standing.why}`)),
     h("pre", { tabindex: "0" }, h("code", { class: "command" }, text)),
     button(t("copy"), async () => { await navigator.clipboard.writeText(text); toast(t("copied")); }));
 }

@@ -1,7 +1,7 @@
 // Check and sign: the audit of a run, what was decided and by whom, and the signed release.
 
 import { ask, attempt, button, field, fill, h, isMaker, number, post, state, t, toast } from "./kit.js";
-import { stand, verdict, when } from "./runs.js";
+import { stand, tellWork, verdict, when } from "./runs.js";
 
 let place;
 let decidedAt = 0;
@@ -9,16 +9,18 @@ let decidedAt = 0;
 export async function drawSign(room) {
   place = room;
   if (!state.session.job) { fill(room, h("h1", {}, t("room_sign")), h("p", {}, t("no_job"))); return; }
-  const [{ runs }, record] = await Promise.all([ask("runs"), ask("record")]);
+  const [{ runs }, record, audit] = await Promise.all([ask("runs"), ask("record"), ask("audit")]);
   fill(room, 
     h("h1", {}, t("room_sign")),
     h("p", { class: "lead" }, t(isMaker() ? "sign_lead_maker" : "sign_lead_checker")),
-    runs.filter((run) => !run.error).map(box),
+    h("div", { id: "work", role: "status" }),
+    runs.filter((run) => !run.error).map((run) => box(run, audit.run === run.number ? audit : null)),
     runs.length ? null : h("p", { class: "muted" }, t("runs_none")),
     h("section", {}, h("h2", {}, t("record")), h("p", { class: "muted" }, t("record_words")), listed(record)));
+  tellWork(state.news.work);
 }
 
-function box(run) {
+function box(run, audit) {
   const checks = h("div", { class: "checks-found" });
   const reason = h("textarea", { rows: 2, maxlength: 5000, class: "reason" });
   const decide = (what) => button(t(`do_${what}`), async () => {
@@ -35,10 +37,12 @@ function box(run) {
     run.current ? null : h("p", { class: "warning" }, t("older_words")),
     h("p", { class: "tools" },
       run.certificate ? button(t("verify"), () => verify(run, checks), { class: "verify" }) : null, " ",
+      run.certificate ? button(t("audit"), async () => tellWork((await post(`runs/${run.number}/audit`)).work), { class: "audit", title: t("audit_words") }) : null, " ",
       run.report ? link("report", "report") : null, " ", run.released && run.report ? link("public-report", "public_report") : null, " ",
       run.certificate ? link("certificate", "certificate") : null, " ", link("job", "job_resolved"), " ",
       run.standing?.state === "accepted" ? link("release", "download_signed") : null),
     checks,
+    audit?.summary ? h("div", { class: `verdict ${audit.safe ? "safe" : "unsafe"} audited` }, h("p", { class: "headline" }, `${t("audited")} ${audit.summary.headline}`), h("p", {}, audit.summary.caveat ?? "")) : null,
     run.standing ? h("div", {}, field(t("reason"), reason), h("p", { class: "tools" }, isMaker() ? [run.released && run.standing.state !== "accepted" ? decide("request") : null, " "] : [run.released && run.standing.state !== "accepted" ? decide("accept") : null, " ", decide("refuse"), " "], decide("comment"))) : h("p", { class: "muted" }, t("not_here")));
 }
 
@@ -69,7 +73,7 @@ function words({ what, said }) {
 
 document.addEventListener("news", (event) => {
   if (document.body.dataset.room !== "sign" || !place) return;
-  if (!(event.detail.record || event.detail.runs || event.detail.stamp)) return;
+  if (!(event.detail.record || event.detail.runs || event.detail.stamp || event.detail.ended)) return;
   const mine = Date.now() - decidedAt < 2000;
   if (!mine && [...document.querySelectorAll(".reason")].some((area) => area.value || area === document.activeElement)) { toast(t("something_new")); return; }
   attempt(() => drawSign(place));

@@ -5,6 +5,8 @@ import { Grid } from "./grid.js";
 import { drawPanel } from "./panel.js";
 
 let grid, about, look, room, panel, figure;
+let changing = false; // whether a change of this page is on its way
+let drawn = ""; // the stamp of what it led to
 const STATES = { p: "must_publish", s: "must_suppress", w: "waived", x: "", Delete: "" };
 
 export async function drawTables(place, side) {
@@ -119,7 +121,7 @@ function foldTools() {
 
 function undoTools() {
   if (!isMaker()) return null;
-  const act = (what) => async () => { await post(`states/${what}`); toast(t(`${what}_done`)); await again(); };
+  const act = (what) => () => change(`states/${what}`, {}, () => t(`${what}_done`));
   return h("span", { class: "group" }, button(t("undo"), act("undo"), { id: "undo" }), button(t("redo"), act("redo"), { id: "redo" }));
 }
 
@@ -133,8 +135,8 @@ function filters() {
   const one = (list, value, text, kind) => h("button", { type: "button", class: `filter ${kind ?? ""}`, "aria-pressed": String(list.includes(value)), onclick: toggle(list, value) }, text);
   const jump = (back) => button(back ? t("previous") : t("next"), () => seek(back), { id: back ? "previous" : "next" });
   return h("div", { class: "filters", role: "group", "aria-label": t("filter") },
-    Object.entries(about.counts).map(([word, many]) => one(look.statuses, word, `${MARKS[word] ?? ""} ${statusWord(word)} ${number(many)}`, KIND[word])),
-    Object.entries(about.reasons).map(([reason, many]) => one(look.reasons, reason, `${reason} ${number(many)}`)),
+    Object.entries(about.counts).map(([word, many]) => one(look.statuses, word, `${MARKS[word] ?? ""} ${statusWord(word)} (${number(many)})`, KIND[word])),
+    Object.entries(about.reasons).map(([reason, many]) => one(look.reasons, reason, `${reason} (${number(many)})`)),
     jump(true), jump(false));
 }
 
@@ -180,16 +182,28 @@ function press(kind, first, second) {
 async function setState(said) {
   await attempt(async () => {
     const cells = (await grid.chosenCells()).map(codesOf);
-    const focus = { ...grid.focus };
-    const told = await post("states", { table: state.table, cells, ...said });
-    toast(t("states_set", { n: number(told.changed) }));
-    await again();
-    if (document.getElementById("grid")) await grid.go(focus.x, focus.y);
+    await change("states", { table: state.table, cells, ...said }, (told) => t("states_set", { n: number(told.changed) }));
   });
+}
+
+// Makes a change, draws what it led to, and stays at the cell.
+async function change(path, body, words) {
+  changing = true;
+  try {
+    const focus = grid ? { ...grid.focus } : null;
+    const told = await post(path, body);
+    drawn = told.stamp;
+    toast(words(told));
+    await again();
+    if (focus && document.getElementById("grid")) await grid.go(focus.x, focus.y);
+  } finally {
+    changing = false;
+  }
 }
 
 document.addEventListener("news", (event) => {
   if (document.body.dataset.room !== "tables" || !event.detail.stamp || state.run || !grid) return;
+  if (changing || state.news.stamp === drawn) return;
   if (document.querySelector("dialog[open]")) return;
   const focus = { ...grid.focus };
   const inside = document.activeElement?.closest("#grid");
