@@ -1,6 +1,6 @@
 """Builds a release and checks all of it: `make release`. What cannot be checked on this machine is said.
 
-The sources must not change meanwhile. Twice the same bytes, `twine check`, a bill of materials, and for each Python found
+The sources must not change meanwhile. Equal bytes twice, `twine check`, a bill of materials, and for each Python found
 a clean environment into which the wheel goes without extras: the demo is protected and verified there, from an empty
 cache. With podman or docker the Containerfile is built and run; else its steps are performed in a folder of their own.
 """
