@@ -1,8 +1,8 @@
 """Builds a release and checks all of it: `make release`. What cannot be checked on this machine is said.
 
-Twice the same bytes, `twine check`, a bill of materials, and for each Python at hand a clean environment into which the
-wheel goes without extras: the demo is protected and verified there, from an empty cache. With podman or docker the
-Containerfile is built and run; else its steps are performed in a folder of their own.
+The sources must not change meanwhile. Equal bytes twice, `twine check`, a bill of materials, and for each Python found
+a clean environment into which the wheel goes without extras: the demo is protected and verified there, from an empty
+cache. With podman or docker the Containerfile is built and run; else its steps are performed in a folder of their own.
 """
 
 from __future__ import annotations
@@ -154,8 +154,9 @@ def bill_of_materials(place: Path) -> None:
 
 def container() -> None:
     """Build and run the Containerfile, or perform its steps where there is no engine."""
-    engine = shutil.which("podman") or shutil.which("docker")
-    if engine:
+    engines = [path for name in ("podman", "docker") if (path := shutil.which(name))]
+    working = [one for one in engines if not subprocess.run([one, "info"], capture_output=True, check=False).returncode]
+    for engine in working[:1]:
         run(engine, "build", "-t", "cellguard:check", "-f", ROOT / "packaging/Containerfile", ROOT)
         run(engine, "run", "--rm", "--network", "none", "cellguard:check", "demo", "--out", "/tmp/demo")  # noqa: S108
         print("Container: built and run")
@@ -167,7 +168,7 @@ def container() -> None:
     environment(sys.executable, place)
     install(place, f"{next(DIST.glob('*.whl'))}[{extras.group(1)}]")
     try_out(place, WORK / "container-demo")
-    print("No podman or docker here: the steps of the Containerfile were performed in a folder")
+    print("No podman or docker that works here: the steps of the Containerfile were performed in a folder")
 
 
 if __name__ == "__main__":

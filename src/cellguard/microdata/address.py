@@ -30,6 +30,10 @@ def address_fault(source: str, remote: str | None, query: str | None) -> str | N
     >>> "PGPASSWORD" in address_fault("postgresql://me:hush@db/firms", None, "select 1")
     True
     """
+    if "://" in source and not source.startswith(POSTGRES):
+        return (
+            "a job reads files, databases and Spark; fetch the file first, or give the address to Python's cg.protect"
+        )
     if source.startswith(POSTGRES):
         if _holds_secret(source):
             cure = "leave it out and set PGPASSWORD, or use ~/.pgpass or a service file"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
-from pyarrow.dataset import Dataset
 
 from cellguard.errors import InputError, file_name
 from cellguard.microdata.address import is_remote
@@ -19,6 +19,7 @@ from cellguard.microdata.sql import Sql
 from cellguard.reading.dialect import Dialect
 from cellguard.reading.encodings import FALLBACK, UTF8, check_readable, checked_encoding, recode_text
 from cellguard.reading.files import PARQUET, as_frame, columns_of_text, kind_of, parquet_names
+from cellguard.reading.frames import is_dataset
 
 
 def open_records(
@@ -43,7 +44,7 @@ def open_records(
     try:
         if isinstance(data, (str, Path)):
             opened = _open_path(engine, Path(data), query, dialect)
-        elif isinstance(data, Dataset):
+        elif is_dataset(data):
             opened = _open_dataset(engine, data, name, dialect)
         else:
             opened = _open_frame(engine, as_frame(data), name, dialect)
@@ -72,7 +73,7 @@ def _open_frame(engine: DuckEngine, frame: pa.Table, name: str, dialect: Dialect
     return _opened(engine, name, columns, "frame", decimal=dialect.decimal)
 
 
-def _open_dataset(engine: DuckEngine, data: Dataset, name: str, dialect: Dialect) -> Opened:
+def _open_dataset(engine: DuckEngine, data: Any, name: str, dialect: Dialect) -> Opened:  # noqa: ANN401
     """Open an Arrow data set, of which only the columns are read that a question is about."""
     columns = tuple(data.schema.names)
     engine.connection.register("frame", data)

@@ -9,6 +9,15 @@ import pyarrow as pa
 from cellguard.errors import InputError
 
 
+def is_dataset(data: object) -> bool:
+    """Tell whether data are an Arrow data set, without loading what makes them.
+
+    >>> is_dataset({"x": [1]})
+    False
+    """
+    return any(kind.__module__ == "pyarrow._dataset" and kind.__name__ == "Dataset" for kind in type(data).__mro__)
+
+
 def from_mapping(data: Mapping[str, object]) -> pa.Table:
     """Return a mapping of columns as an Arrow table; columns of mixed kinds become text."""
     columns = {}

@@ -93,7 +93,7 @@ def read_tables(path: Path) -> list[Listed]:
         )
     texts = {key: _entries(source.text(column).to_pylist()) for key, column in columns.items()}
     indicator = next((key for key in _NAMES["indicator"] if key in columns), None)
-    found = []
+    listed = list[Listed]()
     for i, table in enumerate(texts[name]):
         row = source.place.row(i)
         by = {texts[key][i]: _entry(texts, f"hrc_{key}", i) for _, key in spans if texts[key][i]}
@@ -102,8 +102,8 @@ def read_tables(path: Path) -> list[Listed]:
         if len(by) < sum(bool(texts[key][i]) for _, key in spans):
             raise InputError(f"{row}: table {table!r} names a spanning variable twice")
         said = texts[indicator][i] if indicator else ""
-        found.append(Listed(table, by, said, _entry(texts, "hrc_indicator", i), _entry(texts, "field", i), row))
-    return found
+        listed.append(Listed(table, by, said, _entry(texts, "hrc_indicator", i), _entry(texts, "field", i), row))
+    return listed
 
 
 def _column(columns: Mapping[str, str], wanted: str, path: Path) -> str:
@@ -197,7 +197,7 @@ def _table(one: Listed, near: Path, folder: Path, made: bool) -> dict[str, Any]:
 
 def _groups(listed: Sequence[Listed], equations: Sequence[str]) -> list[list[str]]:
     """Return the tables that share cells, or are tied by an equation: of one population, and one indicator or sum."""
-    tied = {}
+    tied = dict[str, str]()
     for equation in equations:
         total, _, parts = equation.partition(" = ")
         tied |= dict.fromkeys(parts.split(" + "), total)

@@ -45,6 +45,8 @@ def run_audit(
         return _foreign(within, intervals, force, out, foreign)
     if not path.exists():
         raise InputError(f"no file or folder {str(path)!r}")
+    if path.is_file() and path.suffix.lower() in (".csv", ".parquet", ".xlsx"):
+        raise InputError(f"{path.name} is a table; name it and its dimensions, as --table {path.name} --dim region")
     return _own(path, within, out, intervals, others=others, force=force, accept_no_rules=accept_no_rules)
 
 

@@ -16,6 +16,7 @@ from cellguard.faces.cli.comparing import compare, compare_rules, stability
 from cellguard.faces.cli.listing import rules
 from cellguard.faces.cli.protecting import assess, map_, perturb, protect
 from cellguard.faces.cli.signals import INTERRUPTED, listen
+from cellguard.faces.cli.slips import hint
 from cellguard.faces.cli.starting import demo, init, schema
 from cellguard.faces.cli.studio import studio
 
@@ -56,6 +57,8 @@ def main(came: list[int] | None = None) -> None:
         _fail(INTERRUPTED, 1)
     except click.ClickException as error:
         error.show()
+        if cure := hint(error):
+            click.echo(cure[0].upper() + cure[1:] + ("" if cure.endswith("?") else "."), err=True)
         sys.exit(2)
     except (NotProtected, Stopped) as error:
         _fail(f"{error}. Nothing was released", 1)

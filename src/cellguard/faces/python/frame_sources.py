@@ -17,7 +17,6 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import urlopen
 
 import pyarrow as pa
-import pyarrow.dataset as arrow_dataset
 
 from cellguard.errors import InputError
 from cellguard.microdata.address import is_remote
@@ -41,11 +40,6 @@ def resolved(data: object) -> object:
     if Path(text).is_dir():
         return _of_files(_parquet_files(Path(text)), text, Path(text))
     return _of_glob(text) if has_magic(text) and not Path(text).exists() else data
-
-
-def is_dataset(data: object) -> bool:
-    """Tell whether data are an Arrow data set."""
-    return isinstance(data, arrow_dataset.Dataset)
 
 
 def _is_lazy(data: object) -> bool:
@@ -83,6 +77,8 @@ def _of_files(files: list[Path], name: str, folder: Path | None) -> object:
     if len(kinds) > 1:
         raise InputError(f"{name!r} matches Parquet files and others; name files of one kind")
     if kinds == {True}:
+        import pyarrow.dataset as arrow_dataset  # loads pandas
+
         try:
             parts = None if folder is None else arrow_dataset.partitioning(flavor="hive")
             made = arrow_dataset.dataset([str(path) for path in files], format="parquet", partitioning=parts)

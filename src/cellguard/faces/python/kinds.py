@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyarrow.dataset import Dataset
 
 from cellguard.errors import InputError
-from cellguard.reading.frames import from_mapping
+from cellguard.reading.frames import from_mapping, is_dataset
 
 
 def kind_of(data: object) -> str:
@@ -26,7 +25,7 @@ def to_arrow(data: object) -> Any:  # noqa: ANN401
     >>> to_arrow({"region": ["N", "S"], "year": [1, 2]}).column_names
     ['region', 'year']
     """
-    if isinstance(data, Dataset):
+    if is_dataset(data):
         return data
     if isinstance(data, Mapping):
         return from_mapping(data)
