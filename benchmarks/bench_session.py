@@ -38,10 +38,8 @@ def main() -> None:
         session.crosstab(a, b, margins=True)
         spent.append(time.process_time() - start)
         if number % 10 == 0:
-            print(
-                f"{number:4d} outputs: the last {spent[-1]:.2f} s, the dearest {max(spent):.2f} s, mean {np.mean(spent):.2f} s",
-                flush=True,
-            )
+            figures = f"the last {spent[-1]:.2f} s, the dearest {max(spent):.2f} s, mean {np.mean(spent):.2f} s"
+            print(f"{number:4d} outputs: {figures}", flush=True)
 
 
 if __name__ == "__main__":

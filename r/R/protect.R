@@ -16,16 +16,17 @@ elsewhere <- c(
 #' @param by In place of a formula: the columns that span one table.
 #' @param hierarchies A named list: what `cg_hierarchy` takes, or columns that nest, coarsest first.
 #' @param weight,respondent,holding Columns: the survey weight, who reports, and the group that it belongs to.
+#' @param freq The column of how many respondents a row stands for; rows are then inner cells, and totals are added.
 #' @param ... Further arguments of Python's `cellguard.protect`, such as `name`, `cost` and `options`.
 cg_protect <- function(data, formula = NULL, value = NULL, rules = NULL, by = NULL, hierarchies = NULL,
-                       weight = NULL, respondent = NULL, holding = NULL, ...) {
+                       weight = NULL, respondent = NULL, holding = NULL, freq = NULL, ...) {
   more <- list(...)
   foreign <- intersect(names(more), names(elsewhere))
   if (length(foreign)) {
     stop("cg_protect has no argument `", foreign[1], "`; here it is ", elsewhere[[foreign[1]]], call. = FALSE)
   }
   if (length(more) && (is.null(names(more)) || any(!nzchar(names(more))))) {
-    stop("arguments after `holding` need names, as name = \"turnover\"", call. = FALSE)
+    stop("arguments after `freq` need names, as name = \"turnover\"", call. = FALSE)
   }
   text <- formula_text(formula)
   if (is.null(text) && is.null(by)) {
@@ -36,11 +37,12 @@ cg_protect <- function(data, formula = NULL, value = NULL, rules = NULL, by = NU
     stop("the data frame has no column '", value, "'", nearest(value, names(data)), call. = FALSE)
   }
   left <- if (inherits(formula, "formula") && length(formula) == 3) all.vars(formula[[2]]) else NULL
-  records <- as_records(data, c(value, left, weight, more$freq))
+  records <- as_records(data, c(value, left, weight, freq))
   arguments <- c(
     list(data = records, rules = as_rules(rules), hierarchies = as_hierarchies(hierarchies)),
     if (is.null(text)) list(by = as.list(by)) else list(tables = text),
-    Filter(Negate(is.null), list(value = value, weight = weight, respondent = respondent, holding = holding)),
+    Filter(Negate(is.null), list(value = value, weight = weight, respondent = respondent, holding = holding,
+                                 freq = freq)),
     lapply(more, whole)
   )
   result(told(do.call(python()$protect, arguments)))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cellguard.attack.audit import Audit, audit
     from cellguard.errors import CellguardError, InputError, NotProtected
+    from cellguard.faces.python.audit_table import audit_table
     from cellguard.faces.python.crosstab import crosstab, pivot_table
     from cellguard.faces.python.protect import protect
     from cellguard.faces.python.session.session import Session
@@ -91,6 +92,7 @@ _HOME = {
     "assess": "rules.assess",
     "assess_job": "pipeline",
     "audit": "attack.audit",
+    "audit_table": "faces.python.audit_table",
     "cells": "table.read",
     "crosstab": "faces.python.crosstab",
     "heat_map": "methods.suppress.report.figures",
@@ -152,6 +154,7 @@ __all__ = [
     "assess",
     "assess_job",
     "audit",
+    "audit_table",
     "cells",
     "crosstab",
     "heat_map",

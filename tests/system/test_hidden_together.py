@@ -72,7 +72,7 @@ def test_a_folder_is_audited_and_verified_and_a_follower_cannot_be_shown(tmp_pat
     stored["tables"][0]["protect"]["hide_with"] = ["staff"]  # which the pattern does not keep
     (out / "internal/job.yaml").write_text(yaml.safe_dump(stored))
     said = {check.number: check for check in verify(out / "internal/certificate.json").checks}
-    assert not said[4].passed and "hides it with staff" in said[4].detail
+    assert not said[4].passed and "suppresses it with staff" in said[4].detail
 
 
 def test_what_cannot_follow_is_refused(tmp_path):

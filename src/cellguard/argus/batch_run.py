@@ -41,13 +41,20 @@ _PUBLIC = (1, 2, 3)  # the formats that hide what is suppressed, unless statuses
 
 @dataclass
 class BatchRun:
-    """One run of a batch; ``say`` is told what also goes into the logbook."""
+    """One run of a batch; ``say`` is told what also goes into the logbook.
+
+    When it is over, ``tables`` are the tables as they were written, ``verdicts`` what was proven of those that were
+    protected, and ``seconds`` what that took of the processor.
+    """
 
     path: Path
     logbook: Logbook
     data: Path | None = None
     say: Callable[[str], None] = print
     within: Run = field(default_factory=Run)
+    tables: list[ArgusTable] = field(default_factory=list)
+    verdicts: dict[int, str] = field(default_factory=dict)
+    seconds: float = 0.0
 
     def run(self) -> int:
         """Run the batch; return 0 if all was done, 1 if a person was to take over, 2 if there was a fault."""
@@ -90,6 +97,7 @@ class BatchRun:
             ]
             for done in results:
                 done.write()
+                self.tables += done.tables.values()
             self._keep(Path(work))
         if interactive:
             self.tell("<GOINTERACTIVE>: there is no window here; the batch ends")
@@ -171,7 +179,7 @@ class _BlockRun:
             self.batch.tell(_words(command, self.settings, len(self.block.tables_of(command.table))))
         if len(numbers) > 1 and len(commands) > 1:
             self.batch.tell(
-                f"Tables {', '.join(map(str, numbers))} are protected together, since whoever has one may have all"
+                f"Tables {', '.join(map(str, numbers))} are protected together, since one attacker may have all"
             )
         started = time.process_time()
         asked = self._asked(commands, numbers)
@@ -192,9 +200,12 @@ class _BlockRun:
         for table in done.tables:
             self.tables[table.number] = table
             self.proven.add(table.number)
+            self.batch.verdicts[table.number] = done.outcome.verdict.text
             new = int(table.secondary.sum())
             self.batch.tell(f"Table {table.number}: {new:,} cells have been suppressed")
-        self.batch.tell(f"{done.outcome.verdict.text} ({time.process_time() - started:.1f} CPU seconds)")
+        seconds = time.process_time() - started
+        self.batch.seconds += seconds
+        self.batch.tell(f"{done.outcome.verdict.text} ({seconds:.1f} CPU seconds)")
 
     def _singletons(self, number: int, commands: Sequence[c.Suppress]) -> Options:
         mine = [command for command in commands if command.table in {0, number}]

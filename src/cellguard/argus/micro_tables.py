@@ -223,6 +223,7 @@ class _Maker:
             shadow_name=shadow_name,
             holding_tops=np.zeros((0, 0)) if held is None else _tops(held, rule.holdings.ranks),
             distant=cost.distant,
+            declared=(self.metadata.variable(response).decimals or 0) if response else None,
         )
 
     def _values(self, response: str, keys: np.ndarray, weighted: bool) -> FloatArray:

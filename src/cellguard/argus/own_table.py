@@ -40,7 +40,7 @@ class ArgusTable:
 
     ``tops`` are the largest contributions to ``shadow``, which the rules look at; ``realized`` are the ends of the
     attacker's intervals, if they were worked out. ``counted`` says whether anybody counted contributors: else
-    ``freq`` is 1.
+    ``freq`` is 1. Values have ``decimals``, and are written with as many as the metadata declared.
     """
 
     number: int
@@ -67,6 +67,7 @@ class ArgusTable:
     realized: tuple[FloatArray, FloatArray] | None = None
     tolerance: float | None = None
     distant: bool = False
+    declared: int | None = None
 
     def __len__(self) -> int:
         return len(self.value)
@@ -94,6 +95,11 @@ class ArgusTable:
     def is_in(self, statuses: Sequence[int]) -> BoolArray:
         """Return which cells have one of these statuses."""
         return np.asarray(np.isin(self.status, statuses), bool)
+
+    @property
+    def written(self) -> int:
+        """With how many decimals values are written."""
+        return self.decimals if self.declared is None else self.declared
 
     @property
     def unsafe(self) -> BoolArray:

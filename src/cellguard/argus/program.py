@@ -35,6 +35,10 @@ def main(arguments: Sequence[str], name: str = "cellguard-argus", say: Callable[
             from cellguard.argus.exporting import export_job
 
             return export_job(Path(asked.export), Path(asked.batch or "."), tell)
+        if asked.compare:
+            from cellguard.argus.comparing import compare_batches
+
+            return compare_batches(Path(asked.compare), tell)
         if not asked.batch:
             parser.print_help()
             tell("There is no window here: name a batch file.")
@@ -81,6 +85,9 @@ def _parser(name: str) -> argparse.ArgumentParser:
         "--check", action="store_true", help="only check the batch and its files: every fault, with place"
     )
     parser.add_argument("--export", metavar="JOB", help="write a job of cellguard as a batch with its files")
+    parser.add_argument(
+        "--compare", metavar="FOLDER", help="run all batches of a folder, beside published results there"
+    )
     parser.add_argument("--version", action="version", version=f"cellguard {version('cellguard')}")
     return parser
 

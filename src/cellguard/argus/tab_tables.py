@@ -83,14 +83,15 @@ class _Reader:
         found = self._totals(here.take(used), spanning)
         rows = np.flatnonzero(used)
         old = np.where(found.old >= 0, rows[np.maximum(found.old, 0)] if len(rows) else -1, -1)
-        decimals = max(response.decimals or 0, 0) or _decimals(found.cells.value)
+        own = _decimals(found.cells.value)
+        decimals = own if response.decimals is None else min(response.decimals, own)
         made = ArgusTable(
             number=self.table.number,
             name=f"table{self.table.number}",
             spanning=tuple(spanning),
             response="Freq" if self.spec.is_count else response.name,
             is_count=self.spec.is_count,
-            decimals=min(decimals, max(_decimals(found.cells.value), 0) if decimals > 6 else decimals),
+            decimals=decimals,
             rule=self.rule,
             codes=found.cells.codes,
             value=found.cells.value,
@@ -107,6 +108,7 @@ class _Reader:
             shadow_name=shadow_name or ("" if self.spec.is_count else response.name),
             tolerance=found.off,
             distant=cost.distant,
+            declared=None if self.spec.is_count else response.decimals,
         )
         judged = self._judged(made, said, old)
         self.tell(

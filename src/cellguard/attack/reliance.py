@@ -11,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import scipy.sparse as sp
 
-from cellguard.arrays import Positions
+from cellguard.arrays import LongArray, Positions
 from cellguard.attack.audit import Audit
+from cellguard.proofs.levels import Levels
 from cellguard.proofs.moves import Move
+from cellguard.table.components import components
 
 _WIDE = 300  # variables from which on a witness is left out here, which leaves more to prove anew, and never less
 
@@ -86,43 +89,64 @@ def through_short_moves(audit: Audit, most: int) -> dict[int, list[int]]:
     order = np.argsort(reduction.variable[moving], kind="stable")
     behind, start = moving[order], np.searchsorted(reduction.variable[moving][order], np.arange(reduction.n + 1))
     inside = [] if audit.inside is None else (reduction.apply(move) for move in audit.inside.moves)
-    moves = [move for move in (*audit.decided.moves, *inside) if len(move.variables) <= most]
-    shortest: list[dict[int, tuple[Positions, int]]] = [{}, {}]  # by variable, for moves up and down
+    parts = (part for move in (*audit.decided.moves, *inside) for part in _apart(reduction.matrix, move))
+    moves = [part for part in parts if len(part.variables) <= most]
+    shortest = _Ways(levels)
     for move in sorted(moves, key=lambda move: len(move.variables)):
         for variable, reach in zip(move.variables.tolist(), move.reach().tolist(), strict=True):
-            if not reach or not asked[variable]:
-                continue
-            way = shortest[reach < 0]
-            need = int((levels.down if reach < 0 else levels.up)[variable])
-            if variable not in way and abs(reach) >= max(need, 1):
-                way[variable] = move.variables, abs(reach)
+            if reach and asked[variable]:
+                shortest.enter(variable, reach, move.variables)
     through = dict[int, list[int]]()
     for variable in np.flatnonzero(asked).tolist():
-        up, down = (way.get(variable) for way in shortest)
-        taken = _ways(up, down, bool(levels.up[variable]), bool(levels.down[variable]), int(levels.width[variable]))
+        taken = shortest.taken(variable)
         if taken is None:
             continue
-        parts = [behind[start[v] : start[v + 1]] for v in np.unique(np.concatenate(taken)).tolist()]
-        others = np.sort(cells[np.concatenate(parts)])
+        near = [behind[start[v] : start[v + 1]] for v in np.unique(np.concatenate(taken)).tolist()]
+        others = np.sort(cells[np.concatenate(near)])
         for cell in cells[behind[start[variable] : start[variable + 1]]].tolist():
             if audit.needs.primary[cell]:
                 through[cell] = others[others != cell].tolist()
     return dict(sorted(through.items()))
 
 
-def _ways(
-    up: tuple[Positions, int] | None, down: tuple[Positions, int] | None, needs_up: bool, needs_down: bool, width: int
-) -> list[Positions] | None:
-    """Return what moves in the ways that protect a variable: those that are asked for, or wide enough together."""
-    if (needs_up and up is None) or (needs_down and down is None):
-        return None
-    taken = [way for way, needed in ((up, needs_up), (down, needs_down)) if way is not None and needed]
-    for way in (up, down):
-        if sum(reach for _, reach in taken) >= width:
-            break
-        if way is not None and all(way is not one for one in taken):
-            taken.append(way)
-    return [moved for moved, _ in taken] if taken and sum(reach for _, reach in taken) >= width else None
+def _apart(matrix: sp.csr_array, move: Move) -> list[Move]:
+    """Return the parts of a move that share no relation: each is a move by itself, and many together were found."""
+    label = components(sp.csr_array(matrix[:, move.variables]))[1]
+    order = np.argsort(label, kind="stable")
+    ends = np.flatnonzero(np.diff(label[order])) + 1
+    return [Move(move.variables[part], move.n[part], move.denominator) for part in np.split(order, ends)]
+
+
+class _Ways:
+    """For each variable the shortest moves that meet its levels up and down, and those that go furthest."""
+
+    def __init__(self, levels: Levels[LongArray]) -> None:
+        self._levels = levels
+        self._near = dict[tuple[int, bool], tuple[int, Positions]]()
+        self._far = dict[tuple[int, bool], tuple[int, Positions]]()
+
+    def enter(self, variable: int, reach: int, moved: Positions) -> None:
+        """Enter a move of some variables that takes one so far; shorter moves come before longer ones."""
+        key, size = (variable, reach > 0), abs(reach)
+        if size >= (self._levels.up if reach > 0 else self._levels.down)[variable]:
+            self._near.setdefault(key, (size, moved))
+        if size > self._far.get(key, (0, moved))[0]:
+            self._far[key] = size, moved
+
+    def taken(self, variable: int) -> list[Positions] | None:
+        """Return what moves in moves that meet all levels of a variable; None if these moves do not."""
+        levels, asked = self._levels, list[tuple[int, Positions]]()
+        for upward, need in ((True, levels.up[variable]), (False, levels.down[variable])):
+            if need and (variable, upward) not in self._near:
+                return None
+            asked += [self._near[variable, upward]] if need else []
+        if sum(size for size, _ in asked) < levels.width[variable]:
+            far = [self._far[variable, upward] for upward in (True, False) if (variable, upward) in self._far]
+            wide = [one for one in far if one[0] >= levels.width[variable]][:1] or far
+            if sum(size for size, _ in wide) < levels.width[variable]:
+                return None
+            asked += wide
+        return [moved for _, moved in asked]
 
 
 _Witness = tuple[int, frozenset[int]]  # how far it moves the cell, and all that it moves

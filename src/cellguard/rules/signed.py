@@ -78,6 +78,27 @@ class Signed(Rule):
     else a cell is unsafe if a variance or quantile ratio of 1 to ``h`` is at most ``limit`` (``by`` chooses one of the
     two).
 
+    Parameters
+    ----------
+    usual
+        The rule about sizes, such as `PPercent(10)`.
+    sign_ratio
+        The share of the rarer sign, up to which one sign prevails.
+    limit
+        The variance or quantile ratio, up to which extremes make up the spread.
+    h
+        How many of the contributions farthest from 0 are looked at.
+    n
+        The smallest safe number of respondents.
+    by
+        Which ratio decides: ``variance``, ``quantile`` or ``both``.
+    near
+        How far from the median, as a share of it, a contribution stands out.
+    protection_percent
+        The protection level of an unsafe cell, in percent, where no formula gives one.
+
+    Examples
+    --------
     >>> from cellguard.rules.linear import PPercent
     >>> from cellguard.table.signed_cells import signed_contributions
     >>> cell = signed_contributions([-19302, -18599, -1409, -582, 1356, 715, 391, 236, 32, 11, 0, -463])
@@ -228,6 +249,17 @@ def _by_usual(branch: FloatArray) -> BoolArray:
 class EffectiveContributors(Rule):
     """Unsafe if a cell has effectively fewer than ``n`` contributors: 2 to the entropy of their shares.
 
+    Parameters
+    ----------
+    n
+        The smallest safe number of effective contributors.
+    inclusive
+        Whether a cell with exactly ``n`` is unsafe, too.
+    protection_percent
+        The protection level of an unsafe cell, in percent of its value.
+
+    Examples
+    --------
     >>> from cellguard.table.signed_cells import signed_contributions
     >>> rule = EffectiveContributors(3)
     >>> cells = signed_contributions([5, -5, 5], [90, -5, 5])

@@ -57,6 +57,19 @@ class Statisticon(Rule):
     With ``both_pairs`` the largest contributor's interval for the second counts too, and the shorter one decides. A
     cell in which the largest has less than ``s`` percent is then always unsafe, and no suppressing helps.
 
+    Parameters
+    ----------
+    s
+        The shortest safe interval, in percent of the total.
+    both_pairs
+        Whether the largest contributor's interval for the second counts, too.
+    inclusive
+        Whether an interval of exactly that length is unsafe.
+    zero_unsafe
+        Whether a total of 0 with respondents is unsafe.
+
+    Examples
+    --------
     >>> from cellguard.table.facts import contributions
     >>> cells = contributions([59, 40, 1], [41, 40, 19])
     >>> Statisticon(25).unsafe(cells).tolist(), Statisticon(15).unsafe(cells).tolist()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -98,6 +100,7 @@ def draft_cells_job(
     known = [f"source: {text_of(path)}"]
     known += [f"count: {text_of(guess.count)}"] if guess.count else []
     known += [f"top: [{', '.join(map(text_of, guess.top))}]"] if guess.top else []
+    known += [f"{key}: {text_of(name)}" for key, name in _statements(metadata).items()]
     known += ["totals: compute"] if inner else []
     known += ["decimal: ','"] if commas else []
     known += [f"columns: [{', '.join(map(text_of, names))}]"] if names else []
@@ -110,7 +113,14 @@ def draft_cells_job(
     if not guess.count:
         lines += ["    # add `count: COLUMN` (number of respondents) to `cells` for the rule min_frequency"]
     lines += ["    # a list of rules means: unsafe if any of them says so", "    rules:", *_rules(guess)]
-    lines += ["    # apriori: apriori.csv          # single cells: must_publish, must_suppress, waived, ..."]
+    said = _given_statuses(guess, metadata)
+    if said:
+        files[f"{data.stem}_statuses.csv"] = said
+        lines += [
+            f"    apriori: {text_of(f'{data.stem}_statuses.csv')}          # the statuses of the file, in our words"
+        ]
+    else:
+        lines += ["    # apriori: apriori.csv          # single cells: must_publish, must_suppress, waived, ..."]
     left = [f"{name} ({guess.why[name]})" if name in guess.why else name for name in guess.others]
     more = [f"# Columns not used: {in_comment(left)}"] if left else []
     more += [
@@ -119,6 +129,33 @@ def draft_cells_job(
     lines += ["", *more] if more else []
     negative = guess.value in guess.numbers and bool((guess.numbers[guess.value] < 0).any())
     return Draft("\n".join([*lines, "", *attack_words(guess.value if negative else None), ""]), files, cells=True)
+
+
+def _statements(metadata: Metadata | None) -> dict[str, str]:
+    """Return what the metadata say that columns hold about single cells: costs and protection levels."""
+    keys = {"cost": "cost", "lower": "need_lower", "upper": "need_upper"}
+    return {keys[v.role]: v.name for v in metadata.variables if v.role in keys} if metadata else {}
+
+
+def _given_statuses(guess: _Guess, metadata: Metadata | None) -> str:
+    """Return the statuses of a table of τ-ARGUS as statements about its cells; '' if it has none."""
+    column = metadata.of_role("status") if metadata else None
+    if metadata is None or column is None:
+        return ""
+    letters = metadata.letters
+    words = {"U": "must_suppress", letters["<UNSAFE>"].upper(): "must_suppress", "M": "secondary", "P": "must_publish"}
+    words[letters["<PROTECT>"].upper()] = "must_publish"
+    words.pop(letters["<SAFE>"].upper(), None)
+    said = [words.get(word.strip().upper(), "") for word in guess.source.text(column).to_pylist()]
+    codes = [guess.source.text(name).to_pylist() for name in guess.dimensions]
+    rows = [row for row in zip(*codes, said, strict=True) if row[-1]]
+    if not rows:
+        return ""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*guess.dimensions, "status"])
+    writer.writerows(rows)
+    return out.getvalue()
 
 
 def _dimension(column: str, name: str, total: str, levels: Levels | None, *, inner: bool) -> list[str]:
@@ -172,8 +209,8 @@ def _guess(
             dimensions[name] = said[name].total or _total(source, name) or TOTAL
         elif name in totals:
             dimensions[name] = totals[name]
-        elif name in why or (said and said[name].role in ("other", *SAID)):
-            others.append(name)
+        elif name in why or (said and said[name].role in SAID):
+            others += [name] if name in why or said[name].role == "shadow" else []
         else:
             try:
                 numbers[name] = source.settled([name]).numbers(name)

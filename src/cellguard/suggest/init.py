@@ -54,10 +54,11 @@ class Suggestion:
         return dict(yaml.safe_load(self.text))
 
 
-def suggest_job(data: str | Path, folder: str | Path | None = None) -> Suggestion:
+def suggest_job(data: str | Path, folder: str | Path | None = None, *, rda: str | Path | None = None) -> Suggestion:
     """Guess a job from a table of cells or from records; each guess is explained in its text, to be read and corrected.
 
-    Paths in it are relative to ``folder``, where the job is to be; without one, to that of the data. It writes nothing.
+    Paths in it are relative to ``folder``, where the job is to be; without one, to that of the data. ``rda`` are the
+    metadata of τ-ARGUS, if they are not called like the data. It writes nothing.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as here:
@@ -69,7 +70,7 @@ def suggest_job(data: str | Path, folder: str | Path | None = None) -> Suggestio
     """
     path = Path(data)
     place = path.parent if folder is None else Path(folder)
-    draft = draft_job(path, place)
+    draft = draft_job(path, place, None if rda is None else Path(rda))
     off = needed_tolerance(_as_job(draft, place)) if draft.cells else 0
     text = draft.with_tolerance(off) if off else draft.text
     return Suggestion(f"# yaml-language-server: $schema={SCHEMA}\n{text}", draft.files)
@@ -79,12 +80,17 @@ def _as_job(draft: Draft, place: Path) -> Job:
     """Return a draft as a job; the hierarchies that it comes with are held in memory, since nothing is written yet."""
     held = {}
     for name, text in draft.files.items():
-        _, *pairs = csv.reader(io.StringIO(text))
-        held[name] = from_parents((code, parent) for code, parent in pairs)
-    return Job.parse(yaml.safe_load(draft.text), folder=place, held=held)
+        header, *rows = csv.reader(io.StringIO(text))
+        if header == ["code", "parent"]:
+            held[name] = from_parents((code, parent) for code, parent in rows)
+    data = yaml.safe_load(draft.text)
+    for table in data["tables"]:
+        if table.get("apriori") in draft.files:  # no sum depends on it
+            del table["apriori"]
+    return Job.parse(data, folder=place, held=held)
 
 
-def draft_job(data: Path, folder: Path) -> Draft:
+def draft_job(data: Path, folder: Path, rda: Path | None = None) -> Draft:
     """Return a job for the table or the records in a file; paths in it are relative to the job's folder."""
     if data.suffix.lower() in _JOBS:
         raise InputError(
@@ -92,7 +98,10 @@ def draft_job(data: Path, folder: Path) -> Draft:
             f"{data.name} --out out. To write another, name the data: cellguard init data.csv --out other.yaml"
         )
     check_readable(data)
-    data, rda = _with_metadata(data)
+    if rda is None:
+        data, rda = _with_metadata(data)
+    else:
+        check_readable(rda)
     if rda and describes_cells(rda):
         described = read_rda_of_cells(rda)
         names = tuple(variable.name for variable in described.variables)

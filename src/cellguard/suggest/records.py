@@ -231,7 +231,7 @@ def attack_words(negative: str | None, *, insiders: bool = False) -> list[str]:
     With ``insiders`` respondents are attackers too: an attacker who has records knows them, an attacker who has
     ready-made cells mostly does not.
     """
-    words = ["# What an attacker knows of every cell beforehand."]
+    words = ["# The a-priori bounds: what an attacker knows of every cell before the release."]
     if negative:
         words = [f"# {in_comment([negative])} has entries below 0, so an attacker cannot take 0 for the least."]
     if insiders:

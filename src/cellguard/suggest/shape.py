@@ -11,8 +11,8 @@ from cellguard.microdata.sources import Opened, quoted
 from cellguard.suggest.columns import COUNT_NAME, TOTALS, Column
 
 _TOTAL_NAME = re.compile(
-    r"(?i)^(_t|all|alle|sum|tot|tot(al|ale|alt|aal|als)?|i ?alt|insgesamt|gesamt|ensemble|celkem|razem|(grand|over) ?total|"
-    r"total[ _-].+|.+[ _-]total)$"
+    r"(?i)^(_t|all|alle|sum|tot|tot(al|ale|alt|aal|als)?|i ?alt|insgesamt|gesamt|ensemble|celkem|razem|"
+    r"(grand|over) ?total|total[ _-].+|.+[ _-]total)$"
 )
 _CODE_NAME = re.compile(
     r"(?i)^(\w*_)?(\w*kommune\w*|\w*fylke\w*|\w*county\w*|\w*municipal\w*|\w*region\w*|\w*district\w*|\w*land|\w*state|"
@@ -69,7 +69,7 @@ def total_codes(opened: Opened, columns: Sequence[Column]) -> dict[str, str]:
             found[column.name] = next((c for c in named if c == added), named[0])
         elif added is not None:
             found[column.name] = added
-        elif "T" in listed and values and _covers(opened, code, values[0]):
+        elif "T" in listed and values and _unique(opened, coded) and _covers(opened, code, values[0]):
             found[column.name] = "T"
     return found
 
@@ -133,9 +133,8 @@ def inner_cells(opened: Opened, columns: Sequence[Column]) -> InnerCells | None:
             continue
         left |= {c.name: "it has one code" for c in single}
         left |= {name: f"it follows from {finer}" for name, finer in coarser.items()}
-        left |= {
-            c.name: "it looks like codes" for c in numbers if looks_like_code(c) and c not in dims and c is not value
-        }
+        coded_too = [c.name for c in numbers if looks_like_code(c) and c not in dims and c is not value]
+        left = dict.fromkeys(coded_too, "it looks like codes") | left
         whole = value.whole == value.filled
         return InnerCells(tuple(c.name for c in dims), value.name, whole, left)
     return None
@@ -143,6 +142,13 @@ def inner_cells(opened: Opened, columns: Sequence[Column]) -> InnerCells | None:
 
 def _may_be_code(column: Column) -> bool:
     return not column.is_number or column.is_code or looks_like_code(column)
+
+
+def _unique(opened: Opened, coded: Sequence[Column]) -> bool:
+    """Return whether each combination of codes comes once."""
+    texts = ", ".join(f"CAST({opened.column(c.name)} AS VARCHAR)" for c in coded)
+    rows, different = opened.rows(f"SELECT count(*), count(DISTINCT ({texts},)) FROM {opened.scan}")[0]  # noqa: S608
+    return bool(rows == different)
 
 
 def _come_once(opened: Opened, dims: Sequence[Column]) -> bool:

@@ -98,7 +98,7 @@ def test_what_is_no_move_is_not_entered():
     before, moves = coverage.count, coverage.moves()
     coverage.many[:] = -1
     wrong = Moves.one(moves.cells[: moves.start[1]], moves.n[: moves.start[1]] + 1)
-    too_far = Moves.one(moves.cells[: moves.start[1]], moves.n[: moves.start[1]] * 2**50)
+    too_far = Moves.one(moves.cells[: moves.start[1]], moves.n[: moves.start[1]] * 2**58)
     assert coverage.enter(wrong) == coverage.enter(too_far) == 0
     assert coverage.count == before
     assert coverage.enter(Moves.one(moves.cells[: moves.start[1]], moves.n[: moves.start[1]]), repeat=True)

@@ -168,7 +168,7 @@ def test_ctrl_c_leaves_undecided_what_is_not_proven(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("cellguard.attack.insiders.enter_circuits", stop)
-    monkeypatch.setattr("cellguard.methods.suppress.engines.insider_repair.enter_widest", stop)
+    monkeypatch.setattr("cellguard.methods.suppress.engines.insider_repair.enter_circuits", stop)
     judged = audit(needs, hiding(needs, "C"), insiders=known)
     assert (judged.verdict, judged.inside.failing) == ("undecided", []) and judged.inside.undecided
     with pytest.raises(Stopped, match="what respondents know"):
@@ -192,8 +192,9 @@ def look_at_nothing(monkeypatch):
     """Let programs look at nothing: what circuits do not prove is left open."""
     monkeypatch.setattr("cellguard.attack.insider_proofs._LOOKS", -1)
     monkeypatch.setattr("cellguard.attack.insider_proofs._LEAST", -1)
-    monkeypatch.setattr("cellguard.attack.insiders._LEAST", -1)
-    monkeypatch.setattr("cellguard.attack.insiders._LOOKS", -1)
+    for module in ("attack.insiders", "methods.suppress.engines.insider_repair"):
+        monkeypatch.setattr(f"cellguard.{module}._LEAST", -1)
+        monkeypatch.setattr(f"cellguard.{module}._LOOKS", -1)
 
 
 def test_where_looking_takes_too_long_it_ends_and_says_what_is_open(monkeypatch):

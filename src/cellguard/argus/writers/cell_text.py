@@ -50,4 +50,4 @@ def shown(table: ArgusTable, row: int, *, unsafe: bool) -> str:
         return "-"
     if status in _HIDDEN and not unsafe:
         return "x"
-    return number(float(table.value[row]), table.decimals)
+    return number(float(table.value[row]), table.written)

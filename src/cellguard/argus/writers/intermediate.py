@@ -34,7 +34,7 @@ def intermediate(table: ArgusTable, options: Mapping[str, bool], stem: str) -> d
 
 
 def _figures(table: ArgusTable, row: int, tops: FloatArray, options: Mapping[str, bool], *, whole: bool) -> list[str]:
-    decimals = table.decimals
+    decimals = table.written
 
     def told(column: FloatArray) -> str:
         return number(float(column[row]) if row >= 0 else 0.0, decimals)
@@ -75,7 +75,7 @@ def _realized(table: ArgusTable, row: int) -> list[str]:
         low = high = value
     figures = [low, high, high - low]
     shares = [value - low, high - value, high - low]
-    told = [number(f, table.decimals) if np.isfinite(f) else "inf" for f in figures]
+    told = [number(f, table.written) if np.isfinite(f) else "inf" for f in figures]
     if value == 0 or low == high:
         return [*told, "0", "0", "0"]
     return [*told, *(f"{100 * s / value:.2f}" if np.isfinite(s) else "inf" for s in shares)]
@@ -89,7 +89,7 @@ def _metadata(table: ArgusTable, tops: int, options: Mapping[str, bool], stem: s
         if _is_tree(spanning):
             lines += ["    <HIERARCHICAL>", f'    <HIERCODELIST> "{stem}_{i}.hrc"', f'    <HIERLEADSTRING> "{LEAD}"']
     name = _named(table.response)
-    decimals = [f"    <DECIMALS> {table.decimals}"] if table.decimals else []
+    decimals = [f"    <DECIMALS> {table.written}"] if table.written else []
     if table.is_count:
         lines += [name, "    <FREQUENCY>"]
     else:

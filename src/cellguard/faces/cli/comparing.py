@@ -249,7 +249,7 @@ def stability(job: Path, samples: int, seed: int, out: Path, force: bool) -> Non
     """Protect the tables in JOB again and again, on bootstrap samples of its records.
 
     Respondents are drawn with replacement. For each cell the file has the share of samples in which it was unsafe, and
-    in which it was hidden: what is near one half will flicker from year to year.
+    in which it was suppressed: what is near one half will flicker from year to year.
     """
     from cellguard.evaluate.stability import study_stability
     from cellguard.io.write import check_file, csv_text, write_text

@@ -26,8 +26,10 @@ from cellguard.table.columns import all_headed
 
 RESEARCH = (MinFrequency(10), Dominance(2, 90.0), PPercent(10.0))  # what trusted research environments ask for
 _WORDS = {
-    "sum": SUM, "nansum": SUM, "mean": MEAN, "average": MEAN, "nanmean": MEAN, "count": COUNT, "size": COUNT, "len": COUNT
-}  # fmt: skip
+    **dict.fromkeys(("sum", "nansum"), SUM),
+    **dict.fromkeys(("mean", "average", "nanmean"), MEAN),
+    **dict.fromkeys(("count", "size", "len"), COUNT),
+}
 _SHARES = {"all": "all", 0: "index", "index": "index", 1: "columns", "columns": "columns"}
 _KNOWN = "the number of records"
 _ROLES = ("weight", "respondent", "holding")
@@ -283,11 +285,11 @@ def _tables(
     means, parts = dict[str, tuple[str, str]](), list[tuple[Key, str]]()
     for word, kind in functions:
         for value in values or [""]:
-            title, table = figures.titles.get(value, ""), COUNT if kind == COUNT else sums.get(value, SUM)
+            title, shown = figures.titles.get(value, ""), COUNT if kind == COUNT else sums.get(value, SUM)
             if kind == MEAN:
-                table = table.replace(SUM, MEAN, 1)
-                means[table] = sums[value], COUNT
-            parts.append(((word, title), table))
+                shown = shown.replace(SUM, MEAN, 1)
+                means[shown] = sums[value], COUNT
+            parts.append(((word, title), shown))
     return tables, means, parts
 
 

@@ -122,8 +122,11 @@ def _text(value: Any, title: object) -> str:  # noqa: ANN401
 
 
 def named_columns(
-    given: Any, word: str, names: Sequence[object] | None, taken: Sequence[str]
-) -> list[tuple[str, Any, Any]]:  # noqa: ANN401
+    given: Any,  # noqa: ANN401
+    word: str,
+    names: Sequence[object] | None,
+    taken: Sequence[str],
+) -> list[tuple[str, Any, Any]]:
     """Return one or several columns, each with its name in the job, what it is called, and its values.
 
     ``names`` go before the columns' own; one without a name is ``row_0`` or ``col_0``, as pandas has it.

@@ -193,8 +193,8 @@ class _Frame:
         named = data.column_names if isinstance(data, pa.Table) else data if isinstance(data, Mapping) else None
         if named is None and not hasattr(data, "columns"):
             raise InputError(
-                f"`data` must be a frame or a mapping of columns, not {type(data).__name__}; read a file first, as with "
-                "pandas.read_csv"
+                f"`data` must be a frame or a mapping of columns, not {type(data).__name__}; read a file first, as "
+                "with pandas.read_csv"
             )
         self._data, self._names = data, [str(name) for name in (data.columns if named is None else named)]
 

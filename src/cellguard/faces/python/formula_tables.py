@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 from typing import Any
 
 from cellguard.errors import InputError, did_you_mean
 from cellguard.faces.python.formula import Formula, Term, parse
+from cellguard.faces.python.formula_cells import summed
 from cellguard.faces.python.kinds import is_path, to_arrow
 from cellguard.hierarchy.hierarchy import Hierarchy
+from cellguard.microdata.nesting import nested_hierarchy
 from cellguard.microdata.opened import Opened
 from cellguard.microdata.sources import open_records
 
@@ -33,6 +35,11 @@ class FormulaTables:
     by: Mapping[str, Any]
     hierarchies: Mapping[str, object]
     publish: Mapping[str, dict[str, list[int]]] = field(default_factory=dict)
+    cells: Mapping[str, object] = field(default_factory=dict)
+
+    def source(self, table: str) -> dict[str, str]:
+        """Return where the cells of a table are, if the formula has summed them."""
+        return {"source": table} if table in self.cells else {}
 
     def options(self, given: Mapping[str, Any], table: str) -> dict[str, Any]:
         """Return further keys of a table: those given for all tables, and which levels the formula shows."""
@@ -50,8 +57,12 @@ def from_formula(
     value: str | None,
     hierarchies: Mapping[str, object],
     name: str,
+    freq: str | None = None,
 ) -> FormulaTables:
-    """Return the tables of a call: of its formula, or else those that ``by`` names."""
+    """Return the tables of a call: of its formula, or else those that ``by`` names.
+
+    With ``freq`` rows are inner cells, which are summed for each table of the formula.
+    """
     if formula is None:
         if by is None:
             raise InputError("say which tables: by=['region', 'age'], or tables='~ region * age'")
@@ -61,7 +72,19 @@ def from_formula(
     if by is not None:
         raise InputError("give one of `by` and `tables`: a formula names the columns itself")
     opened = open_records(data if is_path(data) else to_arrow(data), name="the frame")
-    return tables_of(formula, opened, hierarchies, value=value, name=name)
+    drawn = tables_of(formula, opened, hierarchies, value=value, name=name)
+    return drawn if freq is None else _with_cells(drawn, opened, freq)
+
+
+def _with_cells(drawn: FormulaTables, opened: Opened, freq: str) -> FormulaTables:
+    """Return the tables with their cells, and columns that nest as hierarchies, which cells need."""
+    trees = {
+        name: nested_hierarchy(opened, given) if isinstance(given, (list, tuple)) else given
+        for name, given in drawn.hierarchies.items()
+    }
+    numbers = list(dict.fromkeys([freq, *([drawn.value] if drawn.value else [])]))
+    cells = {table: summed(opened, by, numbers) for table, by in drawn.by.items()}
+    return replace(drawn, hierarchies=trees, cells=cells)
 
 
 def tables_of(

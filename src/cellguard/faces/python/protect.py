@@ -111,7 +111,7 @@ def protect(
     """
     kind = ("pandas" if _has_pandas() else "pyarrow") if is_path(data) else kind_of(data)
     data = resolved(data)
-    drawn = from_formula(data, tables, by, value, hierarchies or {}, name)
+    drawn = from_formula(data, tables, by, value, hierarchies or {}, name, freq)
     named, settings = _method(method)
     how: dict[str, Any] = {"value": drawn.value or "count"}
     how["protect"] = {"method": named, **({"cost": cost} if named == "suppress" else {})}
@@ -120,7 +120,7 @@ def protect(
         roles = {"weight": weight, "respondent": respondent, "holding": holding, "missing": missing}
         _refuse_roles_of_cells({word: said for word, said in roles.items() if said is not None})
         for table in listed:
-            table["cells"] = {"source": _FRAME, "count": freq, "totals": "compute"}
+            table["cells"] = {"count": freq, "totals": "compute", **drawn.source(table["name"])}
     call = Call(
         data,
         listed,
@@ -129,6 +129,7 @@ def protect(
         missing=missing,
         attack=attack or {},
         settings=settings,
+        held=drawn.cells,
     )
     return call.run(watched(within, progress), kind)
 
@@ -164,7 +165,7 @@ class Call:
         tables = [dict(table) for table in self.tables]
         for table in tables:
             if "cells" in table:
-                table["cells"] = {**table["cells"], "source": source}
+                table["cells"] = {"source": source, **table["cells"]}
         spec: dict[str, Any] = {"version": 1, "dimensions": _dimensions(self.hierarchies, held), "tables": tables}
         if any("cells" not in table for table in tables):
             spec["microdata"] = {"source": source} | {r: c for r, c in self.roles.items() if c}
@@ -199,7 +200,8 @@ def _missing(said: str | Mapping[str, str]) -> dict[str, str]:
         return dict(said)
     if said not in {"error", "drop"}:
         raise InputError(
-            f"missing must be 'error', 'drop', or a mapping such as {{'value': 'zero', 'code': 'category'}}, not {said!r}"
+            "missing must be 'error', 'drop', or a mapping such as {'value': 'zero', 'code': 'category'}, "
+            f"not {said!r}"
         )
     return {"value": said, "code": said}
 

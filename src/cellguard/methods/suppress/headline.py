@@ -158,7 +158,7 @@ def _verdict(findings: Findings, audit: Audit, untied: Sequence[NotChecked], sin
 def _more_cells(audit: Audit) -> str:
     """Return what to do about cells that more slack did not prove: their names, and what would help."""
     some = [audit.needs.tables.message_name(int(cell)) for cell in np.flatnonzero(audit.undecided)[:_NAMED]]
-    more = f" and {int(audit.undecided.sum()) - _NAMED:,} others" if audit.undecided.sum() > _NAMED else ""
+    more = f" and {int(audit.undecided.sum()) - _NAMED:,} more" if audit.undecided.sum() > _NAMED else ""
     named = f"{'; '.join(some)}{more}" if some else "see the cells that are marked undecided"
     return (
         f"{named}: suppress one more cell in a sum with each, by `status: secondary` in `cells` or `apriori`, or "

@@ -262,3 +262,37 @@ def test_crossing_nested_columns_is_crossing_and_nesting_by_name():
     for first, second in itertools.permutations(["region", "town"]):
         tables = cg.protect(data, tables=f"~ {first} + {second}", rules=RULES).protected.release.tables
         assert [table.by for table in tables] == [("town",)]
+
+
+def inner():
+    data = people(90)
+    counted = {}
+    for row in zip(*data.values(), strict=True):
+        n, x = counted.get(row[:4], (0, 0))
+        counted[row[:4]] = n + 1, x + row[4]
+    columns = dict(zip(["region", "town", "age", "sex"], map(list, zip(*counted, strict=True)), strict=True))
+    return data, columns | {"n": [n for n, _ in counted.values()], "x": [x / 10 for _, x in counted.values()]}
+
+
+@pytest.mark.parametrize("text", ["~ town * age", "~ (region + town) * age + region:sex", "~ town:age - 1"])
+def test_inner_cells_are_summed_for_each_table(text):
+    data, cells = inner()
+    outcome = cg.protect(cells, tables=text, rules=cg.MinFrequency(3), freq="n")
+    assert {_without_regions(cell) for cell in shown(outcome)} >= {_without_regions(c) for c in cells_of(data, text)}
+    whole = cg.protect(data, tables=text, rules=cg.MinFrequency(3), attack={"insiders": False})
+    for table in outcome.release.tables:
+        other = _values(whole.release[table.name])
+        assert all(not other.get(c) or not v or float(v) == float(other[c]) for c, v in _values(table).items())
+
+
+def _values(table):
+    return dict(zip(zip(*table.codes, strict=True), table.value, strict=True))
+
+
+def test_sums_of_inner_cells_are_exact_and_a_gap_is_named():
+    _, cells = inner()
+    outcome = cg.protect(cells, tables="x ~ age", rules=cg.MinFrequency(3), freq="n")
+    assert outcome.release["table"].value[0] == f"{sum(round(x * 10) for x in cells['x']) / 10:.2f}"
+    cells["n"][4] = None
+    with pytest.raises(InputError, match="the frame row 5, column n: there is no number"):
+        cg.protect(cells, tables="~ age", rules=cg.MinFrequency(3), freq="n")

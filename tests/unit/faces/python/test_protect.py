@@ -164,7 +164,7 @@ def test_crosstab_counts_and_sums_with_margins():
         ({"aggfunc": "std"}, "aggfunc must be 'count', 'sum' or 'mean', or a list of them, not 'std'"),
         ({}, "give aggfunc='sum', 'mean' or 'count' together with `values`"),
         ({"aggfunc": "mean", "rules": cg.PPercent(10)}, "means and counts need a rule for the number of records too"),
-        ({"aggfunc": "mean", "wieght": "w"}, "no argument 'wieght'; did you mean 'weight'?"),
+        ({"aggfunc": "mean", "wieght": "w"}, "no argument 'wieght'; did you mean 'weight'"),
     ):
         with pytest.raises(cg.InputError, match=re.escape(words)):
             cg.crosstab(frame.region, frame.A10, values=frame.turnover, **wrong)

@@ -32,7 +32,11 @@ from cellguard.seam.outcome import Outcome
 from cellguard.table.columns import all_headed
 
 LAYOUT = "0.4.8"  # the version of ACRO whose layout this is
-_RULES = {"min_frequency": "threshold", "dominance": "nk-rule", "p_percent": "p-ratio"}
+_STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}"
+    "table{border-collapse:collapse}td,th{border:1px solid #ccc;padding:.3rem .6rem;text-align:left;vertical-align:top}"
+    ".fail td{background:#fdd}.review td{background:#fff3cd}"
+)
 
 
 def write_session(
@@ -64,8 +68,8 @@ def _proofs(outputs: Sequence[Output], attack: Mapping[str, object]) -> dict[str
             outcome = run(_joint(mine, attack, "must_suppress"))
         if outcome.release is None:
             raise NotProtected(
-                f"the tables about {population!r} are not safe together: {outcome.verdict.text}. Take outputs back with "
-                "session.remove(...), the latest first"
+                f"the tables about {population!r} are not safe together: {outcome.verdict.text}. Take outputs back "
+                "with session.remove(...), the latest first"
             )
         found[population] = outcome
     return found
@@ -230,30 +234,24 @@ def _report(
     ]
     for population, outcome in proofs.items():
         whom = "all records" if population == "all" else f"some of the records ({population})"
+        place = html.escape(f"proof/{population}")
         lines.append(
             f"<p>Tables about {html.escape(whom)}: <b>{html.escape(outcome.verdict.text)}</b>. The proof is in "
         )
-        lines.append(
-            f"proof/{html.escape(population)}; <code>cellguard verify proof/{html.escape(population)}</code> checks it.</p>"
-        )
+        lines.append(f"{place}; <code>cellguard verify {place}</code> checks it.</p>")
     if len(proofs) > 1:
         lines.append(
-            "<p>Tables about different records were compared cell by cell with all others: none differs from a union of "
-            "shown cells of another one by fewer respondents than a safe cell needs. Not checked: how large the largest "
-            "contribution is among those by whom two such cells differ.</p>"
+            "<p>Tables about different records were compared cell by cell with all others: none differs from a union "
+            "of shown cells of another one by fewer respondents than a safe cell needs. Not checked: how large the "
+            "largest contribution is among those by whom two such cells differ.</p>"
         )
-    lines.append(
-        "<table><tr><th>output</th><th>status</th><th>what was found</th><th>asked for by</th><th>reason</th><th>comments</th></tr>"
-    )
+    heads = ("output", "status", "what was found", "asked for by", "reason", "comments")
+    lines.append(f"<table><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>")
     for output in outputs:
         said = results[output.uid]
         cells = [output.uid, output.status, str(said["summary"]).partition("; ")[2], output.command, output.exception]
         row = "".join(f"<td>{html.escape(cell)}</td>" for cell in [*cells, "; ".join(output.comments)])
         lines.append(f"<tr class='{output.status}'>{row}</tr>")
     lines.append("</table>")
-    style = (
-        "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}table{border-collapse:collapse}"
-        "td,th{border:1px solid #ccc;padding:.3rem .6rem;text-align:left;vertical-align:top}.fail td{background:#fdd}.review td{background:#fff3cd}"
-    )
     title = "<!doctype html><html lang='en'><meta charset='utf-8'><title>Outputs for checking</title>"
-    return f"{title}<style>{style}</style><body>{''.join(lines)}</body></html>\n"
+    return f"{title}<style>{_STYLE}</style><body>{''.join(lines)}</body></html>\n"

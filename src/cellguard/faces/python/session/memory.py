@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from cellguard.arrays import BoolArray, IntArray
+from cellguard.arrays import BoolArray
 from cellguard.faces.python.asking import Asked
 from cellguard.faces.python.result import ProtectedFrame
 from cellguard.faces.python.session.models import Checked
-from cellguard.faces.python.session.nearness import Partition, partitions
+from cellguard.faces.python.session.nearness import Codes, Partition, partitions
 from cellguard.faces.python.session.records import Rows
 from cellguard.inputs.earlier_releases import Earlier, Memory
 from cellguard.rules.rule import Rule
@@ -32,7 +32,7 @@ class Shown:
     rules: tuple[Rule, ...]
     population: str
     members: BoolArray
-    columns: Mapping[str, IntArray]
+    columns: Mapping[str, Codes]
     parts: tuple[Partition, ...]
 
     def codes(self, cell: int) -> tuple[str, ...]:

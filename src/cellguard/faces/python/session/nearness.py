@@ -1,10 +1,10 @@
 """Outputs that differ by a few respondents: whoever has both subtracts one from the other.
 
 Each shown cell is a set of records. Of two outputs every cell B of one is compared with the union U of cells of the
-other that comes nearest to it: U has each shown cell A most of whose records are in B, which makes the number of records
-in which B and U differ as small as any union of shown cells can. If they differ by fewer respondents than a safe cell
-needs, but by some, B less U tells about these few. The rest of a row or column whose margin is shown, all its suppressed
-cells together, counts as a shown cell too, since its sum is known.
+other that comes nearest to it: U has each shown cell A most of whose records are in B. So the number of records in
+which B and U differ is as small as any union of shown cells can make it. If they differ by some, but by fewer
+respondents than a safe cell needs, B less U tells about these few. The rest of a row or column whose margin is shown,
+all its suppressed cells together, counts as a shown cell too, since its sum is known.
 """
 
 from __future__ import annotations
@@ -12,13 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from cellguard.arrays import BoolArray, IntArray
+from cellguard.arrays import BoolArray
 from cellguard.faces.python.session.records import Rows, digest
 from cellguard.table.keys import combine, find
 from cellguard.table.table import Table
+
+Codes = npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,23 +32,23 @@ class Partition:
     ``cell`` is the row of the table that each set comes from: to keep it secret, that cell must be suppressed.
     """
 
-    label: IntArray
+    label: Codes
     shown: BoolArray
-    cell: IntArray
-    size: IntArray
+    cell: Codes
+    size: Codes
     by: frozenset[str]
     key: str
 
 
 def partitions(
-    table: Table, status: np.ndarray, codes: Mapping[str, IntArray], rows: Rows, size: int
-) -> list[Partition]:  # type: ignore[type-arg]
-    """Return the sets of records behind a table's cells, level by level; ``codes`` are those of the records ``rows``."""
+    table: Table, status: npt.NDArray[np.str_], codes: Mapping[str, Codes], rows: Rows, size: int
+) -> list[Partition]:
+    """Return the sets of records behind a table's cells, level by level; ``codes`` are those of the ``rows``."""
     names = [d.name for d in table.dimensions if d.name in codes]
     columns = {d.name: c for d, c in zip(table.dimensions, table.codes, strict=True)}
     sizes = {d.name: len(d.codes) for d in table.dimensions}
     shown = status == "published"
-    margins: dict[frozenset[str], tuple[IntArray, IntArray]] = {}
+    margins: dict[frozenset[str], tuple[Codes, Codes]] = {}
     found = list[Partition]()
     for number in range(len(names) + 1):
         for fine in combinations(names, number):
@@ -70,10 +74,10 @@ def partitions(
 def _rests(
     whole: Partition,
     fine: Sequence[str],
-    cells: IntArray,
-    columns: Mapping[str, IntArray],
+    cells: Codes,
+    columns: Mapping[str, Codes],
     sizes: Mapping[str, int],
-    margins: Mapping[frozenset[str], tuple[IntArray, IntArray]],
+    margins: Mapping[frozenset[str], tuple[Codes, Codes]],
     shown: BoolArray,
 ) -> Iterator[Partition]:
     """Return the suppressed cells of each row together, where the row's margin is shown; so along every dimension."""
@@ -89,7 +93,7 @@ def _rests(
             if coarse
             else np.zeros(len(cells), np.int64)
         )
-        margin = above[find(own, keys)]
+        margin = above[find(own, np.asarray(keys, np.int64))]
         hidden = ~whole.shown
         rest = np.where(hidden & shown[margin], margin, -1)
         labels = np.full(len(cells), -1, np.int64)
@@ -100,7 +104,7 @@ def _rests(
             yield _partition(label, np.ones(len(named), bool), named, whole.by)
 
 
-def _partition(label: IntArray, shown: BoolArray, cell: IntArray, by: frozenset[str]) -> Partition:
+def _partition(label: Codes, shown: BoolArray, cell: Codes, by: frozenset[str]) -> Partition:
     size = np.bincount(label[label >= 0], minlength=len(cell))
     return Partition(label, shown, cell, size, by, digest(label, shown.astype(np.int64)))
 
@@ -115,7 +119,7 @@ class Near:
     few: int
 
 
-def near_cells(one: Partition, other: Partition, least: int, who: IntArray | None, most: int) -> list[Near]:
+def near_cells(one: Partition, other: Partition, least: int, who: Codes | None, most: int) -> list[Near]:
     """Return the shown cells of ``one`` that differ from a union of shown cells of ``other`` by too few respondents.
 
     ``who`` says which respondent each record is of (None: of its own), ``most`` is the most records that one has.
@@ -146,7 +150,7 @@ def near_cells(one: Partition, other: Partition, least: int, who: IntArray | Non
     return found
 
 
-def related(one: IntArray, other: IntArray, least: int) -> bool:
+def related(one: Codes, other: Codes, least: int) -> bool:
     """Return whether two columns of codes may be recodings of each other: a code of one holds, or nearly, one of the
     other.
     """

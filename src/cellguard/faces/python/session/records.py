@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from cellguard.arrays import BoolArray, IntArray
+from cellguard.arrays import BoolArray
 from cellguard.errors import InputError, did_you_mean
 from cellguard.faces.python.asking import NamedColumn, bare, plain_column
 from cellguard.faces.python.coding import is_column
@@ -174,7 +175,7 @@ def _take(values: Any, own: Rows | None, kept: Rows) -> Any:  # noqa: ANN401
     )
 
 
-def digest(*arrays: IntArray | Rows, words: Sequence[str] = ()) -> str:
+def digest(*arrays: npt.NDArray[np.integer[Any]], words: Sequence[str] = ()) -> str:
     """Return a short word that only equal arrays and words share."""
     found = hashlib.sha256("\0".join(words).encode())
     for array in arrays:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from cellguard.arrays import IntArray
 from cellguard.errors import InputError, NotProtected, did_you_mean
 from cellguard.faces.python.asking import (
     RESEARCH,
@@ -26,15 +25,15 @@ from cellguard.faces.python.asking import (
 from cellguard.faces.python.coding import code_column, free_name
 from cellguard.faces.python.protect import Rules, job_rules
 from cellguard.faces.python.result import ProtectedFrame
+from cellguard.faces.python.session.closeness import Closeness
 from cellguard.faces.python.session.folder import write_session
 from cellguard.faces.python.session.memory import Output, Shown, remembered, statuses_of
 from cellguard.faces.python.session.models import check_figure, check_model
-from cellguard.faces.python.session.nearness import Partition, near_cells, related
 from cellguard.faces.python.session.records import Chosen, Records, Rows, digest
+from cellguard.faces.python.session.requests import calling_line, listed_columns, renamed, with_secret
 from cellguard.inputs.earlier_releases import Memory
 from cellguard.job.rulespec import parse_rule
 from cellguard.rules.rule import fewest_of
-from cellguard.table.columns import all_headed
 
 _ROUNDS = 6  # how often cells that give few respondents away are suppressed and the rest is protected again
 _BEFORE = "what was shown before"
@@ -92,9 +91,9 @@ class Session:
         self.outputs: dict[str, Output] = {}
         self._count = 0
         self._names: dict[str, dict[tuple[str, str], str]] = {}  # of dimensions, by population
-        self._who, self._most = self._respondents()
-        self._fewest = self.fewest
-        self._pairs: dict[tuple[str, ...], bool] = {}  # which dimensions of a population are recodings of each other
+        named = holding or respondent
+        who = None if named is None else plain_column(self.records.column(named)).to_pylist()
+        self._closeness = Closeness(who, self.fewest)
 
     def __repr__(self) -> str:
         listed = ", ".join(f"{uid} {output.status}" for uid, output in self.outputs.items())
@@ -138,7 +137,11 @@ class Session:
         if values is not None and aggfunc is None:
             raise InputError("give aggfunc='sum', 'mean' or 'count' together with `values`, as pandas asks for too")
         wanted = Wanted(aggfunc, margins, margins_name, dropna, normalize, self._chosen(counted=values is None))
-        asked = {"row": _listed(index), "col": _listed(columns), "values": [] if values is None else [values]}
+        asked = {
+            "row": listed_columns(index),
+            "col": listed_columns(columns),
+            "values": [] if values is None else [values],
+        }
         return self._table("crosstab", asked, (rownames, colnames), wanted, where, comment, more)
 
     def pivot_table(
@@ -155,9 +158,9 @@ class Session:
         comment: str = "",
         **more: Any,  # noqa: ANN401
     ) -> ProtectedFrame:
-        """Summarise columns of the session's frame as `cellguard.pivot_table` does, together with all outputs before."""
+        """Summarise columns of the session's frame as `cellguard.pivot_table` does, with all outputs before."""
         wanted = Wanted(aggfunc, margins, margins_name, dropna, rules=self._chosen(counted=values is None))
-        asked = {"row": _listed(index), "col": _listed(columns), "values": _listed(values)}
+        asked = {"row": listed_columns(index), "col": listed_columns(columns), "values": listed_columns(values)}
         listed = isinstance(values, (list, tuple))
         return self._table("pivot_table", asked, (None, None), wanted, where, comment, more, listed=listed)
 
@@ -186,7 +189,15 @@ class Session:
             The coefficients as they would be released.
         """
         checked = check_model(model, self.fewest, [o.checked for o in self.outputs.values() if o.checked])
-        self._add(Output(self._uid(), "regression", _call("regression"), checked=checked, comments=_said(comment)))
+        self._add(
+            Output(
+                self._uid(),
+                "regression",
+                calling_line("regression"),
+                checked=checked,
+                comments=[comment] if comment else [],
+            )
+        )
         return checked.frame()
 
     def figure(self, figure: Any, counts: Sequence[int] | None = None, *, comment: str = "") -> str:  # noqa: ANN401
@@ -198,7 +209,11 @@ class Session:
             The name of the output.
         """
         checked = check_figure(figure, counts, self.fewest)
-        return self._add(Output(self._uid(), "figure", _call("figure"), checked=checked, comments=_said(comment)))
+        return self._add(
+            Output(
+                self._uid(), "figure", calling_line("figure"), checked=checked, comments=[comment] if comment else []
+            )
+        )
 
     def exception(self, name: str, reason: str) -> None:
         """Say why an output that does not pass should be released all the same."""
@@ -250,8 +265,8 @@ class Session:
             raise InputError("the session has no outputs yet")
         if open_:
             raise InputError(
-                f"{open_[0]} is for review and has no reason: say session.exception({open_[0]!r}, 'why it is safe'), or "
-                f"session.remove({open_[0]!r})"
+                f"{open_[0]} is for review and has no reason: say session.exception({open_[0]!r}, 'why it is safe'), "
+                f"or session.remove({open_[0]!r})"
             )
         return write_session(list(self.outputs.values()), self.records.size, self._attack, Path(folder), force=force)
 
@@ -272,13 +287,20 @@ class Session:
         roles |= {role: [more[role]] for role in self._roles if more.get(role) is not None}
         chosen = self.records.choose({**asked, **roles}, where)
         population = self._population(chosen.rows)
-        request = self._request(
-            chosen, population, names, wanted, more, roles, listed if word == "pivot_table" else None
-        )
+        shape = listed if word == "pivot_table" else None
+        request = self._request(chosen, population, names, wanted, more, roles, shape)
         uid = self._uid()
-        request = _renamed(request, uid, population)
+        request = renamed(request, uid, population)
         frame, shown = self._protected(request, chosen, population, uid)
-        output = Output(uid, "table", _call(word), frame=frame, shown=shown, comments=_said(comment), asked=request)
+        output = Output(
+            uid,
+            "table",
+            calling_line(word),
+            frame=frame,
+            shown=shown,
+            comments=[comment] if comment else [],
+            asked=request,
+        )
         self._add(output)
         return frame
 
@@ -326,76 +348,35 @@ class Session:
         """Return a table that is safe with all that was shown, and what it shows of the records."""
         secret: dict[str, dict[tuple[str, ...], str]] = {}
         dimensions = {coded.name: request.tree(coded) for coded in request.coded}
-        memory = remembered([o for o in self.outputs.values()], population, list(dimensions))
+        memory = remembered(list(self.outputs.values()), population, list(dimensions))
         for _ in range(_ROUNDS):
             call = request.call()
             held, more = dict(call.held), dict(call.more)
             if memory:
                 held[_BEFORE], more["previous"] = Memory(tuple(memory)), [_BEFORE]
-            tables = [_with_secret(table, secret.get(table["name"], {}), request, held) for table in call.tables]
+            tables = [with_secret(table, secret.get(table["name"], {}), request, held) for table in call.tables]
             attack = {**self._attack, **call.attack}
             call = replace(call, tables=tables, held=held, more=more, attack=attack)
             frame = call.run(request.within, request.kind, request.shape)
             if frame.release is None:
                 raise NotProtected(f"{uid} cannot be shown: {frame.verdict.text}")
             shown = statuses_of(frame, request, chosen.rows, population, self.records.size)
-            near = self._near(shown)
+            near = self._closeness.near(shown, self.outputs.values())
             if not near:
                 return frame, shown
             for name, cell in near:
                 secret.setdefault(name, {})[cell] = "must_suppress"
         raise NotProtected(
-            "this output differs from earlier ones by a few respondents in so many cells that nothing would be left; use "
-            "the same groups and the same records as before, or take earlier outputs back with session.remove(...)"
+            "this output differs from earlier ones by a few respondents in so many cells that nothing would be left; "
+            "use the same groups and the same records as before, or take earlier outputs back with session.remove(...)"
         )
-
-    def _near(self, shown: Sequence[Shown]) -> set[tuple[str, tuple[str, ...]]]:
-        """Return the cells of a new output that differ from earlier ones by a few respondents."""
-        found = set()
-        earlier = [(old, part) for o in self.outputs.values() for old in o.shown for part in old.parts]
-        for one in shown:
-            others = [(other, part) for other in shown if other is not one for part in other.parts]
-            for part in one.parts:
-                for old, other in (*earlier, *others):
-                    if not self._tied(one, part, old, other):
-                        continue
-                    near = near_cells(part, other, self._fewest, self._who, self._most)
-                    found |= {(one.name, one.codes(n.cell)) for n in near}
-                    near = near_cells(other, part, self._fewest, self._who, self._most)
-                    found |= {(one.name, one.codes(n.smallest)) for n in near}
-        return found
-
-    def _tied(self, one: Shown, part: Partition, old: Shown, other: Partition) -> bool:
-        """Return whether two sums may differ by few: other records, or dimensions that are recodings of each other."""
-        if one.population != old.population:
-            return True
-        if part.by <= other.by or other.by <= part.by:
-            return False
-        return any(self._related(one, a, old, b) for a in part.by - other.by for b in other.by - part.by)
-
-    def _related(self, one: Shown, a: str, old: Shown, b: str) -> bool:
-        pair = one.population, *sorted((a, b))
-        if pair not in self._pairs:
-            self._pairs[pair] = related(one.columns[a], old.columns[b], self._fewest)
-        return self._pairs[pair]
 
     def _population(self, rows: Rows) -> str:
         """Return the name of some records; records that differ by few from those of an earlier output are refused."""
-        mine = np.zeros(self.records.size, bool)
-        mine[rows] = True
-        name = "all" if mine.all() else f"part_{digest(np.flatnonzero(mine))}"
-        for output in self.outputs.values():
-            for old in output.shown[:1]:
-                apart = old.members != mine
-                few = int(apart.sum()) if self._who is None else len(np.unique(self._who[apart]))
-                if 0 < few < self._fewest:
-                    who = f"{few} respondent{'s' if few > 1 else ''}"
-                    raise NotProtected(
-                        f"this output is about all records of {output.uid} but {who}: their difference would tell about "
-                        f"so few. Use the same records for both, or take {output.uid} back with "
-                        f"session.remove({output.uid!r})"
-                    )
-        return name
+        members = np.zeros(self.records.size, bool)
+        members[rows] = True
+        self._closeness.refuse_near(members, self.outputs.values())
+        return "all" if members.all() else f"part_{digest(rows)}"
 
     def _name(self, population: str, column: NamedColumn) -> str:
         """Return the name of a dimension: the same for the same codes, another one for another recoding."""
@@ -406,15 +387,6 @@ class Session:
         if (column.name, word) not in names:
             names[column.name, word] = free_name(column.name, list(names.values()))
         return names[column.name, word]
-
-    def _respondents(self) -> tuple[IntArray | None, int]:
-        """Return the respondent of each record, if they are told, and the most records that one has."""
-        name = self._roles["holding"] or self._roles["respondent"]
-        if name is None:
-            return None, 1
-        codes = plain_column(self.records.column(name))
-        who = np.unique(np.array([str(v) for v in codes.to_pylist()]), return_inverse=True)[1]
-        return who, int(np.bincount(who).max())
 
     def _chosen(self, *, counted: bool) -> Any:  # noqa: ANN401
         """Return the rules of an output: those of sums are none of counts."""
@@ -435,52 +407,3 @@ class Session:
         if name not in self.outputs:
             raise InputError(f"no output {name!r}{did_you_mean(name, self.outputs)}")
         return self.outputs[name]
-
-
-def _listed(given: Any) -> list[Any]:  # noqa: ANN401
-    """Return one or several columns as a list; a list of plain values is one column."""
-    if given is None:
-        return []
-    if isinstance(given, (list, tuple)) and all(isinstance(one, str) or hasattr(one, "__len__") for one in given):
-        return list(given)
-    return [given]
-
-
-def _said(comment: str) -> list[str]:
-    return [comment] if comment else []
-
-
-def _call(word: str) -> str:
-    """Return the line of the researcher's program that asks for an output, if it can be read."""
-    import inspect
-
-    frame = inspect.currentframe()
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("cellguard"):
-        frame = frame.f_back
-    context = inspect.getframeinfo(frame).code_context if frame is not None else None
-    return context[0].strip() if context else f"session.{word}(...)"
-
-
-def _with_secret(
-    table: Mapping[str, Any], secret: Mapping[tuple[str, ...], str], request: Asked, held: dict[str, object]
-) -> dict[str, Any]:
-    """Return a table with statements about cells that must be suppressed."""
-    if not secret:
-        return dict(table)
-    name = f"what must be suppressed in {table['name']}"
-    heads = all_headed(table["by"], ("status",))
-    cells = list(secret)
-    held[name] = {**{head: [cell[i] for cell in cells] for i, head in enumerate(heads)}, "status": [*secret.values()]}
-    return {**table, "apriori": name}
-
-
-def _renamed(request: Asked, uid: str, population: str) -> Asked:
-    """Return a request whose tables have the name of the output in front."""
-    new = {table["name"]: f"{uid}.{table['name']}" for table in request.tables}
-    shape = request.shape
-    means = {f"{uid}.{mean}": (new[sums], new[counts]) for mean, (sums, counts) in shape.means.items()}
-    parts = [(keys, f"{uid}.{name}" if f"{uid}.{name}" in means else new[name]) for keys, name in shape.parts]
-    tables = [{**table, "name": new[table["name"]]} for table in request.tables]
-    return replace(
-        request, tables=tables, shape=replace(shape, parts=parts, means=means), counts=new.get("count", "count")
-    )

@@ -136,9 +136,10 @@ class Search:
             (sp.csr_array(cost[None, :]), -np.inf, _TOLERANCE + slack),
         ]
         if self.subsets:
-            for sign in (1.0, -1.0):
-                noise, more = without_dust(sign * system.noise[self.unknowns] / self.scale)
-                blocks.append((at.row(at.plus, -noise) + at.sum_of(at.noise), -more, np.inf))
+            given = system.noise[self.unknowns] / self.scale
+            noise, _ = without_dust(given)
+            lost = float(np.abs(given - noise).sum())
+            blocks += [(at.row(at.plus, sign * noise) + at.sum_of(at.noise), -lost, np.inf) for sign in (1.0, -1.0)]
         else:
             blocks.append((at.pairs(at.plus, at.minus), -np.inf, 1.0))
             cost[np.concatenate([at.plus, at.minus])] += _FEWER

@@ -213,7 +213,7 @@ def choose_mu_by_stratum(
     if not 0 < least <= options.cap:
         raise InputError(f"the least mu must be above 0 and at most the cap of {options.cap:g}, not {least:g}")
     if tables and len(stratum) != tables[0].records.units:
-        raise InputError(f"{len(stratum)} strata for {tables[0].records.units} units; there must be one per unit")
+        raise InputError(f"{len(stratum)} strata for {tables[0].records.units} respondents; there must be one each")
     wanted = _wanted(tables, options, only)
     options, own = _own_mus(wanted, options)
     mu = np.full(int(np.max(stratum, initial=0)) + 1, least)

@@ -88,7 +88,7 @@ def fit_multipliers(
         for leaf in names:
             leaves[leaf], off = _dealt(whole, leaf, factor, base, how, strata)
             if off:
-                notes.append(f"{leaf!r}: {off:,} groups of units cannot carry their noise within the bounds")
+                notes.append(f"{leaf!r}: {off:,} groups of respondents cannot carry their noise within the bounds")
         facts.append((f"Fit of {', '.join(names)}", about))
         notes += _notes(whole, how)
     return leaves, Fit(tuple(facts), tuple(dict.fromkeys(notes)))
@@ -172,5 +172,5 @@ def _notes(whole: Supertable, how: FitSettings) -> list[str]:
     if how.method in {"marg", "marg_zes"} and how.marg.variant == "document" and how.marg.spread:
         notes.append(_BIAS)
     if how.opt.keep_sum and how.method in {"opt", "least_loss"}:
-        notes.append("the sum of the multipliers is kept: groups of units count by how many they are, not by size")
+        notes.append("the sum of the multipliers is kept: groups of respondents count by their number, not by size")
     return notes

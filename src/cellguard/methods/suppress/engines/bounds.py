@@ -1,4 +1,9 @@
-"""Bounds and optima: the relaxed master with cuts of every kind, and whole masters for small sets."""
+"""Bounds and optima: the relaxed master with cuts of every kind, and whole masters for small sets.
+
+The cutting plane method: solve the relaxed master, find cuts that its x violates, add them, and repeat. Each optimum is
+a lower bound on the cost of any safe pattern, and they never fall. Cuts of propagation are quickest, cuts of programs
+are deeper; whole masters close the gap where cells are few.
+"""
 
 from __future__ import annotations
 

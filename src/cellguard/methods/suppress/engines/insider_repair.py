@@ -84,7 +84,7 @@ def mend_by_asks(
     hidden, may = merged.any_of(start.hidden), np.ones(merged.n, bool)
     hiding = Hiding(coverage, hidden, Programs(merged, run), run, cost, may)
     _prove(hiding)
-    clean(hiding, ~merged.any_of(start.free) & (cost > 0))
+    clean(hiding, ~merged.any_of(start.fixed) & (cost > 0))
     return Mended(start.pattern(hiding.hidden[merged.at]), proof_of(coverage).renumbered(start.problem.cells))
 
 

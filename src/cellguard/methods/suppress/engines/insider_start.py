@@ -26,12 +26,16 @@ class Mended:
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """The problem of all cells that may be suppressed: which are, which cost nothing, and what the others cost."""
+    """The problem of all cells that may be suppressed: which are, which cost nothing, and what the others cost.
+
+    ``fixed`` cells stay suppressed: they are unsafe, unpublished, or said to be suppressed.
+    """
 
     problem: Problem
     grains: Grains
     hidden: BoolArray
     free: BoolArray
+    fixed: BoolArray
     cost: FloatArray
     before: Pattern
 
@@ -57,4 +61,5 @@ def posed(system: System, pattern: Pattern, costs: FloatArray, known: sp.csr_arr
     hidden[listed] = pattern.unknown[at]
     free[listed] = (needs.primary | pattern.unpublished)[at]
     cost[listed] = np.where(free[listed], 0.0, np.maximum(costs[at], _LEAST))
-    return Start(problem, grains, hidden, free, cost, pattern)
+    fixed = free | system.hidden[system.places(problem.cells)]
+    return Start(problem, grains, hidden, free, fixed, cost, pattern)

@@ -1,4 +1,9 @@
-"""The master problem: the cheapest x that satisfies all cuts found so far; its optimum bounds every safe pattern."""
+"""The master problem: the cheapest x that satisfies all cuts found so far; its optimum bounds every safe pattern.
+
+Minimise sum(cost_c x_c) with a x >= 1 for each cut a and 0 <= x <= 1, x_c = 1 for primaries (Fischetti and Salazar
+2001). Every safe pattern satisfies all cuts, so any optimum, fractional or whole, is a lower bound on its cost; and a
+whole optimum that is safe is the cheapest pattern there is.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +30,7 @@ class Master:
     def __init__(self, system: System, cuts: Sequence[Cut], *, run: Run) -> None:
         self.system = system
         self.run = run
+        # Tolerances of solvers are absolute: costs in millions would make every gap look large, cents none.
         some = system.cost[system.cost > 0]
         self.scale = float(np.median(some)) if len(some) else 1.0
         self.cuts: list[Cut] = []
@@ -40,6 +46,7 @@ class Master:
         """Add the cuts that are new; return how many."""
         new = []
         for cut in cuts:
+            # Propagation finds the same cut for many targets, and in many rounds.
             key = cut.key()
             if key not in self._seen:
                 self._seen.add(key)

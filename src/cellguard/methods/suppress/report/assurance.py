@@ -59,7 +59,7 @@ def checked(outcome: Outcome[SuppressionResult]) -> Section:
     knows = outcome.protected.audit.needs.knowledge
     bounds = []
     if knows.percent is not None:
-        bounds.append(f"every value beforehand to within {knows.percent:g} %")
+        bounds.append(f"every value a priori to within {knows.percent:g} %")
     if np.isfinite(knows.lower):
         bounds.append("that no value is negative" if knows.lower == 0 else "a lower bound of every value")
     if np.isfinite(knows.upper):

@@ -211,7 +211,7 @@ def test_wrong_options_are_refused(options, message):
 
 def test_wrong_strata_are_refused():
     table = one_cell([1, 2])
-    with pytest.raises(InputError, match="3 strata for 2 units"):
+    with pytest.raises(InputError, match="3 strata for 2 respondents"):
         choose_mu_by_stratum([table], np.zeros(3, int))
     with pytest.raises(InputError, match="least mu must be above 0"):
         choose_mu_by_stratum([table], np.zeros(2, int), least=0.3)
