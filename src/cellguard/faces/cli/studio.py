@@ -61,8 +61,8 @@ def studio(
         click.echo(f"Others can reach this at {host}, without encryption.", err=True)
     words = {"maker": "To make outputs", "checker": "To check and sign them"}
     links = {name: server.link(name) for name in roles}
-    for name, link in links.items():
-        click.echo(f"{words[name]}, good for one browser: {link}")
-    click.echo("Ctrl-C ends it; nothing is lost.")
     with suppress(KeyboardInterrupt):
+        for name, link in links.items():
+            click.echo(f"{words[name]}, good for one browser: {link}")
+        click.echo("Ctrl-C ends it; nothing is lost.")
         server.run(None if no_browser else lambda: open_browser(links[roles[0]]))

@@ -54,7 +54,7 @@ class Page:
         return self.client.put(f"/api/files/{name}", content=content, headers={"X-Cellguard-Word": self.word})
 
     def wait(self, studio):
-        assert studio.work.wait(60).over and studio.work.error == ""
+        assert studio.work.wait(300).over and studio.work.error == ""
         return studio.work.result
 
     def found(self):
