@@ -4,7 +4,7 @@ BIN := .venv/bin
 # The tests start processes: let Python keep its bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long test-all fuzz lint browser servers docs signatures kernels bench lock clean
+.PHONY: demo test test-long test-all fuzz lint browser axe servers docs signatures kernels bench lock release clean
 
 demo: kernels
 	$(BIN)/cellguard demo --out build/demo --force
@@ -40,6 +40,10 @@ lint: .venv/ready
 # The pages are tested in a real browser.
 browser:
 	command -v chromium >/dev/null || (apt-get update && apt-get install -y --no-install-recommends chromium)
+
+# The checker of accessibility that tests of the studio use, where it is there; it is too large to be kept here.
+axe:
+	mkdir -p build/axe && cd build/axe && npm pack --silent axe-core@4 && tar xzf axe-core-*.tgz
 
 # Records are read from real servers: PostgreSQL, and Spark, which needs Java. Without them their tests are skipped.
 SERVERS = $(if $(wildcard /usr/lib/postgresql/*/bin/initdb),,postgresql) $(if $(shell command -v java),,default-jre-headless)
@@ -91,8 +95,12 @@ bench: kernels
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
   --no-header --no-annotate --quiet
 lock:
-	$(LOCK) $(foreach extra,fast report excel statfiles geo postgres docs dev,--extra $(extra)) --output-file requirements.txt
+	$(LOCK) $(foreach extra,fast report excel statfiles geo postgres remote studio docs dev,--extra $(extra)) --output-file requirements.txt
 	$(LOCK) --extra spark --constraints requirements.txt --output-file requirements-spark.txt
+
+# A release in dist/, built twice and checked: see packaging/release.py. Afterwards: git tag, and twine upload dist/*.whl dist/*.tar.gz.
+release: kernels
+	$(BIN)/python packaging/release.py
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

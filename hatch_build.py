@@ -70,6 +70,7 @@ def _compile_apart(folder: Path) -> str:
         return f"{PURE} is set"
     # Nothing is stored, and code is for every processor of the platform, not for this one only.
     env = {**os.environ, "NUMBA_CACHE_DIR": os.devnull, "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+    env["PYTHONHASHSEED"] = "0"  # the same bytes whenever it is built
     command = [sys.executable, str(ROOT / "hatch_build.py"), str(folder), "--here"]
     try:
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=TIME_LIMIT, check=False)  # noqa: S603
@@ -105,6 +106,7 @@ def compile_kernels(folder: Path) -> None:
             compiler.export(symbol, tuple(map(_numba_type, signature.read(text))))(kernel.py_func)
             table.setdefault(name, {})[text] = symbol
     _release_the_lock(options)
+    _name_alike()
     compiler.compile()
     made = {"stamp": extension.stamp(), "kernels": table}
     (folder / extension.TABLE.name).write_text(json.dumps(made, indent=1))
@@ -137,6 +139,16 @@ def _release_the_lock(options: dict[Any, dict[str, bool]]) -> None:
         return compile_extra(typing, target, function, args, returned, flags, **more)
 
     compiler.compile_extra = compile_one
+
+
+def _name_alike() -> None:
+    """Number the expressions on arrays, which numba names after their place in memory: builds are then repeatable."""
+    from itertools import count
+
+    from numba.np.ufunc import array_exprs
+
+    numbers = count()
+    array_exprs.hash = lambda _: next(numbers)
 
 
 def main(folder: Path, *, here: bool) -> None:

@@ -14,7 +14,7 @@ import cellguard as cg
 from cellguard.attack.audit import audit
 from cellguard.attack.intervals import exact_moves
 from cellguard.io.folder import OutputFolder
-from cellguard.methods.suppress.method import Given
+from cellguard.methods.suppress.method import FixedPattern
 from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.methods.suppress.suppress import suppress
 from cellguard.proofs.problem import Problem, grains_of, pose
@@ -50,7 +50,7 @@ def verdicts(name: str, bar: int) -> Callable[[], Iterator[str]]:
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "out"
             job = job_of(findings)
-            OutputFolder(out).write(Outcome(Given(job), SuppressionResult(findings, found, job=job), {}, ""))
+            OutputFolder(out).write(Outcome(FixedPattern(job), SuppressionResult(findings, found, job=job), {}, ""))
             seconds, checked = cpu(lambda: verify(out / "internal" / "certificate.json"))
         yield f"verify: {'valid' if checked.valid else 'NOT VALID'} in {seconds:.1f} CPU s (bar 20)"
         rng = np.random.default_rng(1)

@@ -8,8 +8,8 @@ from time import perf_counter
 import numpy as np
 
 import cellguard as cg
+from cellguard.rules.all_of import All
 from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
-from cellguard.rules.rule import All
 from cellguard.rules.signed import Signed
 from cellguard.rules.simple import MaxShare, MinFrequency, Request
 from cellguard.rules.statisticon import Statisticon

@@ -9,6 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from bench_compare import BENCHMARKS as COMPARE
 from bench_counts import BENCHMARKS as COUNTS
+from bench_ends import BENCHMARKS as ENDS
 from bench_growth import BENCHMARKS as GROWTH
 from bench_insiders import BENCHMARKS as INSIDERS
 from bench_minimality import BENCHMARKS as MINIMALITY
@@ -25,7 +26,7 @@ from bench_tables import BENCHMARKS as TABLES
 from bench_tabulate import BENCHMARKS as TABULATE
 
 BENCHMARKS = {
-    **(TABLES | AUDIT | PROTECT | COUNTS | INSIDERS | SUMS | LINKED),
+    **(TABLES | AUDIT | PROTECT | COUNTS | INSIDERS | SUMS | LINKED | ENDS),
     **(MAPS | PERTURB | REPORT | TABULATE | GROWTH | COMPARE | RULES | MINIMALITY),
 }
 

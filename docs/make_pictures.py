@@ -14,6 +14,11 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 DOCS = Path(__file__).parent
 PICTURES = DOCS / "pictures"
@@ -204,15 +209,76 @@ def shoot() -> None:
             page = browser.new_page(viewport={"width": 1200, "height": high})
             page.goto((folder / out / "internal/report.html").as_uri())
             page.wait_for_timeout(500)
-            png = smaller(page.screenshot())
+            keep(name, page.screenshot())
             page.close()
-            if len(png) > LARGEST:
-                sys.exit(f"{name} is larger than {LARGEST:,} bytes")
-            if looks_different(png, PICTURES / name):
-                (PICTURES / name).write_bytes(png)
         browser.close()
+
+
+def keep(name: str, png: bytes) -> None:
+    """Write a screenshot, unless it looks as it did."""
+    png = smaller(png)
+    if len(png) > LARGEST:
+        sys.exit(f"{name} is larger than {LARGEST:,} bytes")
+    if looks_different(png, PICTURES / name):
+        (PICTURES / name).write_bytes(png)
+
+
+def shoot_studio() -> None:
+    """Take screenshots of the studio, on the records of the first tutorial."""
+    from playwright.sync_api import sync_playwright
+
+    from cellguard.faces.studio.serve import Place, Server, studio_of
+
+    browser_path = shutil.which("chromium") or shutil.which("chromium-browser")
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as home:
+        folder = Path(home, "firms")
+        folder.mkdir()
+        run_tutorial("first-safe-table.md", ("init firms.csv",), folder)
+        server = Server(studio_of(Place.of(folder / "job.yaml")))
+        serving = Thread(target=server.run, daemon=True)
+        serving.start()
+        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
+
+        def enter(role: str, name: str) -> Page:
+            page = browser.new_context(viewport={"width": 1280, "height": 800}, locale="en-GB").new_page()
+            page.goto(server.link(role))
+            page.locator("#name").fill(name)
+            page.keyboard.press("Enter")
+            page.locator("body[data-ready]").wait_for()
+            return page
+
+        def room(page: Page, name: str, ready: str) -> None:
+            page.locator(f"nav a[href='#{name}']").click()
+            page.locator(ready).first.wait_for()
+
+        page = enter("maker", "Ada")
+        room(page, "rules", "#bars tr")
+        keep("studio-rules.png", page.screenshot())
+        room(page, "protect", "button#protect")
+        page.locator("button#protect").click()
+        page.locator("details.run .headline").wait_for()
+        page.locator("button.look").first.click()
+        page.locator("#grid td.s").first.click()
+        page.locator("#cell .chip.s").first.wait_for()
+        page.locator("#grid td.p").first.click()
+        page.locator("#cell .chip.p").first.wait_for()
+        page.wait_for_timeout(300)
+        keep("studio-tables.png", page.screenshot())
+        room(page, "sign", "[data-do=request]")
+        page.locator(".reason").fill("for the yearbook")
+        page.locator("[data-do=request]").click()
+        page.locator(".chip.requested").wait_for()
+        other = enter("checker", "Bea")
+        other.locator("button.verify").click()
+        other.locator(".checks-found .good").first.wait_for()
+        other.wait_for_timeout(300)
+        keep("studio-sign.png", other.screenshot())
+        browser.close()
+        server.stop()
+        serving.join(10)
 
 
 if __name__ == "__main__":
     draw()
     shoot()
+    shoot_studio()

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cellguard.attack.audit import Audit, audit
-    from cellguard.errors import CellguardError, InputError
-    from cellguard.faces.python.protect import crosstab, protect
+    from cellguard.errors import CellguardError, InputError, NotProtected
+    from cellguard.faces.python.audit_table import audit_table
+    from cellguard.faces.python.crosstab import crosstab, pivot_table
+    from cellguard.faces.python.protect import protect
+    from cellguard.faces.python.session.session import Session
     from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
     from cellguard.inputs.assessment import Assessment
     from cellguard.io.folder import OutputFolder
@@ -18,10 +21,21 @@ if TYPE_CHECKING:
     from cellguard.microdata.records import records
     from cellguard.pipeline import assess_job, run, verify
     from cellguard.protection import Requirements, require
+    from cellguard.rules.all_of import All
     from cellguard.rules.assess import Findings, assess
     from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
-    from cellguard.rules.rule import All
+    from cellguard.rules.rows import (
+        AttributeDisclosure,
+        GroupDisclosure,
+        KDisclosure,
+        LoneOther,
+        MaxFraction,
+        MinOthers,
+        Spread,
+    )
+    from cellguard.rules.signed import EffectiveContributors, Signed
     from cellguard.rules.simple import Given, MaxShare, MinFrequency, Request
+    from cellguard.rules.statisticon import Statisticon
     from cellguard.run_context import Run
     from cellguard.seam.outcome import Outcome
     from cellguard.table.pattern import Pattern, Release
@@ -36,21 +50,29 @@ if TYPE_CHECKING:
 # `import cellguard` costs next to nothing.
 _HOME = {
     "About": "table.read",
-    "All": "rules.rule",
+    "All": "rules.all_of",
     "Assessment": "inputs.assessment",
+    "AttributeDisclosure": "rules.rows",
     "Audit": "attack.audit",
     "CellguardError": "errors",
     "Dimension": "hierarchy.hierarchy",
     "Dominance": "rules.linear",
+    "EffectiveContributors": "rules.signed",
     "Findings": "rules.assess",
     "Given": "rules.simple",
+    "GroupDisclosure": "rules.rows",
     "Hierarchy": "hierarchy.hierarchy",
     "InputError": "errors",
     "Job": "job.jobfile",
+    "KDisclosure": "rules.rows",
     "Knowledge": "world.knowledge",
     "Linear": "rules.linear",
+    "LoneOther": "rules.rows",
+    "MaxFraction": "rules.rows",
     "MaxShare": "rules.simple",
     "MinFrequency": "rules.simple",
+    "MinOthers": "rules.rows",
+    "NotProtected": "errors",
     "Outcome": "seam.outcome",
     "OutputFolder": "io.folder",
     "PPercent": "rules.linear",
@@ -60,18 +82,24 @@ _HOME = {
     "Request": "rules.simple",
     "Requirements": "protection",
     "Run": "run_context",
+    "Session": "faces.python.session.session",
+    "Signed": "rules.signed",
+    "Spread": "rules.rows",
+    "Statisticon": "rules.statisticon",
     "Suppression": "methods.suppress.suppress",
     "Table": "table.table",
     "TableSet": "table.tableset",
     "assess": "rules.assess",
     "assess_job": "pipeline",
     "audit": "attack.audit",
+    "audit_table": "faces.python.audit_table",
     "cells": "table.read",
-    "crosstab": "faces.python.protect",
+    "crosstab": "faces.python.crosstab",
     "heat_map": "methods.suppress.report.figures",
     "interval_plot": "methods.suppress.report.figures",
     "link": "table.tableset",
     "loss_by_level": "methods.suppress.report.figures",
+    "pivot_table": "faces.python.crosstab",
     "protect": "faces.python.protect",
     "read_apriori": "table.statements",
     "records": "microdata.records",
@@ -86,19 +114,27 @@ __all__ = [
     "About",
     "All",
     "Assessment",
+    "AttributeDisclosure",
     "Audit",
     "CellguardError",
     "Dimension",
     "Dominance",
+    "EffectiveContributors",
     "Findings",
     "Given",
+    "GroupDisclosure",
     "Hierarchy",
     "InputError",
     "Job",
+    "KDisclosure",
     "Knowledge",
     "Linear",
+    "LoneOther",
+    "MaxFraction",
     "MaxShare",
     "MinFrequency",
+    "MinOthers",
+    "NotProtected",
     "Outcome",
     "OutputFolder",
     "PPercent",
@@ -108,18 +144,24 @@ __all__ = [
     "Request",
     "Requirements",
     "Run",
+    "Session",
+    "Signed",
+    "Spread",
+    "Statisticon",
     "Suppression",
     "Table",
     "TableSet",
     "assess",
     "assess_job",
     "audit",
+    "audit_table",
     "cells",
     "crosstab",
     "heat_map",
     "interval_plot",
     "link",
     "loss_by_level",
+    "pivot_table",
     "protect",
     "read_apriori",
     "records",

@@ -63,7 +63,19 @@ class MissingExtra(InputError):
 
 
 class NotProtected(CellguardError):
-    """No safe result can be given; the message says why and what to change."""
+    """No safe result can be given; the message says why and what to change.
+
+    Examples
+    --------
+    >>> import cellguard as cg
+    >>> session = cg.Session({"sex": ["f", "m"] * 20})
+    >>> _ = session.table(["sex"])
+    >>> try:
+    ...     session.table(["sex"], where=[False] + [True] * 39)
+    ... except cg.NotProtected as error:
+    ...     print(str(error).partition(":")[0])
+    this output is about all records of output_0 but 1 respondent
+    """
 
 
 class Stopped(CellguardError):

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from cellguard.arrays import BoolArray, FloatArray
+from cellguard.rules.all_of import parts
 from cellguard.rules.assess import Findings, TableFindings
-from cellguard.rules.rule import PROTECTION_PERCENT, Judgement, Rule, parts
+from cellguard.rules.rule import PROTECTION_PERCENT, Judgement, Rule
 from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.propagate import tighten
 from cellguard.table.table import Table

@@ -1,7 +1,12 @@
-"""`Run`: what a piece of work owes the person who started it: events, an end on request or in time, few threads."""
+"""`Run`: what a piece of work owes the person who started it: events, an end on request or in time, few threads.
+
+Events and the seconds of each step also go to the standard logger ``cellguard``, which is silent unless a program
+listens: ``logging.basicConfig(level="INFO")``. What is logged are steps and counts, never a value.
+"""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,13 +15,17 @@ from threading import RLock
 
 from cellguard.errors import Stopped
 
+LOG = logging.getLogger("cellguard")
+LOG.addHandler(logging.NullHandler())
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
     """What work tells of itself while it goes on: steps and counts, never a cost or a value of a cell.
 
     ``phase`` is the step, ``text`` what people read, and ``done`` of ``total`` how far the phase is, None where nobody
-    knows. While a phase lasts ``total`` stays as it is and ``done`` never falls; a phase may come again.
+    knows. While a phase lasts ``total`` stays as it is and ``done`` never falls; a phase may come again. ``seconds`` is
+    how long all that is still to come may take, by a guess before it begins. A ``notice`` is to be read, not only seen.
 
     >>> Event("auditing", "1 cell left to prove", 3, 4).share
     0.75
@@ -26,6 +35,8 @@ class Event:
     text: str
     done: int | None = None
     total: int | None = None
+    seconds: float | None = field(default=None, repr=False)
+    notice: bool = field(default=False, repr=False)
 
     @property
     def share(self) -> float | None:
@@ -34,6 +45,7 @@ class Event:
 
 
 Listener = Callable[[Event], None]
+_TELLING = 0.05  # share of a phase from which on its time says something
 
 
 def nobody(event: Event) -> None:
@@ -113,6 +125,58 @@ class _Progress:
             listen(event)
 
 
+class Outlook:
+    """Turns events into a line each: the phase, what goes on, the share that is done, and the time that is left.
+
+    What is left follows from a guess before the work began, and from how long the share of the phase has taken; the
+    longer one is told, and nothing once both are over.
+
+    >>> ticks = iter([0.0, 0.0, 10.0, 30.0])
+    >>> outlook = Outlook(lambda: next(ticks))
+    >>> for event in (Event("searching", "searching", seconds=40), Event("auditing", "3 left", 1, 4)):
+    ...     print(outlook.line(event))
+    searching, some 40 s left
+    auditing: 3 left (25 %), some 30 s left
+    >>> outlook.line(Event("auditing", "2 left", 2, 4))
+    'auditing: 2 left (50 %), some 20 s left'
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._start = self._begin = clock()
+        self._phase, self._expected = "", 0.0
+
+    def line(self, event: Event) -> str:
+        """Return what a person reads of an event."""
+        now = self._clock()
+        if event.phase != self._phase:
+            self._phase, self._begin = event.phase, now
+        if event.seconds is not None:
+            self._expected = now + event.seconds
+        known = event.phase and event.phase != event.text
+        words = f"{event.phase}: {event.text}" if known else event.text
+        share = "" if event.share is None else f" ({event.share:.0%})".replace("%", " %")
+        left = self._left(event, now)
+        return words + share + (f", some {told_seconds(left)} left" if left >= 1 else "")
+
+    def _left(self, event: Event, now: float) -> float:
+        left = self._expected - now
+        if event.share is not None and event.share >= _TELLING:
+            left = max(left, (now - self._begin) * (1 - event.share) / event.share)
+        return left
+
+
+def told_seconds(seconds: float) -> str:
+    """Return a time as people say it.
+
+    >>> told_seconds(40), told_seconds(200), told_seconds(8000)
+    ('40 s', '3 min', '2.2 h')
+    """
+    if seconds < 100:
+        return f"{seconds:,.0f} s"
+    return f"{seconds / 60:,.0f} min" if seconds < 6_000 else f"{seconds / 3600:,.1f} h"
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """How a piece of work reports to its caller, and how it is stopped: events, a deadline, threads.
@@ -174,12 +238,19 @@ class Run:
         """Begin a phase, tell of it, and return the same run for it."""
         here = replace(self, phase=phase)
         here._progress.begin(phase)
+        LOG.info("%s", phase)
         here.tell(phase)
         return here
 
     def tell(self, text: str, done: int | None = None, total: int | None = None) -> None:
         """Report what goes on, and how far it is, if that is known."""
+        if text != self.phase:
+            LOG.debug("%s: %s", self.phase, text)
         self._progress.tell(self.listen, Event(self.phase, text, done, total))
+
+    def expect(self, seconds: float, text: str, *, notice: bool = False) -> None:
+        """Report how long all that is to come may take; ``text`` says so in words."""
+        self._progress.tell(self.listen, Event(self.phase, text, seconds=seconds, notice=notice))
 
     def left(self, number: int, total: int, words: str) -> None:
         """Return how many of all are left; ``words`` say what they are and what they wait for."""
@@ -206,9 +277,11 @@ UNWATCHED = Run()  # tells nobody, and has no end
 
 @contextmanager
 def timed(name: str, run: Run, seconds: dict[str, float]) -> Iterator[Run]:
-    """Report a step and measure its time, unless the run was stopped."""
+    """Report a step and measure its time, all its turns together, unless the run was stopped."""
     run.heed()
     here = run.during(name)
     start = time.perf_counter()
     yield here
-    seconds[name] = time.perf_counter() - start
+    took = time.perf_counter() - start
+    seconds[name] = seconds.get(name, 0.0) + took
+    LOG.info("%s took %.1f s", name, took)

@@ -145,7 +145,10 @@ def test_a_file_that_its_format_does_not_make_is_extra(out):
 
 def test_a_job_is_told_which_formats_there_are(site, job, monkeypatch):
     install(site, monkeypatch)
-    for wrong, words in (("tyo", "did you mean 'toy'?"), ("metadata", "'csv', 'parquet', 'html', 'xlsx' or 'toy'")):
+    for wrong, words in (
+        ("tyo", "did you mean 'toy'?"),
+        ("metadata", "'px', 'sdmx', 'xlsx' or 'toy'"),
+    ):
         job.write_text(yaml.safe_dump(JOB | {"output": {"formats": ["csv", wrong]}}))
         refused = run("protect", job, "--out", job.parent / "out")
         assert refused.returncode == 2 and "output.formats[1]: must be 'csv'" in refused.stderr
@@ -203,7 +206,7 @@ def test_the_built_in_formats_are_declared_like_any_other():
     said = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["cellguard.formats"]
     assert said == formats._BUILT_IN
     assert [formats.find_format(name).name for name in said] == list(said)
-    assert formats.format_names()[:4] == ["csv", "parquet", "html", "xlsx"]
+    assert formats.format_names()[:8] == ["csv", "csvw", "datapackage", "html", "parquet", "px", "sdmx", "xlsx"]
 
 
 def test_a_release_without_tables_has_its_metadata(tmp_path):

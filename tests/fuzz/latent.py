@@ -123,8 +123,8 @@ def _unpublished(table: Shown, spec: Mapping) -> Iterator[tuple[str, ...]]:
     levels = spec.get("publish")
     if not isinstance(levels, Mapping):
         return iter(())
-    shown = [dict.fromkeys(codes) for codes in zip(*table.rows, strict=True)]
-    hidden = [axis.below if axis.name in levels else codes for axis, codes in zip(table.axes, shown, strict=False)]
+    shown = [dict.fromkeys(table.codes(i)) for i in range(len(table.axes))]
+    hidden = [axis.below if axis.name in levels else codes for axis, codes in zip(table.axes, shown, strict=True)]
     return product(*hidden)
 
 

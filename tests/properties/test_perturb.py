@@ -165,4 +165,5 @@ def test_the_expected_noise_is_zero(people, shape, way, seed):
     table = calibration_table(people, [A, B], "v")
     if len(table):
         found = study([table], Zes(shape=shape, directions=way), seed, replications=250)
-        assert (np.abs(found.mean_ratio - 1) <= 5.5 * found.cv / 250**0.5 + 1e-12).all()
+        coarse = 0.01 / np.maximum(np.abs(table.total), 0.01)  # contributions are rounded to two decimals
+        assert (np.abs(found.mean_ratio - 1) <= 5.5 * found.cv / 250**0.5 + len(people.unit) * coarse).all()

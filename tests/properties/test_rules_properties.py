@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cellguard.rules.all_of import All
 from cellguard.rules.conversions import estimate_from_dominance, k_from_p, p_from_k, p_from_prior_posterior
 from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
-from cellguard.rules.rule import All
 from cellguard.rules.simple import MaxShare, MinFrequency
 from cellguard.rules.statisticon import Statisticon
 from cellguard.table.fact import Total

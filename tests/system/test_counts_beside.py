@@ -81,7 +81,7 @@ def test_a_folder_is_whole_and_verified(tmp_path):
     values, counts = (list(csv.DictReader(file.read_text().splitlines())) for file in files)
     assert [row["flag"] for row in values] == [row["flag"] for row in counts]
     page = (tmp_path / "out/internal/report.html").read_text()
-    assert "hidden with count" in page and "hidden with x" in page
+    assert "suppressed with count" in page and "suppressed with x" in page
 
 
 def test_a_published_count_of_nobody_gives_the_value_away(tmp_path):

@@ -1,8 +1,11 @@
 """Why a cell is hidden is read from the folder, and is what an audit of the whole set would find."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from cellguard.attack.audit import audit
 from cellguard.errors import InputError
 from cellguard.io.folder import OutputFolder
 from cellguard.io.stored_explanations import NAME, StoredExplanations, read_explanations
@@ -92,3 +95,29 @@ def test_explanations_are_sealed_named_as_unchecked_and_never_trusted_blindly(tm
     assert not verify(out).valid
     with pytest.raises(InputError, match=r"explanations\.parquet is damaged"):
         explain_cell(out, "/".join(name.split(",")[:2]))
+
+
+def whys(out, most):
+    """What is said of each secondary of an output folder."""
+    stored = OutputFolder(out).stored()
+    table, cells = stored.needs.tables.tables[0], stored.needs.tables.cells_of[0]
+    secondary = np.flatnonzero(stored.pattern.secondary[cells]).tolist()[:most]
+    lines = [explain_cell(out, table.cell_name(row)) for row in secondary]
+    return {
+        row: next(line for line in said if "is secondary" in line) for row, said in zip(secondary, lines, strict=True)
+    }
+
+
+def test_each_secondary_has_a_reason_of_its_own_and_an_audit_agrees(tmp_path):
+    out = written(tmp_path, "values", {"insiders": True}, seed=8)
+    stored = OutputFolder(out).stored()
+    cells, said = stored.needs.tables.cells_of[0], whys(out, 14)
+    reasons = ("Without it these unsafe", "respondents, who know", "could work out sums")
+    by_reason = {reason: [row for row, line in said.items() if reason in line] for reason in reasons}
+    assert sum(map(len, by_reason.values())) == len(said) and all(by_reason[reason] for reason in reasons[:2])
+    for row in by_reason["respondents, who know"]:
+        less = stored.pattern.secondary.copy()
+        less[cells[row]] = False
+        without = replace(stored.pattern, secondary=less)
+        assert audit(stored.needs, without).verdict == "safe"
+        assert audit(stored.needs, without, insiders=stored.insiders).verdict != "safe"

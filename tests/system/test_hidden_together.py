@@ -66,13 +66,13 @@ def test_a_folder_is_audited_and_verified_and_a_follower_cannot_be_shown(tmp_pat
     assert audit_folder(out).protected.audit.verdict == "safe"
     assert CliRunner().invoke(cli, ["verify", str(out), "--job", str(job)]).exit_code == 0
     with (out / "internal/staff.csv").open() as file:
-        follows = [row for row in csv.DictReader(file) if "hidden with turnover" in row["reasons"]]
+        follows = [row for row in csv.DictReader(file) if "suppressed with turnover" in row["reasons"]]
     assert follows and {row["status"] for row in follows} <= {"primary", "secondary"}
     stored = yaml.safe_load((out / "internal/job.yaml").read_text())
     stored["tables"][0]["protect"]["hide_with"] = ["staff"]  # which the pattern does not keep
     (out / "internal/job.yaml").write_text(yaml.safe_dump(stored))
     said = {check.number: check for check in verify(out / "internal/certificate.json").checks}
-    assert not said[4].passed and "hides it with staff" in said[4].detail
+    assert not said[4].passed and "suppresses it with staff" in said[4].detail
 
 
 def test_what_cannot_follow_is_refused(tmp_path):
@@ -103,8 +103,8 @@ def test_a_pattern_that_a_job_describes_has_its_followers_hidden_and_pages_say_s
     done = CliRunner().invoke(cli, ["audit", str(job), "--out", str(out)])
     assert done.exit_code == 0, done.output
     with (out / "internal/staff.csv").open() as file:
-        follower = next(row for row in csv.DictReader(file) if row["reasons"].endswith("hidden with turnover"))
-    assert "hidden with turnover" in (out / "internal/report.html").read_text()
+        follower = next(row for row in csv.DictReader(file) if row["reasons"].endswith("suppressed with turnover"))
+    assert "suppressed with turnover" in (out / "internal/report.html").read_text()
     name = f"{follower['industry']}/{follower['region']}"
     assert explain_cell(out, name, table="staff")[-1] == "The job has it suppressed with turnover."
 

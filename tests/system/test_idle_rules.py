@@ -14,9 +14,9 @@ from cellguard.faces.cli.main import cli
 from cellguard.job.jobfile import Job
 from cellguard.job.rulespec import dump_rule
 from cellguard.pipeline import run
+from cellguard.rules.all_of import All
 from cellguard.rules.linear import Linear
 from cellguard.rules.rows import GroupDisclosure
-from cellguard.rules.rule import All
 from cellguard.rules.simple import MinFrequency
 from cellguard.table.facts import contributions
 from cellguard.verifier.rule_words import parse_rule as twin

@@ -272,7 +272,7 @@ def test_a_job_is_safe_against_two_respondents_together(tmp_path):
     assert "<td>insiders " in page
     named = {outcome.protected.audit.needs.tables.cell_name(n.cell) for n in outcome.protected.nearest if n.others}
     lines = [line for cell in named for line in explain_cell(folder, cell)]
-    assert any("together can tell" in line for line in lines)
+    assert any("together can estimate" in line for line in lines)
 
 
 def test_a_claim_about_more_respondents_than_are_proven_is_refused(tmp_path):

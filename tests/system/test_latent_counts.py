@@ -4,13 +4,19 @@ import csv
 import json
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from cellguard.io.folder import OutputFolder
 from cellguard.job.jobfile import Job
 from cellguard.pipeline import audit_folder, run, verify_inputs
+from cellguard.verifier.atoms import Between
+from cellguard.verifier.clusters import Piece, Pieces
+from cellguard.verifier.fitted import check_parted
+from cellguard.verifier.stages import Refused
 from cellguard.verifier.verify import verify
 from cellguard.world import fitted
 from unit.verifier import folders
@@ -144,6 +150,49 @@ def test_groups_that_overlap(tmp_path):
     out = OutputFolder(tmp_path / "out")
     out.write(outcome)
     assert verify(out.inside / "certificate.json").valid
+
+
+def test_codes_that_only_hang_on_what_crosses_need_no_crossing_cells(tmp_path):
+    """One table divides A, by itself: what lies behind the other, whose groups overlap, does not need A's parts."""
+    (tmp_path / "a.csv").write_text("code,parent\nTotal,\nA,Total\na1,A\na2,A\nB,Total\n")
+    (tmp_path / "main.csv").write_text("code,parent\nTotal,\none,Total\np,one\nrest,Total\nq,rest\nr,rest\n")
+    (tmp_path / "other.csv").write_text("code,parent\nTotal,\ntwo,Total\np,two\nq,two\nothers,Total\nr,others\n")
+    (tmp_path / "t.csv").write_text("a,n\nTotal,40\nA,25\na1,12\na2,13\nB,15\n")
+    (tmp_path / "u.csv").write_text(
+        "a,b,n\nA,one,9\nA,rest,16\nA,two,14\nA,others,11\nB,one,5\nB,rest,10\nB,two,8\nB,others,7\n"
+    )
+    grouped = {"parents": "main.csv", "also": [{"name": "other", "parents": "other.csv"}]}
+    dimensions = {"a": {"parents": "a.csv"}, "b": grouped}
+    outcome = run(job_of(tmp_path, {"t": ["a"], "u": ["a", "b"]}, dimensions=dimensions))
+    out = OutputFolder(tmp_path / "out")
+    out.write(outcome)
+    assert [str(check) for check in verify(out.inside / "certificate.json").checks if not check.passed] == []
+    with (out.inside / "latent.csv").open(newline="") as stream:
+        assert not {"a1", "a2"} & {row["a"] for row in csv.DictReader(stream)}
+
+
+def behind(clusters, between):
+    """Check clusters of the response n (tables 0 and 1, and the crossing table 2), with a latent cell in some."""
+    tables = [SimpleNamespace(group=("n", "all"), where="fitted" if i == 2 else "here", name=f"t{i}") for i in range(3)]
+    for table in tables:
+        table.internal = f"internal/{table.name}.csv"
+    pieces = [Piece(tables, {0: np.array(parts)}, None, False) for tables, parts in clusters]
+    zeros = np.zeros(len(between), np.int64)
+    check_parted(
+        SimpleNamespace(tables=tables),
+        Pieces((("n", "all"),), (tuple(pieces),), ()),
+        Between(zeros, np.array(between, np.int64), zeros[:, None], zeros),
+    )
+
+
+def test_a_crossing_table_that_leaves_something_crossing_is_refused():
+    behind([((0,), [0, 0, 1]), ((1,), [0, 1, 1]), ((2,), [0, 1, 2])], [0, 1])
+    with pytest.raises(Refused, match=r"internal/t2.csv: tables of n still cross"):
+        behind([((0, 1), [0, 1, 2]), ((2,), [0, 1, 2])], [])
+    with pytest.raises(Refused, match=r"internal/t2.csv: lacks parts of what lies behind table t1"):
+        behind([((0,), [0, 0, 1]), ((1,), [0, 1, 2]), ((2,), [0, 0, 1])], [0, 1])
+    with pytest.raises(Refused, match=r"internal/t2.csv: lacks parts of what lies behind table t2"):
+        behind([((0,), [0, 0, 1]), ((1,), [0, 1, 2]), ((2,), [0, 1, 2])], [2])
 
 
 def test_what_is_tied_to_other_responses_is_named(tmp_path):

@@ -11,6 +11,8 @@ from cellguard.job.jobfile import Job
 from cellguard.pipeline import run
 from cellguard.verifier.verify import verify
 
+from fuzz.generator import draw_any, draw_case
+
 
 def write_codes(folder, **parents):
     for name, tree in parents.items():
@@ -226,4 +228,14 @@ def test_a_table_divides_what_others_do_wherever_it_says_that_somebody_may_be(tm
         | {"rules": [{"min_frequency": 3}]},
     ]
     protected(tmp_path, microdata=None, dimensions={d: {"parents": f"{d}.csv"} for d in "ab"}, tables=tables)
+    assert refused(tmp_path) == []
+
+
+def test_a_move_that_others_notice_leaves_them_open(tmp_path):
+    """The last move found against respondents from elsewhere is one that a respondent of another cell notices."""
+    case = draw_case(7_001_865, draw_any)
+    case.write_files(tmp_path)
+    outcome = run(Job.parse(dict(case.job), folder=tmp_path))
+    assert outcome.verdict.text.startswith("Safe against outsiders and every single respondent")
+    OutputFolder(tmp_path / "out").write(outcome)
     assert refused(tmp_path) == []

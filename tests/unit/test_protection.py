@@ -7,9 +7,9 @@ import pytest
 
 from cellguard.errors import InputError
 from cellguard.protection import require
+from cellguard.rules.all_of import All
 from cellguard.rules.assess import assess
 from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
-from cellguard.rules.rule import All
 from cellguard.rules.simple import Given, MaxShare, MinFrequency
 from cellguard.table.read import About, cells
 from cellguard.table.tableset import link

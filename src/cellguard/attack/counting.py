@@ -11,11 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import LongArray, Positions
-from cellguard.attack.integer_moves import furthest
+from cellguard.attack.integer_moves import around, furthest
 from cellguard.attack.pooling import next_targets
 from cellguard.attack.witness_ledger import WitnessLedger
 from cellguard.linalg.circuits import circuits
-from cellguard.proofs.chunks import Component, Task
+from cellguard.proofs.chunks import Task
 from cellguard.proofs.local import Neighbours
 from cellguard.proofs.moves import Move
 from cellguard.proofs.pool import whole_moves
@@ -163,25 +163,9 @@ def _by_neighbours(ledger: WitnessLedger, size: int, run: Run) -> None:
     for v, sign, amount in zip(targets.tolist(), signs.tolist(), amounts.tolist(), strict=True):
         if not reduction.whole[v] or not ledger.open()[v]:
             continue
-        near = _around(ledger, v, size)
+        near = around(reduction, v, size)
         for way in (sign, -sign):
             if ledger.open()[v]:
                 run.check()
                 n, _ = furthest(reduction, near, Task(v, way, 1.0), amount, nodes=_NODES, run=run)
                 ledger.credit(Move.of_some(near.variables, n))
-
-
-def _around(ledger: WitnessLedger, variable: int, size: int) -> Component:
-    """Return the variables around one, ring by ring and no more than so many, and their relations.
-
-    All others stay fixed, so that whatever moves in it is a move of all.
-    """
-    matrix = ledger.reduction.matrix
-    terms = abs(matrix).astype(float)
-    inside, wider = np.zeros(matrix.shape[1], bool), np.arange(matrix.shape[1]) == variable
-    while inside.sum() < wider.sum() <= size:
-        inside = wider
-        wider = terms.T @ (terms @ inside) > 0
-    variables = np.flatnonzero(inside)
-    part = sp.csr_array(matrix[:, variables])
-    return Component(variables, sp.csr_array(part[np.flatnonzero(np.diff(part.indptr))]))

@@ -169,7 +169,7 @@ def _work(ledger: WitnessLedger, run: Run, chunk: Chunk) -> list[tuple[Task, flo
         except Unsolved:
             results.append((task, np.inf, None))  # neither proven nor refuted
             continue
-        reach = float(task.sign * moves[task.variable])
+        reach = max(float(task.sign * moves[task.variable]), 0.0)  # to stay is a move
         exact = exact_move(reduction, ledger.form, moves)
         if reduction.whole[task.variable]:
             exact, reach = whole_move(reduction, chunk.component, task, exact, reach, run=run)
@@ -180,12 +180,16 @@ def _work(ledger: WitnessLedger, run: Run, chunk: Chunk) -> list[tuple[Task, flo
 
 
 def _missed(reduction: Reduction, task: Task, exact: Move | None, reach: float) -> int:
-    """Return the need that a program serves, but the exact move next to it misses by rounding error; 0 if there is
-    none.
+    """Return what a program reaches of a need, but the exact move next to it misses by rounding error; 0 if nothing.
+
+    Of a width, which both directions may share, that is all that this direction can give.
     """
-    v = task.variable
-    need = int((reduction.levels.up if task.sign > 0 else reduction.levels.down)[v])
-    if reach < need - hair(need):
+    v, levels = task.variable, reduction.levels
+    need = int((levels.up if task.sign > 0 else levels.down)[v])
+    wide = int(levels.width[v])
+    if wide > need:
+        need = max(min(wide, int(np.floor(reach))), need)
+    if need < 1 or reach < need - hair(need):
         return 0
     served = exact is not None and task.sign * exact.amount(v) >= need * exact.denominator
     return 0 if served else need

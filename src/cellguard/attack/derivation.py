@@ -85,7 +85,8 @@ def _why(
         " and others" if len(tight) > _LONGEST else ""
     )
     return [
-        f"only {shown} are suppressed in one relation, which leaves {name(constraints, cell, cell)} too little room"
+        f"only {shown} are suppressed in one relation, which leaves {name(constraints, cell, cell)} too narrow an "
+        "interval"
     ]
 
 

@@ -147,7 +147,24 @@ def _pool(book: InsiderProofSearch, everything: BoolArray) -> None:
 
 
 def _decide(book: InsiderProofSearch, stuck: list[Pair]) -> tuple[list[Pair], list[Pair]]:
-    """Decide pairs that short moves left open; what is proven after all is entered in the book."""
+    """Decide pairs that short moves left open; what is proven after all is entered in the book.
+
+    A move that proves a cell against those who contribute nothing may be one that contributors of other cells notice:
+    then these are open, and decided in turn.
+    """
+    failing, undecided, looked_at = list[Pair](), list[Pair](), set[tuple[int, int]]()
+    while stuck:
+        worse, open_ = _decide_once(book, stuck)
+        failing += worse
+        undecided += open_
+        looked_at |= {(pair.insider, pair.cell) for pair in stuck}
+        cells = list(dict.fromkeys(pair.cell for pair in stuck))
+        stuck = [pair for pair in book.open_pairs(cells) if (pair.insider, pair.cell) not in looked_at]
+    return failing, undecided
+
+
+def _decide_once(book: InsiderProofSearch, stuck: list[Pair]) -> tuple[list[Pair], list[Pair]]:
+    """Decide pairs one by one; return those that fail and those that are undecided."""
     failing, undecided = list[Pair](), list[Pair]()
     deciding = book.run.during("deciding on single respondents") if stuck else book.run
     by_insider: dict[int, list[Pair]] = {}

@@ -1,8 +1,14 @@
-"""Counts move by whole numbers only; where a program's vertex is not whole, an integer program decides."""
+"""Counts move by whole numbers only; where a program's vertex is not whole, an integer program decides.
+
+Relations of two dimensions are totally unimodular: vertices of max d_t, M d = 0, -down <= d <= up are whole by
+themselves (Hoffman and Kruskal 1956). In three dimensions they need not be, and halves of a count prove nothing. Then
+the same program is solved over the integers; its bound refutes, its best point is a witness.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from cellguard import solver
 from cellguard.arrays import FloatArray, LongArray
@@ -27,6 +33,7 @@ def whole_move(
     """
     v = task.variable
     wanted = int(reduction.levels.take(slice(v, v + 1)).most()[0])
+    # The program's vertex is enough where it is whole: most are, and an integer program is a thousand times dearer.
     if exact is not None and exact.denominator == 1 and _reaches(exact, task, min(wanted, int(np.floor(reach + NEAR)))):
         return exact, reach
     n, end = furthest(reduction, component, task, wanted, nodes=_NODES, run=run)
@@ -59,6 +66,22 @@ def furthest(
         raise InternalError(f"an attacker's integer program ended as {solution.status.value}")
     n = np.rint(solution.x).astype(np.int64) if len(solution.x) else np.zeros(len(lower), np.int64)
     return n, min(limit, int(np.floor(-solution.bound + NEAR)))
+
+
+def around(reduction: Reduction, variable: int, size: int) -> Component:
+    """Return the variables around one, ring by ring and no more than so many, and their relations.
+
+    All others stay fixed, so that whatever moves in it is a move of all.
+    """
+    matrix = reduction.matrix
+    terms = abs(matrix).astype(float)
+    inside, wider = np.zeros(matrix.shape[1], bool), np.arange(matrix.shape[1]) == variable
+    while inside.sum() < wider.sum() <= size:
+        inside = wider
+        wider = terms.T @ (terms @ inside) > 0
+    variables = np.flatnonzero(inside)
+    part = sp.csr_array(matrix[:, variables])
+    return Component(variables, sp.csr_array(part[np.flatnonzero(np.diff(part.indptr))]))
 
 
 def _reaches(move: Move, task: Task, amount: int) -> bool:

@@ -6,15 +6,18 @@ from functools import partial
 
 import numpy as np
 
-from cellguard.arrays import BoolArray, FloatArray
-from cellguard.attack.integer_moves import furthest
+from cellguard.arrays import BoolArray, FloatArray, LongArray
+from cellguard.attack.integer_moves import around, furthest
 from cellguard.attack.unbounded_directions import endless
-from cellguard.proofs.chunks import Chunk, Task, cut_tasks, in_parallel
+from cellguard.proofs.chunks import Chunk, Component, Task, cut_tasks, in_parallel
 from cellguard.proofs.problem import Problem
 from cellguard.proofs.reduction import Reduction, reduce_problem
 from cellguard.proofs.scale import NEAR, PROPAGATION, hair
 from cellguard.run_context import Run
 from cellguard.table.propagate import tighten
+
+_NEARBY = (100, 400)  # variables that may move in a program of a single count, before all may
+_NODES = 100  # of these programs
 
 
 def exact_moves(problem: Problem, *, run: Run) -> tuple[FloatArray, FloatArray]:
@@ -64,12 +67,30 @@ def _work(reduction: Reduction, low: FloatArray, high: FloatArray, run: Run, chu
         if not np.isfinite(outer[v]) or abs(seen[v] - outer[v]) > hair(outer[v]):
             moves = probe.extreme(v, task.sign)
             if counts and not _is_whole(moves):
-                reach = int(np.floor(np.abs(moves[component.variables == v][0]) + NEAR))
-                moves = furthest(reduction, component, task, reach, run=run)[0].astype(float)
+                moves = _whole(reduction, component, task, moves, run).astype(float)
             least[component.variables] = np.minimum(least[component.variables], moves)
             most[component.variables] = np.maximum(most[component.variables], moves)
         ends.append((task, _tidy(float(seen[v]))))
     return ends
+
+
+def _whole(reduction: Reduction, component: Component, task: Task, moves: FloatArray, run: Run) -> LongArray:
+    """Return the furthest whole move of a variable, of which a program without integrality went this far.
+
+    Nothing goes further than the whole part of that; a move of few variables that gets there is found much sooner than
+    one of all: of those that moved anyway, or of those nearby.
+    """
+    reach = int(np.floor(np.abs(moves[component.variables == task.variable][0]) + NEAR))
+    for size in (0, *_NEARBY):
+        part = around(reduction, task.variable, size) if size else component.among(component.variables[moves != 0])
+        if 0 < len(part.variables) < len(component.variables) and reach > 0:
+            n, _ = furthest(reduction, part, task, reach, nodes=_NODES, run=run)
+            place = np.searchsorted(part.variables, task.variable)
+            if abs(int(n[place])) == reach:
+                whole = np.zeros(len(component.variables), np.int64)
+                whole[np.searchsorted(component.variables, part.variables)] = n
+                return whole
+    return furthest(reduction, component, task, reach, run=run)[0]
 
 
 def _is_whole(moves: FloatArray) -> bool:

@@ -1,4 +1,9 @@
-"""Moves among suppressed cells, for one unsafe cell at a time: close ones first, then from further and further away."""
+"""Moves among suppressed cells, for one unsafe cell at a time: close ones first, then from further and further away.
+
+A move that is 0 outside a neighbourhood is a move of the whole set, so a small program over the relations near a cell
+proves as much as one over all of them. It can only miss: what has no close move may have a longer one. So each step
+looks further, and only propagation over all suppressed cells, which bounds every move, refutes.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +43,7 @@ def find_among(
     book: InsiderProofSearch, goal: Goal, insiders: LongArray, *, hidden: BoolArray, step: Step
 ) -> Move | None:
     """Return a short move, among the suppressed cells near a goal, that none of some insiders notices."""
+    # Bounds in which none of the insiders notices: the narrowest of what each of them can tell.
     rooms = book.rooms(goal.cells[0], insiders)
     if step is not CLOSE and hopeless_among(book, goal, rooms, hidden):
         return None

@@ -1,5 +1,10 @@
 """Rounds of pooled witnesses: shared moves close most of the unmet protection levels before any cell is looked at by
 itself.
+
+One program maximises the sum over targets t of min(s_t d_t, need_t) / need_t under M d = 0 and the bounds, with random
+signs s: its solution serves thousands of cells at once. First with bounds symmetric about 0, so that -d is a move, too,
+and each witness counts both ways; then with the true ones. What rounds with other signs do not serve is left to
+programs of single cells.
 """
 
 from __future__ import annotations
@@ -28,6 +33,7 @@ def pool(ledger: WitnessLedger, *, patience: int = _PATIENCE, run: Run) -> None:
     """
     reduction = ledger.reduction
     both = np.minimum(reduction.down, reduction.up)
+    # Random signs: with all of them alike targets of one relation would compete, since their moves add up to 0.
     rng = np.random.default_rng(SEED)
     for down, up in ((both, both), (reduction.down, reduction.up)):
         idle = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from cellguard.errors import InputError, did_you_mean
@@ -16,13 +16,15 @@ from cellguard.rules.rule import Rule
 
 @dataclass(frozen=True)
 class Policy:
-    """A method and, unless the job's own are used, the rules of all tables."""
+    """A method and, unless the job's own are used, the rules, the cost and the effort of all tables."""
 
     method: str
     rules: tuple[Rule, ...] | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return f"{self.method}, {'; '.join(map(str, self.rules))}" if self.rules else self.method
+        said = ["; ".join(map(str, self.rules))] if self.rules else []
+        return ", ".join([self.method, *said, *(f"{key} {value}" for key, value in self.options.items())])
 
     def check(self) -> None:
         """Refuse a method that does not exist."""
@@ -38,6 +40,7 @@ class Policy:
         for table, spec in zip(data["tables"], job.tables, strict=True):
             if spec.protect.method != self.method:
                 table["protect"] = {"method": self.method}
+            table["protect"] |= self.options
             rules = spec.rules if self.rules is None else self.rules
             table["rules"] = [dump_rule(rule) for rule in rules]
         if "seed" in getattr(sections().get(self.method), "model_fields", {}):
@@ -52,18 +55,32 @@ def repeatable(job: Job) -> dict[str, Any]:
     return {"seed": 1} if random else {}
 
 
-def parse_policies(methods: str, rules: Sequence[str]) -> list[Policy]:
-    """Return every method with every set of rules, as people write them.
+def parse_policies(
+    methods: str, rules: Sequence[str], *, costs: Sequence[str] = (), efforts: Sequence[str] = ()
+) -> list[Policy]:
+    """Return every method with every set of rules, as people write them; suppression also by each cost and effort.
 
     >>> [str(policy) for policy in parse_policies("suppress", ["p_percent p=5; min_frequency n=3"])]
     ['suppress, p_percent 5; min_frequency 3']
+    >>> [str(policy) for policy in parse_policies("suppress,perturb", [], costs=["value", "constant"])]
+    ['suppress, cost value', 'suppress, cost constant', 'perturb']
     """
     names = [name.strip() for name in methods.split(",") if name.strip()]
     sets: list[tuple[Rule, ...] | None] = [
         tuple(map(parse_written, filter(str.strip, one.split(";")))) for one in rules
     ]
     sets = sets or [None]
-    return [Policy(name, chosen) for name in names for chosen in sets]
+    ways = [
+        {key: word for key, word in (("cost", cost), ("effort", effort)) if word}
+        for cost in costs or [""]
+        for effort in efforts or [""]
+    ]
+    return [
+        Policy(name, chosen, options)
+        for name in names
+        for chosen in sets
+        for options in (ways if name == "suppress" else [{}])
+    ]
 
 
 def _without_nones(data: object) -> Any:  # noqa: ANN401

@@ -24,7 +24,7 @@ _MOST_SHOWN = 200
 
 @dataclass(frozen=True, eq=False)
 class TableStudy:
-    """Rules compared on the cells of a table that have a value above 0. Confidential.
+    """Rules compared on the cells of a table to which somebody contributes more than 0 by size. Confidential.
 
     ``cells`` are the positions of these cells in the table.
     """
@@ -66,7 +66,7 @@ def study_job(
     rule with the strictness that ``fixed`` gives it does, or a fifth of them.
     """
     families, fixed = families or thesis(), fixed or {}
-    asked: list[Rule] = [family.rule(fixed.get(name, 50)) for name, family in families.items()]
+    asked: list[Rule] = [f.rule(fixed[name]) if name in fixed else f.example for name, f in families.items()]
     tables = [table.model_copy(update={"rules": asked}) for table in job.tables]
     findings = assess_job(job.model_copy(update={"tables": tables}), within=run).findings
     return [_study(here.table, families, target, grid, fixed) for here in findings.by_table]
@@ -75,9 +75,9 @@ def study_job(
 def _study(
     table: Table, families: Mapping[str, Family], target: float | None, grid: Sequence[int], fixed: Mapping[str, int]
 ) -> TableStudy:
-    cells = np.flatnonzero(table.facts.total > 0)
+    cells = np.flatnonzero(table.facts.basis > 0)
     if not len(cells):
-        raise InputError(f"table {table.name!r} has no cell with a value above 0, so there is nothing to compare")
+        raise InputError(f"table {table.name!r} has no cell with contributions above 0, so there is nothing to compare")
     facts = table.facts.take(cells)
     if target is None:
         first = next((name for name in families if name in fixed), None)

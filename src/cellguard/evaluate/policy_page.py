@@ -18,7 +18,7 @@ from cellguard.report.section import Section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_HEADS = ("Hidden cells", "Hidden value", "Width", "Distortion", "AAD", "Hellinger", "Rank", "Association")
+_HEADS = ("Suppressed cells", "Suppressed value", "Width", "Distortion", "AAD", "Hellinger", "Rank", "Association")
 _KINDS = {
     "suppress": (
         "Every figure that is published is true. A later table of the same respondents must know of this one "
@@ -144,7 +144,7 @@ def _richness(compared: RiskUtility) -> list[Section]:
         for point, name, utility in pairs
         for level in utility.levels
     ]
-    heads = ("Policy and table", "Level", "Cells", "Hidden", "Hidden value", "Distortion")
+    heads = ("Policy and table", "Level", "Cells", "Suppressed", "Suppressed value", "Distortion")
     note = "Width: the median width of the feasibility intervals of suppressed cells, as a share of its value."
     tables = [table(("Policy and table", *_HEADS), losses, note=note)]
     tables += [table(heads, levels, title="By level")] if levels else []

@@ -26,6 +26,7 @@ from cellguard.table.facts import Facts
 
 GRID = tuple(range(1, 101))
 SIZES = tuple(range(3, 21))
+_UNUSUAL = (50.125, 87.375, 25.125, 12.375, 6.125, 2.375, 99.875)  # written, they stand out from what people give
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,26 @@ class Family:
         """Return the rule of that strictness."""
         return catalogue()[self.name](**dict(self.given), **{self.free: float(strictness)})
 
+    @property
+    def example(self) -> Rule:
+        """A rule of the family: one of its strictnesses, which words and facts do not depend on."""
+        return self.rule(self._some)
+
+    @cached_property
+    def _some(self) -> float:
+        """A strictness that the rule allows, and that no other parameter has."""
+        refused = InputError(f"the rule {self.name} allows none of the parameters from 1 to 100")
+        for strictness in _UNUSUAL:
+            try:
+                self.rule(strictness)
+            except InputError as error:
+                refused = error
+            else:
+                return strictness
+        raise refused
+
     def __str__(self) -> str:
-        return str(self.rule(50)).replace("50", self.free)
+        return str(self.example).replace(f"{self._some:g}", self.free)
 
 
 def parse_written(text: str) -> Rule:
@@ -82,12 +101,13 @@ def parse_families(texts: Sequence[str]) -> tuple[Mapping[str, Family], Mapping[
     (['dominance (2, k)', 'p_percent p'], {'p_percent': 10})
     """
     families, fixed = dict[str, Family](), dict[str, int]()
+    names = [text.split()[0] for text in texts if text.split()]
     for text in texts:
         name, given = _parts(text)
         hints = get_type_hints(catalogue()[name], include_extras=True)
         needed = required(catalogue()[name])
         percents = [p for p in needed if hints[p] == Percent and p in given]
-        key = name if name not in families else text
+        key = name if names.count(name) == 1 else " ".join(text.split())
         if percents and all(p in given for p in needed):
             strictness = given.pop(percents[0])
             if strictness != int(strictness) or strictness < 1:
@@ -101,7 +121,7 @@ def parse_families(texts: Sequence[str]) -> tuple[Mapping[str, Family], Mapping[
 
 def _parts(text: str) -> tuple[str, dict[str, float]]:
     """Split what people write into a rule's name and its numbers."""
-    name, *parts = text.split()
+    name, *parts = text.split() or [""]
     if name not in catalogue():
         raise InputError(f"there is no rule {name!r}{did_you_mean(name, catalogue())}")
     given = dict[str, float]()
@@ -226,7 +246,7 @@ def study_cells(
     wanted = target * len(facts.total)
     chosen = {name: _calibrate(*verdicts[name], marks, wanted, fixed.get(name)) for name in families}
     unsafe, allowed = ({name: pair[part] for name, pair in verdicts.items()} for part in (0, 1))
-    return RuleStudy(facts.total, facts.tops, dict(families), marks, unsafe, allowed, chosen)
+    return RuleStudy(facts.basis, facts.tops, dict(families), marks, unsafe, allowed, chosen)
 
 
 def contours(

@@ -74,6 +74,6 @@ def read_known_totals(assessment: Assessment) -> ExternalTotals:
     job = assessment.job
     if not job.known:
         return NO_TOTALS
-    known = read_external_totals(job.path(job.known), assessment.tables)
+    known = read_external_totals(job.data(job.known), assessment.tables)
     refuse_changed(job, {job.known: assessment.inputs.get(job.known, "")})
     return known

@@ -34,6 +34,18 @@ class Earlier:
     rules: tuple[Rule, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """Tables that were shown before, in memory: what a job may name as ``previous`` in place of a folder."""
+
+    shown: tuple[Earlier, ...]
+
+    @staticmethod
+    def of(table: Table, seen: Positions, rules: Sequence[Rule], name: str) -> Earlier:
+        """Return a table as its release left it; ``seen`` are the cells that were shown."""
+        return Earlier(_fixed(replace(table, name=name), seen), tuple(rules))
+
+
 def output_folder(path: Path) -> Path:
     """Return an output folder, of which also the release may be named."""
     return path.parent if path.name == "release" and (path.parent / "internal").is_dir() else path
@@ -43,6 +55,8 @@ def earlier_files(job: Job) -> dict[str, Path]:
     """Return the files of earlier releases that a job looks at, by the name that the job gives the folder."""
     files = {}
     for spec in job.previous:
+        if spec.folder in job.held:
+            continue
         folder = output_folder(job.path(spec.folder))
         for path in sorted([*folder.glob("release/*.csv"), *folder.glob("internal/**/*.*")]):
             if path.suffix in {".csv", ".json", ".yaml"} or path.parent.name == "facts":
@@ -54,6 +68,10 @@ def read_earlier(job: Job) -> list[Earlier]:
     """Return the tables of all earlier releases of the same time and of the job's populations."""
     tables, populations = [], {spec.population for spec in job.tables}
     for number, name in enumerate((spec.folder for spec in job.previous if spec.period == "same"), start=1):
+        held = job.held.get(name)
+        if isinstance(held, Memory):
+            tables += [one for one in held.shown if one.table.population in populations]
+            continue
         read = _read(job, name)
         _check_columns(job, name, read)
         for place, (table, rules, seen) in enumerate(zip(read.tables, read.rules, read.seen, strict=True)):

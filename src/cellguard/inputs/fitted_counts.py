@@ -6,10 +6,11 @@ counts can be judged: their latent cells have counts that fit, and the rules of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import count
 
-from cellguard.rules.rule import Rule, parts
+from cellguard.rules.all_of import parts
+from cellguard.rules.rule import Rule
 from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.fact import Mark
 from cellguard.table.numbering import Topic
@@ -23,6 +24,7 @@ from cellguard.world.world import World, see_world
 
 Rules = Mapping[str, Sequence[Rule]]
 _NAME = "latent"
+_TURNS = 4  # in which crossing tables may be divided further
 
 
 def with_fitted(
@@ -32,26 +34,42 @@ def with_fitted(
 
     What is left out shows in the headline: see `cellguard.methods.suppress.headline`.
     """
-    judged, made = dict(rules), list[Table]()
     # Crossing tables of responses that an equation constraints would have to be tied, too.
     tied = {name for equation in tables.equations for _, name in equation.terms}
     topics = [topic for topic in tables.ready_made if topic[0] not in tied and _is_count(tables, topic)]
     if not topics or not knowledge.crossing:
-        return tables, judged
-    n = len(tables)
-    wanted = {
-        house.topic: [number for number, room in enumerate(house.rooms) if (room.cell >= n).any()]
-        for house in constrain_tables(tables).responses
-        if house.topic in topics
-    }
-    if not any(wanted.values()):
-        return tables, judged
-    world = see_world(tables, knowledge, run=run.endless())
-    for house in (house for house in world.constraints.responses if wanted.get(house.topic)):
-        own = _fit(world, house, wanted[house.topic], _rules_of(tables, house.topic, rules), len(made))
-        made += own
-        judged |= {table.name: asked for table, asked in own.items()}
-    return (link([*tables.tables, *made], tables.equations) if made else tables), judged
+        return tables, dict(rules)
+    joined, judged = tables, dict(rules)
+    wanted = _with_latent_cells(tables, topics)
+    for _ in range(_TURNS):
+        if not wanted:
+            return joined, judged
+        world = see_world(joined, knowledge, run=run.endless())
+        made: dict[Table, list[Rule]] = {}
+        for house in (house for house in world.constraints.responses if wanted.get(house.topic)):
+            before = len(joined.tables) - len(tables.tables) + len(made)
+            made |= _fit(world, house, wanted[house.topic], _rules_of(tables, house.topic, rules), before)
+        if not made:
+            return joined, judged
+        joined = link([*joined.tables, *made], tables.equations)
+        judged |= {table.name: own for table, own in made.items()}
+        # Codes that fit no others may divide a crossing table further, once it is one of the tables.
+        topics = [(table.response, table.population) for table in made]
+        wanted = _with_latent_cells(joined, topics, {table.name for table in made})
+    return tables, dict(rules)  # so that it is named as not checked
+
+
+def _with_latent_cells(
+    tables: TableSet, topics: Collection[Topic], names: Collection[str] | None = None
+) -> dict[Topic, list[int]]:
+    """Return the clusters with cells that no table lists, of some responses; those of some tables only, by name."""
+    found: dict[Topic, list[int]] = {}
+    for house in constrain_tables(tables).responses:
+        for number, room in enumerate(house.rooms):
+            own = names is None or any(tables.tables[i].name in names for i in room.tables)
+            if house.topic in topics and own and (room.cell >= len(tables)).any():
+                found.setdefault(house.topic, []).append(number)
+    return found
 
 
 def _is_count(tables: TableSet, topic: Topic) -> bool:

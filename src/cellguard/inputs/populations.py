@@ -14,7 +14,8 @@ from cellguard.inputs.earlier_releases import Earlier
 from cellguard.job.jobfile import Job
 from cellguard.job.names import LONGEST
 from cellguard.job.specs import AllBut, TableSpec
-from cellguard.rules.rule import Rule, parts
+from cellguard.rules.all_of import parts
+from cellguard.rules.rule import Rule
 from cellguard.table.populations import Extent, Held, differences, extents_of
 from cellguard.table.table import Released, Table
 

@@ -136,13 +136,13 @@ def _present(job: Job, dimensions: Mapping[str, Dimension], records: JobRecords 
 
 def input_digests(job: Job) -> dict[str, str]:
     """Return the sha-256 of every file that a job reads, by the name that the job gives it."""
-    files = {name: _digest(path) for name, path in _input_files(job).items() if path.is_file()}
+    files = {name: _digest(path) for name, path in input_files(job).items() if path.is_file()}
     return files | {name: _digest_of_table(data) for name, data in job.held.items() if isinstance(data, pa.Table)}
 
 
 def _refuse_missing(job: Job) -> None:
     """Refuse a job whose file of known totals is not there, which is read late, and dimensions that are slips."""
-    if job.known and not job.path(job.known).is_file():
+    if job.known and job.known not in job.held and not job.path(job.known).is_file():
         raise JobError(f"known: there is no file {job.known!r} beside the job; correct its name, or leave `known` out")
     used = list(dict.fromkeys(name for spec in job.tables for name in spec.dimensions))
     for name in job.dimensions:
@@ -156,7 +156,7 @@ def _refuse_missing(job: Job) -> None:
 
 def refuse_changed(job: Job, inputs: Mapping[str, str]) -> None:
     """Refuse to go on if a file of a job is no longer the one whose digest was taken."""
-    files = _input_files(job)
+    files = input_files(job)
     for name, digest in inputs.items():
         if name in job.held:  # which nobody else can write to
             continue
@@ -165,7 +165,8 @@ def refuse_changed(job: Job, inputs: Mapping[str, str]) -> None:
             raise InputError(f"the file {name!r} changed while it was read; run again when no program writes to it")
 
 
-def _input_files(job: Job) -> dict[str, Path]:
+def input_files(job: Job) -> dict[str, Path]:
+    """Return the files that a job reads, by the names that it gives them."""
     names = [t.cells.source for t in job.tables if t.cells]
     names += [name for t in job.tables for name in (t.apriori, t.impossible) if name]
     for spec in job.dimensions.values():
@@ -364,7 +365,7 @@ def _wanted(job: Job, spec: TableSpec, records: JobRecords, dimensions: Mapping[
 
 def _with_apriori(job: Job, spec: TableSpec, table: Table) -> Table:
     columns = [column_of(job, name) for name in spec.by]
-    return read_apriori(table, job.path(spec.apriori), columns) if spec.apriori else table
+    return read_apriori(table, job.data(spec.apriori), columns) if spec.apriori else table
 
 
 def _light(grouped: Grouped, made: list[TableSpec]) -> tuple[str, ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +13,10 @@ from cellguard.errors import InputError, InternalError, did_you_mean
 from cellguard.hierarchy.build import TOTAL, by_digits
 from cellguard.hierarchy.codelists import read_levels, read_parents
 from cellguard.hierarchy.confidential_codes import may_be_values, suggested_column
-from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
 from cellguard.hierarchy.hrc import read_hrc
+from cellguard.microdata.rda import describes_cells, read_rda_of_cells
+from cellguard.reading.dialect import Dialect
 from cellguard.table.apriori import State
 from cellguard.table.binding import flat_dimension
 from cellguard.table.fact import Mark
@@ -33,7 +35,8 @@ class ThirdParty:
     ``dims`` are dimension columns, each perhaps with where its hierarchy is, as ``industry:levels=nace.csv``. ``flag``
     is a column that marks cells, ``suppressed`` which of its entries mean that they are suppressed. ``known`` are
     totals from elsewhere, ``lower`` and ``upper`` bounds of every cell. Where there is a column with the ``true``
-    values, cells flagged as ``primary`` need protection by so many ``percent``.
+    values, cells flagged as ``primary`` need protection by so many ``percent``. What is in memory already is ``held``
+    under the name of its table; ``trees`` are hierarchies that are no files.
     """
 
     tables: Sequence[Path]
@@ -48,17 +51,20 @@ class ThirdParty:
     true: str | None = None
     primary: Sequence[str] = ()
     percent: float = 10.0
+    held: Mapping[str, object] = field(default_factory=dict)
+    trees: Mapping[str, Hierarchy] = field(default_factory=dict)
 
 
 def read_third_party(given: ThirdParty) -> list[Table]:
     """Read the tables; with the column of true values these are in them, and the cells to protect are marked."""
     if given.suppressed and not given.flag:
         raise InputError("--suppressed names values of the --flag column; give that too")
-    sources = [open_source(path) for path in given.tables]
+    sources = [open_source(given.held.get(str(path), path), _dialect(path), name=str(path)) for path in given.tables]
     _check_columns(given, sources)
     figures = [name for name in (given.value, given.true) if name]
     sources = [source.settled(name for name in figures if name in source.names) for source in sources]
     dimensions = {d.name: d for d in (_dimension(text, sources) for text in given.dims)}
+    dimensions |= {name: Dimension(name, tree) for name, tree in given.trees.items()}
     tables = []
     for path, source in zip(given.tables, sources, strict=True):
         by = {name: d for name, d in dimensions.items() if name in source.names}
@@ -69,6 +75,15 @@ def read_third_party(given: ThirdParty) -> list[Table]:
         tables.append(_with_truth(given, table, source, by) if given.true else table)
     refuse_unpublished(tables)
     return tables
+
+
+def _dialect(path: Path) -> Dialect | None:
+    """Return the columns of a table of τ-ARGUS, whose metadata lie beside it; other tables have a header line."""
+    beside = path.with_suffix(".rda")
+    if path.suffix.lower() == ".rda" or not beside.is_file() or not describes_cells(beside):
+        return None
+    metadata = read_rda_of_cells(beside)
+    return Dialect(metadata.delimiter, columns=tuple(variable.name for variable in metadata.variables))
 
 
 def _with_truth(given: ThirdParty, table: Table, source: Source, by: dict[str, Dimension]) -> Table:
@@ -92,7 +107,7 @@ def _check_columns(given: ThirdParty, sources: Sequence[Source]) -> None:
     """Refuse columns without a name, and tables without a dimension, with the columns that there are."""
     names = list(dict.fromkeys(name for source in sources for name in source.names))
     columns = suggested_column("", names).replace("known are", "the columns are")
-    if not given.dims:
+    if not given.dims and not given.trees:
         raise InputError(f"no dimension columns are given; name them with --dim COLUMN{columns}")
     named = {"--value": given.value, "--flag": given.flag, "--true": given.true}
     named |= {f"--dim {text}": text.split(":")[0] for text in given.dims}

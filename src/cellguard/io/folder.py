@@ -11,6 +11,7 @@ import csv
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from cellguard.job.names import check_names, check_stored_names
 from cellguard.job.registry import find_method, method_names
 from cellguard.job.yamlfile import read_yaml
 from cellguard.run_context import UNWATCHED, Run
-from cellguard.seam.outcome import Outcome
+from cellguard.seam.outcome import LAYOUT, Outcome
 from cellguard.views.grid import Axis
 
 CellKey = tuple[str, frozenset[tuple[str, str]]]
@@ -103,8 +104,21 @@ class OutputFolder:
         here.tell("written", total, total)
         return notes
 
+    def refuse_later(self) -> None:
+        """Refuse a folder of a later layout; one that names none was written before 1.0, and is read."""
+        path = self.inside / "summary.json"
+        found = _read_json(path) if path.is_file() else None
+        document = found if isinstance(found, dict) else {}
+        said = document.get("layout", LAYOUT)
+        if str(said).partition(".")[0] != LAYOUT.partition(".")[0]:
+            raise InputError(
+                f"{str(self.path)!r} has the layout {said}, and this cellguard ({version('cellguard')}) reads "
+                f"{LAYOUT}; install the cellguard that wrote it, {document.get('cellguard')}, or a later one"
+            )
+
     def about(self) -> dict[str, Any]:
         """Return the release's metadata: the tables by name. The folder may also be a ``release`` by itself."""
+        self.refuse_later()
         paths = [self.outside / "metadata.json", Path(self.path) / "metadata.json"]
         path = next((p for p in paths if p.is_file()), None)
         document = None if path is None else _read_json(path)
@@ -135,6 +149,7 @@ class OutputFolder:
 
     def certificate(self) -> dict[str, Any]:
         """Return the certificate; only what suppresses cells has one."""
+        self.refuse_later()
         path = self.inside / "certificate.json"
         document = _read_json(path) if path.is_file() else None
         if isinstance(document, dict):
@@ -214,6 +229,12 @@ class OutputFolder:
         """Return the rows of a table, without the guard of codes in the guarded columns."""
         rows = _read_rows((self.inside if internal else self.outside) / f"{table}.csv")
         return [row | {name: unguarded(row[name]) for name in guarded} for row in rows] if guarded else rows
+
+    def interval(self, table: str, position: int) -> tuple[float, float] | None:
+        """Return the attacker's interval of a cell as the internal half has it; None of a cell without one."""
+        rows = self.rows(table, internal=True)
+        ends = [rows[position].get(name) for name in layout.INTERVAL] if position < len(rows) else []
+        return (float(ends[0]), float(ends[1])) if len(ends) == 2 and ends[0] and ends[1] else None
 
     def axis(self, dimension: str, codes: Collection[str]) -> Axis:
         """Return the tree of the codes of some cells; without a hierarchy they stand side by side."""

@@ -19,6 +19,7 @@ CELLS = (
     "interval_lower",
     "interval_upper",
 )
+INTERVAL = CELLS[-2:]
 
 
 def released(by: Sequence[str]) -> list[str]:

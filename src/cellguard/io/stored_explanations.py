@@ -24,17 +24,19 @@ _NEAR = pa.list_(pa.struct([("members", pa.list_(pa.int64())), ("percent", pa.fl
 class StoredExplanations:
     """For unsafe distinct cells: through which others they are protected, on which their proof relies, who is near.
 
-    What is not in a mapping is not known. ``suspects`` are None where respondents were not looked at.
+    ``inside`` has the cells that prove an unsafe one against respondents. What is not in a mapping is not known.
+    ``suspects`` are None where respondents were not looked at.
     """
 
     through: Mapping[int, Sequence[int]] = field(default_factory=dict)
     relies: Mapping[int, Sequence[int]] = field(default_factory=dict)
     suspects: Mapping[int, Suspects] | None = None
+    inside: Mapping[int, Sequence[int]] = field(default_factory=dict)
 
 
 def write_explanations(path: Path, known: StoredExplanations, tables: TableSet) -> None:
     """Write one row per unsafe cell of which something is known."""
-    cells = sorted({*known.through, *known.relies, *(known.suspects or ())})
+    cells = sorted({*known.through, *known.relies, *(known.suspects or ()), *known.inside})
     table, row = (numbers.tolist() for numbers in tables.first)
 
     def listed(some: Mapping[int, Sequence[int]], cell: int) -> list[dict[str, int]] | None:
@@ -45,6 +47,7 @@ def write_explanations(path: Path, known: StoredExplanations, tables: TableSet) 
         "row": pa.array([row[cell] for cell in cells], pa.int64()),
         "through": pa.array([listed(known.through, cell) for cell in cells], _CELLS),
         "relies": pa.array([listed(known.relies, cell) for cell in cells], _CELLS),
+        "inside": pa.array([listed(known.inside, cell) for cell in cells], _CELLS),
         "near": pa.array([_near(known, cell) for cell in cells], _NEAR),
         "all_near": pa.array([bool(known.suspects and known.suspects[cell].all) for cell in cells]),
     }
@@ -71,7 +74,8 @@ def read_explanations(path: Path, tables: TableSet) -> StoredExplanations:
 
 
 def _read(rows: Sequence[Mapping[str, Any]], tables: TableSet) -> StoredExplanations:
-    through, relies, suspects = dict[int, list[int]](), dict[int, list[int]](), dict[int, Suspects]()
+    through, relies, inside = dict[int, list[int]](), dict[int, list[int]](), dict[int, list[int]]()
+    suspects = dict[int, Suspects]()
     starts = np.cumsum([0, *(len(cells) for cells in tables.cells_of)]).tolist()
     distinct = np.concatenate(tables.cells_of).tolist()
 
@@ -80,13 +84,13 @@ def _read(rows: Sequence[Mapping[str, Any]], tables: TableSet) -> StoredExplanat
 
     for stored in rows:
         cell = cell_of(stored)
-        for name, some in (("through", through), ("relies", relies)):
-            if stored[name] is not None:
+        for name, some in (("through", through), ("relies", relies), ("inside", inside)):
+            if stored.get(name) is not None:
                 some[cell] = [cell_of(place) for place in stored[name]]
         if stored["near"] is not None:
             near = [_as_near(cell, **one) for one in stored["near"]]
             suspects[cell] = Suspects(near, stored["all_near"])
-    return StoredExplanations(through, relies, suspects or None)
+    return StoredExplanations(through, relies, suspects or None, inside)
 
 
 def _as_near(cell: int, members: Sequence[int], percent: float, failing: bool) -> Near:

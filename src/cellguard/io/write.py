@@ -109,7 +109,8 @@ def _check_access(folder: Path, what: str) -> None:
 def _is_output(folder: Path) -> bool:
     """Return whether a folder holds what a run writes, and nothing else."""
     names = {path.name for path in folder.iterdir()}
-    return not names or (names <= {"release", "internal"} and (folder / "internal" / "job.yaml").is_file())
+    session = (folder / "results.json").is_file() and (folder / "proof").is_dir() and "checksums" in names
+    return not names or session or (names <= {"release", "internal"} and (folder / "internal" / "job.yaml").is_file())
 
 
 @contextmanager

@@ -25,7 +25,11 @@ ALWAYS = ("csv", "metadata")  # what a certificate speaks of
 _BUILT_IN = {
     "csv": "cellguard.io.writers.csv_files",
     "metadata": "cellguard.io.writers.metadata",
+    "csvw": "cellguard.io.writers.csvw",
+    "datapackage": "cellguard.io.writers.datapackage",
     "parquet": "cellguard.io.writers.parquet",
+    "px": "cellguard.io.writers.px",
+    "sdmx": "cellguard.io.writers.sdmx",
     "xlsx": "cellguard.io.writers.workbook",
 }
 
@@ -58,7 +62,7 @@ class Format(Protocol):
 
 def format_names() -> list[str]:
     """Return what a job may ask for: the built-in formats and those of other packages."""
-    return list(dict.fromkeys(["csv", "parquet", PAGES, "xlsx", *sorted(_of_packages())]))
+    return list(dict.fromkeys([*sorted({*_BUILT_IN, PAGES} - {"metadata"}), *sorted(_of_packages())]))
 
 
 def format_fault(name: str) -> str | None:

@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from cellguard.errors import InputError, did_you_mean
+from cellguard.rules.all_of import All, inner
 from cellguard.rules.catalogue import rules
 from cellguard.rules.doubts import small_percent
-from cellguard.rules.rule import All, Rule, inner, name_of, parameters, percents, required
+from cellguard.rules.parameters import whole_number
+from cellguard.rules.rule import Rule, name_of, parameters, percents, required
 
 CONFIRMED = "confirmed"
 _KINDS: Mapping[type[Any], tuple[str, dict[str, Any]]] = {
@@ -136,8 +138,8 @@ def _checked(what: str, value: object, kind: type[Any]) -> object:
         return parse_rule(value)
     if kind in (bool, str) and isinstance(value, kind):
         return value
-    if kind is int and number and not isinstance(value, float):
-        return value
+    if kind is int and number and isinstance(whole_number(value), int):
+        return whole_number(value)
     if get_origin(kind) is Literal and value in get_args(kind):
         return value
     if kind not in _KINDS and get_origin(kind) is not Literal and isinstance(value, list):

@@ -241,8 +241,8 @@ class OutputSpec(Spec):
     folder: str | None = Field(None, min_length=1, description="the output folder; --out goes before it")
     formats: list[Annotated[str, AfterValidator(_known_format)]] = Field(
         ["csv", "html"],
-        description="csv, parquet, html, xlsx, or one that an installed package adds; csv is always written; html is "
-        "the report, for the officer and for the public",
+        description="csv, csvw, datapackage, html, parquet, px, sdmx, xlsx, or one that an installed package adds; csv "
+        "is always written; html is the report, for the officer and for the public",
     )
 
     raw_codes: bool = Field(

@@ -40,6 +40,11 @@ def read_yaml(path: str | Path) -> tuple[Any, Lines]:
         raise JobError(f"no job file {str(path)!r}; {cure}") from None
     except (OSError, UnicodeDecodeError):
         raise JobError(f"cannot read {str(path)!r} as a UTF-8 text file") from None
+    return read_job_text(text, name)
+
+
+def read_job_text(text: str, name: str) -> tuple[Any, Lines]:
+    """Read the text of a job as `read_yaml` reads its file."""
     reading, node = _read_text(text, name)
     if node is None:
         raise JobError(f"{name}: the file is empty; `cellguard init DATA` writes a job to start from")

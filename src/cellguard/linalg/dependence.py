@@ -1,4 +1,10 @@
-"""How a few rows of residues depend on each other modulo a prime."""
+"""How a few rows of residues depend on each other modulo a prime.
+
+Rows r_1 ... r_k over Z/p depend if c_1 r_1 + ... + c_k r_k = 0 for some c that is not 0. Gaussian elimination finds c
+when each row carries a tag: what it is as a combination of the rows that were given. p is prime, so that every pivot
+has an inverse. A dependence over the rationals is one modulo every prime that divides no denominator; the converse is
+only likely, so that callers who need certainty check c in whole numbers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Elimination modulo a prime on floats: x - p floor(x / p) keeps every entry a whole number from 0 to p - 1."""
+"""Elimination modulo a prime on floats: x - p floor(x / p) keeps every entry a whole number from 0 to p - 1.
+
+A float64 holds whole numbers up to 2^53 exactly. With p < 2^23 a sum of 64 products of residues, the width of a block,
+stays below that, so that nothing is rounded and blocks are multiplied by BLAS. A panel L U is factored column by
+column; a column without a pivot depends on those before it, and is marked as such.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +28,7 @@ def panel(a, independent, prime):  # type: ignore[no-untyped-def] # noqa: ANN001
     rows, columns = a.shape
     for k in range(columns):
         if a[k, k] == 0.0:
+            # The matrix has a random diagonal factor: a zero pivot over entries is bad luck, and another one is tried.
             for i in range(k + 1, rows):
                 if a[i, k] != 0.0:
                     return False

@@ -17,6 +17,8 @@ from cellguard.reading.dialect import DELIMITERS, Dialect
 from cellguard.reading.encodings import read_text
 
 _TOKEN = re.compile(r'"([^"]*)"|(<[^>]*>)|(\S+)')
+# What statuses are where the metadata of a table do not say.
+LETTERS: Mapping[str, str] = {"<SAFE>": "S", "<UNSAFE>": "U", "<PROTECT>": "P"}
 
 
 class OutsideFile(InputError):
@@ -41,13 +43,15 @@ class Variable:
     hrc: str | None = None
     lead: str = "@"
     role: str = ""
+    line: int = 0
 
 
 @dataclass(frozen=True)
 class Metadata:
     """A ``.rda`` file: its variables in order, and for free format the delimiter.
 
-    ``elsewhere`` allows it to name files outside of its own folder and that of the microdata.
+    ``elsewhere`` allows it to name files outside of its own folder and that of the microdata. ``letters`` are the
+    statuses of ready-made cells: what is written for safe, unsafe and protected ones.
     """
 
     source: str
@@ -55,6 +59,7 @@ class Metadata:
     variables: tuple[Variable, ...]
     folder: Path = field(default_factory=Path)
     elsewhere: bool = False
+    letters: Mapping[str, str] = field(default_factory=lambda: dict(LETTERS))
 
     def variable(self, name: str) -> Variable:
         """Return a variable, or raise an error that names the nearest ones."""
@@ -147,6 +152,7 @@ def parse_rda(text: str, *, source: str = "the metadata") -> Metadata:
 def _parse(text: str, source: str, make: Callable[[Sequence[str], bool, str], Variable]) -> Metadata:
     delimiter: str | None = None
     variables: list[Variable] = []
+    letters = dict(LETTERS)
     for number, line in enumerate(text_lines(text), 1):
         tokens = [quoted or key or plain for quoted, key, plain in _TOKEN.findall(line)]
         if not tokens:
@@ -156,18 +162,26 @@ def _parse(text: str, source: str, make: Callable[[Sequence[str], bool, str], Va
             delimiter = _separator(tokens, where)
         elif tokens[0].upper() == "<SPSS>":
             raise InputError(f"{where}: SPSS files are not read; export the records as CSV")
+        elif tokens[0].upper() in LETTERS:
+            letters[tokens[0].upper()] = _letter(tokens, where)
         elif tokens[0].startswith("<"):
             if not variables:
                 raise InputError(f"{where}: {tokens[0]} stands before the first variable")
             variables[-1] = _with_keywords(variables[-1], tokens, where)
         else:
-            variables.append(make(tokens, delimiter is not None, where))
+            variables.append(replace(make(tokens, delimiter is not None, where), line=number))
     if not variables:
         raise InputError(f"{source}: no variables; each has a line with its name, position and width")
     twice = {v.name for v in variables if [w.name for w in variables].count(v.name) > 1}
     if twice:
         raise InputError(f"{source}: the variable {min(twice)!r} comes twice")
-    return Metadata(source, delimiter, tuple(variables))
+    return Metadata(source, delimiter, tuple(variables), letters=letters)
+
+
+def _letter(tokens: Sequence[str], where: str) -> str:
+    if len(tokens) != 2:
+        raise InputError(f'{where}: {tokens[0].upper()} needs what such cells are marked with, as {tokens[0]} "S"')
+    return tokens[1]
 
 
 def _refuse_tables(text: str, source: str) -> None:
@@ -221,9 +235,16 @@ def read_code_list(path: str | Path) -> dict[str, str]:
     return {code.rstrip(): label.strip() for code, _, label in parts}
 
 
+def _path(values: Sequence[str]) -> str:
+    """Return a path, which may have blanks and no quotes."""
+    if not values:
+        raise ValueError
+    return " ".join(values)
+
+
 def _levels(variable: Variable, values: Sequence[str]) -> Variable:
     digits = [int(value) for value in values]
-    if sum(digits) != variable.width:
+    if variable.width and sum(digits) != variable.width:  # of a table nobody says how long codes are
         raise ValueError
     return replace(variable, digits=tuple(d for d in digits if d))
 
@@ -237,18 +258,21 @@ _READ: Mapping[str, Callable[[Variable, list[str]], Variable]] = {
     "<HOLDING>": lambda v, _: replace(v, role="holding"),
     "<REQUEST>": lambda v, values: replace(v, role="request", request=tuple(values)),
     "<TOTCODE>": lambda v, values: replace(v, total=values[0]),
-    "<CODELIST>": lambda v, values: replace(v, labels=values[0]),
+    "<CODELIST>": lambda v, values: replace(v, labels=_path(values)),
     "<HIERLEVELS>": _levels,
-    "<HIERCODELIST>": lambda v, values: replace(v, hrc=values[0]),
+    "<HIERCODELIST>": lambda v, values: replace(v, hrc=_path(values)),
     "<HIERLEADSTRING>": lambda v, values: replace(v, lead=values[0]),
     "<FREQUENCY>": lambda v, _: replace(v, role="count"),
     "<MAXSCORE>": lambda v, _: replace(v, role="top"),
-    **{
-        key: lambda v, _: replace(v, role="other")
-        for key in ("<SHADOW>", "<COST>", "<COSTVAR>", "<LOWERPL>", "<UPPERPL>", "<STATUS>")
-    },
-    **{key: lambda v, _: v for key in ("<SAFE>", "<UNSAFE>", "<PROTECT>")},
+    "<SHADOW>": lambda v, _: replace(v, role="shadow"),
+    "<COST>": lambda v, _: replace(v, role="cost"),
+    "<COSTVAR>": lambda v, _: replace(v, role="cost"),
+    "<LOWERPL>": lambda v, _: replace(v, role="lower"),
+    "<UPPERPL>": lambda v, _: replace(v, role="upper"),
+    "<STATUS>": lambda v, _: replace(v, role="status"),
 }
+# The roles of columns that say something about single cells of a table.
+SAID = ("shadow", "cost", "lower", "upper", "status")
 _IGNORED = (
     "<HIERARCHICAL>",
     "<DISTANCE>",

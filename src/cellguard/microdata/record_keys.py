@@ -38,10 +38,10 @@ class RecordKeys:
 
     def __post_init__(self) -> None:
         if len(self.unit) and not 0 <= int(self.unit.min()) <= int(self.unit.max()) < len(self.keys):
-            raise InputError("a record's unit has no key; number the units from 0 and give each of them a key")
+            raise InputError("a record's respondent has no key; number respondents from 0 and give each of them a key")
         keys = self.in_order(self.keys)
         if (keys[1:] == keys[:-1]).any():
-            raise InputError("two units have the same key; give every holding or respondent a key of its own")
+            raise InputError("two respondents have the same key; give every holding or respondent a key of its own")
 
     @classmethod
     def of(cls, keys: Sequence[str] | Texts) -> RecordKeys:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+from pyarrow.dataset import Dataset
 
 from cellguard.errors import InputError, file_name
 from cellguard.microdata.address import is_remote
@@ -30,8 +31,8 @@ def open_records(
 ) -> Opened:
     """Open records: a path (text, Parquet, a DuckDB file with a query, ...), a mapping of columns or a frame.
 
-    A frame is anything with the Arrow interface (pandas, polars, pyarrow). A text that starts with ``postgresql://`` or
-    ``spark:`` is an address, see `cellguard.microdata.address`.
+    A frame is anything with the Arrow interface (pandas, polars, pyarrow), or an Arrow data set. A text that starts
+    with ``postgresql://`` or ``spark:`` is an address, see `cellguard.microdata.address`.
     """
     dialect = dialect or Dialect()
     if isinstance(data, str) and is_remote(data):
@@ -42,6 +43,8 @@ def open_records(
     try:
         if isinstance(data, (str, Path)):
             opened = _open_path(engine, Path(data), query, dialect)
+        elif isinstance(data, Dataset):
+            opened = _open_dataset(engine, data, name, dialect)
         else:
             opened = _open_frame(engine, as_frame(data), name, dialect)
     except BaseException:
@@ -67,6 +70,13 @@ def _open_frame(engine: DuckEngine, frame: pa.Table, name: str, dialect: Dialect
     columns = tuple(frame.column_names)
     engine.connection.register("frame", frame.rename_columns([f"c{i}" for i in range(len(columns))]))
     return _opened(engine, name, columns, "frame", decimal=dialect.decimal)
+
+
+def _open_dataset(engine: DuckEngine, data: Dataset, name: str, dialect: Dialect) -> Opened:
+    """Open an Arrow data set, of which only the columns are read that a question is about."""
+    columns = tuple(data.schema.names)
+    engine.connection.register("frame", data)
+    return _opened(engine, name, columns, f"frame{_renamed(columns)}", decimal=dialect.decimal)
 
 
 def _open_parquet(engine: DuckEngine, path: Path, dialect: Dialect) -> Opened:

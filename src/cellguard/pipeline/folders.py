@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from cellguard.io.stored_run import Stored
 from cellguard.io.stored_sums import sums_of_folder
 from cellguard.job.jobfile import Job
 from cellguard.job.registry import refuse_other
-from cellguard.methods.suppress.explained_cell import explain_one, find_cell
+from cellguard.methods.suppress.explained_cell import Context, explain_one, find_cell
 from cellguard.methods.suppress.files.input_recheck import RebuiltInputs, compare
 from cellguard.methods.suppress.files.rewriting import rewrite_release
 from cellguard.methods.suppress.hide_together import hidden_with
@@ -162,21 +164,51 @@ def compare_folders(first: str | Path, second: str | Path) -> dict[str, list[Any
     return {word: pair for word, pair in figures.items() if pair != [None, None]}
 
 
+@dataclass(frozen=True, eq=False)
+class Explainer:
+    """An output folder that is asked about one cell after the other. Confidential."""
+
+    output: OutputFolder
+    stored: Stored
+    kept: StoredExplanations
+
+    @classmethod
+    def of(cls, folder: str | Path) -> Explainer:
+        """Read an output folder."""
+        output = OutputFolder(folder)
+        stored = output.stored()
+        return cls(output, stored, read_explanations(output.inside / EXPLANATIONS, stored.needs.tables))
+
+    def lines(self, name: str, table: str | None = None) -> list[str]:
+        """Say in words what a cell is, what the rules say of it, and why it is suppressed or not."""
+        stored, needs = self.stored, self.stored.needs
+        number, position = find_cell(needs.tables, name, table)
+        cell = int(needs.tables.cells_of[number][position])
+        interval = self.output.interval(needs.tables.tables[number].name, position)
+        context = Context(
+            stored.known.sums,
+            self.kept,
+            stored.insiders,
+            stored.coalition,
+            self.followed,
+            {} if interval is None else {cell: interval},
+        )
+        lines = explain_one(stored.findings, needs, stored.pattern, name, table=table, context=context)
+        along = [f"The job has it suppressed with {response}." for response in self.followed.get(cell, ())]
+        return [*lines, *along, *(_nearest_lines(stored, cell, self.kept) if needs.primary[cell] else [])]
+
+    @cached_property
+    def followed(self) -> Mapping[int, Sequence[str]]:
+        """The cells that the job has suppressed with other responses."""
+        return hidden_with(self.stored.pattern, Job.load(self.output.inside / "job.yaml"))
+
+
 def explain_cell(folder: str | Path, name: str, *, table: str | None = None) -> list[str]:
     """Say in words what a cell of an output folder is, what the rules say of it, and why it is suppressed or not.
 
     What the run knew is read from the folder. Only of an older one, which does not tell, is it worked out by an audit.
     """
-    output = OutputFolder(folder)
-    stored = output.stored()
-    needs, known = stored.needs, stored.known.sums
-    kept = read_explanations(output.inside / EXPLANATIONS, needs.tables)
-    lines = explain_one(stored.findings, needs, stored.pattern, name, table=table, known=known, stored=kept)
-    number, position = find_cell(needs.tables, name, table)
-    cell = int(needs.tables.cells_of[number][position])
-    followed = hidden_with(stored.pattern, Job.load(output.inside / "job.yaml")).get(cell, ())
-    along = [f"The job has it suppressed with {response}." for response in followed]
-    return [*lines, *along, *(_nearest_lines(stored, cell, kept) if needs.primary[cell] else [])]
+    return Explainer.of(folder).lines(name, table)
 
 
 def _nearest_lines(stored: Stored, cell: int, kept: StoredExplanations) -> list[str]:

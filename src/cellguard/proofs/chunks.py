@@ -41,6 +41,11 @@ class Component:
     variables: Positions
     matrix: sp.csr_array
 
+    def among(self, some: Positions) -> Component:
+        """Return the part of some of the variables, in rising order: all others stay fixed."""
+        part = sp.csr_array(self.matrix[:, np.searchsorted(self.variables, some)])
+        return Component(some, sp.csr_array(part[np.flatnonzero(np.diff(part.indptr))]))
+
 
 @dataclass(frozen=True, eq=False)
 class Chunk:

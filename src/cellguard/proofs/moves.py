@@ -1,4 +1,9 @@
-"""Exact moves, one by one and, by the ten thousand, in flat arrays."""
+"""Exact moves, one by one and, by the ten thousand, in flat arrays.
+
+A move d has M d = 0 for the relations M. It is kept as whole numbers over one denominator: d_v = n_v / q grains, so
+that M n = 0 can be checked in int64 without rounding. A cell that moves by n / q moves by floor(|n| / q) whole grains
+at least: only these count for a protection level.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The relations around one class, on flat arrays. Compiled."""
+"""The relations around one class, on flat arrays. Compiled.
+
+A relation of k terms gives a move k - 1 ways on, and costs k entries of a program. So a heap takes relations by their
+distance from the class, and the shorter ones of the same distance first, until the program is as large as allowed.
+"""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -16,6 +20,7 @@ def relations_near(column, most, terms, row_start, row_columns, column_start, co
 
     At most so many relations, and so many terms in all; a relation that is too long is left out.
     """
+    # Empty lists of a known type: the compiler cannot tell it from [].
     rows = [np.int64(0) for _ in range(0)]
     columns = [np.int64(column)]
     taken, seen = {np.int64(column)}, {np.int64(-1)}
@@ -28,6 +33,7 @@ def relations_near(column, most, terms, row_start, row_columns, column_start, co
     left = terms
     while len(heap) and len(rows) < most:
         step, length, r = heapq.heappop(heap)
+        # One long relation would use up the terms of many short ones, which are more likely to carry a move.
         if length > left:
             continue
         left -= length

@@ -1,4 +1,9 @@
-"""The neighbourhood of a cell, on flat arrays."""
+"""The neighbourhood of a cell, on flat arrays.
+
+Cells and relations are the two sides of a graph; a move near a cell needs, in every relation that it enters, another
+cell to leave by. So the search goes breadth first from relation to relation and takes of each all suppressed cells,
+which cost nothing, and the cheapest few others.
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from cellguard.rules.rule import Rule, parts
+from cellguard.rules.all_of import parts
+from cellguard.rules.rule import Rule
 
 
 def number(value: float, decimals: int = 0) -> str:

@@ -11,8 +11,9 @@ import numpy as np
 
 from cellguard.arrays import BoolArray, FloatArray, Positions
 from cellguard.errors import InputError, did_you_mean
+from cellguard.rules.all_of import parts
 from cellguard.rules.others import with_others
-from cellguard.rules.rule import Rule, parts
+from cellguard.rules.rule import Rule
 from cellguard.table.apriori import State
 from cellguard.table.arrow import Streams, of_all, of_table
 from cellguard.table.fact import Mark, Signs

@@ -17,6 +17,17 @@ def options(inclusive: bool = False, zero_unsafe: bool = False) -> str:
     return (", inclusive" if inclusive else "") + (", zeros unsafe" if zero_unsafe else "")
 
 
+def whole_number(value: object) -> object:
+    """Return 3 for 3.0 and for a whole number of numpy; anything else as it is.
+
+    >>> whole_number(3.0), whole_number(2.5), whole_number(np.int64(4))
+    (3, 2.5, 4)
+    """
+    if isinstance(value, (float, np.integer)) and np.isfinite(value) and value == int(value):
+        return int(value)
+    return value
+
+
 def check_whole(rule: str, name: str, value: int, least: int) -> None:
     """Refuse a parameter that is not a whole number, or too small."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:

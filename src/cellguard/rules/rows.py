@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from cellguard.arrays import BoolArray, FloatArray
+from cellguard.arrays import BoolArray, FloatArray, Positions
 from cellguard.errors import InputError, did_you_mean
 from cellguard.rules.parameters import check_whole, percent
 from cellguard.rules.rule import Formula, Group, Judgement, Percent, Rule, name_of, register
@@ -47,8 +47,8 @@ class RowRule(Rule):
     together: ClassVar[bool] = True
     promise = "an attacker cannot conclude that the others in an unsafe row are as few as they are"
     cure = (
-        "hiding cells does not help where the others of a row are known to be too few: make the codes coarser with "
-        "`recode`, or say `zeros: possible` if empty cells need not be public"
+        "suppressing cells does not help where the others of a row are known to be too few: make the codes coarser "
+        "with `recode`, or say `zeros: possible` if empty cells need not be public"
     )
 
     def __str__(self) -> str:
@@ -133,6 +133,22 @@ class RowRule(Rule):
             hopeless |= cells & lost[rows.row]
         return Judgement(np.where(unsafe, 1.0, -1.0), unsafe, nothing * np.nan, reach, hopeless)
 
+    def figures(self, table: Table, cells: Positions) -> list[str]:
+        """Return of each cell's row how many respondents have the tested category, or all of them, and the others.
+
+        Of several categories that one is told of which there are the fewest others.
+        """
+        rows = rows_of(table, self.by)
+        tested = [(", ".join(codes), rows.sums(codes), rows.others(codes)) for codes in self._tested(rows)]
+        return [self._row_figure(tested, int(rows.row[cell])) for cell in np.asarray(cells).tolist()]
+
+    def _row_figure(self, tested: Sequence[tuple[str, FloatArray, FloatArray]], row: int) -> str:
+        having = [(float(o[row]), float(s[row]), codes) for codes, s, o in tested if s[row] > 0] if row >= 0 else []
+        if not having:
+            return "nobody in the row has a tested category" if row >= 0 else "not in a row with a total"
+        o, s, codes = min(having)
+        return f"{s:,.0f} of {s + o:,.0f} in the row ({100 * s / (s + o):,.1f} %) have {codes}, {o:,.0f} have not"
+
     def _check(self) -> None:
         name = name_of(self)
         if not self.by:
@@ -151,8 +167,19 @@ def _marked(rule: RowRule) -> None:
 @register("group_disclosure", Formula("T > 0 and o = 0", "the row", _LEVEL.format("1")))
 @dataclass(frozen=True, slots=True)
 class GroupDisclosure(RowRule):
-    """Unsafe if everybody in a row has a sensitive category; only in rows of fewer than ``below``, if it is given.
+    """Unsafe if all respondents in a row have a sensitive category; only in rows of fewer than ``below``, if given.
 
+    Parameters
+    ----------
+    by
+        The dimension along which a row's categories lie.
+    sensitive
+        The sensitive categories.
+    below
+        Only rows of fewer respondents are judged; 0: all rows.
+
+    Examples
+    --------
     >>> import cellguard as cg
     >>> rows = {"r": ["Total"] * 3 + ["A"] * 3 + ["B"] * 3, "d": ["Total", "yes", "no"] * 3}
     >>> table = cg.cells(rows | {"n": [19, 10, 9, 9, 9, 0, 10, 1, 9]}, by=["r", "d"], value="n", count="n",
@@ -180,7 +207,7 @@ class GroupDisclosure(RowRule):
     def words(self) -> str:
         """Say that all of a group score sensitive."""
         size = f" of fewer than {self.below}" if self.below else ""
-        return f"everybody in a group{size} has a sensitive category of {self.by}"
+        return f"all respondents in a group{size} have a sensitive category of {self.by}"
 
     def unsafe_rows(self, s: FloatArray, o: FloatArray) -> BoolArray:
         """Return where nobody else is."""
@@ -194,7 +221,26 @@ class GroupDisclosure(RowRule):
 @register("max_fraction", Formula("s >= p/100 T", "the row", _LEVEL.format("more than s (100 - p)/p")))
 @dataclass(frozen=True, slots=True)
 class MaxFraction(RowRule):
-    """Unsafe if the sensitive categories make up ``p`` percent of a row or more."""
+    """Unsafe if the sensitive categories make up ``p`` percent of a row or more.
+
+    Parameters
+    ----------
+    by
+        The dimension along which a row's categories lie.
+    sensitive
+        The sensitive categories.
+    p
+        The share of the sensitive categories, in percent, from which on a row is unsafe.
+
+    Examples
+    --------
+    >>> import cellguard as cg
+    >>> rows = {"r": ["Total"] * 3 + ["A"] * 3 + ["B"] * 3, "d": ["Total", "yes", "no"] * 3}
+    >>> table = cg.cells(rows | {"n": [19, 10, 9, 9, 9, 0, 10, 1, 9]}, by=["r", "d"], value="n", count="n",
+    ...                  about=cg.About(is_count=True, zeros="possible"))
+    >>> cg.assess(table, MaxFraction("d", ("yes",))).why("A/yes")
+    ['max_fraction d (yes), 40 %']
+    """
 
     by: str
     sensitive: tuple[str, ...]
@@ -226,7 +272,26 @@ class MaxFraction(RowRule):
 @register("spread", Formula("s >= p/100 T for one category", "the row", _LEVEL.format("more than s (100 - p)/p")))
 @dataclass(frozen=True, slots=True)
 class Spread(MaxFraction):
-    """Unsafe if one sensitive category makes up ``p`` percent of a row or more, be the others sensitive or not."""
+    """Unsafe if one sensitive category makes up ``p`` percent of a row or more, be the others sensitive or not.
+
+    Parameters
+    ----------
+    by
+        The dimension along which a row's categories lie.
+    sensitive
+        The sensitive categories.
+    p
+        The share of one category, in percent, from which on a row is unsafe.
+
+    Examples
+    --------
+    >>> import cellguard as cg
+    >>> rows = {"r": ["Total"] * 3 + ["A"] * 3 + ["B"] * 3, "d": ["Total", "yes", "no"] * 3}
+    >>> table = cg.cells(rows | {"n": [19, 10, 9, 9, 9, 0, 10, 1, 9]}, by=["r", "d"], value="n", count="n",
+    ...                  about=cg.About(is_count=True, zeros="possible"))
+    >>> cg.assess(table, Spread("d", ("yes",))).why("A/yes")
+    ['spread d (yes), 40 %']
+    """
 
     together = False
 
@@ -238,7 +303,26 @@ class Spread(MaxFraction):
 @register("min_others", Formula("s > 0 and o < n", "the row", _LEVEL.format("n")))
 @dataclass(frozen=True, slots=True)
 class MinOthers(RowRule):
-    """Unsafe if somebody in a row has a sensitive category, but fewer than ``n`` have another one."""
+    """Unsafe if somebody in a row has a sensitive category, but fewer than ``n`` have another one.
+
+    Parameters
+    ----------
+    by
+        The dimension along which a row's categories lie.
+    sensitive
+        The sensitive categories.
+    n
+        The smallest safe number of others.
+
+    Examples
+    --------
+    >>> import cellguard as cg
+    >>> rows = {"r": ["Total"] * 3 + ["A"] * 3 + ["B"] * 3, "d": ["Total", "yes", "no"] * 3}
+    >>> table = cg.cells(rows | {"n": [19, 10, 9, 9, 9, 0, 10, 1, 9]}, by=["r", "d"], value="n", count="n",
+    ...                  about=cg.About(is_count=True, zeros="possible"))
+    >>> cg.assess(table, MinOthers("d", ("yes",))).why("A/yes")
+    ['min_others d (yes), 3']
+    """
 
     by: str
     sensitive: tuple[str, ...]
@@ -267,7 +351,26 @@ class MinOthers(RowRule):
 @register("k_disclosure", Formula("s > 0 and o <= k for any category", "the row", _LEVEL.format("k + 1")))
 @dataclass(frozen=True, slots=True)
 class KDisclosure(RowRule):
-    """Unsafe if all but at most ``k`` in a row have the same category: k of them, who know their own, see the rest."""
+    """Unsafe if all but at most ``k`` in a row have the same category: k of them, who know their own, see the rest.
+
+    Parameters
+    ----------
+    by
+        The dimension along which a row's categories lie.
+    k
+        How many others, at the most, are too few.
+    sensitive
+        The sensitive categories; none: all of them.
+
+    Examples
+    --------
+    >>> import cellguard as cg
+    >>> rows = {"r": ["Total"] * 3 + ["A"] * 3 + ["B"] * 3, "d": ["Total", "yes", "no"] * 3}
+    >>> table = cg.cells(rows | {"n": [19, 10, 9, 9, 9, 0, 10, 1, 9]}, by=["r", "d"], value="n", count="n",
+    ...                  about=cg.About(is_count=True, zeros="possible"))
+    >>> cg.assess(table, KDisclosure("d", 1)).why("B/no")
+    ['k_disclosure d, 1']
+    """
 
     by: str
     k: int
@@ -318,17 +421,51 @@ class _AllBut(RowRule):
 @register("attribute_disclosure", Formula("s = T > 0 for any category", "the row", _LEVEL.format("1")))
 @dataclass(frozen=True, slots=True)
 class AttributeDisclosure(_AllBut):
-    """Unsafe if everybody in a row has the same category (a cell of 100 percent): who is in the row has it."""
+    """Unsafe if all respondents in a row have the same category (a cell of 100 percent): who is in the row has it.
+
+    Parameters
+    ----------
+    by
+        The dimension along which a row's categories lie.
+    sensitive
+        The sensitive categories; none: all of them.
+
+    Examples
+    --------
+    >>> import cellguard as cg
+    >>> rows = {"r": ["Total"] * 3 + ["A"] * 3 + ["B"] * 3, "d": ["Total", "yes", "no"] * 3}
+    >>> table = cg.cells(rows | {"n": [19, 10, 9, 9, 9, 0, 10, 1, 9]}, by=["r", "d"], value="n", count="n",
+    ...                  about=cg.About(is_count=True, zeros="possible"))
+    >>> cg.assess(table, AttributeDisclosure("d")).why("A/yes")
+    ['attribute_disclosure d']
+    """
 
     def words(self) -> str:
         """Say that a row is all in one cell."""
-        return f"everybody in a group has the same category of {self.by}"
+        return f"all respondents in a group have the same category of {self.by}"
 
 
 @register("lone_other", Formula("s > 0 and o = 1 for any category", "the row", _LEVEL.format("2")))
 @dataclass(frozen=True, slots=True)
 class LoneOther(_AllBut):
-    """Unsafe if all but one in a row have the same category: that one subtracts himself and knows it of the rest."""
+    """Unsafe if all but one in a row have the same category: that one takes itself off and knows it of the rest.
+
+    Parameters
+    ----------
+    by
+        The dimension along which a row's categories lie.
+    sensitive
+        The sensitive categories; none: all of them.
+
+    Examples
+    --------
+    >>> import cellguard as cg
+    >>> rows = {"r": ["Total"] * 3 + ["A"] * 3 + ["B"] * 3, "d": ["Total", "yes", "no"] * 3}
+    >>> table = cg.cells(rows | {"n": [19, 10, 9, 9, 9, 0, 10, 1, 9]}, by=["r", "d"], value="n", count="n",
+    ...                  about=cg.About(is_count=True, zeros="possible"))
+    >>> cg.assess(table, LoneOther("d")).why("B/no")
+    ['lone_other d']
+    """
 
     remaining = 1
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeVar,
 
 import numpy as np
 
-from cellguard.arrays import BoolArray, FloatArray
+from cellguard.arrays import BoolArray, FloatArray, Positions
 from cellguard.errors import InputError
 from cellguard.rules.doubts import small_percent
 from cellguard.rules.limits import Ceiling, NoiseRule
-from cellguard.rules.parameters import percent
+from cellguard.rules.parameters import percent, whole_number
 from cellguard.table.fact import Fact
 from cellguard.table.facts import Facts
 
@@ -107,6 +107,36 @@ class Rule(ABC):
     def measure(self, cells: Facts) -> FloatArray:
         """Return the figure that people know the rule by, in percent (or as a count); NaN where it has no meaning."""
         return np.full(len(cells.total), np.nan)
+
+    def figures(self, table: Table, cells: Positions) -> list[str]:
+        """Return for some cells of a table the figure that the rule goes by, in words; each cell has one.
+
+        Where the usual figure has no meaning it is the sensitivity S, which is above 0 in an unsafe cell.
+
+        >>> import cellguard as cg
+        >>> table = cg.cells({"r": ["Total", "N", "S"], "x": [120, 40, 80], "top": [60, 30, 60], "next": [30, 9, 19]},
+        ...                  by=["r"], value="x", top=["top", "next"])
+        >>> cg.PPercent(10).figures(table, np.array([1, 2])), cg.Linear([1], -0.5).figures(table, np.array([1]))
+        (['3.3 %', '1.7 %'], ['62.5 %'])
+        """
+        facts = table.facts.take(np.asarray(cells, np.intp))
+        usual, sensitivity = self.measure(facts), self.sensitivity(facts)
+        return [
+            self._figure(figure) if np.isfinite(figure) else _by_sensitivity(beyond, bool(value))
+            for figure, beyond, value in zip(usual.tolist(), sensitivity.tolist(), facts.basis.tolist(), strict=True)
+        ]
+
+    def after(self, table: Table, cell: int, lower: float, upper: float) -> str:
+        """Return what the figure becomes in the eyes of an attacker who knows a value only from ``lower`` to
+        ``upper``; '' where the protection levels say it all.
+        """
+        return ""
+
+    def _figure(self, figure: float) -> str:
+        """Write a figure as people read it: a count, with a decimal if it has any, or a percentage."""
+        if self.counted:
+            return f"{figure:,.0f}" if figure == round(figure) else f"{figure:,.2f}"
+        return f"{round(figure, 1) + 0.0:,.1f} %"
 
     def scale(self, cells: Facts) -> FloatArray:
         """Return what the figure is a share of, so that sensitivities of different cells compare."""
@@ -247,10 +277,14 @@ def register(name: str, formula: Formula | None = None) -> Callable[[R], R]:
 
 
 def _refuse_text(name: str, kind: type[Rule]) -> None:
-    """Let a kind of rule refuse parameters that should be numbers and are none, before it compares them."""
+    """Let a kind of rule refuse parameters that should be numbers and are none, before it compares them.
+
+    A whole number may come as 3.0, or as a number of numpy: languages without integers have no other.
+    """
     check = kind.__dict__.get("__post_init__")
     numbers = [f.name for f in parameters(kind) if f.type in {"float", "Percent", float}]
-    if check is None or not numbers:
+    whole = [f.name for f in parameters(kind) if f.type in {"int", int}]
+    if check is None or not (numbers or whole):
         return
 
     def checked(self: Rule) -> None:
@@ -258,6 +292,8 @@ def _refuse_text(name: str, kind: type[Rule]) -> None:
             value = getattr(self, parameter)
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise InputError(f"{name}: {parameter} must be a number, not {value!r}")
+        for parameter in whole:
+            object.__setattr__(self, parameter, whole_number(getattr(self, parameter)))
         check(self)
 
     kind.__post_init__ = checked  # type: ignore[attr-defined]
@@ -289,19 +325,6 @@ def fewest_of(rules: Iterable[Rule]) -> int | None:
     return max((rule.fewest for rule in rules if rule.fewest is not None), default=None)
 
 
-def inner(rule: Rule) -> list[Rule]:
-    """Return the rules that are parameters of a rule.
-
-    >>> from cellguard.rules.linear import PPercent
-    >>> from cellguard.rules.simple import MinFrequency
-    >>> [str(one) for one in inner(All((MinFrequency(3), PPercent(10))))]
-    ['min_frequency 3', 'p_percent 10']
-    """
-    values = [getattr(rule, f.name) for f in parameters(type(rule))]
-    each = [one for value in values for one in (value if isinstance(value, tuple) else (value,))]
-    return [one for one in each if isinstance(one, Rule)]
-
-
 def required(kind: type[Rule]) -> list[str]:
     """Return the parameters that a kind of rule cannot do without.
 
@@ -325,90 +348,11 @@ def occupied(cells: Facts) -> BoolArray:
     return np.asarray(cells.total != 0, bool)
 
 
-@dataclass(frozen=True, slots=True)
-class All(Rule):
-    """A cell is unsafe if every one of several rules says so; a list of rules, by contrast, means any of them.
-
-    Parameters
-    ----------
-    rules
-        Two rules or more.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than two rules.
-
-    Examples
-    --------
-    >>> import cellguard as cg
-    >>> both = cg.All((cg.MinFrequency(3), cg.PPercent(10)))
-    >>> from cellguard.table.facts import contributions
-    >>> both.unsafe(contributions([81, 5], [81, 5, 2, 2, 2])).tolist()
-    [True, False]
-    """
-
-    rules: tuple[Rule, ...]
-
-    def __post_init__(self) -> None:
-        if len(self.rules) < 2:
-            raise InputError("`all` needs at least two rules")
-        whole = next((rule for rule in self.rules if rule.whole_rows), None)
-        if whole is not None:
-            raise InputError(f"`all` cannot take {name_of(whole)}, which judges whole rows; list it beside the others")
-
-    def __str__(self) -> str:
-        return " and ".join(map(str, self.rules))
-
-    @property
-    def facts(self) -> tuple[Fact, ...]:
-        """The facts of all the rules."""
-        return tuple(fact for rule in self.rules for fact in rule.facts)
-
-    @property
-    def nonnegative(self) -> bool:  # type: ignore[override]
-        """Whether any of the rules needs contributions that are not negative."""
-        return any(rule.nonnegative for rule in self.rules)
-
-    @property
-    def protection_percent(self) -> float:  # type: ignore[override]
-        """The largest of the rules' percentages."""
-        return max(rule.protection_percent for rule in self.rules)
-
-    @property
-    def subadditive(self) -> bool:
-        """No: each part may be safe under another of the rules."""
-        return False
-
-    def sensitivity(self, cells: Facts) -> FloatArray:
-        """Return the smallest of the rules' sensitivities."""
-        return np.min([rule.sensitivity(cells) for rule in self.rules], axis=0)
-
-    def unsafe(self, cells: Facts) -> BoolArray:
-        """Return which cells are unsafe under every rule."""
-        return np.logical_and.reduce([rule.unsafe(cells) for rule in self.rules])
-
-    def upper(self, cells: Facts) -> FloatArray:
-        """Return the largest of the rules' formulas; NaN only where none has one."""
-        return np.fmax.reduce([rule.upper(cells) for rule in self.rules])
-
-    def words(self) -> str:
-        """Say that all of it must hold."""
-        return ", and ".join(rule.words() for rule in self.rules)
-
-    @property
-    def can_fire(self) -> bool:
-        """Whether each of the rules can."""
-        return all(rule.can_fire for rule in self.rules)
-
-    def doubts(self) -> list[str]:
-        """Ask what each of the rules asks."""
-        return [doubt for rule in self.rules for doubt in rule.doubts()]
-
-
-def parts(rule: Rule) -> list[Rule]:
-    """Return a rule, or the rules that an `all` is made of."""
-    return [part for inner in rule.rules for part in parts(inner)] if isinstance(rule, All) else [rule]
+def _by_sensitivity(sensitivity: float, has_value: bool) -> str:
+    """Write what a rule says of a cell that has no figure of the usual kind."""
+    if not has_value:
+        return "no share, since the contributions add up to 0"
+    return f"S = {sensitivity:,.6g}" if np.isfinite(sensitivity) else "not judged by this rule"
 
 
 def count_of(cells: Facts) -> FloatArray:

@@ -8,17 +8,20 @@ place of its size, without which Q leaves [0, 1].
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from cellguard.arrays import BoolArray, FloatArray
+from cellguard.arrays import BoolArray, FloatArray, Positions
 from cellguard.errors import InputError
 from cellguard.rules.parameters import check_percent, check_whole, options, percent
 from cellguard.rules.rule import PROTECTION_PERCENT, Formula, Percent, Rule, count_of, occupied, register
 from cellguard.table.fact import Count, Fact, Signs, Total
 from cellguard.table.facts import Facts
 from cellguard.table.signed_facts import Entropy, Extremes, Middle, Sizes, Squares
+
+if TYPE_CHECKING:
+    from cellguard.table.table import Table
 
 By = Literal["both", "variance", "quantile"]
 MOST = 5
@@ -75,6 +78,27 @@ class Signed(Rule):
     else a cell is unsafe if a variance or quantile ratio of 1 to ``h`` is at most ``limit`` (``by`` chooses one of the
     two).
 
+    Parameters
+    ----------
+    usual
+        The rule about sizes, such as `PPercent(10)`.
+    sign_ratio
+        The share of the rarer sign, up to which one sign prevails.
+    limit
+        The variance or quantile ratio, up to which extremes make up the spread.
+    h
+        How many of the contributions farthest from 0 are looked at.
+    n
+        The smallest safe number of respondents.
+    by
+        Which ratio decides: ``variance``, ``quantile`` or ``both``.
+    near
+        How far from the median, as a share of it, a contribution stands out.
+    protection_percent
+        The protection level of an unsafe cell, in percent, where no formula gives one.
+
+    Examples
+    --------
     >>> from cellguard.rules.linear import PPercent
     >>> from cellguard.table.signed_cells import signed_contributions
     >>> cell = signed_contributions([-19302, -18599, -1409, -582, 1356, 715, 391, 236, 32, 11, 0, -463])
@@ -130,13 +154,31 @@ class Signed(Rule):
 
     def least(self, cells: Facts) -> FloatArray:
         """Return the smallest of the ratios that are looked at; NaN where none can be told."""
-        ratios = [variance_ratio(cells, h) for h in range(1, self.h + 1) if self.by != "quantile"]
-        ratios += [quantile_ratio(cells, h) for h in range(1, self.h + 1) if self.by != "variance"]
-        return np.asarray(np.fmin.reduce(ratios), float)
+        return np.asarray(np.fmin.reduce([ratio for _, ratio in self._ratios(cells)]), float)
+
+    def _ratios(self, cells: Facts) -> list[tuple[str, FloatArray]]:
+        """Return the ratios that are looked at, by their names in the literature."""
+        ratios = [(f"S_R,{h}", variance_ratio(cells, h)) for h in range(1, self.h + 1) if self.by != "quantile"]
+        return ratios + [(f"Q_R,{h}", quantile_ratio(cells, h)) for h in range(1, self.h + 1) if self.by != "variance"]
 
     def measure(self, cells: Facts) -> FloatArray:
         """Return the smallest ratio, in percent, where the spread decides."""
         return np.where(self._branch(cells) == _SPREAD, 100 * self.least(cells), np.nan)
+
+    def figures(self, table: Table, cells: Positions) -> list[str]:
+        """Return T_R and what decides: the respondents, the figure of the usual rule, or each S_R,h and Q_R,h."""
+        facts = table.facts.take(np.asarray(cells, np.intp))
+        branch, usual = self._branch(facts).tolist(), self.usual.figures(table, cells)
+        signs, spread = sign_ratio(facts).tolist(), self._ratios(facts)
+        told = []
+        for i, way in enumerate(branch):
+            if way == _FEW:
+                told.append(f"{count_of(facts)[i]:,.0f} respondents")
+                continue
+            ratios = ", ".join(f"{name} = {values[i]:.3f}" for name, values in spread if not np.isnan(values[i]))
+            decides = ratios or "no ratio can be told" if way == _SPREAD else f"{self.usual}: {usual[i]} on sizes"
+            told.append(f"T_R = {signs[i]:.3f}; {decides}")
+        return told
 
     def sensitivity(self, cells: Facts) -> FloatArray:
         """Return how far a cell is beyond the limit that decides: respondents, the usual rule's, a share of sizes."""
@@ -207,6 +249,17 @@ def _by_usual(branch: FloatArray) -> BoolArray:
 class EffectiveContributors(Rule):
     """Unsafe if a cell has effectively fewer than ``n`` contributors: 2 to the entropy of their shares.
 
+    Parameters
+    ----------
+    n
+        The smallest safe number of effective contributors.
+    inclusive
+        Whether a cell with exactly ``n`` is unsafe, too.
+    protection_percent
+        The protection level of an unsafe cell, in percent of its value.
+
+    Examples
+    --------
     >>> from cellguard.table.signed_cells import signed_contributions
     >>> rule = EffectiveContributors(3)
     >>> cells = signed_contributions([5, -5, 5], [90, -5, 5])

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from cellguard.arrays import BoolArray, FloatArray
+from cellguard.arrays import BoolArray, FloatArray, Positions
 from cellguard.errors import InputError
 from cellguard.rules.limits import Ceiling
 from cellguard.rules.parameters import check_percent, check_share, check_whole, options, percent
 from cellguard.rules.rule import PROTECTION_PERCENT, Formula, Percent, Rule, above, count_of, occupied, register
 from cellguard.table.fact import Count, Fact, Mark, NonZero, Requested, Top, Total
 from cellguard.table.facts import Facts
+
+if TYPE_CHECKING:
+    from cellguard.table.table import Table
 
 Hide = Literal["exact", "small"]
 
@@ -268,6 +271,13 @@ class Request(_LargestShare):
         """The total, the largest contribution and whether its contributor asked for protection."""
         return (Total(), Top(1), Requested())
 
+    def figures(self, table: Table, cells: Positions) -> list[str]:
+        """Return the share of the largest contributor, and whether it asked for protection."""
+        requested = _requested(table.facts)[cells].tolist()
+        shares = _LargestShare.figures(self, table, cells)
+        words = {True: "asked for protection", False: "did not ask for protection"}
+        return [f"{share}, {words[asked]}" for share, asked in zip(shares, requested, strict=True)]
+
     def sensitivity(self, cells: Facts) -> FloatArray:
         """Return x1 - k/100 X where protection was asked for."""
         return np.where(_requested(cells), _LargestShare.sensitivity(self, cells), -np.inf)
@@ -309,6 +319,10 @@ class Given(Rule):
     def facts(self) -> tuple[Fact, ...]:
         """The column."""
         return (Mark(self.column),)
+
+    def figures(self, table: Table, cells: Positions) -> list[str]:
+        """Return what the column says."""
+        return ["yes" if marked else "no" for marked in table.facts[Mark(self.column)][cells].tolist()]
 
     def sensitivity(self, cells: Facts) -> FloatArray:
         """Return 1 where the column says yes and -1 elsewhere."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from cellguard.arrays import BoolArray, FloatArray
+from cellguard.arrays import BoolArray, FloatArray, Positions
 from cellguard.errors import InputError
 from cellguard.rules.parameters import options, percent
 from cellguard.rules.rule import Formula, Judgement, Percent, Rule, above, register, unsafe_zeros
@@ -57,6 +57,19 @@ class Statisticon(Rule):
     With ``both_pairs`` the largest contributor's interval for the second counts too, and the shorter one decides. A
     cell in which the largest has less than ``s`` percent is then always unsafe, and no suppressing helps.
 
+    Parameters
+    ----------
+    s
+        The shortest safe interval, in percent of the total.
+    both_pairs
+        Whether the largest contributor's interval for the second counts, too.
+    inclusive
+        Whether an interval of exactly that length is unsafe.
+    zero_unsafe
+        Whether a total of 0 with respondents is unsafe.
+
+    Examples
+    --------
     >>> from cellguard.table.facts import contributions
     >>> cells = contributions([59, 40, 1], [41, 40, 19])
     >>> Statisticon(25).unsafe(cells).tolist(), Statisticon(15).unsafe(cells).tolist()
@@ -125,6 +138,23 @@ class Statisticon(Rule):
         """Return the length of the interval, in percent of the total."""
         X = cells.whole(2)
         return np.divide(100 * self.length(cells), X, out=np.full(len(X), np.nan), where=X != 0)
+
+    def figures(self, table: Table, cells: Positions) -> list[str]:
+        """Return the length of the interval that decides, and between which values the runner-up has the largest."""
+        own = self.runner_up(table.facts.take(np.asarray(cells, np.intp)))
+        usual, d = Rule.figures(self, table, cells), table.decimals
+        return [
+            f"{figure}; the runner-up knows the largest to be between {low:,.{d}f} and {high:,.{d}f}"
+            for figure, low, high in zip(usual, own.low.tolist(), own.high.tolist(), strict=True)
+        ]
+
+    def after(self, table: Table, cell: int, lower: float, upper: float) -> str:
+        """Return between which values the runner-up has the largest once the total is suppressed."""
+        facts = table.facts.take(np.array([cell]))
+        second, N = float(facts.top(2)[0]), float(_contributors(facts)[0])
+        low, high = max(second, lower - (N - 1) * second), upper - second
+        top = f"{high:,.{table.decimals}f}" if np.isfinite(high) else "no limit"
+        return f"after suppression between {low:,.{table.decimals}f} and {top}"
 
     def unsafe(self, cells: Facts) -> BoolArray:
         """Return where S > 0; a total of 0 is unsafe only if ``zero_unsafe``."""

@@ -21,6 +21,9 @@ P = TypeVar("P", bound="Result", covariant=True)
 _LIBRARIES = ("cellguard", "highspy", "numba", "numpy", "scipy")
 
 
+LAYOUT = "1.0"  # of output folders: the first number changes when older readers would misread one
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome(Generic[P]):
     """What a run returns: the result of the method, how long each step took, and when it was. Confidential.
@@ -79,6 +82,7 @@ class Outcome(Generic[P]):
         return self.protected.summary().with_facts(
             folder=self.method.folder,
             inputs=dict(self.protected.inputs),
+            layout=LAYOUT,
             cellguard=version("cellguard"),
             versions=_versions(),
             seconds={step: round(seconds, 3) for step, seconds in self.seconds.items()},

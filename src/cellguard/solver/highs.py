@@ -45,6 +45,7 @@ class Session:
         self._watch = run
         self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
         self._mixed = program.integer is not None
+        self._looks = 0
         self._set("output_flag", False)
         self._set("threads", 1)
         self._set("random_seed", 1)
@@ -61,7 +62,10 @@ class Session:
             self._set("solver", "simplex")
             self._set("simplex_strategy", _DUAL)
         self._primal = primal
-        self._check(_pass(self._highs, program), "passModel")
+        if (
+            _pass(self._highs, program) == highspy.HighsStatus.kError
+        ):  # a warning says that it dropped entries below 1e-9
+            raise InternalError("the solver refused passModel")
 
     def load(self, program: Program) -> None:
         """Take another linear program, which is solved from scratch: a new session would take longer than it."""
@@ -189,6 +193,21 @@ class Session:
         """Stop an integer program after so many nodes, or at a relative gap."""
         self._set("mip_max_nodes", nodes)
         self._set("mip_rel_gap", gap)
+
+    def limit_looks(self, looks: int) -> None:
+        """Stop an integer program once it has looked so many times whether to stop: in every node, and often at the
+        root.
+
+        Looks are counted, not timed, so that the same program always ends at the same point.
+        """
+        self._looks = 0
+
+        def look(event: highspy.HighsCallbackEvent) -> None:
+            self._looks += 1
+            if self._looks >= looks and event.data_in is not None:
+                event.data_in.user_interrupt = True
+
+        self._highs.cbMipInterrupt += look
 
     @property
     def iterations(self) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -11,17 +13,20 @@ from pathlib import Path
 import numpy as np
 
 from cellguard.errors import InputError
+from cellguard.hierarchy.build import TOTAL
 from cellguard.job.names import plain_name
-from cellguard.microdata.rda import Metadata
+from cellguard.microdata.rda import SAID, Metadata
 from cellguard.reading.dialect import Dialect
 from cellguard.suggest.columns import COUNT_NAME, TOTALS, Column
 from cellguard.suggest.hierarchies import Figures, Levels, find_levels, levels_of_metadata, written_levels
 from cellguard.suggest.records import attack_words, column_key, dimension_names
+from cellguard.suggest.shape import InnerCells, looks_like_code
 from cellguard.suggest.sums import parents_by_sums
 from cellguard.suggest.yaml_words import in_comment, text_of
 from cellguard.table.facts import FloatArray
 from cellguard.table.source import Source, open_source
 
+NOTHING: Mapping[str, str] = {}
 _MOST_COMPARED = 2_000_000_000  # figures, when every code is held against every other one
 _TOP = re.compile(r"(?i)^(max\w*|top\w*|largest\w*|x[1-9])$")
 
@@ -52,6 +57,7 @@ class _Guess:
     top: list[str]
     others: list[str]
     broken: dict[str, str]
+    why: dict[str, str]
 
 
 def draft_cells_job(
@@ -60,18 +66,24 @@ def draft_cells_job(
     columns: Sequence[Column],
     *,
     metadata: Metadata | None = None,
-    inner: Sequence[str] = (),
+    inner: InnerCells | None = None,
+    totals: Mapping[str, str] = NOTHING,
+    warned: Sequence[str] = (),
 ) -> Draft:
-    """Return a job for a table of cells; ``inner`` are the dimensions of one that has no totals."""
+    """Return a job for a table of cells: ``inner`` ones without totals, or with the codes of ``totals`` by column.
+
+    ``warned`` is what a person should look at first.
+    """
     commas = any(c.commas > c.numbers for c in columns)
     names = tuple(v.name for v in metadata.variables) if metadata else ()
     delimiter = metadata.delimiter if metadata else None
     source = open_source(data, Dialect(delimiter, "," if commas else None, columns=names))
-    guess = _guess(source, columns, metadata, inner)
+    guess = _guess(source, columns, metadata, inner, totals)
     called = dimension_names(list(guess.dimensions))
     lines = [
         "# A cellguard job: a table of ready-made cells. Run: cellguard protect JOB --out OUT",
         "# What follows a # explains a guess; correct what is wrong. `cellguard schema` describes every key.",
+        *(f"# WARNING: {in_comment([words])}" for words in warned),
         "version: 1",
         "",
         "dimensions:",
@@ -80,7 +92,7 @@ def draft_cells_job(
     for column, total in guess.dimensions.items():
         levels = None if inner else _levels(guess, column, data, folder, metadata)
         files |= levels.files if levels else {}
-        lines += _dimension(column, called[column], total, levels, inner=bool(inner))
+        lines += _dimension(column, called[column], total, levels, inner=inner is not None)
     path = os.path.relpath(data.resolve(), folder.resolve())
     lines += ["", "tables:", f"  - name: {plain_name(data.stem, 'table')}"]
     lines += [f"    by: [{', '.join(map(text_of, called.values()))}]"]
@@ -88,22 +100,62 @@ def draft_cells_job(
     known = [f"source: {text_of(path)}"]
     known += [f"count: {text_of(guess.count)}"] if guess.count else []
     known += [f"top: [{', '.join(map(text_of, guess.top))}]"] if guess.top else []
+    known += [f"{key}: {text_of(name)}" for key, name in _statements(metadata).items()]
     known += ["totals: compute"] if inner else []
     known += ["decimal: ','"] if commas else []
     known += [f"columns: [{', '.join(map(text_of, names))}]"] if names else []
-    lines += ["    # no row holds a total: they are added"] if inner else []
+    lines += (
+        ["    # each combination of codes comes once, and no row holds a total: rows are cells, and totals are added"]
+        if inner
+        else []
+    )
     lines += [f"    cells: {{{', '.join(known)}}}"]
     if not guess.count:
         lines += ["    # add `count: COLUMN` (number of respondents) to `cells` for the rule min_frequency"]
     lines += ["    # a list of rules means: unsafe if any of them says so", "    rules:", *_rules(guess)]
-    lines += ["    # apriori: apriori.csv          # single cells: must_publish, must_suppress, waived, ..."]
-    more = [f"# Columns not used: {in_comment(guess.others)}"] if guess.others else []
+    said = _given_statuses(guess, metadata)
+    if said:
+        files[f"{data.stem}_statuses.csv"] = said
+        lines += [
+            f"    apriori: {text_of(f'{data.stem}_statuses.csv')}          # the statuses of the file, in our words"
+        ]
+    else:
+        lines += ["    # apriori: apriori.csv          # single cells: must_publish, must_suppress, waived, ..."]
+    left = [f"{name} ({guess.why[name]})" if name in guess.why else name for name in guess.others]
+    more = [f"# Columns not used: {in_comment(left)}"] if left else []
     more += [
         f"# Not used, since it cannot be read as numbers: {in_comment([fault])}" for fault in guess.broken.values()
     ]
     lines += ["", *more] if more else []
     negative = guess.value in guess.numbers and bool((guess.numbers[guess.value] < 0).any())
     return Draft("\n".join([*lines, "", *attack_words(guess.value if negative else None), ""]), files, cells=True)
+
+
+def _statements(metadata: Metadata | None) -> dict[str, str]:
+    """Return what the metadata say that columns hold about single cells: costs and protection levels."""
+    keys = {"cost": "cost", "lower": "need_lower", "upper": "need_upper"}
+    return {keys[v.role]: v.name for v in metadata.variables if v.role in keys} if metadata else {}
+
+
+def _given_statuses(guess: _Guess, metadata: Metadata | None) -> str:
+    """Return the statuses of a table of τ-ARGUS as statements about its cells; '' if it has none."""
+    column = metadata.of_role("status") if metadata else None
+    if metadata is None or column is None:
+        return ""
+    letters = metadata.letters
+    words = {"U": "must_suppress", letters["<UNSAFE>"].upper(): "must_suppress", "M": "secondary", "P": "must_publish"}
+    words[letters["<PROTECT>"].upper()] = "must_publish"
+    words.pop(letters["<SAFE>"].upper(), None)
+    said = [words.get(word.strip().upper(), "") for word in guess.source.text(column).to_pylist()]
+    codes = [guess.source.text(name).to_pylist() for name in guess.dimensions]
+    rows = [row for row in zip(*codes, said, strict=True) if row[-1]]
+    if not rows:
+        return ""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*guess.dimensions, "status"])
+    writer.writerows(rows)
+    return out.getvalue()
 
 
 def _dimension(column: str, name: str, total: str, levels: Levels | None, *, inner: bool) -> list[str]:
@@ -139,17 +191,26 @@ def _rules(guess: _Guess) -> list[str]:
     return rules
 
 
-def _guess(source: Source, columns: Sequence[Column], metadata: Metadata | None, inner: Sequence[str]) -> _Guess:
+def _guess(
+    source: Source,
+    columns: Sequence[Column],
+    metadata: Metadata | None,
+    inner: InnerCells | None,
+    totals: Mapping[str, str],
+) -> _Guess:
     said = {v.name: v for v in metadata.variables} if metadata else {}
     looks = {column.name: column for column in columns}
     numbers, dimensions, broken = dict[str, FloatArray](), dict[str, str](), dict[str, str]()
-    others: list[str] = []
+    others, why = list[str](), dict(inner.left if inner else {})
     for name in source.names:
-        total = _total(source, name)
-        if name in inner or (said[name].is_code if said else total is not None):
-            dimensions[name] = (said[name].total if said else total) or total or "Total"
-        elif said and said[name].role == "other":
-            others.append(name)
+        if inner is not None and name in inner.dimensions:
+            dimensions[name] = TOTAL
+        elif said and said[name].is_code:
+            dimensions[name] = said[name].total or _total(source, name) or TOTAL
+        elif name in totals:
+            dimensions[name] = totals[name]
+        elif name in why or (said and said[name].role in SAID):
+            others += [name] if name in why or said[name].role == "shadow" else []
         else:
             try:
                 numbers[name] = source.settled([name]).numbers(name)
@@ -161,17 +222,37 @@ def _guess(source: Source, columns: Sequence[Column], metadata: Metadata | None,
     if not dimensions:
         raise InputError(f"{source.place.name}: no column of codes holds a total; a table of cells needs its totals")
     count = next((n for n in numbers if (said[n].role == "count" if said else COUNT_NAME.match(n))), None)
+    count = inner.value if inner and inner.counts else count
+    count, fractional = _whole(count, numbers)
+    why |= fractional
     top = [n for n in numbers if (said[n].role == "top" if said else _TOP.match(n))]
-    values = [n for n in numbers if n != count and n not in top]
+    values = [n for n in numbers if n != count and n not in top and n not in fractional]
     # What looks like codes, a year say, is the value only if nothing else can be.
     values.sort(key=lambda name: looks[name].zeros > 0 or looks[name].is_code)
+    coded = [name for name in values if count is not None and looks_like_code(looks[name])]
+    why |= dict.fromkeys(coded, "it looks like codes, which are never summed")
+    values = [name for name in values if name not in coded]
     if not values and broken:
         raise InputError(f"{next(iter(broken.values()))}. No other column holds values")
     if not values and count is None:
         raise InputError(f"{source.place.name}: no column holds numbers; a table needs cell totals")
     value = values[0] if values else "count"
     top.sort(key=lambda name: -float(numbers[name].sum()))
-    return _Guess(source, dimensions, numbers, value, count, top, others + values[1:], broken)
+    return _Guess(
+        source, dimensions, numbers, value, count, top, [*others, *fractional, *coded, *values[1:]], broken, why
+    )
+
+
+def _whole(count: str | None, numbers: Mapping[str, FloatArray]) -> tuple[str | None, dict[str, str]]:
+    """Return the column of counts; where it has decimals, the rounded one beside it, if there is one."""
+    if count is None or (numbers[count] == np.round(numbers[count])).all():
+        return count, {}
+    for name, other in numbers.items():
+        if name != count and (other == np.round(other)).all() and (np.abs(other - numbers[count]) <= 1.0).all():
+            return name, {count: f"it has decimals; {name} is the same, rounded"}
+    return None, {
+        count: "counts with decimals are no numbers of respondents: round them, or name the column they are rounded in"
+    }
 
 
 def _total(source: Source, name: str) -> str | None:

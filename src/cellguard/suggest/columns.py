@@ -10,7 +10,9 @@ from cellguard.microdata.sources import Opened, quoted
 from cellguard.reading.vocabulary import NUMBER
 
 TOTALS = ("Total", "TOTAL", "total", "_T", "All", "all", "ALL", "Ensemble", "ENSEMBLE", "Insgesamt", "Sum", "T")
-COUNT_NAME = re.compile(r"(?i)^(n|n_?obs|counts?|freq\w*|firms|respondents|enterprises|units|nb\w*|effectifs?|anzahl)$")
+COUNT_NAME = re.compile(
+    r"(?i)^(n|n_?obs|counts?|freq\w*|firms|respondents|enterprises|units|nb\w*|effectifs?|anzahl|ant|antal|antall|aantal)$"
+)
 SAMPLE = 100_000
 _MOST_CODES = 1_000
 _FEW_NUMBERS = 100

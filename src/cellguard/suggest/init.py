@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,17 +16,21 @@ import yaml
 from cellguard.errors import InputError
 from cellguard.hierarchy.build import from_parents
 from cellguard.inputs.tables import build_tables
-from cellguard.job.jobfile import Job
+from cellguard.job.jobfile import Job, job_schema
 from cellguard.microdata.rda import describes_cells, read_rda, read_rda_of_cells
 from cellguard.microdata.sources import Opened, open_records, quoted
 from cellguard.reading.dialect import Dialect
 from cellguard.reading.encodings import check_readable
+from cellguard.reading.features import FEATURES
 from cellguard.reading.vocabulary import is_number
 from cellguard.suggest.cells import Draft, draft_cells_job
-from cellguard.suggest.columns import COUNT_NAME, Column, look_at
+from cellguard.suggest.columns import Column, look_at
+from cellguard.suggest.points import draft_map_job
 from cellguard.suggest.records import draft_records_job
+from cellguard.suggest.shape import inner_cells, point_columns, total_codes, warnings_about
 from cellguard.table.additivity import allowance
 
+SCHEMA = "cellguard.schema.json"
 _ROUNDING = 1e-5
 _JOBS = (".yaml", ".yml")
 _TEXTS = (".asc", ".txt", ".csv", ".dat", ".tab")
@@ -39,15 +44,21 @@ class Suggestion:
     files: Mapping[str, str]
 
     @property
+    def schema(self) -> tuple[str, str]:
+        """The file that editors complete and check the job with, to be written beside it: its name and its text."""
+        return SCHEMA, json.dumps(job_schema(), indent=1) + "\n"
+
+    @property
     def job(self) -> dict[str, Any]:
         """The job as plain data, without its comments, as `Job.parse` takes it."""
         return dict(yaml.safe_load(self.text))
 
 
-def suggest_job(data: str | Path, folder: str | Path | None = None) -> Suggestion:
+def suggest_job(data: str | Path, folder: str | Path | None = None, *, rda: str | Path | None = None) -> Suggestion:
     """Guess a job from a table of cells or from records; each guess is explained in its text, to be read and corrected.
 
-    Paths in it are relative to ``folder``, where the job is to be; without one, to that of the data. It writes nothing.
+    Paths in it are relative to ``folder``, where the job is to be; without one, to that of the data. ``rda`` are the
+    metadata of τ-ARGUS, if they are not called like the data. It writes nothing.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as here:
@@ -59,21 +70,27 @@ def suggest_job(data: str | Path, folder: str | Path | None = None) -> Suggestio
     """
     path = Path(data)
     place = path.parent if folder is None else Path(folder)
-    draft = draft_job(path, place)
+    draft = draft_job(path, place, None if rda is None else Path(rda))
     off = needed_tolerance(_as_job(draft, place)) if draft.cells else 0
-    return Suggestion(draft.with_tolerance(off) if off else draft.text, draft.files)
+    text = draft.with_tolerance(off) if off else draft.text
+    return Suggestion(f"# yaml-language-server: $schema={SCHEMA}\n{text}", draft.files)
 
 
 def _as_job(draft: Draft, place: Path) -> Job:
     """Return a draft as a job; the hierarchies that it comes with are held in memory, since nothing is written yet."""
     held = {}
     for name, text in draft.files.items():
-        _, *pairs = csv.reader(io.StringIO(text))
-        held[name] = from_parents((code, parent) for code, parent in pairs)
-    return Job.parse(yaml.safe_load(draft.text), folder=place, held=held)
+        header, *rows = csv.reader(io.StringIO(text))
+        if header == ["code", "parent"]:
+            held[name] = from_parents((code, parent) for code, parent in rows)
+    data = yaml.safe_load(draft.text)
+    for table in data["tables"]:
+        if table.get("apriori") in draft.files:  # no sum depends on it
+            del table["apriori"]
+    return Job.parse(data, folder=place, held=held)
 
 
-def draft_job(data: Path, folder: Path) -> Draft:
+def draft_job(data: Path, folder: Path, rda: Path | None = None) -> Draft:
     """Return a job for the table or the records in a file; paths in it are relative to the job's folder."""
     if data.suffix.lower() in _JOBS:
         raise InputError(
@@ -81,7 +98,10 @@ def draft_job(data: Path, folder: Path) -> Draft:
             f"{data.name} --out out. To write another, name the data: cellguard init data.csv --out other.yaml"
         )
     check_readable(data)
-    data, rda = _with_metadata(data)
+    if rda is None:
+        data, rda = _with_metadata(data)
+    else:
+        check_readable(rda)
     if rda and describes_cells(rda):
         described = read_rda_of_cells(rda)
         names = tuple(variable.name for variable in described.variables)
@@ -92,12 +112,20 @@ def draft_job(data: Path, folder: Path) -> Draft:
     columns = look_at(opened)
     if metadata is None:
         _refuse_no_header(opened, columns)
-    if metadata is None and any(column.has_total for column in columns):
-        return draft_cells_job(data, folder, columns)
-    inner = [] if metadata else _inner_dimensions(opened, columns)
+    if metadata is not None:
+        return Draft(draft_records_job(data, folder, opened, columns, rda=rda, metadata=metadata))
+    places = point_columns(columns)
+    if data.suffix.lower() in FEATURES or places:
+        return Draft(draft_map_job(data, folder, columns, places))
+    totals = total_codes(opened, columns)
+    if totals:
+        warned = warnings_about(opened, columns, list(totals), records=False)
+        return draft_cells_job(data, folder, columns, totals=totals, warned=warned)
+    inner = inner_cells(opened, columns)
     if inner:
-        return draft_cells_job(data, folder, columns, inner=inner)
-    return Draft(draft_records_job(data, folder, opened, columns, rda=rda, metadata=metadata))
+        warned = warnings_about(opened, columns, inner.dimensions, records=False)
+        return draft_cells_job(data, folder, columns, inner=inner, warned=warned)
+    return Draft(draft_records_job(data, folder, opened, columns))
 
 
 def _refuse_no_header(opened: Opened, columns: list[Column]) -> None:
@@ -130,17 +158,6 @@ def _with_metadata(data: Path) -> tuple[Path, Path | None]:
         wanted = ", ".join(f"{data.stem}{ending}" for ending in _TEXTS)
         raise InputError(f"{data.name}: its data are not beside it; put one of {wanted} there")
     return texts[0], data
-
-
-def _inner_dimensions(opened: Opened, columns: list[Column]) -> list[str]:
-    """Return the dimensions of inner cells without totals: with a column of counts, each combination comes once."""
-    counts = [c for c in columns if COUNT_NAME.match(c.name) and c.is_number and not c.negative]
-    coded = [c for c in columns if c.filled == c.rows and (not c.is_number or c.is_code) and c not in counts]
-    if not counts or not coded or (len(coded) > 1 and any(c.is_unique for c in coded)):
-        return []
-    texts = ", ".join(f"CAST({opened.column(c.name)} AS VARCHAR)" for c in coded)
-    rows, different = opened.rows(f"SELECT count(*), count(DISTINCT ({texts},)) FROM {opened.scan}")[0]  # noqa: S608
-    return [c.name for c in coded] if rows == different else []
 
 
 def needed_tolerance(job: Job) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from cellguard.microdata.rda import Metadata
 from cellguard.microdata.sources import Opened
 from cellguard.suggest.columns import Column
 from cellguard.suggest.nesting import Nesting, chain_name, find_nesting
+from cellguard.suggest.shape import looks_like_code, warnings_about
 from cellguard.suggest.yaml_words import in_comment, text_of
 
 _WEIGHT = re.compile(r"(?i)^(w|wgt\w*|wt\w*|wei?gh?t\w*|\w*_weight|poids\w*|pond\w*|coef\w*|gewicht\w*|hrf)$")
@@ -103,7 +104,11 @@ def _crossed(
 
 def _values(left: dict[str, Column], coded: set[str]) -> tuple[str, ...]:
     """Return the columns of numbers, the likeliest first: called like a value, without entries below 0, first come."""
-    names = [c.name for c in left.values() if c.is_number and not c.is_code and c.name not in coded]
+    names = [
+        c.name
+        for c in left.values()
+        if c.is_number and not c.is_code and c.name not in coded and (_VALUE.search(c.name) or not looks_like_code(c))
+    ]
     names = [name for name in names if name != "count"]
     return tuple(sorted(names, key=lambda name: (left[name].negative > 0, not _VALUE.search(name))))
 
@@ -146,13 +151,42 @@ def draft_records_job(
             f"{opened.name}: no column looks like codes (few different entries, each several times) or holds a total "
             "such as 'Total'; a table needs a dimension"
         )
+    finest = [chain[-1] for chain in guess.dimensions]
+    warned = [] if metadata else warnings_about(opened, columns, finest, records=True)
+    return records_job_text(data, folder, columns, guess, rda=rda, metadata=metadata, warned=warned)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which tables a job has: the column names of each one's dimensions, and its value. ``files`` are hierarchies in
+    files, by column: the way to read it, and the file.
+    """
+
+    tables: tuple[tuple[tuple[str, ...], str], ...] = ()
+    files: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+def records_job_text(
+    data: Path,
+    folder: Path,
+    columns: Sequence[Column],
+    guess: Guess,
+    layout: Layout = Layout(),  # noqa: B008
+    *,
+    rda: Path | None = None,
+    metadata: Metadata | None = None,
+    warned: Sequence[str] = (),
+) -> str:
+    """Return the text of a job for records whose columns have these roles; by default it has one table."""
     by_name = {column.name: column for column in columns}
     names = dimension_names([chain_name(chain) for chain in guess.dimensions])
+    finest = dict(zip((chain[-1] for chain in guess.dimensions), names.values(), strict=True))
     value = guess.values[0] if guess.values else "count"
     files = [os.path.relpath(path.resolve(), folder.resolve()) for path in (data, rda) if path]
     lines = [
         "# A cellguard job: a table made from records. Run: cellguard protect JOB --out OUT",
         "# What follows a # explains a guess; correct what is wrong. `cellguard schema` describes every key.",
+        *(f"# WARNING: {in_comment([words])}" for words in warned),
         "version: 1",
         "",
         *_microdata(guess, files, by_name),
@@ -160,20 +194,35 @@ def draft_records_job(
         "dimensions:",
     ]
     for chain, name in zip(guess.dimensions, names.values(), strict=True):
-        lines += _dimension(chain, name, by_name, metadata)
-    lines += ["", "tables:", f"  - name: {plain_name(data.stem, 'table')}"]
-    lines += [f"    by: [{', '.join(map(text_of, names.values()))}]"]
-    lines += [f"    value: {text_of(value)}          # {_value_words(guess)}"]
-    lines += ["    # a list of rules means: unsafe if any of them says so", "    rules:", "      - {min_frequency: 3}"]
-    below = bool(guess.values) and by_name[value].negative > 0
-    lines += ["      - {p_percent: 10}"] if guess.values and not below else []
-    lines += ["      # rules of shares, as p_percent, are for values that are not below 0"] if below else []
+        lines += _dimension(chain, name, by_name, metadata, layout.files.get(chain[-1]))
+    lines += ["", "tables:"]
+    stem = plain_name(data.stem, "table")
+    for number, (by, what) in enumerate(layout.tables or ((tuple(finest), value),)):
+        told = f"          # {_value_words(guess)}" if not layout.tables else ""
+        lines += [f"  - name: {stem}{f'_{number + 1}' if number else ''}"]
+        lines += [
+            f"    by: [{', '.join(text_of(finest[column]) for column in by)}]",
+            f"    value: {text_of(what)}{told}",
+        ]
+        lines += _rules(what, by_name, first=not number)
     more = [f"# Further dimensions to choose from: {_chains(guess.more)}"] if guess.more else []
     more += [f"# Further columns that look like values: {in_comment(guess.values[1:])}"] if guess.values[1:] else []
     more += [f"# Columns not used: {in_comment(guess.others)}"] if guess.others else []
     lines += ["", *more] if more else []
-    lines += ["", *attack_words(value if below else None, insiders=True), ""]
+    asked = [what for _, what in layout.tables] or [value]
+    below = next((what for what in asked if what in by_name and by_name[what].negative), None)
+    lines += ["", *attack_words(below, insiders=True), ""]
     return "\n".join(lines)
+
+
+def _rules(value: str, by_name: Mapping[str, Column], *, first: bool) -> list[str]:
+    below = value in by_name and by_name[value].negative > 0
+    lines = ["    # a list of rules means: unsafe if any of them says so"] if first else []
+    lines += ["    rules:", "      - {min_frequency: 3}"]
+    if below:  # values of either sign: rules see their sizes, and `signed` looks at signs and extremes, too
+        signed = "      - {signed: {usual: {p_percent: 10}}}"
+        return [*lines, signed, "    negative: absolute   # see negative values in the docs"]
+    return [*lines, "      - {p_percent: 10}"] if value in by_name else lines
 
 
 def attack_words(negative: str | None, *, insiders: bool = False) -> list[str]:
@@ -182,7 +231,7 @@ def attack_words(negative: str | None, *, insiders: bool = False) -> list[str]:
     With ``insiders`` respondents are attackers too: an attacker who has records knows them, an attacker who has
     ready-made cells mostly does not.
     """
-    words = ["# What an attacker knows of every cell beforehand."]
+    words = ["# The a-priori bounds: what an attacker knows of every cell before the release."]
     if negative:
         words = [f"# {in_comment([negative])} has entries below 0, so an attacker cannot take 0 for the least."]
     if insiders:
@@ -201,7 +250,16 @@ def _value_words(guess: Guess) -> str:
     return "what the cells sum, " + ("by its name" if _VALUE.search(guess.values[0]) else "the first column of numbers")
 
 
-def _dimension(chain: tuple[str, ...], name: str, by_name: dict[str, Column], metadata: Metadata | None) -> list[str]:
+def _dimension(
+    chain: tuple[str, ...],
+    name: str,
+    by_name: dict[str, Column],
+    metadata: Metadata | None,
+    file: tuple[str, str] | None = None,
+) -> list[str]:
+    if file is not None:
+        own = column_key(chain[-1], name)
+        return [f"  {text_of(name)}: {{{own}{', ' if own else ''}{file[0]}: {text_of(file[1])}}}"]
     different = by_name[chain[-1]].different
     if len(chain) > 1:
         return [
@@ -232,7 +290,8 @@ def _microdata(guess: Guess, files: Sequence[str], by_name: dict[str, Column]) -
     }
     for role, (words, name) in roles.items():
         if name:
-            lines.append(f"  {role}: {text_of(name)}          # {words} (guessed: {guess.why[name]})")
+            why = f" (guessed: {guess.why[name]})" if name in guess.why else ""
+            lines.append(f"  {role}: {text_of(name)}          # {words}{why}")
     if not guess.respondent:
         lines.append("  # respondent: COLUMN     # without one, each record is a respondent of its own")
     return [*lines, *_gaps(guess, by_name)]

@@ -25,7 +25,7 @@ from cellguard.table.table import Table
 _SAID = tuple(f.name if f.name != "state" else "status" for f in fields(Apriori))
 
 
-def read_apriori(table: Table, path: str | Path, columns: Sequence[str] = ()) -> Table:
+def read_apriori(table: Table, path: str | Path | object, columns: Sequence[str] = ()) -> Table:
     """Read statements about single cells: a CSV file, or an a-priori file ``.hst`` of τ-ARGUS.
 
     A CSV file has the dimension columns and any of status, cost, lower, upper, lower_protection, upper_protection;
@@ -36,7 +36,7 @@ def read_apriori(table: Table, path: str | Path, columns: Sequence[str] = ()) ->
     table
         The table that the statements are about.
     path
-        The file.
+        The file, or a mapping of columns.
     columns
         The names of the dimension columns, if they are not those of the dimensions.
 
@@ -61,7 +61,7 @@ def read_apriori(table: Table, path: str | Path, columns: Sequence[str] = ()) ->
     ['must_suppress']
     """
     by = dict(zip(columns or [d.name for d in table.dimensions], table.dimensions, strict=True))
-    if Path(path).suffix.lower() == ".hst":
+    if isinstance(path, (str, Path)) and Path(path).suffix.lower() == ".hst":
         source = _read_hst(Path(path), all_headed(by, _SAID))
     else:
         source = open_source(path)

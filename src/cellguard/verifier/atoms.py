@@ -62,7 +62,7 @@ def read_between(folder: Folder, cells: Cells, pieces: Pieces) -> Between:
             here = np.flatnonzero((group == g) & (cluster == c))
             placed[here] = not piece.open and _are_atoms(cells, piece, part[here])
     if not placed.all():
-        raise Refused(f"{NAME} row {int(np.argmin(placed))} is no atom of a cluster, or a second time the same")
+        raise Refused(f"{NAME} row {int(np.argmin(placed))} is no cover cell of a cluster, or a second time the same")
     return Between(group, cluster, part, value)
 
 

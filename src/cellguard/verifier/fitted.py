@@ -6,29 +6,27 @@ its unsafe cells need witnesses like all others. So nothing about it is taken on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
+from cellguard.verifier.atoms import Between
 from cellguard.verifier.cells import Cells, combine, occurring
-from cellguard.verifier.rows import UNPUBLISHED, Rows
+from cellguard.verifier.clusters import Pieces
+from cellguard.verifier.leaves import Parts, per_part
 from cellguard.verifier.rule_words import parse_rule
 from cellguard.verifier.rules import Every, InRows, Mark, Rule
-from cellguard.verifier.spec import FITTED, TableSpec
+from cellguard.verifier.spec import FITTED, Spec, TableSpec
 from cellguard.verifier.stages import Refused
 
 
-def check_fitted(cells: Cells, rows: Rows) -> int:
+def check_fitted(cells: Cells) -> int:
     """Refuse a crossing table that does not have all sums of its rows, or not the rules of its response; count them."""
     fitted = [number for number, table in enumerate(cells.spec.tables) if table.where == FITTED]
     for number in fitted:
         table = cells.spec.tables[number]
-        others = [i for i, t in enumerate(cells.spec.tables) if t.group == table.group and t.where != FITTED]
-        own = [cells.spec.tables[i] for i in others]
+        own = [other for other in cells.spec.tables if other.group == table.group and other.where != FITTED]
         if not own or not table.count or table.zeros != "possible":
             raise Refused(f"{table.internal} is no crossing table of counts whose zeros are not public")
         _check_rules(table, own)
-        _check_codes(cells, rows, number, others)
         _check_sums(cells, number)
     return len(fitted)
 
@@ -47,19 +45,27 @@ def _can_judge(rule: Rule, table: TableSpec) -> bool:
     return not isinstance(rule, Mark) and (not isinstance(rule, InRows) or rule.by in table.by)
 
 
-def _check_codes(cells: Cells, rows: Rows, number: int, own: Sequence[int]) -> None:
-    """Refuse a table without a code with which another one shows a cell that is not 0."""
-    table = cells.spec.tables[number]
-    for axis in cells.axes(table):
-        dimension = cells.dimensions[axis]
-        there = occurring(cells.row_codes[cells.rows(number), axis], dimension)
-        for other in own:
-            part = cells.rows(other)
-            shown = (rows.status[part] != UNPUBLISHED) & np.asarray(rows.value[other] != 0, dtype=bool)
-            if (occurring(cells.row_codes[part, axis][shown], dimension) & ~there).any():
-                raise Refused(
-                    f"{table.internal} lacks a code of {dimension.name} that {cells.spec.tables[other].name} has"
-                )
+def check_parted(spec: Spec, pieces: Pieces, between: Between) -> None:
+    """Refuse latent cells of a response with crossing tables unless one of these divides as much as they do.
+
+    Its crossing tables leave nothing cyclic: each of its clusters is one table, and what clusters tell together they
+    tell one by one. A crossing table without latent cells judges all that others have of its own.
+    """
+    for g, group in enumerate(pieces.groups):
+        fitted = [number for number, table in enumerate(spec.tables) if table.where == FITTED and table.group == group]
+        names = ", ".join(spec.tables[number].internal for number in fitted)
+        if fitted and any(len(piece.tables) > 1 for piece in pieces.clusters[g]):
+            raise Refused(f"{names}: tables of {group[0]} still cross, and no table has what lies behind them")
+        left = set(np.unique(between.cluster[between.group == g]).tolist())
+        whole = [p for c, p in enumerate(pieces.clusters[g]) if c not in left and set(p.tables) & set(fitted)]
+        for piece in (pieces.clusters[g][c] for c in sorted(left) if fitted):
+            if not any(_divides(one.parts, piece.parts) for one in whole):
+                raise Refused(f"{names}: lacks parts of what lies behind table {spec.tables[piece.tables[0]].name}")
+
+
+def _divides(fine: Parts, coarse: Parts) -> bool:
+    """Whether partitions divide all that others do."""
+    return all(axis in fine and per_part(fine[axis], label) is not None for axis, label in coarse.items())
 
 
 def _check_sums(cells: Cells, number: int) -> None:

@@ -299,7 +299,7 @@ def check_together(job: Job, cells: Cells, rows: Rows) -> None:
             wrong = shown & (leader >= 0) & hidden[np.maximum(leader, 0)]
             if wrong.any():
                 row = int(cells.offsets[number]) + int(np.argmax(wrong))
-                raise Refused(f"{cells.row_name(row)} is published, although {NAME} hides it with {response}")
+                raise Refused(f"{cells.row_name(row)} is published, although {NAME} suppresses it with {response}")
 
 
 def never_negative(job: Job, spec: Spec) -> frozenset[Group]:

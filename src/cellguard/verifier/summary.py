@@ -52,7 +52,7 @@ def check_summary(
     _check_sums(_mapping(summary, "sums"), cells, document)
     choices = ("random",) if claim.random else ("engine",) if claim.chosen else ("engine", "given")
     if _get(summary, "choice") not in choices:
-        raise Refused(f"{NAME} says of who chose the cells to hide what the other files do not")
+        raise Refused(f"{NAME} says of who chose the suppressed cells what the other files do not")
     _check_set(_mapping(summary, "set"), cells, rows)
     tables = _mapping(summary, "tables")
     if list(tables) != [table.name for table in cells.spec.tables]:

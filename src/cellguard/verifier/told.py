@@ -180,7 +180,7 @@ def _check_safe(folder: Folder, known: Known, told: ToldSums, sums: Sequence[Sum
     )
     facts = read_facts(folder, table, [pa.array([f"s{i + 1}" for i in range(len(sums))])])
     if any(column.any() for column in facts.said):
-        raise Refused(f"{table.facts} has things that were said of single cells")
+        raise Refused(f"{table.facts} has statements about single cells")
     _check_added(known, table, facts, sums)
     if like.count:
         facts = replace(facts, count=np.where(np.isnan(facts.count), facts.total, facts.count))

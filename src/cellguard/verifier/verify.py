@@ -16,7 +16,7 @@ from cellguard.verifier.coalitions import Coalitions
 from cellguard.verifier.demands import read_demands
 from cellguard.verifier.digests import EXPLANATIONS, check_digests, check_names
 from cellguard.verifier.facts import read_facts
-from cellguard.verifier.fitted import check_fitted
+from cellguard.verifier.fitted import check_fitted, check_parted
 from cellguard.verifier.formats import Released, check_formats
 from cellguard.verifier.hierarchies import read_dimensions
 from cellguard.verifier.insiders import check_contributors, check_inside, read_contributors
@@ -247,7 +247,8 @@ class _Work:
         asked = needs(cells, self.facts.get(), rules, self.limits.get())
         checks.check_needs(cells, self.rows.get(), asked)
         check_differences(cells, self.rows.get(), self.document.get().get("not_checked") or ())
-        check_fitted(cells, self.rows.get())
+        check_fitted(cells)
+        check_parted(cells.spec, self.pieces.get(), self.between.get())
         sums = self._check_sums(asked)
         trusted = ", ".join(cells.spec.trusted)
         return f"{int(asked.unsafe.sum())} unsafe cells{sums}" + (f"; taken on trust: {trusted}" if trusted else "")

@@ -177,7 +177,7 @@ def check_worlds(proof: Witnesses, world: World) -> None:
     _none(wrong, proof, world, "does not move in whole numbers the count")
     down = narrow(world.value[start:])[between]
     wrong[entries] = world.floored[between] & (proof.move[entries] // proof.denominator[entries] < -down)
-    _none(wrong, proof, world, "takes below 0 the cell between")
+    _none(wrong, proof, world, "takes below 0 the latent cell")
     check_relations(proof, world.relations, world.cells, world.name)
     _check_occupied(proof, world)
 

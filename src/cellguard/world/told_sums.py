@@ -11,6 +11,7 @@ Sums that are nearly known only matter where one holding is behind several cells
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -25,7 +26,7 @@ from cellguard.table.sums import Sum
 _STEPS = 30  # replacements of wholes by their parts that are looked at per relation
 _PAIRED = 20_000  # unknown cells of which all pairs are looked at
 _TRIED, _TRIED_FOUR = 2_000, 500  # unknown cells of which all sums of three, and of four, are looked at
-_MOST = 3_000  # sums of few cells of one size; a set of three is found three times
+_MOST = 100_000  # sums of few cells of one size; a set of three or four is found three times
 _ROUNDS, _STILL = 3_000, 1e-7  # of the search for a random move, and by how much two cells of one may differ
 
 
@@ -37,11 +38,12 @@ class Told:
     beyond: tuple[str, ...] = ()
 
 
-def told_sums(relations: sp.csr_array, unknown: BoolArray, own: int | None = None) -> Told:
+def told_sums(relations: sp.csr_array, unknown: BoolArray, own: int | None = None, *, first: int | None = None) -> Told:
     """Return the sums of unknown cells that relations tell.
 
     The first ``own`` relations (all, by default) are those of single tables: what adds up to a whole of one of them is
-    left to that table.
+    left to that table. Only sums of the ``first`` columns (all, by default) are returned: what else moves is no
+    cell of a table.
 
     >>> rows = sp.csr_array(np.array([[1, -1, -1, -1, 0, 0, 0], [0, 0, 1, 0, -1, -1, -1]]))
     >>> told_sums(rows, np.array([False, True, True, False, True, True, False])).sums
@@ -61,8 +63,9 @@ def told_sums(relations: sp.csr_array, unknown: BoolArray, own: int | None = Non
     sums.pop((), None)
     every = [*sums, *_differences(list(sums))]
     beyond = [f"{cut:,} relations with more than {_STEPS} ways to take known parts off subtotals"] if cut else []
-    few, more = _few_cells(relations, unknown)
-    listed = [one for one in dict.fromkeys([*every, *few]) if one not in wholes]
+    most = relations.shape[1] if first is None else first
+    few, more = _few_cells(relations, unknown, most)
+    listed = [one for one in dict.fromkeys([*every, *few]) if one not in wholes and one[-1] < most]
     return Told(tuple(listed), (*beyond, *more))
 
 
@@ -109,22 +112,19 @@ class _Moves:
     moved: FloatArray
 
     @classmethod
-    def at_random(cls, relations: sp.csr_array, unknown: BoolArray) -> _Moves:
+    def at_random(cls, relations: sp.csr_array, unknown: BoolArray, most: int) -> _Moves:
         cells = np.flatnonzero(unknown)
         matrix = sp.csr_array(relations[:, cells]).astype(float)
         matrix = sp.csr_array(matrix[np.flatnonzero(np.diff(matrix.indptr))])
         moved = np.stack([_move(matrix, rng) for rng in np.random.default_rng(SEED).spawn(2)])
-        free = np.flatnonzero((np.abs(moved) > _STILL).any(axis=0))
+        free = np.flatnonzero((np.abs(moved) > _STILL).any(axis=0) & (cells < most))
         free = free[np.argsort(moved[0][free], kind="stable")]
         return cls(cells[free], moved[:, free])
 
     def opposite(self, places: Positions) -> tuple[Positions, Positions]:
         """Return the pairs of some sets of cells (one per row) and a cell that the set moves against."""
         gone = -self.moved[:, places].sum(axis=2)
-        first = np.searchsorted(self.moved[0], gone[0] - _STILL)
-        many = np.searchsorted(self.moved[0], gone[0] + _STILL) - first
-        which = np.repeat(np.arange(len(places)), many)
-        other = np.repeat(first - (np.cumsum(many) - many), many) + np.arange(int(many.sum()))
+        which, other = _within_reach(self.moved[0], gone[0])
         near = (np.abs(self.moved[:, other] - gone[:, which]) <= _STILL).all(axis=0)
         return which[near], other[near]
 
@@ -134,40 +134,57 @@ class _Moves:
         return sorted(one for one in sums if len(set(one)) == len(one))
 
 
-def _few_cells(relations: sp.csr_array, unknown: BoolArray) -> tuple[list[Sum], list[str]]:
+class _TooMany(Exception):
+    """There are more candidates than are looked at; the argument says how many."""
+
+
+def _within_reach(ascending: FloatArray, wanted: FloatArray) -> tuple[Positions, Positions]:
+    """Return the places of wanted numbers and of those that are as good as equal to them among ascending ones."""
+    first = np.searchsorted(ascending, wanted - _STILL)
+    many = np.searchsorted(ascending, wanted + _STILL) - first
+    total = int(many.sum())
+    if total > _MOST:
+        raise _TooMany(total)
+    return np.repeat(np.arange(len(wanted)), many), np.repeat(first - (np.cumsum(many) - many), many) + np.arange(total)
+
+
+def _few_cells(relations: sp.csr_array, unknown: BoolArray, most: int) -> tuple[list[Sum], list[str]]:
     """Return the sums of two, three or four unknown cells that are known, though no part of them is: all of them.
 
-    Also says in words what was too much to look at.
+    Only the first ``most`` columns are looked at. Also says in words what was too much to look at.
     """
     many = int(unknown.sum())
     if many < 2:
         return [], []
     if many > _PAIRED:
         return [], [f"sums of few cells among {many:,} unknown ones that only several relations together give"]
-    moves = _Moves.at_random(relations, unknown)
+    moves = _Moves.at_random(relations, unknown, most)
+    found = list[Sum]()
+    try:
+        for sums in _by_size(moves):
+            found += sums
+    except _TooMany as stop:
+        return found, [f"{stop.args[0]:,} sums of few cells"]
+    return found, []
+
+
+def _by_size(moves: _Moves) -> Iterator[list[Sum]]:
+    """Go through the known sums of two cells, of three and of four, as far as cells are few enough."""
     n = len(moves.cells)
-    which, other = moves.opposite(np.arange(n)[:, None])
-    if len(which) > _MOST:
-        return [], [f"{len(which):,} pairs of cells"]
-    pairs = np.stack([which, other], axis=1)
-    found = moves.sums(pairs)
+    pairs = np.stack(moves.opposite(np.arange(n)[:, None]), axis=1)
+    known = moves.sums(pairs)
+    yield known
     if n > _TRIED:
-        return found, []
+        return
     first, second = np.triu_indices(n, 1)
     apart = np.ones(len(first), bool)
     apart[np.isin(first * n + second, pairs[:, 0] * n + pairs[:, 1])] = False  # two that are known go with everything
     tried = np.stack([first[apart], second[apart]], axis=1)
     which, other = moves.opposite(tried)
-    if len(which) > _MOST:
-        return found, [f"{len(which):,} sets of three cells"]
-    found += moves.sums(np.column_stack([tried[which], other]))
-    if n > _TRIED_FOUR:
-        return found, []
-    four = _opposite_pairs(moves, tried)
-    if len(four) > _MOST:
-        return found, [f"{len(four):,} sets of four cells"]
-    told = set(moves.sums(pairs))
-    return found + [one for one in moves.sums(four) if not told.intersection(combinations(one, 2))], []
+    yield moves.sums(np.column_stack([tried[which], other]))
+    if n <= _TRIED_FOUR:
+        told = set(known)
+        yield [one for one in moves.sums(_opposite_pairs(moves, tried)) if not told.intersection(combinations(one, 2))]
 
 
 def _opposite_pairs(moves: _Moves, pairs: Positions) -> Positions:
@@ -175,10 +192,7 @@ def _opposite_pairs(moves: _Moves, pairs: Positions) -> Positions:
     gone = moves.moved[:, pairs].sum(axis=2)
     order = np.argsort(gone[0], kind="stable")
     gone, pairs = gone[:, order], pairs[order]
-    first = np.searchsorted(gone[0], -gone[0] - _STILL)
-    many = np.searchsorted(gone[0], -gone[0] + _STILL) - first
-    which = np.repeat(np.arange(len(pairs)), many)
-    other = np.repeat(first - (np.cumsum(many) - many), many) + np.arange(int(many.sum()))
+    which, other = _within_reach(gone[0], -gone[0])
     near = (which < other) & (np.abs(gone[:, other] + gone[:, which]) <= _STILL).all(axis=0)
     return np.column_stack([pairs[which[near]], pairs[other[near]]])
 

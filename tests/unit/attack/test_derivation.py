@@ -38,7 +38,7 @@ def test_a_cell_that_is_not_hidden():
 
 def test_two_cells_that_leave_each_other_too_little_room():
     assert words([regions()], ["N", "S"], "N") == [
-        "only N and S are suppressed in one relation, which leaves N too little room"
+        "only N and S are suppressed in one relation, which leaves N too narrow an interval"
     ]
 
 

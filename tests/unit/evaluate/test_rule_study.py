@@ -160,3 +160,27 @@ def test_small_tables_reach_the_nearest_whole_number_and_none_where_the_given_ru
 def test_words_and_figures_are_set_apart_in_tables():
     made = table(("", "rule", "share", "far"), [("a", "p_percent 10", "1.5 %", "no end"), ("b", "", "-2e-05", "1,000")])
     assert made["figures"] == [False, False, True, True]
+
+
+def test_cells_with_negative_totals_are_compared_by_the_sizes_of_their_contributions(tmp_path):
+    rows = [f"{cell},{sign * value}" for cell, sign in (("A", 1), ("B", -1), ("C", -1)) for value in (90, 8, 5, 4)]
+    (tmp_path / "r.csv").write_text("\n".join(["r,x", *rows]))
+    table = {"name": "t", "by": ["r"], "value": "x", "negative": "absolute", "rules": []}
+    data = {"version": 1, "microdata": {"source": "r.csv"}, "attack": {"lower": "unbounded"}, "tables": [table]}
+    job = Job.parse(data, folder=tmp_path)
+    families, fixed = parse_families(["p_percent p=20", "dominance n=1"])
+    (study,) = study_job(job, families, fixed=fixed)
+    assert len(study.study) == 4, "the total, and three cells of which two are below 0"
+    assert study.study.verdicts("p_percent").tolist() == [False, True, True, True]
+    assert all((here >= 0).all() and (here <= 1).all() for here in [study.study.largest / study.study.total[:, None]])
+
+
+def test_a_rule_whose_prior_knowledge_is_50_can_be_compared_and_named():
+    families, _ = parse_families(["prior_posterior q=50", "p_percent"])
+    assert [str(family) for family in families.values()] == ["prior_posterior (p, 50)", "p_percent p"]
+    assert study_rules(families, cells=200).rules["prior_posterior"] is not None
+
+
+def test_two_variants_of_one_rule_have_two_names():
+    families, _ = parse_families(["statisticon both_pairs=1", "statisticon"])
+    assert list(families) == ["statisticon both_pairs=1", "statisticon"]

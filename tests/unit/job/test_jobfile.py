@@ -10,8 +10,9 @@ import yaml
 from cellguard.errors import JobError
 from cellguard.job.jobfile import Job, job_schema
 from cellguard.job.rulespec import dump_rule
+from cellguard.rules.all_of import All
 from cellguard.rules.linear import Dominance, PPercent
-from cellguard.rules.rule import RULES, All
+from cellguard.rules.rule import RULES
 from cellguard.rules.simple import Given, MaxShare, MinFrequency
 
 WHOLE = """\

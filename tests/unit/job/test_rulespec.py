@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from cellguard.errors import InputError
 from cellguard.job.rulespec import dump_rule, parse_rule, rule_schema
+from cellguard.rules.all_of import All
 from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
-from cellguard.rules.rule import RULES, All
+from cellguard.rules.rule import RULES
 from cellguard.rules.simple import Given, MaxShare, MinFrequency
 
 

@@ -11,9 +11,10 @@ from cellguard.errors import InputError
 from cellguard.faces.cli.main import cli
 from cellguard.job.rulespec import dump_rule, parse_rule
 from cellguard.job.trusted_rules import taken_on_trust
+from cellguard.rules.all_of import All
 from cellguard.rules.catalogue import rules
 from cellguard.rules.linear import PPercent
-from cellguard.rules.rule import RULES, All
+from cellguard.rules.rule import RULES
 from cellguard.rules.simple import MinFrequency
 from cellguard.verifier.verify import verify
 from unit.io import made_folders

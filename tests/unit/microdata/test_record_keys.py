@@ -12,7 +12,7 @@ from cellguard.microdata.sources import open_records
 
 @pytest.mark.parametrize(
     ("unit", "keys", "message"),
-    [([0, 2], ["a", "b"], "unit has no key"), ([0, 1], ["a", "a"], "two units have the same key")],
+    [([0, 2], ["a", "b"], "respondent has no key"), ([0, 1], ["a", "a"], "two respondents have the same key")],
 )
 def test_wrong_keys_are_refused(unit, keys, message):
     with pytest.raises(InputError, match=message):

@@ -9,9 +9,9 @@ import cellguard as cg
 from cellguard.errors import InputError
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
+from cellguard.rules.all_of import All
 from cellguard.rules.assess import assess
 from cellguard.rules.linear import Dominance, PPercent
-from cellguard.rules.rule import All
 from cellguard.rules.simple import Given, MinFrequency
 from cellguard.table.apriori import State
 from cellguard.table.read import cells

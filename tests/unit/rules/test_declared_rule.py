@@ -15,10 +15,11 @@ import cellguard as cg
 from cellguard.errors import InputError
 from cellguard.faces.cli.main import cli
 from cellguard.job.rulespec import dump_rule, parse_rule, rule_schema
+from cellguard.rules.all_of import All
 from cellguard.rules.catalogue import docs_row, rules
 from cellguard.rules.doubts import doubts
 from cellguard.rules.linear import PPercent
-from cellguard.rules.rule import RULES, All, Formula, Percent, Rule, register
+from cellguard.rules.rule import RULES, Formula, Percent, Rule, register
 from cellguard.rules.simple import MinFrequency
 from cellguard.table.fact import Count, Fact, Top, Total
 from cellguard.verifier.verify import verify

@@ -12,6 +12,7 @@ import cellguard as cg
 from cellguard.errors import InputError
 from cellguard.job.rulespec import dump_rule, parse_rule
 from cellguard.job.trusted_rules import taken_on_trust
+from cellguard.rules.all_of import All
 from cellguard.rules.rows import (
     AttributeDisclosure,
     GroupDisclosure,
@@ -21,7 +22,6 @@ from cellguard.rules.rows import (
     MinOthers,
     Spread,
 )
-from cellguard.rules.rule import All
 from cellguard.rules.simple import MinFrequency
 from cellguard.table.apriori import State
 

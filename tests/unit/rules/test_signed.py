@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import cellguard as cg
 from cellguard.errors import InputError
+from cellguard.rules.all_of import All
 from cellguard.rules.linear import Dominance, PPercent
-from cellguard.rules.rule import All
 from cellguard.rules.signed import EffectiveContributors, Signed, quantile_ratio, variance_ratio
 from cellguard.rules.simple import MinFrequency
 from cellguard.rules.statisticon import Statisticon

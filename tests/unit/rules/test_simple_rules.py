@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cellguard.errors import InputError
+from cellguard.rules.all_of import All
 from cellguard.rules.linear import PPercent
-from cellguard.rules.rule import All
 from cellguard.rules.simple import Given, MaxShare, MinFrequency
 from cellguard.table.fact import Count, Mark, Top, Total
 from cellguard.table.facts import Facts, contributions

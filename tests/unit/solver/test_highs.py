@@ -160,3 +160,33 @@ def small():
     """The least of x + 2 y with x + y = 1."""
     one, two = np.ones(1), np.ones(2)
     return Program(sp.csr_array([[1.0, 1.0]]), one, one, 0 * two, two, np.array([1.0, 2.0]))
+
+
+def test_it_stops_at_the_same_point_after_so_many_looks():
+    """Looks are counted, not timed: the same program, stopped early, has the same point and bound each time."""
+    rng = np.random.default_rng(3)
+    rows = (rng.random((120, 90)) < 0.05).astype(float)
+    covers = Program(
+        sp.csr_array(rows),
+        np.minimum(rows.sum(axis=1), 1.0),
+        np.full(120, INF),
+        np.zeros(90),
+        np.ones(90),
+        1 + rng.random(90) / 100,
+        np.ones(90, bool),
+    )
+    ended = []
+    for looks in (30, 30, 10**9):
+        session = solver.open(covers)
+        session.limit_looks(looks)
+        ended.append(session.solve())
+    assert ended[0].status is ended[1].status and ended[0].bound == ended[1].bound
+    assert np.array_equal(ended[0].x, ended[1].x)
+    assert ended[2].status is Status.optimal and ended[0].bound <= ended[2].objective + 1e-6
+
+
+def test_dust_among_the_entries_is_dropped_and_no_refusal():
+    """The solver warns that it drops entries below 1e-9; that is not a program that it cannot take."""
+    one, two = np.ones(1), np.ones(2)
+    found = solver.solve(Program(sp.csr_array([[1.0, 1e-18]]), one, one, 0 * two, two, np.array([1.0, 2.0])))
+    assert found.objective == 1.0 and found.x.tolist() == [1.0, 0.0]

@@ -172,6 +172,8 @@ def _show(name: str, study: Mapping[str, Any]) -> None:
     multiple=True,
     help="Rules of a policy, as 'p_percent p=10; min_frequency n=3'; say it per policy. Default: those of the job.",
 )
+@click.option("--cost", "costs", multiple=True, help="A cost of suppression to compare, as value; repeatable.")
+@click.option("--effort", "efforts", multiple=True, help="An effort of suppression to compare, as best; repeatable.")
 @click.option("--cell", "cells", multiple=True, help="A cell to follow, as 'table: A/North'.")
 @click.option("--risk", default=0.0, show_default=True, type=click.FloatRange(0, 1), help="The tolerated mean risk.")
 @click.option("--out", type=PATH, help="Write the comparison as a page to this HTML file. Confidential.")
@@ -183,6 +185,8 @@ def compare(
     job: Path,
     methods: str,
     rules: tuple[str, ...],
+    costs: tuple[str, ...],
+    efforts: tuple[str, ...],
     cells: tuple[str, ...],
     risk: float,
     out: Path | None,
@@ -193,7 +197,8 @@ def compare(
 ) -> None:
     """Protect the tables in JOB by several methods and rules, and compare risk and utility.
 
-    Every method is run with every set of rules. The risk of each is what an outsider can work out of the cells that the
+    Every method is run with every set of rules, and suppression with every cost and effort that is named. The risk of
+    each is what an outsider can work out of the cells that the
     job's own rules call unsafe, and beside it what respondents can; its verdict is what its own method and rules make
     of it. Recommended is the policy that tells the most at the tolerated risk, of those that are proven. If JOB makes a
     map, `redistribute` is held against leaving hexagons out (`suppress`). Nothing is released; what is printed and
@@ -212,7 +217,7 @@ def compare(
     for path in filter(None, (out, listed)):
         check_file(path, force=force)
     with progress(as_json, threads=threads) as within:
-        policies = parse_policies(methods, rules)
+        policies = parse_policies(methods, rules, costs=costs, efforts=efforts)
         compared = compare_policies(Job.load(job), policies, tolerated=risk, cells=cells, within=within)
     if out:
         write_text(out, policy_page(compared, f"Policies for {job.name}"), force=force, confidential=True)
@@ -244,7 +249,7 @@ def stability(job: Path, samples: int, seed: int, out: Path, force: bool) -> Non
     """Protect the tables in JOB again and again, on bootstrap samples of its records.
 
     Respondents are drawn with replacement. For each cell the file has the share of samples in which it was unsafe, and
-    in which it was hidden: what is near one half will flicker from year to year.
+    in which it was suppressed: what is near one half will flicker from year to year.
     """
     from cellguard.evaluate.stability import study_stability
     from cellguard.io.write import check_file, csv_text, write_text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from dataclasses import asdict
 
 import click
@@ -29,8 +30,9 @@ def rules(name: str | None, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([asdict(rule) for rule in chosen], indent=2, ensure_ascii=False))
     elif name is None:
-        show_table(["rule", "unsafe if", "in a job"], [[r.name, r.unsafe_if, r.written] for r in chosen])
-        click.echo("\n`cellguard rules NAME` says everything about one. Several in a list: unsafe if any says so.")
+        for rule in chosen:
+            click.echo(f"{rule.written}\n  {_wrapped(rule.summary)}\n  Formula: {_wrapped(rule.unsafe_if)}\n")
+        click.echo("`cellguard rules NAME` says everything about one. Several in a list: unsafe if any says so.")
     else:
         (rule,) = chosen
         click.echo(f"{rule.name}\n\n{rule.meaning}\n")
@@ -45,6 +47,11 @@ def rules(name: str | None, *, as_json: bool) -> None:
         )
         click.echo()
         show_table(
-            ["parameter", "kind", "default"],
-            [[n, kind, default or "(required)"] for n, kind, default in rule.parameters],
+            ["parameter", "kind", "default", "meaning"],
+            [[n, kind, default or "(required)", meaning] for n, kind, default, meaning in rule.parameters],
         )
+
+
+def _wrapped(text: str) -> str:
+    """Return a text in lines of at most 100 characters, indented by two."""
+    return "\n  ".join(textwrap.wrap(text, 98))

@@ -10,12 +10,14 @@ from pathlib import Path
 import click
 
 from cellguard.errors import CellguardError, NotProtected, Stopped
+from cellguard.faces.cli.argus import argus
 from cellguard.faces.cli.checking import audit, diff, explain, show, verify
 from cellguard.faces.cli.comparing import compare, compare_rules, stability
 from cellguard.faces.cli.listing import rules
 from cellguard.faces.cli.protecting import assess, map_, perturb, protect
 from cellguard.faces.cli.signals import INTERRUPTED, listen
 from cellguard.faces.cli.starting import demo, init, schema
+from cellguard.faces.cli.studio import studio
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -32,13 +34,14 @@ def cli() -> None:
       cellguard audit out/           attack a release as an outsider would
       cellguard show out/ TABLE      look at a table on the terminal
       cellguard verify out/          check its certificate without a solver
+      cellguard studio               do all of this on a page in the browser
 
     Exit status: 0 done; 1 not proven safe; 2 bad input or options; 3 internal error.
     """
 
 
 _PROTECTING = (assess, protect, perturb, map_, explain, show, diff, audit, verify)
-for _command in (*_PROTECTING, compare, compare_rules, stability, init, rules, schema, demo):
+for _command in (*_PROTECTING, compare, compare_rules, stability, argus, init, rules, schema, demo, studio):
     cli.add_command(_command)
 
 

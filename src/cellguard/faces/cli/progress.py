@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from threading import Event as Flag
 from threading import Thread
 
 import click
 
 from cellguard.faces.cli.signals import CANCEL
-from cellguard.run_context import Event, Run
+from cellguard.run_context import Event, Outlook, Run
 
 _LOG_EVERY = 10.0
 
@@ -25,7 +26,7 @@ class progress:  # noqa: N801
         self.run = Run.within(seconds, listen=self._hear, threads=threads, cancel=CANCEL)
         self.step, self.start = "starting", time.monotonic()
         self.live = None
-        self.over = Flag()
+        self.over, self.outlook, self.silent = Flag(), Outlook(), silent
         self.logger = None
         if not silent:
             from cellguard.faces.cli.cold import announce  # loads numpy, which a page of help does without
@@ -54,9 +55,11 @@ class progress:  # noqa: N801
             self.live.stop()
 
     def _hear(self, event: Event) -> None:
-        self.step = event.text
+        self.step = self.outlook.line(event)
         if self.live:
-            self.live.update(self.task, description=event.text)
+            self.live.update(self.task, description=self.step)
+        if event.notice and not self.silent:
+            (self.live.console.print if self.live else partial(click.echo, err=True))(event.text)
 
     def _log(self) -> None:
         while not self.over.wait(_LOG_EVERY):

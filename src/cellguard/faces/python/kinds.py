@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyarrow.dataset import Dataset
 
 from cellguard.errors import InputError
 from cellguard.reading.frames import from_mapping
@@ -18,12 +19,15 @@ def kind_of(data: object) -> str:
     return library if library in {"pandas", "polars", "duckdb"} else "pyarrow"
 
 
-def to_arrow(data: object) -> pa.Table:
-    """Return a frame as an Arrow table: pandas, polars, Arrow, a DuckDB relation or a mapping of columns.
+def to_arrow(data: object) -> Any:  # noqa: ANN401
+    """Return a frame as an Arrow table: pandas, polars, Arrow, a DuckDB relation or a mapping of columns. An Arrow data
+    set stays what it is.
 
     >>> to_arrow({"region": ["N", "S"], "year": [1, 2]}).column_names
     ['region', 'year']
     """
+    if isinstance(data, Dataset):
+        return data
     if isinstance(data, Mapping):
         return from_mapping(data)
     if kind_of(data) == "pandas":
@@ -74,6 +78,19 @@ def as_kind(table: pa.Table, kind: str) -> Any:  # noqa: ANN401
 
         return duckdb.from_arrow(table)
     return table
+
+
+def released_frame(table: pa.Table, kind: str, *, counted: bool) -> Any:  # noqa: ANN401
+    """Return a released table as a frame; counts are whole numbers, also beside missing ones."""
+    if not counted:
+        return as_kind(table, kind)
+    place = table.column_names.index("value")
+    table = table.set_column(place, "value", table["value"].cast(pa.int64()))
+    if kind != "pandas" or not table["value"].null_count:
+        return as_kind(table, kind)
+    import pandas as pd
+
+    return table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
 
 
 def is_path(data: object) -> bool:

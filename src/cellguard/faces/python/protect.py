@@ -1,65 +1,85 @@
-"""`protect` and `crosstab`: from a frame to a protected table in one call, by the same pipeline as a job."""
+"""`protect`: from a frame to a protected table in one call, by the same pipeline as a job."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from cellguard.errors import InputError, did_you_mean
+from cellguard.faces.python.formula_tables import from_formula
+from cellguard.faces.python.frame_sources import resolved
 from cellguard.faces.python.kinds import is_path, kind_of, to_arrow
-from cellguard.faces.python.result import COUNT, SUM, MeanFrame, ProtectedFrame
+from cellguard.faces.python.python_words import in_python
+from cellguard.faces.python.result import ProtectedFrame, Shape
 from cellguard.faces.python.watching import watched
 from cellguard.hierarchy.hierarchy import Hierarchy
 from cellguard.job.jobfile import Job
+from cellguard.job.registry import method_names
 from cellguard.job.rulespec import dump_rule, refuse_shares
-from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.pipeline import run
 from cellguard.reading.csvfile import read_list
-from cellguard.rules.linear import Dominance, PPercent
 from cellguard.rules.rule import Rule
-from cellguard.rules.simple import MinFrequency
 from cellguard.run_context import Listener, Run
-from cellguard.seam.outcome import Outcome
 
 _FRAME = "the frame"
 Rules = Rule | Mapping[str, Any] | Sequence[Rule | Mapping[str, Any]]
-RESEARCH = (MinFrequency(10), Dominance(2, 90.0), PPercent(10.0))  # what trusted research environments ask for
 
 
 def protect(
     data: object,
-    by: Sequence[str] | Mapping[str, Sequence[str]],
+    by: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     value: str | None = None,
     *,
     rules: Rules | Mapping[str, Rules],
+    tables: str | None = None,
+    freq: str | None = None,
     hierarchies: Mapping[str, object] | None = None,
     weight: str | None = None,
     respondent: str | None = None,
     holding: str | None = None,
+    attack: Mapping[str, object] | None = None,
+    method: str | Mapping[str, object] = "suppress",
+    missing: str | Mapping[str, str] | None = None,
     cost: str | Mapping[str, Any] = "value",
     name: str = "table",
     options: Mapping[str, Any] | None = None,
     within: Run = Run(),  # noqa: B008
     progress: bool | Listener = False,
 ) -> ProtectedFrame:
-    """Make a table from records, suppress as little of it as possible, and prove that the rest is safe.
+    """Make a table from records or inner cells, protect it, and prove that what is published is safe.
 
     Parameters
     ----------
     data
-        Records: a pandas, polars or Arrow frame, a DuckDB relation, a mapping of columns, or a path.
+        Records: a pandas, polars or Arrow frame, a DuckDB relation, a mapping of columns, an Arrow data set, a path,
+        several files as ``"2026/*.parquet"``, or an address such as ``https://...`` or ``s3://...``.
     by
         The dimensions: columns, or names of ``hierarchies``. Several tables are a mapping from names to dimensions.
     value
         The column to sum; without it records are counted.
     rules
         One rule or a list, as objects (``cg.PPercent(10)``) or as jobs write them (``{"p_percent": 10}``).
+    tables
+        In place of ``by`` a formula as in R, ``"~ nation + age * continent"``: its terms are the published tables, one
+        linked set, with the columns that nest as levels of one dimension. The column to sum may stand left of ``~``.
+    freq
+        The column of how many respondents each row stands for. Rows are then inner cells, one per combination of
+        codes, and no respondents of their own; totals are added.
     hierarchies
         For dimensions: a `Hierarchy`, the path of a CSV or ``.hrc`` file, or a list of columns that nest, coarsest
         first, as ``{"activity": ["A10", "A21", "A88"]}``.
     weight, respondent, holding
         The columns of the survey weight, of the respondent, and of the group that the respondent belongs to.
+    attack
+        What an attacker knows beforehand: ``lower`` and ``upper`` bounds of every cell (``-math.inf`` for values that
+        may be negative), or ``percent``; whether ``insiders`` attack; how many form a ``coalition``.
+    method
+        ``"suppress"``, ``"perturb"`` or another method of a job; as a mapping with its settings, as
+        ``{"perturb": {"mu": 0.1}}``.
+    missing
+        What to do with missing values: ``"error"`` (default) or ``"drop"``; or, by kind, as
+        ``{"value": "zero", "code": "category"}``.
     cost
         What suppressing a cell costs.
     name
@@ -86,158 +106,116 @@ def protect(
     Examples
     --------
     >>> firms = {"region": ["N"] * 3 + ["S"] * 4 + ["W"] * 4, "turnover": [90, 8, 2, 30, 40, 35, 30, 20, 20, 20, 20]}
-    >>> protect(firms, by=["region"], value="turnover", rules=PPercent(10)).why("N")[-2]
+    >>> protect(firms, by=["region"], value="turnover", rules={"p_percent": 10}).why("N")[-2]
     'N is primary: p_percent 10.'
     """
-    how = {"value": value or "count", "protect": {"cost": cost}, **(options or {})}
-    tables = _tables(by if isinstance(by, Mapping) else {name: by}, rules, how)
-    roles = {"weight": weight, "respondent": respondent, "holding": holding}
-    outcome = _run(data, tables, hierarchies or {}, roles, watched(within, progress))
-    return _shown(outcome, ("pandas" if _has_pandas() else "pyarrow") if is_path(data) else kind_of(data))
+    kind = ("pandas" if _has_pandas() else "pyarrow") if is_path(data) else kind_of(data)
+    data = resolved(data)
+    drawn = from_formula(data, tables, by, value, hierarchies or {}, name, freq)
+    named, settings = _method(method)
+    how: dict[str, Any] = {"value": drawn.value or "count"}
+    how["protect"] = {"method": named, **({"cost": cost} if named == "suppress" else {})}
+    listed = [_with(one, drawn.options(options or {}, one["name"])) for one in _tables(drawn.by, rules, how)]
+    if freq is not None:
+        roles = {"weight": weight, "respondent": respondent, "holding": holding, "missing": missing}
+        _refuse_roles_of_cells({word: said for word, said in roles.items() if said is not None})
+        for table in listed:
+            table["cells"] = {"count": freq, "totals": "compute", **drawn.source(table["name"])}
+    call = Call(
+        data,
+        listed,
+        hierarchies=drawn.hierarchies,
+        roles={"weight": weight, "respondent": respondent, "holding": holding},
+        missing=missing,
+        attack=attack or {},
+        settings=settings,
+        held=drawn.cells,
+    )
+    return call.run(watched(within, progress), kind)
 
 
-def _run(
-    data: object,
-    tables: list[dict[str, Any]],
-    hierarchies: Mapping[str, object],
-    roles: Mapping[str, str | None],
-    within: Run,
-) -> Outcome[SuppressionResult]:
-    """Run the job of a call."""
-    held: dict[str, object] = {} if is_path(data) else {_FRAME: to_arrow(data)}
-    spec = {
-        "version": 1,
-        "microdata": {"source": str(data) if is_path(data) else _FRAME} | {r: c for r, c in roles.items() if c},
-        "dimensions": _dimensions(hierarchies, held),
-        "tables": tables,
-    }
-    return run(Job.parse(spec, source="the call", held=held), within=within)
+def _with(table: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table with further keys; those of `protect` join what the call says of it."""
+    return {**table, **options, "protect": {**table["protect"], **options.get("protect", {})}}
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """What a call asks for: data, tables as jobs write them, and all else that a job says.
+
+    ``held`` are things in memory that the job names, ``more`` further keys of the job.
+    """
+
+    data: object
+    tables: Sequence[Mapping[str, Any]]
+    hierarchies: Mapping[str, object] = field(default_factory=dict)
+    roles: Mapping[str, str | None] = field(default_factory=dict)
+    missing: str | Mapping[str, str] | None = None
+    attack: Mapping[str, object] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    held: Mapping[str, object] = field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def job(self) -> Job:
+        """Return the job of the call."""
+        held: dict[str, object] = dict(self.held)
+        if not is_path(self.data):
+            held[_FRAME] = to_arrow(self.data)
+        source = str(self.data) if is_path(self.data) else _FRAME
+        tables = [dict(table) for table in self.tables]
+        for table in tables:
+            if "cells" in table:
+                table["cells"] = {"source": source, **table["cells"]}
+        spec: dict[str, Any] = {"version": 1, "dimensions": _dimensions(self.hierarchies, held), "tables": tables}
+        if any("cells" not in table for table in tables):
+            spec["microdata"] = {"source": source} | {r: c for r, c in self.roles.items() if c}
+            if self.missing is not None:
+                spec["microdata"]["missing"] = _missing(self.missing)
+        if self.attack:
+            spec["attack"] = dict(self.attack)
+        return Job.parse({**spec, **self.settings, **self.more}, source="the call", held=held)
+
+    def run(self, within: Run, kind: str, shape: Shape = Shape()) -> ProtectedFrame:  # noqa: B008
+        """Run the job of the call; errors speak of Python's arguments."""
+        with in_python():
+            outcome = run(self.job(), within=within)
+        return ProtectedFrame(outcome.method, outcome.protected, outcome.seconds, outcome.made, kind, shape)
+
+
+def _method(said: str | Mapping[str, object]) -> tuple[str, dict[str, object]]:
+    """Return the name of a method, and its settings as a job has them."""
+    if isinstance(said, Mapping):
+        if len(said) != 1:
+            raise InputError("`method` names one method with its settings, as method={'perturb': {'mu': 0.1}}")
+        ((name, settings),) = said.items()
+    else:
+        name, settings = said, None
+    if name not in method_names():
+        raise InputError(f"no method {name!r}{did_you_mean(str(name), method_names())}")
+    return name, {} if settings is None else {name: settings}
+
+
+def _missing(said: str | Mapping[str, str]) -> dict[str, str]:
+    if isinstance(said, Mapping):
+        return dict(said)
+    if said not in {"error", "drop"}:
+        raise InputError(
+            "missing must be 'error', 'drop', or a mapping such as {'value': 'zero', 'code': 'category'}, "
+            f"not {said!r}"
+        )
+    return {"value": said, "code": said}
+
+
+def _refuse_roles_of_cells(said: Mapping[str, object]) -> None:
+    if said:
+        raise InputError(
+            f"with `freq` each row is a cell of several respondents, so `{min(said)}` has no meaning; leave it out, or "
+            "leave out `freq` if each row is one respondent"
+        )
 
 
 def _tables(tables: Mapping[str, object], rules: object, how: Mapping[str, object]) -> list[dict[str, Any]]:
-    return [{"name": name, "by": _columns(by), "rules": _rules(rules, name), **how} for name, by in tables.items()]
-
-
-def _shown(outcome: Outcome[SuppressionResult], kind: str) -> ProtectedFrame:
-    return ProtectedFrame(outcome.method, outcome.protected, outcome.seconds, outcome.made, kind)
-
-
-def crosstab(
-    rows: Any,  # noqa: ANN401
-    columns: Any,  # noqa: ANN401
-    values: Any = None,  # noqa: ANN401
-    *,
-    aggfunc: str | None = None,
-    rules: Rules | None = None,
-    **more: Any,  # noqa: ANN401
-) -> ProtectedFrame:
-    """Cross two columns as ``pandas.crosstab`` with margins does, suppress what is unsafe, and prove the rest safe.
-
-    Secondary suppressions keep the unsafe cells from being worked out from the margins. A mean and a count give the
-    sum, so sums and counts are protected together and suppressed in the same cells, and means are shown where both are
-    published.
-
-    Parameters
-    ----------
-    rows, columns
-        A column, or a list of columns, each.
-    values
-        The column to sum; without it records are counted.
-    aggfunc
-        ``sum``, ``mean`` or, without values, ``count``.
-    rules
-        The sensitivity rules: by default those of many research data centres, `MinFrequency(10)`, and for sums
-        `Dominance(2, 90)` and `PPercent(10)`.
-    **more
-        Arguments of `protect`; ``weight``, ``respondent`` and ``holding`` are columns.
-
-    Returns
-    -------
-    ProtectedFrame
-        The protected table.
-
-    Raises
-    ------
-    InputError
-        If the columns have different lengths, or ``aggfunc`` is another one.
-    NotProtected
-        If no pattern can be safe.
-
-    Examples
-    --------
-    >>> import cellguard as cg
-    >>> outcome = cg.crosstab(["a"] * 30 + ["b"] * 13, (["x", "y", "y"] * 10) + ["x"] * 2 + ["y"] * 11)
-    >>> outcome.crosstab().to_pydict()
-    {'rows': ['a', 'b', 'Total'], 'x': [None, None, 12.0], 'y': [None, None, 31.0], 'Total': [30.0, 13.0, 43.0]}
-    """
-    if aggfunc not in {None, "count", "sum", "mean"}:
-        raise InputError(
-            f"aggfunc must be 'count', 'sum' or 'mean', not {aggfunc!r}: suppression protects what adds up, and "
-            "means only "
-            "as sums divided by counts"
-        )
-    if (aggfunc in {"sum", "mean"}) != (values is not None):
-        raise InputError("give `values` together with aggfunc='sum' or 'mean'; without both, records are counted")
-    frame: dict[str, Any] = {}
-    by = [*_named(rows, "rows", frame), *_named(columns, "columns", frame)]
-    value = _named([values], "values", frame)[0] if values is not None else None
-    for role in ("weight", "respondent", "holding"):
-        if _is_column(more.get(role)):
-            more[role] = _named([more[role]], role, frame)[0]
-    chosen = rules if rules is not None else (RESEARCH if values is not None else RESEARCH[:1])
-    first = rows[0] if isinstance(rows, list) and rows and _is_column(rows[0]) else rows
-    work: Callable[..., ProtectedFrame] = _means if aggfunc == "mean" else protect
-    return replace(work(to_arrow(frame), by, value, rules=chosen, **more), kind=kind_of(first))
-
-
-def _means(
-    data: object,
-    by: Sequence[str],
-    value: str,
-    *,
-    rules: Rules,
-    hierarchies: Mapping[str, object] | None = None,
-    cost: str | Mapping[str, Any] = "value",
-    options: Mapping[str, Any] | None = None,
-    within: Run = Run(),  # noqa: B008
-    progress: bool | Listener = False,
-    **roles: str,
-) -> MeanFrame:
-    """Protect sums and counts of the same cells with one pattern. All see that a cell without records has no mean."""
-    unknown = set(roles) - {"weight", "respondent", "holding"}
-    if unknown:
-        raise InputError(f"aggfunc='mean' knows no argument {min(unknown)!r}")
-    listed = _rules(rules, SUM)
-    counted = [rule for rule in listed if "min_frequency" in rule]
-    if not counted:
-        raise InputError("means need a rule for the number of records too; add cg.MinFrequency(10) to `rules`")
-    alike = {"by": list(by), "zeros": "known"}
-    tables = [
-        {"name": SUM, "value": value, "rules": listed, **alike, **(options or {})},
-        {"name": COUNT, "value": "count", "rules": counted, **alike},
-    ]
-    for table, other in zip(tables, ("count", value), strict=True):
-        table["protect"] = {"cost": cost, "hide_with": [other]}
-    outcome = _run(data, tables, hierarchies or {}, roles, watched(within, progress))
-    return MeanFrame(outcome.method, outcome.protected, outcome.seconds, outcome.made)
-
-
-def _is_column(data: object) -> bool:
-    return not isinstance(data, (str, int, float)) and hasattr(data, "__len__")
-
-
-def _named(data: Any, word: str, frame: dict[str, Any]) -> list[str]:  # noqa: ANN401
-    """Put one or several columns into a frame, each under its own name or else the word, and return their names."""
-    several = isinstance(data, list) and bool(data) and all(_is_column(item) for item in data)
-    names = []
-    for number, column in enumerate(data if several else [data], 1):
-        own = getattr(column, "name", None)
-        name = str(own) if own else word if len(data if several else [data]) == 1 else f"{word}{number}"
-        if name in frame:
-            raise InputError(f"two columns are called {name!r}; rename one of them")
-        frame[name] = list(column) if isinstance(column, (list, tuple)) else column
-        names.append(name)
-    return names
+    return [{"name": name, "by": _columns(by), "rules": job_rules(rules, name), **how} for name, by in tables.items()]
 
 
 def _columns(columns: object) -> list[str]:
@@ -246,7 +224,7 @@ def _columns(columns: object) -> list[str]:
     return [str(column) for column in columns]
 
 
-def _rules(rules: object, table: str) -> list[Any]:
+def job_rules(rules: object, table: str) -> list[Any]:
     """Return the rules of a table as jobs write them."""
     if isinstance(rules, Mapping) and (
         table in rules or any(isinstance(r, (list, tuple, Rule)) for r in rules.values())

@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from cellguard.errors import InputError, JobError, file_name, listing
 from cellguard.job.jobfile import Job
 from cellguard.job.specs import AttackSpec, Spec
@@ -193,7 +195,7 @@ def _draw(job: Job, spec: PerturbSpec, data: Calibration, run: Run) -> tuple[Mul
     drawn = make_multipliers(
         data.records,
         data.tables,
-        _settings(job, spec),
+        _settings(job, spec, data),
         seed=seed,
         definitions=data.definitions,
         strata=data.strata,
@@ -206,19 +208,34 @@ def _draw(job: Job, spec: PerturbSpec, data: Calibration, run: Run) -> tuple[Mul
     return drawn, drawn.save(data.tables, data.inputs)
 
 
-def _settings(job: Job, spec: PerturbSpec) -> Settings:
-    grid = [_COUNT_DECIMALS if t.value == "count" else _DECIMALS for t in job.tables if t.decimals is None]
+def _settings(job: Job, spec: PerturbSpec, data: Calibration) -> Settings:
+    whole = _whole(job, data)
+    finest = [_COUNT_DECIMALS if t.value == "count" else _DECIMALS for t in job.tables if t.decimals is None]
     said = spec.attributes
     return Settings(
         spec.method,
         Zes(spec.mu, spec.sigma, spec.shape, spec.directions),
         MuOptions(spec.sigma, spec.probability, spec.cap, spec.way, whole=spec.promise == "release"),
         Attributes() if said is None else Attributes(said.variant, said.sd, said.limit),
-        max([*grid, *(t.decimals for t in job.tables if t.decimals is not None)]),
+        max([*finest, *(t.decimals for t in job.tables if t.decimals is not None)]),
         _marg(job, spec),
         Opt(cap=spec.cap, **spec.opt.model_dump()),
         spec.assign,
+        whole,
     )
+
+
+def _whole(job: Job, data: Calibration) -> tuple[str, ...]:
+    """Return the leaf responses of whole values of which the job does not say how many decimals are published."""
+    leaves, said = set[str](), set[str]()
+    for spec, table in zip(job.tables, data.tables, strict=True):
+        here = set(data.definitions.of(table.response))
+        leaves |= here
+        if spec.value == "count" or spec.decimals is not None:
+            said |= here
+    records = data.records
+    sums = {leaf: (records.plain(leaf), records.weighted(leaf)) for leaf in leaves - said}
+    return tuple(sorted(leaf for leaf, values in sums.items() if all((v == np.rint(v)).all() for v in values)))
 
 
 def _marg(job: Job, spec: PerturbSpec) -> Marg:

@@ -146,16 +146,20 @@ class PerturbationResult(Result):
     @cached_property
     def decimals(self) -> dict[str, int]:
         """How many decimals each table publishes; whole counts if the job wants them rounded."""
-        grid = self.check.multipliers.settings.decimals
+        grid = self._grid
         return {
-            spec.name: 0 if self.spec.round and spec.value == "count" else _or(spec.decimals, grid)
+            spec.name: 0 if self.spec.round and spec.value == "count" else _or(spec.decimals, grid[spec.name])
             for spec in self.job.tables
         }
 
+    @cached_property
+    def _grid(self) -> dict[str, int]:
+        """How many decimals the perturbed totals of each table have."""
+        return {here.table.name: self.check.multipliers.decimals(here.table.response) for here in self.check.tables}
+
     def rounded(self) -> list[str]:
         """Return the tables whose values are rounded one by one, so that they need not add up."""
-        grid = self.check.multipliers.settings.decimals
-        return [name for name, decimals in self.decimals.items() if decimals < grid]
+        return [name for name, decimals in self.decimals.items() if decimals < self._grid[name]]
 
     @cached_property
     def accepted(self) -> tuple[Finding, ...]:

@@ -35,6 +35,9 @@ class MargSpec(Spec):
     variant: Literal["document", "unbiased"] = Field("document", description="unbiased: z = 1 +- spread (S - mean S)")
     order: Literal["margins", "top_down"] = Field("margins", description="top_down: level by level from the total")
     keep: list[str] = Field([], description="cells that stay as they are, as `table: cell`")
+    hold: Literal["one_way", "two_way", "all"] = Field(
+        "one_way", description="which margins are held: of one dimension, also of two, or all with their subtotals"
+    )
 
 
 class OptSpec(Spec):
@@ -57,8 +60,8 @@ class OptSpec(Spec):
 class WhomSpec(Spec):
     """Who is perturbed, if not all are: units for which all that is said holds."""
 
-    weight_below: float | None = Field(None, gt=0, description="units with a record of a smaller weight")
-    largest: bool = Field(False, description="units among the n largest of a sensitive cell")
+    weight_below: float | None = Field(None, gt=0, description="respondents with a record of a smaller weight")
+    largest: bool = Field(False, description="respondents among the n largest of a sensitive cell")
 
     @model_validator(mode="after")
     def _something(self) -> WhomSpec:
@@ -103,7 +106,7 @@ class PerturbSpec(Spec):
     directions: Literal["random", "balanced"] = "random"
     probability: float = Field(0.95, ge=0.5, lt=1, description="zes_mu: how sure an unsafe cell must become safe")
     promise: Literal["cell", "release"] = Field("cell", description="zes_mu: whether each cell or all of them have it")
-    redraw: int = Field(0, ge=0, le=1000, description="rounds in which units of failing cells may draw again")
+    redraw: int = Field(0, ge=0, le=1000, description="rounds in which respondents of failing cells may draw again")
     perturb_if: WhomSpec | None = Field(None, description="who is perturbed; default: all")
     earlier: str | None = Field(None, description="multipliers' file of an earlier year, which its respondents keep")
     cap: float = Field(0.20, gt=0, lt=1, description="zes_mu: the largest mu to use; opt: how far from 1 at most")
@@ -124,7 +127,7 @@ class PerturbSpec(Spec):
         "refuse", description="accept: release although not everything was looked at; every file then says so"
     )
     published: list[str] = Field(
-        [], description="output folders that readers have: perturbed tables are checked with these"
+        [], description="output folders that were published: perturbed tables are checked with these"
     )
     few: int = Field(3, ge=1, description="cells with fewer contributors are listed")
     sparse: int = Field(100, ge=2, description="cells with at most so many contributors are looked at for coalitions")

@@ -1,14 +1,20 @@
-"""Which cells protect which: from a short move for every unsafe cell, through suppressed cells only."""
+"""Which cells protect which: from a short move for every unsafe cell, through suppressed cells only.
+
+Of a small set each move is looked for. Of a larger one most are read from the proof, whose short moves were found and
+checked anyway; moves are looked for only for some of the cells that it leaves, and for the others when somebody asks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray
+from cellguard.attack.audit import Audit
+from cellguard.attack.reliance import through_short_moves
 from cellguard.methods.suppress.engines.cuts import Target, targets_of
 from cellguard.methods.suppress.engines.repair import Repairer
 from cellguard.methods.suppress.engines.system import System, build_system, manageable
@@ -16,24 +22,47 @@ from cellguard.protection import Requirements
 from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.pattern import Pattern
 
+_FEW = 100  # unsafe cells for which moves are looked for: each is a few small programs
+_SHORT = 40  # variables that a move may have to explain anything
+
 
 @dataclass(frozen=True, eq=False)
 class Explanations:
-    """For unsafe cells the cells through which they are protected; for these the unsafe cells that they protect."""
+    """For unsafe cells the cells through which they are protected; for these the unsafe cells that they protect.
+
+    They are ``whole`` if no unsafe cell was left out.
+    """
 
     through: dict[int, list[int]]
     protects: dict[int, list[int]]
+    whole: bool = True
+
+
+def explain_proof(audit: Audit, *, known: sp.csr_array | None = None, run: Run = UNWATCHED) -> Explanations:
+    """Explain the unsafe cells of a proven pattern at little cost: from the moves that prove them, where these are
+    short.
+    """
+    needs, pattern = audit.needs, audit.pattern
+    unsafe = np.flatnonzero(needs.primary)
+    if len(unsafe) <= _FEW:
+        return explain_pattern(needs, pattern, known=known, run=run)
+    proven = through_short_moves(audit, _SHORT)
+    left = [int(cell) for cell in unsafe if int(cell) not in proven]
+    largest = sorted(left, key=lambda cell: (-needs.upper[cell], cell))[:_FEW]
+    more = explain_pattern(needs, pattern, only=largest, known=known, run=run) if largest else None
+    through = {**({} if more is None else more.through), **proven}
+    return _inverted(through, whole=len(left) <= _FEW)
 
 
 def explain_pattern(
     needs: Requirements,
     pattern: Pattern,
-    only: int | None = None,
+    only: Sequence[int] | None = None,
     *,
     known: sp.csr_array | None = None,
     run: Run = UNWATCHED,
 ) -> Explanations:
-    """Explain the unsafe cells of a pattern, or ``only`` one of them, as distinct cells.
+    """Explain the unsafe cells of a pattern, or ``only`` some of them, as distinct cells.
 
     A short move through suppressed cells is found for each need that no earlier move serves.
     """
@@ -43,7 +72,8 @@ def explain_pattern(
     hidden = (np.bincount(system.merged.merged, unknown, system.n) > 0) & ~system.never
     wanted = targets_of(system)
     if only is not None:
-        wanted = [target for target in wanted if target.cell == system.merged.merged[only]]
+        some = set(system.merged.merged[list(only)].tolist())
+        wanted = [target for target in wanted if target.cell in some]
     through: dict[int, set[int]] = {}
     for number, (target, cells) in enumerate(_short_moves(system, hidden, wanted, run)):
         through.setdefault(target.cell, set()).update(c for c in cells if c != target.cell)
@@ -74,13 +104,18 @@ def _on_all_cells(system: System, through: dict[int, set[int]]) -> Explanations:
     for cell, merged in enumerate(system.merged.merged[: len(system.needs.tables)].tolist()):
         members.setdefault(merged, []).append(cell)
     found: dict[int, list[int]] = {}
-    protects: dict[int, list[int]] = {}
     for merged, others in through.items():
         cells = sorted(cell for other in others for cell in members.get(other, ()))
         for unsafe in members.get(merged, ()):
             if system.needs.primary[unsafe]:
                 found[unsafe] = cells
-    for unsafe in sorted(found):
-        for cell in found[unsafe]:
+    return _inverted(found)
+
+
+def _inverted(through: dict[int, list[int]], *, whole: bool = True) -> Explanations:
+    """Return explanations, with which cells each one protects."""
+    protects: dict[int, list[int]] = {}
+    for unsafe in sorted(through):
+        for cell in through[unsafe]:
             protects.setdefault(cell, []).append(unsafe)
-    return Explanations(found, protects)
+    return Explanations(through, protects, whole)

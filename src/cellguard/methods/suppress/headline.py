@@ -24,6 +24,7 @@ from cellguard.table.tableset import TableSet
 from cellguard.world.world import World
 
 _BEYOND = "what respondents know beyond listed cells"
+_NAMED = 3  # cells that a headline names
 _OTHER_TIMES = NotChecked(
     "other_times",
     "similar values of other times",
@@ -136,7 +137,7 @@ def _verdict(findings: Findings, audit: Audit, untied: Sequence[NotChecked], sin
         cure = "`coalition: 1` looks at single respondents" if together else "`insiders: false` looks at outsiders only"
         return Kind.UNDECIDED, f"NOT PROVEN: {why} ({cure}); do not publish{more}"
     if audit.verdict == "undecided":
-        why = f"{_cells(audit.undecided)} could not be decided"
+        why = f"{_cells(audit.undecided)} could not be decided ({_more_cells(audit)})"
         if audit.needs.world.open:
             cure = "accept this with `attack: {crossing: not_checked}`, or publish less in one job"
             why = f"{'; '.join(audit.needs.world.open)} ({cure})"
@@ -152,6 +153,17 @@ def _verdict(findings: Findings, audit: Audit, untied: Sequence[NotChecked], sin
         return Kind.SAFE, f"Safe against outsiders and {whom}{beyond}{open_ties}"
     only = f"outsiders only{open_ties}"
     return Kind.SAFE, f"Safe against {only}; insiders not checked: {singles}"
+
+
+def _more_cells(audit: Audit) -> str:
+    """Return what to do about cells that more slack did not prove: their names, and what would help."""
+    some = [audit.needs.tables.message_name(int(cell)) for cell in np.flatnonzero(audit.undecided)[:_NAMED]]
+    more = f" and {int(audit.undecided.sum()) - _NAMED:,} more" if audit.undecided.sum() > _NAMED else ""
+    named = f"{'; '.join(some)}{more}" if some else "see the cells that are marked undecided"
+    return (
+        f"{named}: suppress one more cell in a sum with each, by `status: secondary` in `cells` or `apriori`, or "
+        "merge its code with another"
+    )
 
 
 def _open_ties(world: World) -> tuple[NotChecked, ...]:

@@ -97,13 +97,13 @@ def suppress_together(
     system = build_system(manageable(needs), costs, known)
     first = search(costs, None)
     found = _listed(needs, first.pattern)
-    pattern = _closed(system, followers, found)
-    anyway = followers.joined(_closed(system, followers, _leading(found, followers)).hidden)
+    pattern = closed(system, followers, found)
+    anyway = followers.joined(closed(system, followers, _leading(found, followers)).hidden)
     try:
         second = search(np.where(anyway, _ALMOST_FREE * costs, costs), anyway)
     except Stopped:  # with the first pattern, which will do
         return replace(first, pattern=pattern, cost=_paid(costs, pattern), costs=costs, finished=False)
-    patterns = [pattern, _closed(system, followers, _listed(needs, second.pattern))]
+    patterns = [pattern, closed(system, followers, _listed(needs, second.pattern))]
     paid = [_paid(costs, pattern) for pattern in patterns]
     best = int(np.argmin(paid))
     return replace(
@@ -126,7 +126,17 @@ def _leading(pattern: Pattern, followers: Followers) -> Pattern:
     return replace(pattern, secondary=pattern.secondary & leads)
 
 
-def _closed(system: System, followers: Followers, pattern: Pattern) -> Pattern:
+def with_followers(
+    needs: Requirements, chosen: Suppression, followers: Followers, known: sp.csr_array | None = None
+) -> Suppression:
+    """Return a suppression whose pattern has all followers of what it suppresses, too."""
+    if not len(followers.cells):
+        return chosen
+    pattern = closed(build_system(manageable(needs), chosen.costs, known), followers, chosen.pattern)
+    return replace(chosen, pattern=pattern, cost=_paid(chosen.costs, pattern))
+
+
+def closed(system: System, followers: Followers, pattern: Pattern) -> Pattern:
     """Return the pattern with all that follow suppressed cells, and all that equal those; refuse one that cannot be
     so.
     """

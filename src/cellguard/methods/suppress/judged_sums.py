@@ -25,14 +25,17 @@ from cellguard.table.tableset import TableSet, with_sums
 from cellguard.world.holding_sums import holding_sums
 from cellguard.world.told_sums import told_sums
 
+_AT_ONCE = 200  # unsafe sums that become cells together: most others go when these are protected
+
 
 class SumSearch:
-    """The sums of a set that were judged so far, and the assessment with the unsafe ones as cells."""
+    """The sums of a set that were judged so far, and the assessment with unsafe ones as cells."""
 
     def __init__(self, assessed: Assessment, known: sp.csr_array, run: Run) -> None:
         self._base, self._known, self._run = assessed, known, run
         self.assessment = assessed
         self._unsafe: dict[Sum, bool] = {}
+        self._cells: dict[Sum, None] = {}
         self._told: tuple[Sum, ...] = ()
         self._beyond: tuple[str, ...] = ()
         self._across = 0
@@ -43,6 +46,7 @@ class SumSearch:
             own = holding_sums(tables.relations, stakes, tables.value)
             self._across = sum(_of_tied_responses(tables, one) for one in own)
             self._judge(records, own)
+            self._protect(own, len(own))
 
     def grow(self, pattern: Pattern) -> Requirements | None:
         """Judge the sums that a pattern tells; return the requirements with the unsafe ones, None if it has them."""
@@ -51,15 +55,24 @@ class SumSearch:
             return None
         n = len(self._base.tables)
         unknown = world.extend(pattern.unknown[:n] & ~world.constraints.empty, True)
-        told = told_sums(world.relations_with(self._known), unknown, self._base.tables.relations.shape[0])
-        self._told = tuple(one for one in told.sums if one[-1] < n)
+        relations = world.relations_with(self._known)
+        told = told_sums(relations, unknown, self._base.tables.relations.shape[0], first=n)
+        self._told = told.sums
         self._beyond = told.beyond
         self._judge(records, self._told)
+        self._protect(self._told, _AT_ONCE)
         unsafe = any(self._unsafe.get(one) for one in self._told)
         return self.assessment.needs if unsafe and pattern.tables is not self.assessment.tables else None
 
+    def _protect(self, sums: Sequence[Sum], most: int) -> None:
+        """Make unsafe sums cells of the assessment, as many as may be new, those of fewest cells first."""
+        fresh = [one for one in dict.fromkeys(sums) if self._unsafe.get(one) and one not in self._cells]
+        if fresh:
+            self._cells |= dict.fromkeys(sorted(fresh, key=len)[:most])
+            self.assessment = with_unsafe_sums(self._base, list(self._cells), run=self._run)
+
     def _judge(self, records: RecordSums, sums: Sequence[Sum]) -> None:
-        """Judge sums by the rules of their tables; unsafe ones become cells of the assessment."""
+        """Judge sums by the rules of their tables."""
         fresh = [one for one in dict.fromkeys(sums) if one not in self._unsafe]
         if not fresh:
             return
@@ -69,9 +82,6 @@ class SumSearch:
             unsafe = _findings(made).primary.tolist()
             for one, bad in zip(made.sums, unsafe, strict=True):
                 self._unsafe[one] = self._unsafe.get(one, False) or bad
-        if any(self._unsafe.get(one) for one in fresh):
-            unsafe = [one for one, bad in self._unsafe.items() if bad]
-            self.assessment = with_unsafe_sums(self._base, unsafe, run=self._run)
 
     def judged(self) -> JudgedSums | None:
         """Return what became of the sums; None where nobody could look at them."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from cellguard.arrays import BoolArray, FloatArray
+from cellguard.attack.audit import Audit
 from cellguard.attack.external_totals import ExternalTotals
 from cellguard.errors import InputError, NotProtected
 from cellguard.inputs.assessing import insiders_of
@@ -22,7 +23,7 @@ from cellguard.methods.suppress.costs import parse_cost, random_factors, set_cos
 from cellguard.methods.suppress.engines.effort import BEST, EFFORTS, NORMAL, Effort, effort_named
 from cellguard.methods.suppress.engines.gauss import usual_engine
 from cellguard.methods.suppress.files.seed_file import read_seed
-from cellguard.methods.suppress.hide_together import Followers, refuse_shown, suppress_together
+from cellguard.methods.suppress.hide_together import Followers, refuse_shown, suppress_together, with_followers
 from cellguard.methods.suppress.judged_sums import SumSearch
 from cellguard.methods.suppress.pattern_method import PatternMethod
 from cellguard.methods.suppress.spec import SuppressDeclaration, SuppressOptions
@@ -93,6 +94,15 @@ class Suppress(SuppressDeclaration, PatternMethod):
         else:
             chosen = suppress_together(assessment.needs, asked, followers, search, known.sums)
         return chosen if seed is None else _as_asked(chosen, costs, seed)
+
+    def reinforce(
+        self, sums: SumSearch, judged: Audit, chosen: Suppression, slack: float, known: ExternalTotals, run: Run
+    ) -> Suppression | None:
+        """Return a pattern with more slack for what an audit did not prove, and with what follows its cells."""
+        wider = super().reinforce(sums, judged, chosen, slack, known, run)
+        if wider is None:
+            return None
+        return with_followers(judged.needs, wider, Followers.in_job(judged.needs.tables, self.job), known.sums)
 
     def _seed(self) -> int | None:
         """Return the seed of random costs: that of an earlier run if it is asked for, else a new one; None without."""
@@ -174,6 +184,8 @@ def stable_costs(job: Job, tables: TableSet, costs: FloatArray) -> FloatArray:
     """
     names = None
     for spec in job.previous:
+        if spec.folder in job.held:  # shown a moment ago: what was shown stays known, whatever it costs
+            continue
         before = OutputFolder(output_folder(job.path(spec.folder))).cell_statuses()
         names = names or _cell_keys(tables)
         status = np.array([before.get(name, "") for name in names])

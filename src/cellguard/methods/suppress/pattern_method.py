@@ -8,26 +8,31 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from cellguard.attack.audit import audit
+from cellguard.attack.audit import Audit, audit
 from cellguard.attack.external_totals import ExternalTotals
 from cellguard.inputs.assessing import assess_tables, insiders_of, read_known_totals
 from cellguard.inputs.assessment import Assessment
 from cellguard.io.folder import OutputFolder
 from cellguard.io.stored_explanations import NAME as EXPLANATIONS
 from cellguard.io.stored_explanations import write_explanations
+from cellguard.machine import memory_taken, memory_there
 from cellguard.methods.suppress.files.cell_tables import write_cells
 from cellguard.methods.suppress.files.certificate import write_certificate
 from cellguard.methods.suppress.files.seed_file import write_seed
 from cellguard.methods.suppress.judged_sums import SumSearch, on_grown
+from cellguard.methods.suppress.reinforce import SLACKS, can_be_reinforced, reinforced
 from cellguard.methods.suppress.report.signing import Baseline
 from cellguard.methods.suppress.result import Choice, SuppressionResult
 from cellguard.methods.suppress.screen import assessed_words, audit_words
 from cellguard.methods.suppress.suppress import Suppression, padded
-from cellguard.run_context import Run, timed
+from cellguard.methods.suppress.time_estimate import TimeEstimate
+from cellguard.run_context import Run, timed, told_seconds
 from cellguard.seam.method import Method
 from cellguard.seam.outcome import Outcome
 from cellguard.seam.screen import Screen
 from cellguard.table.pattern import Pattern
+
+_EARLIER = "--time-limit ends it earlier."
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +62,26 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
         """Choose which cells to suppress, if need be by turns with ``sums``, which judges the sums that these tell."""
         return self.choose(sums.assessment, known, run)
 
+    def expected_memory(self, assessed: Assessment) -> float:
+        """Return a guess of how many GiB it takes in all."""
+        work = TimeEstimate.of(assessed.needs).memory(insiders=assessed.job.insiders)
+        return max(work, memory_taken())
+
+    def reinforce(
+        self, sums: SumSearch, judged: Audit, chosen: Suppression, slack: float, known: ExternalTotals, run: Run
+    ) -> Suppression | None:
+        """Return a pattern with more slack for what an audit did not prove, or None if there is none."""
+        assessed = sums.assessment
+        return reinforced(
+            judged,
+            chosen,
+            slack,
+            known=known.sums,
+            insiders=insiders_of(assessed),
+            coalition=assessed.job.attack.coalition,
+            run=run,
+        )
+
     def expected_seconds(self, assessed: Assessment) -> float:
         """Return a guess of how long protection takes; a second, where no search is needed."""
         return 1.0
@@ -77,21 +102,36 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
         """Choose a pattern, and attack it."""
         known = read_known_totals(assessed)
         with timed("choosing the cells to suppress", run, seconds) as here:
+            expected, beyond = self._expected(assessed)
+            warned = f"Warning: this {expected}" if beyond else f"this {expected}"
+            here.expect(self.expected_seconds(assessed), warned, notice=beyond)
             sums = SumSearch(assessed, known.sums, here)
             chosen = self.choose_by_turns(sums, known, here)
-        return prove(self, sums, chosen, known, run.endless(), seconds)
+        return prove(self, sums, chosen, known, run, seconds)
 
     def assessed_summary(self, assessed: Assessment) -> dict[str, Any]:
-        """Return what the rules find."""
-        return assessed.summary()
+        """Return what the rules find, and what protection may take."""
+        seconds, memory = self.expected_seconds(assessed), self.expected_memory(assessed)
+        return assessed.summary() | {"expected": {"seconds": round(seconds, 1), "memory_gib": round(memory, 2)}}
 
     def assessed_screen(self, assessed: Assessment) -> Screen:
         """Return what the rules find, and how long protection may take."""
-        expected = (
-            f"Protecting them may take some {self.expected_seconds(assessed):,.0f} s; --time-limit ends it earlier."
-        )
         cured = self.accept_no_rules or not assessed.findings.without_rules
-        return [*assessed_words(assessed.summary(), cured=cured), expected]
+        expected, beyond = self._expected(assessed)
+        expected = f"Protecting them {expected}"
+        return [*assessed_words(assessed.summary(), cured=cured), expected if beyond else f"{expected}; {_EARLIER}"]
+
+    def _expected(self, assessed: Assessment) -> tuple[str, bool]:
+        """Describe how long it may take and how much memory; say also whether that is more than there is."""
+        memory, there = self.expected_memory(assessed), memory_there()
+        text = f"may take some {told_seconds(self.expected_seconds(assessed))} and {memory:.1f} GiB of memory"
+        if memory <= there:
+            return text, False
+        return (
+            f"{text}, and there are {there:.1f}. Protect tables of fewer dimensions or levels, or (of very many "
+            "respondents) say `attack: {insiders: false}`",
+            True,
+        )
 
     def screen(self, outcome: Outcome[SuppressionResult], folder: Path | None) -> Screen:
         """Return the verdict, the tables, what gives cells away, and what was written."""
@@ -138,25 +178,21 @@ def prove(
     run: Run,
     seconds: dict[str, float],
 ) -> SuppressionResult:
-    """Attack a pattern as an outsider would, and as each respondent would if the job says so."""
-    suppression = chosen if isinstance(chosen, Suppression) else None
-    pattern = chosen.pattern if isinstance(chosen, Suppression) else chosen
-    search.grow(pattern)  # of the last pattern all that it tells must be judged
+    """Attack a pattern as an outsider would, and as each respondent would if the job says so.
+
+    What is not proven of a pattern that an engine chose goes back for more slack, and is attacked again, a few times at
+    most.
+    """
+    suppression, pattern = (chosen, chosen.pattern) if isinstance(chosen, Suppression) else (None, chosen)
+    suppression, judged = _attack(method, search, suppression, pattern, known, run, seconds)
+    for slack in SLACKS:
+        if suppression is None or not can_be_reinforced(judged):
+            break
+        with timed("giving more slack to what is not proven", run.endless(), seconds) as here:
+            wider = method.reinforce(search, judged, suppression, slack, known, here)
+        if wider is not None:
+            suppression, judged = _attack(method, search, wider, wider.pattern, known, run, seconds)
     assessed = search.assessment
-    pattern = on_grown(pattern, assessed.needs)
-    if suppression is not None:
-        suppression = replace(suppression, pattern=pattern, costs=padded(suppression.costs, assessed.needs))
-    with timed("auditing", run, seconds) as here:
-        judged = audit(
-            assessed.needs,
-            pattern,
-            known=known.sums,
-            intervals=method.intervals,
-            insiders=insiders_of(assessed),
-            coalition=assessed.job.attack.coalition,
-            hints=() if suppression is None else suppression.hints,
-            run=here,
-        )
     return SuppressionResult(
         assessed.findings,
         judged,
@@ -170,3 +206,32 @@ def prove(
         search.judged(),
         Choice.of(suppression),
     )
+
+
+def _attack(
+    method: PatternMethod,
+    search: SumSearch,
+    suppression: Suppression | None,
+    pattern: Pattern,
+    known: ExternalTotals,
+    run: Run,
+    seconds: dict[str, float],
+) -> tuple[Suppression | None, Audit]:
+    """Judge all sums that a pattern tells, and attack it."""
+    search.grow(pattern)  # of the last pattern all that it tells must be judged
+    assessed = search.assessment
+    pattern = on_grown(pattern, assessed.needs)
+    if suppression is not None:
+        suppression = replace(suppression, pattern=pattern, costs=padded(suppression.costs, assessed.needs))
+    with timed("auditing", run.endless(), seconds) as here:
+        judged = audit(
+            assessed.needs,
+            pattern,
+            known=known.sums,
+            intervals=method.intervals,
+            insiders=insiders_of(assessed),
+            coalition=assessed.job.attack.coalition,
+            hints=() if suppression is None else suppression.hints,
+            run=here,
+        )
+    return suppression, judged

@@ -18,13 +18,13 @@ from cellguard.attack.external_totals import NO_TOTALS, ExternalTotals
 from cellguard.attack.insider_pairs import Hint
 from cellguard.attack.intervals import exact_moves
 from cellguard.attack.nearness import Near, nearest, suspects
-from cellguard.attack.reliance import relies_on
+from cellguard.attack.reliance import moved_inside, relies_on
 from cellguard.errors import InputError
 from cellguard.io.folder import OutputFolder
 from cellguard.io.stored_explanations import StoredExplanations
 from cellguard.job.jobfile import Job
 from cellguard.job.trusted_rules import taken_on_trust
-from cellguard.methods.suppress.explain import Explanations, explain_pattern
+from cellguard.methods.suppress.explain import Explanations, explain_proof
 from cellguard.methods.suppress.headline import Headline, headline
 from cellguard.methods.suppress.hide_together import hidden_with
 from cellguard.methods.suppress.suppress import Suppression
@@ -146,10 +146,10 @@ class SuppressionResult(Result):
 
     @cached_property
     def explained(self) -> Explanations | None:
-        """Which cells protect which, if all that must be protected is."""
+        """Which cells protect which, as far as the proof tells, if all that must be protected is."""
         if self.audit.verdict != "safe":
             return None
-        return explain_pattern(self.audit.needs, self.audit.pattern, known=self.known.sums)
+        return explain_proof(self.audit, known=self.known.sums)
 
     @cached_property
     def explanations(self) -> StoredExplanations:
@@ -162,7 +162,17 @@ class SuppressionResult(Result):
             {} if self.explained is None else self.explained.through,
             {cell: others for cell, others in relies.items() if others is not None},
             None if inside is None else {cell: suspects(inside, cell, SUSPECTS) for cell in unsafe},
+            moved_inside(self.audit),
         )
+
+    @cached_property
+    def inside_of(self) -> Mapping[int, list[int]]:
+        """The unsafe cells that secondaries protect from respondents, by secondary."""
+        served: dict[int, list[int]] = {}
+        for unsafe, moved in moved_inside(self.audit).items():
+            for cell in moved:
+                served.setdefault(cell, []).append(unsafe)
+        return served
 
     @cached_property
     def hidden_with(self) -> Mapping[int, list[str]]:

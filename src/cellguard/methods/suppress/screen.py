@@ -92,8 +92,8 @@ def _too_near(summary: Mapping[str, Any]) -> list[str]:
         who = "A respondent from elsewhere" if pair["insider"] is None else f"Insider {pair['insider']}"
         if pair["others"]:
             who = f"Insiders {', '.join(map(str, (pair['insider'], *pair['others'])))} together"
-        what = "may come" if pair["undecided"] else "come" if pair["others"] else "comes"
-        lines.append(f"{who} {what} an estimate that is too close to another respondent of {pair['cell']}.")
+        what = "may estimate" if pair["undecided"] else "estimate" if pair["others"] else "estimates"
+        lines.append(f"{who} {what} another respondent of {pair['cell']} too closely.")
     return [*lines, *([f"... and more; --json lists up to {len(pairs)}."] if len(pairs) > _SHOWN else [])]
 
 

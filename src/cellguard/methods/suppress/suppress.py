@@ -19,7 +19,8 @@ from cellguard.attack.insider_pairs import Hint
 from cellguard.errors import NotProtected, Stopped
 from cellguard.methods.suppress.advice import advice
 from cellguard.methods.suppress.costs import Cost, costs_by
-from cellguard.methods.suppress.engines.catalogue import Engine, engine_named
+from cellguard.methods.suppress.determined import publish_determined
+from cellguard.methods.suppress.engines.catalogue import CLASSICAL, Engine, engine_named
 from cellguard.methods.suppress.engines.crossing_cuts import first_system
 from cellguard.methods.suppress.engines.effort import NORMAL, Effort, effort_named
 from cellguard.methods.suppress.engines.engine_result import EngineResult
@@ -160,7 +161,7 @@ def suppress(
     >>> suppress(needs).pattern.secondary.tolist(), suppress(needs, "constant").cost
     ([False, False, False, True], 1.0)
     """
-    name = engine if isinstance(engine, str) else usual_engine(needs)
+    name = engine if isinstance(engine, str) else usual_engine(needs) if engine is None else ""
     choose = engine_named(name) if engine is None or isinstance(engine, str) else engine
     costs = costs_by(needs.tables, needs.primary, cost)
     looked = effort_named(effort) if isinstance(effort, str) else effort
@@ -183,8 +184,11 @@ def suppress(
     except Stopped as stop:
         raise Stopped(f"{stop}, and no safe pattern was found yet") from None
     except (Unprotectable, Impossible):
-        again = partial(choose, start=None, effort=looked, run=run)
+        # The classical engines are not after the cheapest way out.
+        search = engine_named("witness") if getattr(choose, "__name__", "") in CLASSICAL else choose
+        again = partial(search, start=None, effort=looked, run=run)
         raise NotProtected(advice(work.system, work.costs, known, again, run=run)) from None
+    work.pattern = publish_determined(work.system.needs, work.pattern)
     paid = float(work.costs[work.pattern.secondary].sum())
     said = getattr(choose, "__name__", "own")
     return Suppression(work.pattern, paid, solved.bound, work.costs, solved.finished, solved.cuts, said, hints)
@@ -219,9 +223,25 @@ class _Work:
             self._mend()
         return self.system is not before
 
+    def widen(self, pattern: Pattern) -> None:
+        """Take over a pattern, and suppress what the set's protection levels ask for besides."""
+        self.pattern = self.system.pattern(self.system.merge(pattern.hidden))
+        if self.system.behind is not None:
+            self.system = self.system.behind.system_for(self.pattern, run=self._run)
+        self._mend()
+
     def _mend(self) -> None:
         hidden = self.system.merge(self.pattern.hidden)
         self.pattern = self.system.pattern(mend(self.system, hidden, run=self._run))
+
+
+def widened_pattern(
+    needs: Requirements, pattern: Pattern, costs: FloatArray, known: sp.csr_array | None, *, run: Run
+) -> tuple[Pattern, System]:
+    """Return a pattern with the few cells more that some protection levels ask for, and the system that says so."""
+    work = _Work(first_system(needs, costs, known), costs, known, run)
+    work.widen(pattern)
+    return work.pattern, work.system
 
 
 def padded(costs: FloatArray, needs: Requirements) -> FloatArray:

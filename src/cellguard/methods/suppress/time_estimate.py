@@ -17,6 +17,9 @@ from cellguard.protection import Requirements
 _FLAT = 2.6  # relations per cell of the two-dimensional tables that the figures for a cell come from
 _MANY = 35_000  # unsafe cells from which on programs get longer with their number
 _DEEP = 5e-3  # seconds for an unsafe cell beyond two dimensions, with quick effort
+_PROCESS, _ROOM, _SUMS = 0.2, 7e-4, 3.0  # GiB of a process, for the square root of the cells, and times that for sums
+_CROSSED, _INSIDERS = 1e-6, 3e-6  # GiB for each crossing cell, and for each cell where respondents are looked at
+_MASTERS = 15  # seconds of whole masters, which settle smaller sets at once and are too large for larger ones
 _SMALL = 1_500  # cells up to which masters settle a set before its work is used up
 
 
@@ -24,7 +27,8 @@ _SMALL = 1_500  # cells up to which masters settle a set before its work is used
 class TimeEstimate:
     """What the time depends on: cells, unsafe ones, relations per cell, crossing cells, and what attackers know.
 
-    ``bounded`` is whether they know bounds, ``sure`` whether they know of every empty combination that it is empty.
+    ``bounded`` is whether they know bounds, ``sure`` whether they know of every empty combination that it is empty,
+    ``counts`` whether all tables are of counts.
     """
 
     cells: int
@@ -33,6 +37,7 @@ class TimeEstimate:
     crossing: int = 0
     bounded: bool = True
     sure: bool = True
+    counts: bool = False
 
     @classmethod
     def of(cls, needs: Requirements) -> TimeEstimate:
@@ -46,6 +51,7 @@ class TimeEstimate:
             int(world.constraints.crossing.sum()),
             bool((bounds & (world.lower < world.upper)).any()),
             all(table.zeros == "known" for table in tables.tables),
+            all(table.is_count for table in tables.tables),
         )
 
     def seconds(self, engine: str, effort: Effort) -> float:
@@ -73,4 +79,16 @@ class TimeEstimate:
             seconds = 8.5e-4 * self.cells * (self.relations / 2) ** 5.5 + behind
         else:
             seconds = 2e-3 * self.cells * steep**3 + behind
+        if self.relations <= USUAL.flat_terms and USUAL.optimal_free < self.cells - self.unsafe <= USUAL.mastered_free:
+            seconds += _MASTERS
         return max(seconds if effort is not BEST else 60 * seconds, 1.0)
+
+    def memory(self, *, insiders: bool = False) -> float:
+        """Return about how many GiB the work takes at most, with what a process has to begin with.
+
+        >>> round(TimeEstimate(427_521, 149_883, 2.72).memory(), 1)
+        2.3
+        """
+        steep = max(self.relations / 2.3, 0.7) ** 2.5
+        work = _ROOM * (1.0 if self.counts else _SUMS) * self.cells**0.5 * steep
+        return _PROCESS + work + _CROSSED * self.crossing + (_INSIDERS * self.cells if insiders else 0.0)

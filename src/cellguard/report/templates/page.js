@@ -83,7 +83,7 @@
       this.index = new Map();
       for (let i = 0; i < data.status.length; i++) this.index.set(this.key(data.codes.map((column) => column[i])), i);
       this.notes = new Map((data.notes ? data.notes.at : []).map((cell, i) => [cell, i]));
-      this.word = data.word !== undefined ? data.word : data.notes ? "hidden" : "suppressed"; // "": nothing is marked
+      this.word = data.word !== undefined ? data.word : "suppressed"; // "": nothing is marked
       this.countBelow();
       this.rows.openTo(30);
       if (this.columns) this.columns.openTo(COLUMNS - 2);
@@ -100,7 +100,7 @@
     }
     isHidden(at) { return (this.data.marked || "psc").includes(this.data.status[at]); }
     inSlice(at) { return this.slice.every((code, i) => i < 2 || this.data.codes[i][at] === code); }
-    // How many cells of the chosen slice a row and all rows below it have, and how many of them are hidden.
+    // How many cells of the chosen slice a row and all rows below it have, and how many of them are suppressed.
     countBelow() {
       const size = this.rows.codes.length;
       this.cells = new Array(size).fill(0);
@@ -142,7 +142,12 @@
       const title = this.root.closest("article").querySelector("h3").id;
       const table = make("table", { role: "treegrid", "aria-labelledby": title }, this.head, this.body);
       this.sheet = make("div", { class: "sheet" }, table);
-      this.detail = make("p", { class: "detail", "aria-live": "polite" }, make("span", { class: "muted" }, "Choose a cell to read about it."));
+      this.detail = make("div", { class: "detail", "aria-live": "polite" });
+      // Only pages that explain cells have a panel beside the grid, and ask to choose one.
+      if (this.data.notes || this.views.length) {
+        this.root.classList.add("storied");
+        this.detail.append(make("span", { class: "muted" }, "Choose a cell to read its story."));
+      }
       this.root.replaceChildren(tools, this.sheet, this.detail);
       this.body.addEventListener("click", (event) => this.click(event));
       this.body.addEventListener("keydown", (event) => this.press(event));
@@ -176,7 +181,7 @@
       now.setAttribute("tabindex", "0");
       if (refocus) now.focus({ preventScroll: false });
     }
-    // Where there is room for few columns only, those with hidden cells come first.
+    // Where there is room for few columns only, those with suppressed cells come first.
     ordered(columns) {
       if (!NARROW.matches) return columns;
       const first = (column) => !column.more && this.across[column.code] > 0;
@@ -290,18 +295,20 @@
       const [word] = KINDS[this.data.status[cell]];
       const told = this.views.length ? this.views : [["", this.values]];
       const figures = told.filter(([, values]) => values[cell] !== "").map(([name, values]) => `${name} ${thousands(values[cell])}`.trim());
-      const parts = [[word, ...figures].join(", ")];
-      if (this.data.count) parts.push(`${this.data.count[cell].toLocaleString("en")} respondent${this.data.count[cell] === 1 ? "" : "s"}`);
+      const head = `: ${[word, ...figures].join(", ")}.`;
+      const facts = [];
+      if (this.data.count) facts.push(["Respondents", this.data.count[cell].toLocaleString("en")]);
       const note = this.notes.get(cell);
       if (note !== undefined) {
         const all = this.data.notes;
-        parts.push(all.texts[all.reason[note]]);
-        const needs = [["lower", "below"], ["upper", "above"], ["sliding", "wide"]]
+        facts.push(["Why", all.texts[all.reason[note]]]);
+        const levels = [["lower", "below"], ["upper", "above"], ["sliding", "wide"]]
           .filter(([key]) => all[key] && all[key][note] > 0).map(([key, side]) => `${all[key][note].toLocaleString("en")} ${side}`);
-        if (needs.length) parts.push(`needs ${needs.join(", ")}`);
-        if (all.interval) parts.push(`an outsider sees ${all.interval[note]}`);
+        if (levels.length) facts.push([all.level || "Protection level", levels.join(", ")]);
+        if (all.interval) facts.push(["Feasibility interval", `an outsider sees ${all.interval[note]}`]);
       }
-      this.detail.replaceChildren(make("strong", {}, names.join(" / ")), `: ${parts.join("; ")}.`);
+      const story = make("dl", { class: "facts" }, ...facts.flatMap(([what, said]) => [make("dt", {}, what), make("dd", {}, said)]));
+      this.detail.replaceChildren(make("p", {}, make("strong", {}, names.join(" / ")), head), ...(facts.length ? [story] : []));
     }
     click(event) {
       const target = event.target.closest("th, td");

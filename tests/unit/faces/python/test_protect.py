@@ -156,15 +156,15 @@ def test_parameters_of_rules_that_are_text_are_refused_in_words(make):
 
 def test_crosstab_counts_and_sums_with_margins():
     frame = pd.DataFrame(firms(300))
-    counted = cg.crosstab(frame.region, frame.A21)
-    assert counted.crosstab().loc["Total", "Total"] == 300 and list(counted.crosstab().index.names) == ["region"]
+    counted = cg.crosstab(frame.region, frame.A21, margins=True)
+    assert counted.crosstab().loc["All", "All"] == 300 and list(counted.crosstab().index.names) == ["region"]
     summed = cg.crosstab(frame.region, [frame.A10, frame.year], values=frame.turnover, aggfunc="sum")
-    assert summed.release["table"].by == ("region", "A10", "year")
+    assert summed.release["sum"].by == ("region", "A10", "year")
     for wrong, words in (
-        ({"aggfunc": "std"}, "aggfunc must be 'count', 'sum' or 'mean', not 'std'"),
-        ({}, "give `values` together with aggfunc='sum' or 'mean'"),
-        ({"aggfunc": "mean", "rules": cg.PPercent(10)}, "means need a rule for the number of records too"),
-        ({"aggfunc": "mean", "wieght": "w"}, "knows no argument 'wieght'"),
+        ({"aggfunc": "std"}, "aggfunc must be 'count', 'sum' or 'mean', or a list of them, not 'std'"),
+        ({}, "give aggfunc='sum', 'mean' or 'count' together with `values`"),
+        ({"aggfunc": "mean", "rules": cg.PPercent(10)}, "means and counts need a rule for the number of records too"),
+        ({"aggfunc": "mean", "wieght": "w"}, "no argument 'wieght'; did you mean 'weight'"),
     ):
         with pytest.raises(cg.InputError, match=re.escape(words)):
             cg.crosstab(frame.region, frame.A10, values=frame.turnover, **wrong)
@@ -172,7 +172,7 @@ def test_crosstab_counts_and_sums_with_margins():
 
 def attacked(table):
     """Return, of each hidden cell of a released table by r and k, what its margins leave: the least and the most."""
-    shown = {(r, k): v for r, k, v, _ in table.itertuples(index=False)}
+    shown = {(r, k): v for r, k, v, _ in table.astype({"value": float}).itertuples(index=False)}
     cells = list(shown)
     rows = {code: [c for c in cells if c[0] == code and c[1] != "Total"] for code, _ in cells}
     columns = {code: [c for c in cells if c[1] == code and c[0] != "Total"] for _, code in cells}
@@ -201,7 +201,7 @@ def test_means_are_shown_where_sums_and_counts_are_and_neither_can_be_worked_out
             {"r": draw.choice(list("abcd"), 150, p=[0.4, 0.3, 0.2, 0.1]), "k": draw.choice(list("xyz"), 150)}
         )
         frame["v"] = draw.lognormal(3, 1.5, 150).round()
-        outcome = cg.crosstab(frame.r, frame.k, values=frame.v, aggfunc="mean")
+        outcome = cg.crosstab(frame.r, frame.k, frame.v, aggfunc="mean", margins=True, margins_name="Total")
         tables = outcome.tables
         gone = {name: table["value"].isna().tolist() for name, table in tables.items()}
         assert gone["mean"] == gone["sum"] == gone["count"]
@@ -218,19 +218,21 @@ def test_means_are_shown_where_sums_and_counts_are_and_neither_can_be_worked_out
             assert high - low >= 1 - 1e-6
     assert hidden > 20
     assert cg.verify(outcome.write(tmp_path / "out")).valid
-    assert "mean v by r, k" in outcome._repr_html_() and "in table 'sum'" in outcome.why("a/x")[0]
+    assert "cells suppressed (c)" in outcome._repr_html_() and "in table 'sum'" in outcome.why("a/x")[0]
 
 
 def test_means_of_weighted_records_are_weighted_and_weights_are_columns():
     frame = pd.DataFrame({"r": ["a"] * 40 + ["b"] * 40, "k": list("xy") * 40, "v": [float(i) for i in range(80)]})
     weight = pd.Series([1.0 + i % 3 for i in range(80)])
-    outcome = cg.crosstab(frame.r, frame.k, values=frame.v, aggfunc="mean", rules=cg.MinFrequency(3), weight=weight)
+    outcome = cg.crosstab(
+        frame.r, frame.k, values=frame.v, aggfunc="mean", rules=cg.MinFrequency(3), weight=weight, margins=True
+    )
     wanted = np.average(frame.v[:40], weights=weight[:40])
-    assert outcome.crosstab().loc["a", "Total"] == pytest.approx(wanted, abs=0.006)
+    assert outcome.crosstab().loc["a", "All"] == pytest.approx(wanted, abs=0.006)
 
 
 def test_no_single_hidden_cell_of_a_crosstab_follows_from_its_margins():
     frame = pd.DataFrame({"r": list("ab") * 40 + ["c"] * 15, "k": list("xyz") * 31 + ["x", "y"]})
-    wide = cg.crosstab(frame.r, frame.k, rules=cg.MinFrequency(7)).crosstab()
+    wide = cg.crosstab(frame.r, frame.k, rules=cg.MinFrequency(7), margins=True).crosstab()
     gaps = wide.isna()
     assert gaps.to_numpy().any() and not (gaps.sum() == 1).any() and not (gaps.sum(axis=1) == 1).any()

@@ -380,7 +380,7 @@ def test_without_the_extra_there_is_no_page_but_a_note(folder, tmp_path, monkeyp
 
 def test_the_public_page_has_published_values_and_no_others(folder, tmp_path):
     """Every number with decimals on it is a published value; true totals, noise and multipliers are not there."""
-    done = run(job(folder, table("t", ["region", "size"]), table("u", ["size"], "home")))
+    done = run(job(folder, table("t", ["region", "size"], decimals=2), table("u", ["size"], "home", decimals=2)))
     OutputFolder(tmp_path / "out").write(done)
     page = (tmp_path / "out/release/report.html").read_text()
     body = re.sub(r"Made by cellguard [\d.]+", "", page[page.index("<body>") : page.rindex("<script>")])
@@ -392,6 +392,18 @@ def test_the_public_page_has_published_values_and_no_others(folder, tmp_path):
     assert set(re.findall(r"\d+\.\d+", body)) == published
     true = {f"{x:.0f}" for here in done.protected.check.tables for x in here.table.total.tolist()}
     assert not true & set(re.findall(r"\d+", re.sub(r"\d+\.\d+", "", body)))
+
+
+def test_decimals_follow_the_data(folder):
+    """Whole values stay whole: else decimals would tell which cells hold somebody who is perturbed."""
+    only = {"perturb": {"seed": 7, "mu": 0.3, "perturb_if": {"largest": True}}}
+    assert run(job(folder, table("t", ["region", "size"]), **only)).protected.decimals == {"t": 0}
+    mixed = run(job(folder, table("t", ["region"]), table("n", ["size"], "count"), **only))
+    assert mixed.protected.decimals == {"t": 0, "n": 3} and mixed.protected.rounded() == []
+    lines = (folder / "firms.csv").read_text().splitlines()
+    (folder / "firms.csv").write_text("\n".join([lines[0], *(line + ".5" for line in lines[1:])]) + "\n")
+    last = lines[0].split(",")[-1]
+    assert run(job(folder, table("t", ["region"], last), **only)).protected.decimals == {"t": 2}
 
 
 def test_a_dry_run_counts_cells_that_need_noise_and_speaks_of_no_suppression(folder, capsys):

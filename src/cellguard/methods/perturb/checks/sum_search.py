@@ -136,8 +136,10 @@ class Search:
             (sp.csr_array(cost[None, :]), -np.inf, _TOLERANCE + slack),
         ]
         if self.subsets:
-            noise = system.noise[self.unknowns] / self.scale
-            blocks += [(at.row(at.plus, sign * noise) + at.sum_of(at.noise), 0.0, np.inf) for sign in (1.0, -1.0)]
+            given = system.noise[self.unknowns] / self.scale
+            noise, _ = without_dust(given)
+            lost = float(np.abs(given - noise).sum())
+            blocks += [(at.row(at.plus, sign * noise) + at.sum_of(at.noise), -lost, np.inf) for sign in (1.0, -1.0)]
         else:
             blocks.append((at.pairs(at.plus, at.minus), -np.inf, 1.0))
             cost[np.concatenate([at.plus, at.minus])] += _FEWER
@@ -254,7 +256,7 @@ class _Columns:
 
 
 def without_dust(cost: FloatArray) -> tuple[FloatArray, float]:
-    """Return costs without those that no solver takes for other than 0, and how much lower a sum of them may be.
+    """Return figures without those that no solver takes for other than 0, and how much lower a sum of them may be.
 
     Sums that cancel leave such figures; with that slack no sum that needs noise is lost.
 

@@ -32,8 +32,9 @@ class MuOptions:
     """How mu is chosen: with probability ``d`` a cell must be safe; ``cap`` is the largest mu that may be used.
 
     With ``whole`` all cells that can be served must be safe together with that probability. ``extreme`` says which
-    cells are supersensitive and left out, by default those of (1, k) dominance. ``shape`` is that of the sizes, and
-    ``among`` the number of units of which half go up, None where each goes by itself.
+    cells are supersensitive and left out, by default those of (1, k) dominance that no mu up to the cap serves: under
+    p % rules one contributor may have nearly all of a cell, and yet ask for little more than p. ``shape`` is that of
+    the sizes, and ``among`` the number of units of which half go up, None where each goes by itself.
     """
 
     sigma: float = 0.02
@@ -190,7 +191,7 @@ def choose_mu(
     options = options or MuOptions()
     wanted = _wanted(tables, options, only)
     options, own = _own_mus(wanted, options)
-    asked = [m for w, m in zip(wanted, own, strict=True) if not w.extreme and not math.isnan(m)]
+    asked = [m for m in own if not math.isnan(m)]
     mu = max(asked, default=min(otherwise, options.cap))
     return MuChoice(mu, tuple(_report(w, m, mu, options) for w, m in zip(wanted, own, strict=True)))
 
@@ -212,12 +213,12 @@ def choose_mu_by_stratum(
     if not 0 < least <= options.cap:
         raise InputError(f"the least mu must be above 0 and at most the cap of {options.cap:g}, not {least:g}")
     if tables and len(stratum) != tables[0].records.units:
-        raise InputError(f"{len(stratum)} strata for {tables[0].records.units} units; there must be one per unit")
+        raise InputError(f"{len(stratum)} strata for {tables[0].records.units} respondents; there must be one each")
     wanted = _wanted(tables, options, only)
     options, own = _own_mus(wanted, options)
     mu = np.full(int(np.max(stratum, initial=0)) + 1, least)
     for cell, value in zip(wanted, own, strict=True):
-        if not cell.extreme and not math.isnan(value) and len(cell.units):
+        if not math.isnan(value) and len(cell.units):
             at = stratum[cell.units[0]]
             mu[at] = max(mu[at], value)
     by_unit = mu[stratum]
@@ -245,16 +246,16 @@ def _own_mus(wanted: Sequence[_Wanted], options: MuOptions) -> tuple[MuOptions, 
     If all are to be safe together with probability d, it is enough that each of k cells is so with 1 - (1 - d) / k;
     cells that no mu serves do not count among them.
     """
-    own = [_own(cell, options) for cell in wanted]
+    own = [math.nan if w.extreme and options.extreme else _own(w, options) for w in wanted]
     if not options.whole:
         return options, own
     d, served = options.d, -1
     while True:
-        now = sum(not w.extreme and not math.isnan(m) for w, m in zip(wanted, own, strict=True))
+        now = sum(not math.isnan(m) for m in own)
         if now == served or not now:
             return options, own
         served, options = now, replace(options, d=1 - (1 - d) / now)
-        own = [_own(cell, options) for cell in wanted]
+        own = [m if math.isnan(m) else _own(w, options) for w, m in zip(wanted, own, strict=True)]
 
 
 def _wanted(tables: Sequence[CalibrationTable], options: MuOptions, only: BoolArray | None = None) -> list[_Wanted]:
@@ -297,8 +298,6 @@ def _report(wanted: _Wanted, own: float, mu: npt.ArrayLike, options: MuOptions) 
     table = wanted.needs.table
     chance = wanted.chance(mu, options)
     status: Status = "served" if chance >= options.d - 1e-9 else "missed"
-    if wanted.extreme:
-        status = "supersensitive"
-    elif math.isnan(own):
-        status = "not attainable"
+    if math.isnan(own):
+        status = "supersensitive" if wanted.extreme else "not attainable"
     return CellMu(table.name, wanted.cell, table.table.cell_name(wanted.cell), own, chance, status)

@@ -43,7 +43,8 @@ class Settings:
 
     The fitted methods draw with ``zes`` too, and then fit as ``marg`` or ``opt`` say, dealing out in the way ``assign``
     (None: the method's own). Contributions are rounded to ``decimals``, so that all sums of them have no more and
-    tables add up as published.
+    tables add up as published; those to the leaf responses of ``whole`` to whole numbers, as their values are: else
+    decimals would tell in which cells somebody is perturbed.
     """
 
     method: Method = "zes"
@@ -54,6 +55,7 @@ class Settings:
     marg: Marg = field(default_factory=Marg)
     opt: Opt = field(default_factory=Opt)
     assign: Way | None = None
+    whole: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.method not in get_args(Method):
@@ -127,11 +129,17 @@ class Multipliers:
         """Return what each record adds to perturbed totals, as whole numbers of the last decimal."""
         parts = self.definitions.of(response)
         plain = Definitions()
-        parts_ = [s * self._rounded(contributions(self.records, {x: self.of(x)}, plain, x)) for x, s in parts.items()]
-        return np.asarray(np.sum(parts_, axis=0), float)
+        added = {x: contributions(self.records, {x: self.of(x)}, plain, x) for x in parts}
+        return np.asarray(np.sum([s * self._rounded(added[x], x) for x, s in parts.items()], axis=0), float)
 
-    def _rounded(self, added: FloatArray) -> FloatArray:
-        grains = np.rint(added * 10.0**self.settings.decimals)
+    def decimals(self, response: str) -> int:
+        """Return how many decimals sums of what a response adds have."""
+        leaves = self.definitions.of(response)
+        return 0 if set(leaves) <= set(self.settings.whole) else self.settings.decimals
+
+    def _rounded(self, added: FloatArray, leaf: str) -> FloatArray:
+        finer = self.settings.decimals - self.decimals(leaf)
+        grains = np.rint(added * 10.0 ** (self.settings.decimals - finer)) * 10.0**finer
         if np.abs(grains).sum() >= 2.0**53:
             raise InputError("the values are too large for so many decimals; say fewer `decimals`")
         return grains
@@ -283,6 +291,7 @@ def load_multipliers(
         Marg(**{**about["marg"], "keep": tuple(about["marg"]["keep"])}) if "marg" in about else Marg(),
         Opt(**about.get("opt", {})),
         about.get("assign"),
+        tuple(about.get("whole", ())),
     )
     definitions = Definitions(saved.parameters["definitions"])
     plan = Plan.read(saved.parameters["plan"])

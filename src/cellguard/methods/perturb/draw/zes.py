@@ -89,7 +89,7 @@ def draw_multipliers(
     """
     centre = np.full(records.units, zes.mu) if mu is None else np.asarray(mu, float)
     if centre.shape != (records.units,) or not ((centre > 0) & (centre < 1)).all():
-        raise InputError("mu must be above 0 and below 1 for every unit")
+        raise InputError("mu must be above 0 and below 1 for every respondent")
     in_order = records.owners.in_order(centre)
     if zes.shape == "unimodal":
         deviation = _rejecting(stream(seed, purpose, "sizes"), in_order, _unimodal)
@@ -109,7 +109,7 @@ def perturbed(records: Respondents, response: str, multipliers: FloatArray) -> F
     [7120.0, 5193.5, 4872.0, 5450.5]
     """
     if multipliers.shape != (records.units,):
-        raise InputError(f"{len(multipliers)} multipliers for {records.units} units; there must be one per unit")
+        raise InputError(f"{len(multipliers)} multipliers for {records.units} respondents; there must be one each")
     factor = multipliers[records.unit]
     if records.weight is not None:
         factor = factor + records.weight - 1

@@ -9,6 +9,7 @@ which nobody publishes.
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from cellguard.arrays import FloatArray
 from cellguard.methods.perturb.cells.sensitivity import desired_totals, needs_of
@@ -16,18 +17,25 @@ from cellguard.methods.perturb.fit.directions import Pattern, directions
 from cellguard.methods.perturb.fit.supertable import Supertable
 from cellguard.randomness import Stream
 
+OVER = 1e-5  # by which protection levels are exceeded, so that rounding does not undo them
+ROOM = 1 + 10 * OVER  # by which movers must reach further than what is asked of them
 _FOLLOWS = 0.05  # the share of its protection level from which on a cell goes the way of the movers that it holds
 
 
-def random_needs(whole: Supertable, source: Stream, excess: float) -> FloatArray:
-    """Return how much noise each row is to have at least, with its excess; 0 where it is not sensitive."""
-    more = 1 + excess * source.uniform(len(whole.need))
-    return np.where(whole.sensitive, whole.need * more, 0.0)
+def random_bounds(whole: Supertable, source: Stream, *, cap: float, excess: float) -> tuple[FloatArray, FloatArray]:
+    """Return how much noise each row is to have at least, and how far from 1 each mover's factor may be.
 
-
-def random_caps(source: Stream, movers: int, cap: float, excess: float) -> FloatArray:
-    """Return how far from 1 each mover's factor may be: at most the cap, and a little less at random."""
-    return cap * (1 - excess / 2.5 * source.uniform(movers))
+    The excess never takes a sensitive row out of reach: where its movers cannot give all of it, the row asks for a
+    draw between its protection level and what they can give; where even the level needs it, they get the whole cap.
+    """
+    extra, less = source.uniform(len(whole.need)), source.uniform(len(whole.units))
+    level = np.where(whole.sensitive, whole.need, 0.0)
+    need, caps = level * (1 + excess * extra), cap * (1 - excess / 2.5 * less)
+    sizes = sp.csr_array(abs(whole.matrix))
+    tight = (level > sizes @ caps / ROOM) & (level <= sizes @ np.full(len(caps), cap) / ROOM)
+    caps[np.unique(sizes[np.flatnonzero(tight)].indices)] = cap
+    most = sizes @ caps / ROOM
+    return np.where((need > most) & (level <= most), level + extra * (most - level), need), caps
 
 
 def desired_noise(whole: Supertable, need: FloatArray, pattern: Pattern, seed: int, *purpose: str | int) -> FloatArray:

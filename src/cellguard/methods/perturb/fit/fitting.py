@@ -88,7 +88,7 @@ def fit_multipliers(
         for leaf in names:
             leaves[leaf], off = _dealt(whole, leaf, factor, base, how, strata)
             if off:
-                notes.append(f"{leaf!r}: {off:,} groups of units cannot carry their noise within the bounds")
+                notes.append(f"{leaf!r}: {off:,} groups of respondents cannot carry their noise within the bounds")
         facts.append((f"Fit of {', '.join(names)}", about))
         notes += _notes(whole, how)
     return leaves, Fit(tuple(facts), tuple(dict.fromkeys(notes)))
@@ -103,10 +103,13 @@ def _factors(
         start = _perturbed_amounts(whole, base) if how.method == "marg_zes" else None
         factor, raked = marg(whole, how.marg, stream(seed, "marg", *purpose), start=start, run=run)
         end = "to the last digit" if raked.residual < 1e-9 else f"to within {100 * raked.residual:.2g} percent"
-        return f"{size}; raked in {raked.sweeps:,} sweeps, margins met {end}", factor
+        return f"{size}; raked in {raked.sweeps:,} sweeps, {_HELD[how.marg.hold]} met {end}", factor
     solve = fit_desired if how.method == "opt" else least_loss
     best = solve(whole, how.opt, seed, "opt", *purpose, run=run)
     return f"{size}; {_optimum(whole, best, how)}", best.factor
+
+
+_HELD = {"one_way": "margins of one dimension", "two_way": "margins of one and two dimensions", "all": "all margins"}
 
 
 def _optimum(whole: Supertable, best: Optimum, how: FitSettings) -> str:
@@ -169,5 +172,5 @@ def _notes(whole: Supertable, how: FitSettings) -> list[str]:
     if how.method in {"marg", "marg_zes"} and how.marg.variant == "document" and how.marg.spread:
         notes.append(_BIAS)
     if how.opt.keep_sum and how.method in {"opt", "least_loss"}:
-        notes.append("the sum of the multipliers is kept: groups of units count by how many they are, not by size")
+        notes.append("the sum of the multipliers is kept: groups of respondents count by their number, not by size")
     return notes

@@ -32,13 +32,15 @@ from cellguard.table.lattice import ancestors
 
 Variant = Literal["document", "unbiased"]
 Order = Literal["margins", "top_down"]
+Hold = Literal["one_way", "two_way", "all"]
 
 
 @dataclass(frozen=True, slots=True)
 class Marg:
     """``margin`` is p, ``low`` and ``spread`` make z, cells with more than ``most`` contributors stay.
 
-    ``keep`` are cells that stay as well, as 'table: cell'.
+    ``keep`` are cells that stay as well, as 'table: cell'. ``hold`` says which margins are raked to their targets:
+    those of one dimension, also those of two, or all margins and subtotals.
     """
 
     margin: float = 0.01
@@ -48,6 +50,7 @@ class Marg:
     variant: Variant = "document"
     order: Order = "margins"
     keep: tuple[str, ...] = ()
+    hold: Hold = "one_way"
 
     def __post_init__(self) -> None:
         if not (0 <= self.margin < 1 and self.low > 0 and 0 <= self.spread < 1):
@@ -55,6 +58,7 @@ class Marg:
         for name, value, known in (
             ("variant", self.variant, get_args(Variant)),
             ("order", self.order, get_args(Order)),
+            ("hold", self.hold, get_args(Hold)),
         ):
             if value not in known:
                 raise InputError(f"MARG: no {name} {value!r}{did_you_mean(value, known)}")
@@ -95,7 +99,7 @@ def marg(
         return _top_down(whole, how, keep, stays, source, run)
     moved = amount if start is not None else amount * np.where(stays, 1.0, _margin_factors(whole, how, source))
     z, free = _by_mover(whole, how, source), np.flatnonzero(~stays)
-    labels = disjoint(sp.csr_array(abs(_margins_of(whole))[:, free]))
+    labels = disjoint(sp.csr_array(abs(_margins_of(whole, how.hold))[:, free]))
     margins = [Margins(label, _summed(label, moved[free])) for label, _ in labels]
     before = amount if start is None else start
     raked = rake(z[free] * before[free], margins, run=run)
@@ -131,13 +135,24 @@ def _by_mover(whole: Supertable, how: Marg, source: Stream) -> FloatArray:
     return by_mover
 
 
-def _margins_of(whole: Supertable) -> sp.csr_array:
-    """Return the one-way margins of all tables by movers, each once; the total where there are none."""
+def _margins_of(whole: Supertable, hold: Hold) -> sp.csr_array:
+    """Return the margins of all tables that are held, by movers, each once; the total where there are none."""
     rows = [row[cells] for t, row in zip(whole.tables, whole.rows, strict=True) for cells in one_way(t)]
+    if hold != "one_way":
+        more = [np.ones(len(t), bool) if hold == "all" else _two_way(t) for t in whole.tables]
+        chosen = np.concatenate([row[two] for row, two in zip(whole.rows, more, strict=True)])
+        rows.append(chosen[(chosen >= 0) & whole.margin[chosen]])
     distinct = np.unique(np.concatenate([*rows, np.zeros(0, np.int64)]))
     if not (distinct >= 0).any():
         return sp.csr_array(np.ones((1, whole.matrix.shape[1])))
     return sp.csr_array(whole.matrix[distinct[distinct >= 0]])
+
+
+def _two_way(table: CalibrationTable) -> BoolArray:
+    """Return which cells are at the totals of all dimensions but two."""
+    cells = table.table
+    own = [c != d.position[d.total] for d, c in zip(cells.dimensions, cells.codes, strict=True)]
+    return np.asarray(np.sum(own, axis=0) == 2, bool)
 
 
 def one_way(table: CalibrationTable) -> list[LongArray]:

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from cellguard.arrays import FloatArray, Positions
 from cellguard.errors import InputError, did_you_mean
-from cellguard.methods.perturb.fit.desired import desired_noise, random_caps, random_needs
+from cellguard.methods.perturb.fit.desired import OVER, desired_noise, random_bounds
 from cellguard.methods.perturb.fit.directions import Pattern
 from cellguard.methods.perturb.fit.least_squares import least_squares
 from cellguard.methods.perturb.fit.programs import best_signs, least_absolute, least_largest
@@ -38,7 +38,6 @@ _TRIES = 12_000  # programs that a search over signs may solve, times cells
 # What a unit outside its bounds costs, beside a unit of noise: needs come first; margins give way before interior
 # cells, and among margins the coarsest first. Cells that no multipliers within the cap serve get what is left for them.
 _NEEDS, _INSIDE, _MARGINS, _BEYOND = 1e5, 1e3, 1e2, 1e1
-_OVER = 1e-5  # by which protection levels are exceeded, so that rounding does not undo them
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +72,9 @@ class Opt:
 class Optimum:
     """The movers' factors and what became of the wish.
 
-    ``beyond`` are sensitive rows that no multipliers within the cap serve, ``short`` others that are not served all the
-    same; ``relaxed`` are margins that moved more than they should. ``proven`` says whether no better signs exist.
+    Of the sensitive rows that do not have their protection level, ``beyond`` cannot have it within the cap, and
+    ``short`` not together with the others; ``relaxed`` are margins that moved more than they should. ``proven`` says
+    whether no better signs exist.
     """
 
     factor: FloatArray
@@ -91,7 +91,7 @@ def fit_desired(whole: Supertable, how: Opt, seed: int, *purpose: str | int, run
     target = np.clip(wanted, -wish.reach[: len(need)], wish.reach[: len(need)])
     beyond = _rows(np.where(need > wish.reach[: len(need)], 1.0, 0.0), how) > 0
     wish = replace(wish, target=_rows(target, how), hard=np.where(beyond, _BEYOND, wish.hard))
-    wish = _with_needs(wish, (1 + _OVER) * np.abs(target), np.sign(target))
+    wish = _with_needs(wish, (1 + OVER) * np.abs(target), np.sign(target))
     solve = {"l1": least_absolute, "linf": least_largest}
     d = _least_squares(wish, run) if how.norm == "l2" else solve[how.norm](wish, run=run)
     return _judged(whole, wish, need, d)
@@ -102,7 +102,7 @@ def least_loss(whole: Supertable, how: Opt, seed: int, *purpose: str | int, run:
     if how.norm == "linf":
         raise InputError("the least loss that is safe goes with `norm: l1` or `norm: l2`")
     wish, need = _wish(whole, how, stream(seed, *purpose, "excess"))
-    served = np.where(need <= wish.reach[: len(need)], need * (1 + _OVER), 0.0)
+    served = np.where(need <= wish.reach[: len(need)], need * (1 + OVER), 0.0)
     guess = np.sign(desired_noise(whole, served, how.pattern, seed, *purpose))
     signs, proven = _signs(wish, served, guess, how, run)
     turn = stream(seed, *purpose, "turn").signs(1)[0]
@@ -118,8 +118,7 @@ def _wish(whole: Supertable, how: Opt, source: Stream) -> tuple[Wish, FloatArray
             f"`norm: l2` takes up to {_MOST_SQUARES:,} cells of one response in all tables together, and there are "
             f"{len(whole.total):,}; use `norm: l1`, which takes any number"
         )
-    need = random_needs(whole, source, how.excess)
-    cap = random_caps(source, len(whole.units), how.cap, how.excess)
+    need, cap = random_bounds(whole, source, cap=how.cap, excess=how.excess)
     n = len(need)
     limit, hard = np.full(n, np.inf), np.full(n, _NEEDS)
     if how.margins is not None:
@@ -154,8 +153,9 @@ def _with_needs(wish: Wish, need: FloatArray, signs: FloatArray) -> Wish:
 def _judged(whole: Supertable, wish: Wish, need: FloatArray, d: FloatArray) -> Optimum:
     noise = np.asarray(whole.matrix @ d, float)
     n = len(need)
-    beyond = whole.sensitive & (need > wish.reach[:n])
-    short = whole.sensitive & ~beyond & (np.abs(noise) < whole.need)
+    unmet = whole.sensitive & (np.abs(noise) < whole.need)
+    beyond = unmet & (need > wish.reach[:n])
+    short = unmet & ~beyond
     outside = wish.violation(np.asarray(wish.matrix @ d, float))[:n] > 1e-6 * np.abs(whole.total)
     relaxed = np.flatnonzero(outside & whole.margin & ~whole.sensitive)
     return Optimum(1 + d, int(beyond.sum()), int(short.sum()), tuple(relaxed.tolist()))

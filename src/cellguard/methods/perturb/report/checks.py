@@ -233,7 +233,7 @@ def _result_of(outcome: Outcome[PerturbationResult], kind: str, always: bool = F
 
 def run(outcome: Outcome[PerturbationResult]) -> Section:
     """Return the run's facts: seconds a step, versions and digests of the inputs. The seed is not among them."""
-    lead = "The seed is not on this page: with it and the records anybody could work out the noise."
+    lead = "The seed is not on this page: with it and the records the noise can be worked out."
     if outcome.release is None:
         lead += " No multipliers' file was written."
     else:

@@ -1,4 +1,9 @@
-"""Publishing cells one by one in a basis of moves whose numbers stay small. Compiled."""
+"""Publishing cells one by one in a basis of moves whose numbers stay small. Compiled.
+
+The rows of B span all moves of the suppressed cells (M d = 0). Publishing cell c adds the equation d_c = 0. If b is a
+row with b_c not 0, the rows r - (r_c / b_c) b span what is left, one dimension less; multiplied by b_c / gcd(b_c, r_c)
+they stay whole. A target is still protected while some row moves it.
+"""
 
 # mypy: ignore-errors
 from __future__ import annotations

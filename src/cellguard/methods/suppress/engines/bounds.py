@@ -1,10 +1,15 @@
-"""Bounds and optima: the relaxed master with cuts of every kind, and whole masters for small sets."""
+"""Bounds and optima: the relaxed master with cuts of every kind, and whole masters for small sets.
+
+The cutting plane method: solve the relaxed master, find cuts that its x violates, add them, and repeat. Each optimum is
+a lower bound on the cost of any safe pattern, and they never fall. Cuts of propagation are quickest, cuts of programs
+are deeper; whole masters close the gap where cells are few.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from cellguard.arrays import FloatArray
+from cellguard.arrays import BoolArray, FloatArray
 from cellguard.methods.suppress.engines.cuts import deepen, relation_cuts, separate
 from cellguard.methods.suppress.engines.effort import QUICK
 from cellguard.methods.suppress.engines.master import Master
@@ -75,26 +80,35 @@ class Bounds:
         """Solve one whole master roughly, for its bound: a solver's own cuts raise it well above the fractional one."""
         self.search.run.tell("computing a lower bound with whole numbers")
         self.search.run.check()
-        _, bound = self.master.whole(nodes=1, gap=self.policy.near, start=self.search.pattern())
-        self.search.bound = max(self.search.bound, bound)
+        self._whole(self.policy.near, 1, self.policy.raised_share * self.search.budget)
 
-    def solve_masters(self, patience: int, to_the_end: bool) -> None:
+    def _whole(self, gap: float, nodes: int, allowed: float) -> BoolArray:
+        """Solve a whole master, and take over its bound."""
+        search, before = self.search, self.master.work
+        chosen, bound = self.master.whole(nodes=nodes, gap=gap, start=search.pattern(), allowed=allowed)
+        search.spent += self.master.work - before
+        search.bound = max(search.bound, bound)
+        return chosen
+
+    def solve_masters(self, patience: int, to_the_end: bool, allowed: float = np.inf) -> None:
         """Solve whole masters, each with the cuts that the last pattern violates; mend what is nearly safe.
 
-        Rounds that neither save nor prove anything end it when they are too many in a row. Masters are only solved
-        ``to_the_end`` where they are small.
+        Rounds that neither save nor prove anything end it when they are too many in a row, and so does the work that is
+        ``allowed``. Masters are only solved ``to_the_end`` where they are small; if they take long all the same, they
+        end as soon as the gap is what the effort asks for.
         """
-        search, idle, fresh = self.search, 0, 1
+        search, idle, fresh, begin = self.search, 0, 1, self.search.work
         for number in range(self.policy.optimal_rounds):
             before = search.gap
             # As long as the best pattern is far from the bound, the next cuts matter more than this master's last bit.
             rough = self.policy.rough * before if fresh and before > self.policy.near else 0.0
-            chosen, bound = self.master.whole(
-                nodes=self.policy.optimal_nodes if to_the_end else 1, gap=rough, start=search.pattern()
-            )
-            search.bound = max(search.bound, bound)
+            left = begin + (allowed if before > search.effort.gap else self.policy.closing * allowed) - search.work
+            if left <= 0:
+                break
+            chosen = self._whole(rough, self.policy.optimal_nodes if to_the_end else 1, left)
             chosen |= self.system.hidden
             look = separate(self.system, chosen.astype(float), seed=100 + number, run=search.run)
+            search.spent += float(look.programs) * self.system.matrix.nnz
             fresh = self.master.add(look.cuts)
             self.search.kinds.add("programs")
             if len(look.unserved) < self.policy.open_worth:

@@ -26,8 +26,11 @@ class Engine(Protocol):
 
 # Each engine is the function of its name in the module of its name.
 ENGINES: Mapping[str, str] = {
-    name: f"cellguard.methods.suppress.engines.{name}" for name in ("witness", "gauss", "optimal")
+    name: f"cellguard.methods.suppress.engines.{name}"
+    for name in ("witness", "gauss", "optimal", "modular", "hypercube")
 }
+
+CLASSICAL = frozenset({"modular", "hypercube"})  # the heuristics of other programs, repaired where they are unsafe
 
 
 def engine_named(name: str) -> Engine:

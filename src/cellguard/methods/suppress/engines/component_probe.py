@@ -1,4 +1,10 @@
-"""The attacker's programs of a pattern: how far may one cell move, and which multipliers prove it."""
+"""The attacker's programs of a pattern: how far may one cell move, and which multipliers prove it.
+
+For a class t of a `HiddenSystem`: max d_t with M' d = 0 and -down <= d <= up. Its optimum says whether a protection
+level is met, its solution is a move, and its dual multipliers pi bound d_t for every pattern: they are what a capacity
+cut is made of. Components of M' are separate programs. Bounds far beyond what is asked for are cut off, since a simplex
+method is only as exact as its largest number is small.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +34,7 @@ class ComponentProbes:
 
     def of(self, cell: int, need: float) -> ComponentProbe:
         """Return the probe of a cell that is not fixed."""
+        # One program serves needs of similar size: numbers that differ by more cost the solver its exactness.
         power = _POWERS * round(np.log2(need) / _POWERS)
         key = int(self.classes.label[self.classes.place[cell]]), power
         if key not in self._probes:

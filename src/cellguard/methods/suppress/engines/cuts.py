@@ -287,7 +287,7 @@ class _PartProbe:
         if not system.pinned[target.cell]:
             return moves, cut_of(system, weights / abs(target.amount))
         asked = asked_of(system, target)
-        if reached * abs(target.amount) < asked * (1 - 1e-6):
+        if asked > 0 and reached * abs(target.amount) < asked * (1 - 1e-6):
             return moves, cut_of(system, weights / asked)
         width = system.levels.width[target.cell]
         backward, back, others = self._attempt(Target(target.cell, -np.sign(target.amount) * width))

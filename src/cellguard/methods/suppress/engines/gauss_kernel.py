@@ -1,4 +1,10 @@
-"""Publishing cells again that no target needs, on flat arrays and modulo the prime of the circuits. Compiled."""
+"""Publishing cells again that no target needs, on flat arrays and modulo the prime of the circuits. Compiled.
+
+Row c has the coefficients of d_c in a basis of circuits: d_c = sum of row[c, k] z_k with free z. Publishing c demands
+row[c] z = 0: one z_k is eliminated from all rows. d_t of a target becomes 0 exactly if row[t] is a multiple of row[c],
+which has the same length and one common ratio. Rows are sparse lists that only grow, so that elimination costs what it
+changes.
+"""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -45,11 +51,13 @@ def publish(indptr, indices, data, width, is_target, order, work):  # noqa: ANN0
         if many == 0:
             published[cell] = done[cell] = True
             continue
+        # Eliminating the circuit with the fewest holders changes the fewest rows, and so fills in least (Markowitz).
         best = first
         for k in range(first, first + many):
             if holders[columns[k]] < holders[columns[best]]:
                 best = k
         circuit, scale = columns[best], inverse(values[best], PRIME)
+        # Only rows that hold this circuit can be multiples of the cell's; their length must be the same as well.
         needed = False
         link = head[circuit]
         while link >= 0 and not needed:

@@ -1,5 +1,9 @@
-"""`HiddenSystem`: the moves of suppressed cells alone, in fewer variables; multipliers find their way back to all
-cells.
+"""`HiddenSystem`: the moves of suppressed cells alone, in fewer variables, with the way back to all cells.
+
+Published cells do not move, so a relation with one suppressed cell fixes it, and one with two ties them: a d_i + b d_j
+= 0 makes d_j = -(a / b) d_i. Eliminating such relations until none is left makes classes of cells that move together,
+with the tightest bounds of their members. What remains is M' d' = 0 over classes, without relations that follow from
+others. A vector of multipliers for M' becomes one for M by undoing the steps in reverse.
 """
 
 from __future__ import annotations
@@ -49,6 +53,7 @@ class HiddenSystem:
         values = terms.data[some] * self.ratio[terms.col[some]]
         matrix = sp.csr_array((values, at), shape=(len(rows), len(self.roots)))
         matrix.sum_duplicates()
+        # Ratios are fractions of small whole numbers: what is left of a cancelled term is rounding.
         matrix.data[np.abs(matrix.data) < 1e-9] = 0.0
         matrix.eliminate_zeros()
         some_left = np.flatnonzero(np.diff(matrix.indptr))

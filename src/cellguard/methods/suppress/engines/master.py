@@ -1,4 +1,9 @@
-"""The master problem: the cheapest x that satisfies all cuts found so far; its optimum bounds every safe pattern."""
+"""The master problem: the cheapest x that satisfies all cuts found so far; its optimum bounds every safe pattern.
+
+Minimise sum(cost_c x_c) with a x >= 1 for each cut a and 0 <= x <= 1, x_c = 1 for primaries (Fischetti and Salazar
+2001). Every safe pattern satisfies all cuts, so any optimum, fractional or whole, is a lower bound on its cost; and a
+whole optimum that is safe is the cheapest pattern there is.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +19,10 @@ from cellguard.methods.suppress.engines.system import System
 from cellguard.run_context import Run
 from cellguard.solver.program import Program, Solution, Status
 
+_LOOK = 70  # simplex iterations between two looks of an integer program at whether to stop
+_ROWS, _TIMES = 2_000, 2.0  # an integer program has cuts of its own and heuristics: each iteration takes as long as of
+# so many rows and so many times its own in a linear program
+
 
 class Master:
     """Collects cuts and solves for x, fractional or whole. Costs are scaled to ordinary numbers."""
@@ -21,10 +30,11 @@ class Master:
     def __init__(self, system: System, cuts: Sequence[Cut], *, run: Run) -> None:
         self.system = system
         self.run = run
+        # Tolerances of solvers are absolute: costs in millions would make every gap look large, cents none.
         some = system.cost[system.cost > 0]
         self.scale = float(np.median(some)) if len(some) else 1.0
         self.cuts: list[Cut] = []
-        self.work = 0  # simplex iterations spent on whole masters
+        self.work = 0.0  # spent on whole masters: simplex iterations times rows
         self.iterations = 0  # of the last fractional master
         self._seen: set[tuple[bytes, bytes]] = set()
         self._lower = system.hidden.astype(float)
@@ -36,6 +46,7 @@ class Master:
         """Add the cuts that are new; return how many."""
         new = []
         for cut in cuts:
+            # Propagation finds the same cut for many targets, and in many rounds.
             key = cut.key()
             if key not in self._seen:
                 self._seen.add(key)
@@ -52,18 +63,32 @@ class Master:
         return self._x(solution), solution.objective * self.scale
 
     def whole(
-        self, *, nodes: int, gap: float, start: BoolArray | None = None, among: BoolArray | None = None
+        self,
+        *,
+        nodes: int,
+        gap: float,
+        start: BoolArray | None = None,
+        among: BoolArray | None = None,
+        allowed: float = np.inf,
     ) -> tuple[BoolArray, float]:
         """Return a cheap whole x and a bound on the cost of all of them, or of those that only suppress cells
         ``among``.
+
+        Once the work that is allowed is done, it is the cheapest so far: ``start``, if there is none.
         """
         session = solver.open(self._program(whole=True, among=among), run=self.run)
         session.limit_nodes(nodes, gap=gap)
+        terms = _ROWS + _TIMES * len(self.cuts)
+        if np.isfinite(allowed):
+            session.limit_looks(max(int(allowed / (_LOOK * terms)), 1))
         if start is not None:
             session.start_from(start.astype(float))
         solution = session.solve()
-        self.work += session.iterations
-        return self._x(solution) > 0.5, solution.bound * self.scale
+        self.work += float(session.iterations) * terms
+        bound = solution.bound * self.scale if np.isfinite(solution.bound) else 0.0
+        if solution.status is Status.stopped and not len(solution.x) and start is not None:
+            return start.copy(), bound
+        return self._x(solution) > 0.5, bound
 
     def _x(self, solution: Solution) -> FloatArray:
         if not len(solution.x):

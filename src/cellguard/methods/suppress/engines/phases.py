@@ -99,16 +99,17 @@ def _raises(now: Progress) -> bool:
 def _masters(now: Progress) -> bool:
     """Return whether whole masters are small enough, and the pattern near enough to the optimum for them."""
     search, policy = now.search, now.search.policy
-    best = search.effort is BEST
+    best, small = search.effort is BEST, now.free <= policy.small_free
     goal = policy.proven if now.free <= policy.optimal_free or best else search.effort.gap
-    most = policy.whole_free if best else policy.optimal_free
-    return search.effort is not QUICK and now.free <= most and goal < search.gap <= (1.0 if best else policy.far)
+    most = policy.mastered_free if search.system.is_flat else policy.optimal_free
+    far = 1.0 if best or small else policy.far
+    return search.effort is not QUICK and now.free <= (policy.whole_free if best else most) and goal < search.gap <= far
 
 
 def _solve_masters(now: Progress) -> None:
-    policy, effort = now.search.policy, now.search.effort
+    search, policy, effort = now.search, now.search.policy, now.search.effort
     patience = max(1, round(policy.idle * effort.seconds / NORMAL.seconds))
-    now.bounds.solve_masters(patience, now.free <= policy.optimal_free)
+    now.bounds.solve_masters(patience, now.free <= policy.optimal_free, policy.mastered * search.budget)
 
 
 # In two dimensions the relaxed master is quick, and what it likes makes the first pattern better.

@@ -122,7 +122,12 @@ class Policy:
     program_rounds: int = 8
     bounded_free: int = 5_000  # free cells up to which one whole master over all of them is solved for its bound
     optimal_free: int = 1_200  # ... up to which whole masters are driven to the optimum
+    small_free: int = 400  # ... up to which they are begun however far the first pattern is from the bound
+    mastered_free: int = 2_000  # ... up to which, in two dimensions, whole masters are solved roughly
     whole_free: int = 3_000  # ... up to which whole masters are solved roughly for the best
+    mastered: float = 0.4  # share of the work for whole masters; what the effort asks for may take all of it
+    closing: float = 0.3  # ... of which the way from there to the optimum may take so much
+    raised_share: float = 0.2  # ... for the one whole master of larger sets
     optimal_rounds: int = 300
     proven: float = 1e-6  # gap up to which a pattern is the optimum: solvers do not resolve less
     optimal_nodes: int = 20_000  # of one such master; its bound holds even if that is not enough

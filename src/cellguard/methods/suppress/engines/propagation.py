@@ -1,4 +1,11 @@
-"""Separation by propagation: how far all targets can move at x, at once, and a cut for each that falls short."""
+"""Separation by propagation: how far all targets can move at x, at once, and a cut for each that falls short.
+
+Let e_c be how far cell c can move one way at x: at most its room scaled by x_c, and in each relation at most the sum of
+what the others can move against it. The least fixed point of e_c = min(x_c room_c, sum of e_j) bounds every move from
+above. It is found cell by cell, the smallest first, as in Knuth's generalisation of Dijkstra (1977), and each cell
+keeps the relation that bounded it. Following these from a target t gives weights w with sum(w_c x_c) >= need_t for all
+safe x: a capacity cut (Fischetti and Salazar 2001), which x violates if e_t is below the need.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +45,7 @@ class Propagation:
         """Return the cuts that x violates: at most one a target."""
         n, goals, system = self.system.n, self.goals, self.system
         reach, via = np.empty(2 * n), np.empty(2 * n, np.int32)
+        # Cells that must stay published have no variable: what they could move counts for nothing in a cut.
         barred = system.never & ~system.hidden
         cuts: dict[tuple[bytes, bytes], Cut] = {}
         for scale, size in enumerate(goals.size):

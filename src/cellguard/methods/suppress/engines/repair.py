@@ -1,4 +1,10 @@
-"""Repair: the cheapest move that serves a target, through suppressed cells for nothing and others for their cost."""
+"""Repair: the cheapest move that serves a target, through suppressed cells for nothing and others for their cost.
+
+Split each cell's move into d = d+ - d- with both at least 0, and minimise sum of w_c (d+_c + d-_c) under M d = 0 and
+d_t = need, with w_c = 0 for suppressed cells and w_c = cost_c / min(room_c, need) for others: what suppressing c would
+cost if it carried all it can. In two dimensions this is a minimum cost flow. All cells that move are suppressed then,
+which makes d a witness of t.
+"""
 
 from __future__ import annotations
 

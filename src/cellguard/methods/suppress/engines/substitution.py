@@ -1,4 +1,9 @@
-"""`Substitution`: a system without the columns whose bounds say nothing; moves and multipliers find their way back."""
+"""`Substitution`: a system without the columns whose bounds say nothing; moves and multipliers find their way back.
+
+A column v with no bound of its own that could ever bind is solved for in one of its relations, a_v d_v = -sum a_j d_j,
+and put into the others: that relation and column are gone. Going back, moves follow from that same equation; the
+multiplier of the relation that is gone follows from the dual one, that the reduced cost of v is 0.
+"""
 
 from __future__ import annotations
 

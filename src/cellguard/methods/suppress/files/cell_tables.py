@@ -63,11 +63,18 @@ def _write_table(
     columns: list[Sequence[object]] = [*codes, [plain(audit.values[c]) for c in at], count, status, reasons, cost]
     columns += [[plain(need[c]) if p else "" for c, p in zip(at, primary, strict=True)] for need in needs]
     columns += [
-        [plain_number(end[c]) if hidden[c] else "" for c in at] for end in (ends.lower.tolist(), ends.upper.tolist())
+        [plain_number(_tidy(end[c], table.decimals)) if hidden[c] else "" for c in at]
+        for end in (ends.lower.tolist(), ends.upper.tolist())
     ]
     header = layout.cells([d.name for d in table.dimensions])
     text = csv_text(header, zip(*columns, strict=True))
     (folder / f"{table.name}.csv").write_text(text, encoding="utf-8")
+
+
+def _tidy(end: float, decimals: int) -> float:
+    """Return an end of an interval as the decimals of its table write it, where it is that number but for rounding."""
+    written = round(end, decimals) if np.isfinite(end) else end
+    return written if abs(written - end) <= 1e-9 * max(abs(end), 1.0) else end
 
 
 def _reasons(here: TableFindings, cells: Any, proven: SuppressionResult) -> list[str]:  # noqa: ANN401
@@ -75,14 +82,17 @@ def _reasons(here: TableFindings, cells: Any, proven: SuppressionResult) -> list
     tables, reasons = proven.audit.needs.tables, here.reasons()
     protects = {} if proven.explained is None else proven.explained.protects
     for at in np.flatnonzero(proven.audit.pattern.secondary[cells]).tolist():
-        names = [tables.cell_name(c) for c in protects.get(int(cells[at]), ())]
+        cell = int(cells[at])
+        served, whom = protects.get(cell, ()), ""
+        if not served and proven.explained is not None:
+            served, whom = proven.inside_of.get(cell, ()), " from respondents"
+        names = [tables.cell_name(c) for c in served]
         if names:
-            reasons[at] = (
-                "protects " + ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
-            )
+            more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+            reasons[at] = "protects " + ", ".join(names[:10]) + more + whom
     followers = np.fromiter(proven.hidden_with, np.intp, len(proven.hidden_with))
     for at in np.flatnonzero(np.isin(cells, followers)).tolist():
-        words = [f"hidden with {response}" for response in proven.hidden_with[int(cells[at])]]
+        words = [f"suppressed with {response}" for response in proven.hidden_with[int(cells[at])]]
         reasons[at] = "; ".join(filter(None, [reasons[at], *words]))
     return reasons
 

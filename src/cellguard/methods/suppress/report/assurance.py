@@ -17,31 +17,40 @@ from cellguard.seam.outcome import Outcome
 def verdict(outcome: Outcome[SuppressionResult]) -> dict[str, Any]:
     """Return the verdict in one line, one sentence and a few figures."""
     audit, tables = outcome.protected.audit, outcome.protected.audit.needs.tables
-    primary, secondary = int(audit.needs.primary.sum()), int(audit.pattern.secondary.sum())
     head = outcome.protected.verdict
     shown = ~audit.pattern.unpublished
-    hidden = audit.pattern.hidden & shown
+    listed = sum(not table.is_added for table in tables.tables)
+    # What no table shows is told apart, so that the figures add up to the cells that users see.
+    all_, primary, secondary, published = (
+        int((cells & shown).sum())
+        for cells in (shown, audit.needs.primary, audit.pattern.secondary, ~audit.pattern.hidden)
+    )
+    apart = int((audit.needs.primary & ~shown).sum())
     figures = [
-        (f"{int(shown.sum()):,}", "cells", many(len(tables.tables), "table")),
-        (f"{primary:,}", "unsafe", share(primary, len(tables)) + " of the cells"),
-        (f"{secondary:,}", "suppressed to protect them", share(secondary, len(tables)) + " of the cells"),
-        (f"{int((shown & ~hidden).sum()):,}", "published", share(int((shown & ~hidden).sum()), int(shown.sum()))),
+        (f"{all_:,}", "cells", many(listed, "table")),
+        (f"{primary:,}", "unsafe", share(primary, all_) + " of the cells"),
+        (f"{secondary:,}", "suppressed to protect them", share(secondary, all_) + " of the cells"),
+        (f"{published:,}", "published", share(published, all_) + " of the cells"),
     ]
     whom = "no outsider" if audit.inside is None else "neither outsiders nor a single respondent"
     if audit.inside is not None and audit.inside.size > 1:
         whom = f"neither outsiders nor up to {audit.inside.size} respondents together"
-    sentence = f"{_all_protected(primary, whom)} {head.caveat}" if head.kind == "safe" else head.caveat
+    sentence = f"{_all_protected(primary, apart, whom)} {head.caveat}" if head.kind == "safe" else head.caveat
     if outcome.summary.get("trusted"):
         sentence += f" Taken on trust, since `verify` cannot recompute it: {', '.join(outcome.summary['trusted'])}."
     kind = "undecided" if head.kind == "no rule" else head.kind
     return {"kind": kind, "headline": f"{head.text}.", "sentence": sentence, "figures": figures}
 
 
-def _all_protected(primary: int, whom: str) -> str:
-    if not primary:
+def _all_protected(primary: int, apart: int, whom: str) -> str:
+    """Say what is protected; ``apart`` unsafe cells are such as no table shows: sums of cells, and latent cells."""
+    if not primary + apart:
         return "No cell is unsafe under the rules, so nothing had to be suppressed."
     which = "The one unsafe cell is" if primary == 1 else f"All {primary:,} unsafe cells are"
-    return f"{which} hidden, and {whom} can come nearer to their values than the rules allow."
+    hidden = many(apart, "sum or latent cell", "sums or latent cells")
+    more = f" {hidden} that no table shows {'is' if apart == 1 else 'are'} protected, too."
+    nobody = f"{whom[:1].upper()}{whom[1:]} can come closer to their values than the rules allow."
+    return f"{which} suppressed.{more if apart else ''} {nobody}"
 
 
 def checked(outcome: Outcome[SuppressionResult]) -> Section:
@@ -50,7 +59,7 @@ def checked(outcome: Outcome[SuppressionResult]) -> Section:
     knows = outcome.protected.audit.needs.knowledge
     bounds = []
     if knows.percent is not None:
-        bounds.append(f"every value beforehand to within {knows.percent:g} %")
+        bounds.append(f"every value a priori to within {knows.percent:g} %")
     if np.isfinite(knows.lower):
         bounds.append("that no value is negative" if knows.lower == 0 else "a lower bound of every value")
     if np.isfinite(knows.upper):
@@ -110,7 +119,7 @@ def _optimum(summary: Mapping[str, Any]) -> str:
     cost, bound, gap = summary.get("cost"), summary.get("lower_bound"), summary.get("gap")
     if cost is None or bound is None or gap is None:
         return "The pattern was given, not chosen, so there is no lower bound on what must be suppressed."
-    text = f"Hiding the secondary cells costs {number(cost)}. "
+    text = f"Suppressing the secondary cells costs {number(cost)}. "
     if cost == 0:
         text = "No secondary cell was needed. "
     elif gap == 0:

@@ -140,7 +140,7 @@ def interval_plot(audit: Audit, table: str | None = None, *, most: int = 40) -> 
     axes.set_ylim(-0.6, max(len(chosen), 1) - 0.4)
     name_ticks(axes.yaxis, [short(here.cell_name(int(c))) for c in chosen], left=True)
     axes.set_xlabel("distance from the true value, in percent of it", fontsize=9)
-    some = f"the {len(chosen)} narrowest of {len(hidden)} hidden cells" if len(hidden) > len(chosen) else ""
+    some = f"the {len(chosen)} narrowest of {len(hidden)} suppressed cells" if len(hidden) > len(chosen) else ""
     entitle(axes, f"{here.name}: what an outsider can work out", some)
     _legend(figure)
     return figure

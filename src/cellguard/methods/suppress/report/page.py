@@ -14,7 +14,7 @@ from cellguard.methods.suppress.report.assurance import checked, inside, run, ve
 from cellguard.methods.suppress.report.counts import counts
 from cellguard.methods.suppress.report.sections import edge, largest, levels, protected, protects, reasons
 from cellguard.methods.suppress.report.signing import Baseline, compared, signing
-from cellguard.methods.suppress.report.unsafe import hidden_cells
+from cellguard.methods.suppress.report.unsafe import figures_of, hidden_cells
 from cellguard.methods.suppress.report.what_if import what_if
 from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.report.page_grids import Grid, Positions, internal_grid
@@ -45,7 +45,7 @@ def internal_page(outcome: Outcome[SuppressionResult], earlier: Baseline | None 
         sections=[protected(outcome), tables, *since, *filter(None, (make(outcome) for make in _AFTER_TABLES))],
         data={"kinds": status_words(_LEGEND), "tables": grids},
         made=outcome.made,
-        holds="hidden values",
+        holds="suppressed values",
         proven=True,
     )
 
@@ -58,6 +58,7 @@ def public_page(release: Release, *, title: str = "") -> str:
     return public_tables("public.html", release, title=title, marks=True)
 
 
+FIGURED = 5_000  # suppressed cells of a table up to which the page has the figures of rules for each
 _AFTER_TABLES = (hidden_cells, levels, largest, counts, edge, reasons, inside, what_if, checked, run, signing)
 _LEGEND = (
     (".", "published", ""),
@@ -90,10 +91,13 @@ def _notes(outcome: Outcome[SuppressionResult], at: int, kept: Positions) -> dic
     cells, rows = cells[where], kept[where]
     rules = here.reasons()
     texts: dict[str, int] = {}
-    reason = [
-        texts.setdefault(_why(outcome, int(c), rules[row]), len(texts))
-        for c, row in zip(cells.tolist(), rows.tolist(), strict=True)
+    primary = audit.needs.primary[cells]
+    figures = iter(figures_of(here, rows[primary])) if len(cells) <= FIGURED else iter(())
+    said = [
+        next(figures, "") or rules[row] or "unsafe in a linked table" if unsafe else protects(outcome, cell, 8)
+        for cell, row, unsafe in zip(cells.tolist(), rows.tolist(), primary.tolist(), strict=True)
     ]
+    reason = [texts.setdefault(words, len(texts)) for words in said]
     notes: dict[str, Any] = {"at": where.tolist(), "reason": reason, "texts": list(texts)}
     digits = here.table.decimals + 1
     for name in ("lower", "upper", "sliding"):
@@ -110,10 +114,3 @@ def _seen(table: Table, low: float, high: float) -> str:
     if table.is_count:
         return told_count(low, high)
     return f"{number(low, table.decimals)} to {number(high, table.decimals)}"
-
-
-def _why(outcome: Outcome[SuppressionResult], cell: int, rules: str) -> str:
-    """Explain why a distinct cell is suppressed, and through which cells it is protected."""
-    if not outcome.protected.audit.pattern.primary[cell]:
-        return protects(outcome, cell, 8)
-    return rules or "unsafe in a linked table"

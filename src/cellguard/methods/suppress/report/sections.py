@@ -9,6 +9,7 @@ import numpy as np
 
 from cellguard.attack.derivation import name
 from cellguard.methods.suppress.report.edge import margins, nearly_unsafe, points, tightest
+from cellguard.methods.suppress.report.interval_chart import widths_chart
 from cellguard.methods.suppress.report.losses import LevelLoss, dearest, level_name, losses_by_level
 from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.protection import Requirements
@@ -22,7 +23,7 @@ from cellguard.table.table import ADDED
 
 _RELEASED = {
     "here": "",
-    "nowhere": "not released: only protected, since readers can work it out from others",
+    "nowhere": "not released: only protected, since an attacker can work it out from others",
     "latent": "not released: the cells that lie behind several tables, protected where no table lists them",
     "fitted": "not released: the cells that lie behind several tables, with counts that fit these, protected where the "
     "tables leave no choice and no table lists them",
@@ -108,17 +109,21 @@ def largest(outcome: Outcome[SuppressionResult], most: int = 10) -> Section:
     """List the suppressed cells of the largest value: what users of the tables will miss."""
     tables, pattern = outcome.protected.audit.needs.tables, outcome.protected.audit.pattern
     cells = dearest(pattern, most).tolist()
+    worst = max(np.abs(tables.value[cells]), default=0.0)
     rows = [
         outcome.protected.cell(c)
         | {
             "status": outcome.protected.status(c),
             "value": number(tables.value[c], outcome.protected.decimals(c)),
             "share": share(abs(tables.value[c]), _whole(outcome, c)),
+            "bar": 100 * abs(tables.value[c]) / worst if worst else 0.0,
             "why": outcome.protected.reasons(c) if pattern.primary[c] else protects(outcome, c, 3),
         }
         for c in cells
     ]
-    return Section("largest", "Largest losses", {"rows": rows, "hidden": int(pattern.hidden.sum())})
+    return Section(
+        "largest", "Largest losses", {"rows": rows, "hidden": int((pattern.hidden & ~pattern.unpublished).sum())}
+    )
 
 
 def _whole(outcome: Outcome[SuppressionResult], cell: int) -> float:
@@ -159,7 +164,8 @@ def edge(outcome: Outcome[SuppressionResult]) -> Section:
                     "value": number(here.table.value[miss.cell], here.table.decimals),
                 }
             )
-    data = {"exact": intervals is not None, "tight": tight, "points": known, "near": near}
+    chart = None if intervals is None else widths_chart(audit, intervals)
+    data = {"exact": intervals is not None, "tight": tight, "points": known, "near": near, "chart": chart}
     return Section("edge", "Closest to the edge", data)
 
 
@@ -198,12 +204,18 @@ def protects(outcome: Outcome[SuppressionResult], cell: int, most: int) -> str:
     with.
     """
     followed = outcome.protected.hidden_with.get(cell, ())
-    along = f"hidden with {' and '.join(followed)}" if followed else ""
+    along = f"suppressed with {' and '.join(followed)}" if followed else ""
     if outcome.protected.explained is None:
         return along or "protects unsafe cells"
     others = [c for c in outcome.protected.explained.protects.get(cell, ()) if c != cell]
+    whom = ""
+    if not others and not outcome.protected.explained.whole:
+        return along or "protects unsafe cells; cellguard explain tells which"
     if not others:
-        return along or "gives others room; no unsafe cell depends on it alone"
+        others = [c for c in outcome.protected.inside_of.get(cell, ()) if c != cell]
+        whom = " from respondents"
+    if not others:
+        return along or "no unsafe cell depends on it alone"
     names = [name(outcome.protected.audit.needs.world.constraints, c, cell) for c in others[:most]]
     more = f" and {len(others) - most} more" if len(others) > most else ""
-    return "protects " + ", ".join(names) + more + (f"; {along}" if along else "")
+    return "protects " + ", ".join(names) + more + whom + (f"; {along}" if along else "")

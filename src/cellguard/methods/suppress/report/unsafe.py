@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from cellguard.arrays import Positions
 from cellguard.methods.suppress.report.sections import need_words, protects
 from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.report.cell_names import name_cell
 from cellguard.report.section import Section
 from cellguard.report.words import number, told_count
 from cellguard.rules.assess import TableFindings
-from cellguard.rules.rule import Rule
 from cellguard.seam.outcome import Outcome
 
 MOST = 1_500  # rows of the list; the rest is in the internal tables
@@ -27,44 +27,41 @@ def hidden_cells(outcome: Outcome[SuppressionResult]) -> Section:
         for word in ("primary", "secondary"):
             cells = np.flatnonzero(status == word)
             hidden += len(cells)
-            rows += [_row(outcome, at, here, int(cell), word) for cell in cells[: max(MOST - len(rows), 0)]]
+            listed = cells[: max(MOST - len(rows), 0)]
+            told = figures_of(here, listed) if word == "primary" else [""] * len(listed)
+            rows += [_row(outcome, at, here, cell, why) for cell, why in zip(listed.tolist(), told, strict=True)]
     data = {"rows": rows, "more": hidden - len(rows), "exact": outcome.protected.intervals is not None}
     return Section("hidden", "Every suppressed cell", data)
 
 
-def _row(outcome: Outcome[SuppressionResult], at: int, here: TableFindings, cell: int, status: str) -> dict[str, Any]:
+def _row(outcome: Outcome[SuppressionResult], at: int, here: TableFindings, cell: int, figures: str) -> dict[str, Any]:
+    """Return a row of the list; ``figures`` are those of the rules, blank for a secondary."""
     table, needs = here.table, outcome.protected.audit.needs
     distinct = int(needs.tables.cells_of[at][cell])
     count = table.facts.count
-    primary = status == "primary"
+    primary = bool(figures)
     return name_cell(table, cell) | {
-        "status": status,
+        "status": "primary" if primary else "secondary",
         "level": "/".join(str(d.level[c[cell]]) for d, c in zip(table.dimensions, table.codes, strict=True)),
         "value": number(table.value[cell], table.decimals),
         "count": "" if count is None or table.is_count else f"{count[cell]:,.0f}",
         "shares": _shares(here, cell),
         "reason": "; ".join(here.why(cell)) or "unsafe in a linked table" if primary else "protects others",
-        "why": _figures(here, cell) or "unsafe in a linked table" if primary else protects(outcome, distinct, 3),
+        "why": figures or protects(outcome, distinct, 3),
         "need": need_words(needs, distinct, table.decimals) if primary else "",
         "interval": _interval(outcome, distinct, table.decimals, is_count=table.is_count),
     }
 
 
-def _figures(here: TableFindings, cell: int) -> str:
-    """Describe what the figure of each rule is that makes a cell unsafe."""
-    told = []
+def figures_of(here: TableFindings, cells: Positions) -> list[str]:
+    """Return for some unsafe cells the rules that say so, each with its figure."""
+    told: list[list[str]] = [[] for _ in cells]
     for rule, unsafe in zip(here.rules, here.unsafe, strict=True):
-        if unsafe[cell]:
-            told.append(f"{rule}: {figure}" if (figure := figure_of(rule, here, cell)) else str(rule))
-    return "; ".join(told) or "; ".join(here.why(cell))
-
-
-def figure_of(rule: Rule, here: TableFindings, cell: int) -> str:
-    """Write the figure that people know a rule by; nothing if it has none for this cell."""
-    figure = float(rule.measure(here.table.facts)[cell])
-    if not np.isfinite(figure):
-        return ""
-    return f"{figure:,.0f}" if rule.counted else f"{round(figure, 1) + 0.0:,.1f} %"
+        which = np.flatnonzero(unsafe[cells])
+        for i, figure in zip(which.tolist(), rule.figures(here.table, cells[which]), strict=True):
+            told[i].append(f"{rule}: {figure}")
+    named = (figures or here.why(cell) for figures, cell in zip(told, cells.tolist(), strict=True))
+    return ["; ".join(words) or "unsafe in a linked table" for words in named]
 
 
 def _shares(here: TableFindings, cell: int) -> str:

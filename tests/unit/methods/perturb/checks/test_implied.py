@@ -3,15 +3,18 @@
 import numpy as np
 import pytest
 
+from cellguard import solver
 from cellguard.errors import Stopped
 from cellguard.hierarchy.build import flat, from_levels
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.perturb.cells.calibration import calibration_table
 from cellguard.methods.perturb.cells.respondents import respondents
 from cellguard.methods.perturb.cells.sensitivity import needs_of, still_unsafe
+from cellguard.methods.perturb.checks import implied
 from cellguard.methods.perturb.checks.disclosed import disclosed
 from cellguard.methods.perturb.checks.finding import Cell
 from cellguard.methods.perturb.checks.pieces import pieces_of
+from cellguard.methods.perturb.checks.sum_search import Search
 from cellguard.methods.perturb.checks.unknowns import unknowns_of
 from cellguard.methods.perturb.checks.watch import Watch
 from cellguard.methods.perturb.draw.attributes import define
@@ -138,6 +141,24 @@ def test_noise_that_two_cells_cancel_protects_neither():
         assert not still_unsafe(needs_of(table), noise).any(), "each cell by itself has enough"
         for found in (f for f in done.findings if f.kind == "implied"):
             assert found.combination() in {"(x-region: S) + (x-region: N)", "(x-region: N) + (x-region: S)"}
+
+
+def test_noise_that_no_solver_tells_from_0_is_in_no_program(monkeypatch):
+    made = []
+
+    def kept(*given, **more):
+        made.append(Search(*given, **more))
+        return made[-1]
+
+    monkeypatch.setattr(implied, "Search", kept)
+    test_noise_that_two_cells_cancel_protects_neither()
+    sets = [search for search in made if search.subsets]
+    assert sets
+    for search in sets:
+        search.judge.system.noise[:] = np.where(search.judge.system.noise > 0, 1e-17, 0)
+        program, _ = search._program()
+        assert np.abs(program.matrix.data).min() > 1e-9
+        solver.open(program)
 
 
 def test_records_that_no_published_cell_tells_apart_are_one_unknown():

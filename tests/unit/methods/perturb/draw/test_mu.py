@@ -16,6 +16,7 @@ from cellguard.methods.perturb.draw.mu import (
     strata_by_need,
 )
 from cellguard.methods.perturb.draw.zes import Zes, draw_multipliers, perturbed
+from cellguard.rules.limits import NoiseRule
 from cellguard.rules.linear import Dominance
 
 from perturb_data import brute_exceedance, grid_table, one_cell, sodap
@@ -141,8 +142,9 @@ def test_where_no_cell_is_served_chances_are_those_of_the_mu_that_is_used():
     assert choice.words() == "no sensitive cell is served (2 not to be served by any mu up to the cap)"
     served = choose_mu([table], MuOptions(cap=0.5), otherwise=0.1)
     assert served.asked and served.words() == "" and served.mu > 0.4
-    alone = choose_mu([one_cell([5000])], MuOptions(cap=0.9), otherwise=0.1)
-    assert not math.isnan(alone.cells[0].mu), "a larger mu would serve it, but it is left out"
+    wide = choose_mu([one_cell([5000])], MuOptions(cap=0.9), otherwise=0.1)
+    assert wide.words() == "" and wide.mu == pytest.approx(3 / 7 + 0.0329, abs=1e-3), "the cap says what is too much"
+    alone = choose_mu([one_cell([5000])], MuOptions(cap=0.9, extreme=Dominance(1, 70)), otherwise=0.1)
     assert alone.words() == "no sensitive cell is served (2 supersensitive and left out)"
 
 
@@ -209,7 +211,14 @@ def test_wrong_options_are_refused(options, message):
 
 def test_wrong_strata_are_refused():
     table = one_cell([1, 2])
-    with pytest.raises(InputError, match="3 strata for 2 units"):
+    with pytest.raises(InputError, match="3 strata for 2 respondents"):
         choose_mu_by_stratum([table], np.zeros(3, int))
     with pytest.raises(InputError, match="least mu must be above 0"):
         choose_mu_by_stratum([table], np.zeros(2, int), least=0.3)
+
+
+def test_who_has_nearly_all_of_a_cell_is_served_by_little_more_than_p_under_p_percent():
+    """The cell is (1, k)-sensitive for k = 100 / 1.15, and yet a mu of 18 % is enough for it."""
+    choice = choose_mu([one_cell([9990.0, 10.0], rule=NoiseRule(2, 100 / 1.15, 15))])
+    assert [c.status for c in choice.cells] == ["served", "served"]
+    assert choice.mu == pytest.approx(0.15 + 0.0329, abs=2e-3)

@@ -126,8 +126,8 @@ def test_wrong_options_are_refused(options, message):
 
 def test_wrong_numbers_of_multipliers_and_mus_are_refused():
     records = respondents({}, {"x": [1.0, 2.0]})
-    with pytest.raises(InputError, match="3 multipliers for 2 units"):
+    with pytest.raises(InputError, match="3 multipliers for 2 respondents"):
         perturbed(records, "x", np.ones(3))
     for mu in (np.array([0.1]), np.array([0.1, 1.0])):
-        with pytest.raises(InputError, match="mu must be above 0 and below 1 for every unit"):
+        with pytest.raises(InputError, match="mu must be above 0 and below 1 for every respondent"):
             draw_multipliers(records, Zes(), 1, mu=mu)

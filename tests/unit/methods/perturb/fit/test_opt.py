@@ -182,3 +182,23 @@ def test_settings_that_do_not_go_together():
         make_multipliers(table.records, [table], Settings(method="opt", assign="strata"), seed=1)
     with pytest.raises(InputError, match="no norm 'l3'"):
         Opt(norm="l3")
+
+
+@pytest.mark.parametrize(
+    ("way", "norm"), [("opt", "l1"), ("opt", "l2"), ("opt", "linf"), ("least", "l1"), ("least", "l2")]
+)
+def test_no_seed_fails_and_none_leaves_a_cell_without_noise_that_the_cap_allows(way, norm):
+    """The need is within the whole cap and beyond a part of it: the random excess must not be what prevents it."""
+    rng = np.random.default_rng(4)
+    cells = {at: rng.integers(60, 140, 6).tolist() for at in itertools.product("AB", "XY")}
+    cells["A", "X"] = [1000, 120, 110, 130, 125]  # needs 173.6, and 297 is all that a cap of 0.2 gives
+    cells["B", "Y"] = [900, 12, 10, 10, 150]  # needs 225.7, and 216.4 is all: beyond
+    whole = supertable([grid_table(cells)])
+    solve = fit_desired if way == "opt" else least_loss
+    for seed in range(50):
+        found = solve(whole, Opt(norm=norm, excess=1.5, cap=CAP), seed, "all", "norms")
+        noise = np.abs(whole.noise(found.factor))
+        reach = CAP * whole.movable
+        served = ~whole.sensitive | (noise >= whole.need * (1 - 1e-6)) | (whole.need > reach)
+        assert served.all() and (np.abs(found.factor - 1) <= CAP + 1e-9).all(), (seed, found)
+        assert (found.beyond, found.short) == (int((whole.sensitive & (whole.need > reach)).sum()), 0)

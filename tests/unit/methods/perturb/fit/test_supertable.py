@@ -76,6 +76,20 @@ def test_marg_on_several_tables_meets_its_margins(variant, order):
     assert abs(noise[np.argmax(whole.total)]) <= 0.011
 
 
+@pytest.mark.parametrize("hold", ["one_way", "two_way", "all"])
+def test_marg_holds_the_margins_that_are_asked_for(hold):
+    records = firms(900)
+    whole = supertable([table(records, "abc")])
+    factor, raked = marg(whole, Marg(hold=hold, margin=0.0, most=10_000), stream(3, "marg"))
+    noise = np.abs(whole.noise(factor) / whole.total)
+    codes = np.stack(whole.tables[0].table.codes, axis=1)
+    above = [(codes[:, d] != dim.position[dim.total]) for d, dim in enumerate(whole.tables[0].table.dimensions)]
+    ways = np.sum(above, axis=0)
+    worst = [noise[whole.rows[0][(ways == k) & (whole.rows[0] >= 0)]].max() for k in range(4)]
+    assert raked.residual < 1e-9 and worst[0] < 1e-8 and worst[1] < 1e-8
+    assert (worst[2] < 1e-8) == (hold != "one_way") and worst[3] > 1e-3
+
+
 def test_cells_with_many_contributors_stay():
     records = firms(900)
     here = table(records, "ab")

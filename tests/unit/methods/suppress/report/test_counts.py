@@ -71,4 +71,4 @@ def test_too_many_to_work_out_are_said_to_be():
     done = outcome([[1, 2, 3], [4, 1, 6]], [cg.MinFrequency(2)])
     done.protected.__dict__["intervals"] = None
     assert counts(done).data == {"exact": False}
-    assert "too many hidden cells" in internal_page(done)
+    assert "too many suppressed cells" in internal_page(done)

@@ -7,6 +7,7 @@ import pytest
 
 import cellguard as cg
 from cellguard.methods.suppress.report import edge
+from cellguard.methods.suppress.report.interval_chart import BOTTOM, LEFT, RIGHT, TOP, widths_chart
 from cellguard.methods.suppress.result import exact_intervals
 from cellguard.table.pattern import Pattern
 from unit.methods.suppress.report import cases
@@ -81,3 +82,13 @@ def test_a_hidden_or_waived_cell_is_not_near_a_rule(audit):
         assert published[miss.cell] and not findings.primary[miss.cell]
     nobody = replace(findings.by_table[0], rules=(), sensitivity=(), unsafe=())
     assert edge.nearly_unsafe(nobody, published) == []
+
+
+def test_the_chart_has_a_dot_per_unsafe_cell_above_the_line_of_what_is_just_enough(audit):
+    intervals = exact_intervals(audit)
+    chart = widths_chart(audit, intervals)
+    width = intervals.upper - intervals.lower
+    drawn = audit.needs.primary & np.isfinite(width)
+    assert len(chart["marks"]) == drawn.sum() > 1 and f"{drawn.sum()} unsafe cells" in chart["words"]
+    across, down = RIGHT - LEFT, BOTTOM - TOP
+    assert all((BOTTOM - y) / down >= (x - LEFT) / across - 0.01 for x, y in chart["marks"])

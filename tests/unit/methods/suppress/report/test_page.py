@@ -111,7 +111,7 @@ def test_intervals_and_needs_of_hidden_cells_are_in_the_notes(case, page):
     assert len(notes["interval"]) == len(hidden) and " to " in notes["interval"][0]
 
 
-@pytest.mark.parametrize(("most", "words"), [(1, "too many hidden cells"), (2_000, "A margin of 1")])
+@pytest.mark.parametrize(("most", "words"), [(1, "too many suppressed cells"), (2_000, "A margin of 1")])
 def test_exact_intervals_are_only_promised_where_they_are(monkeypatch, most, words):
     findings, audit = cases.protect(cases.table())
     plain = cg.audit(audit.needs, audit.pattern)
@@ -146,7 +146,7 @@ def test_nothing_unsafe_is_said_plainly():
     t = cg.cells({"r": ["Total", "N", "S"], "x": [9, 4, 5], "n": [9, 5, 4]}, by=["r"], value="x", count="n")
     findings, audit = cases.protect(t, [cg.MinFrequency(3)])
     text = text_of(internal_page(cases.Told(SuppressionResult(findings, audit), {})))
-    assert "No cell is unsafe under the rules" in text and "Nothing is hidden" in text
+    assert "No cell is unsafe under the rules" in text and "Nothing is suppressed" in text
 
 
 def test_counts_linked_sets_and_unpublished_levels_have_pages_too():

@@ -1,0 +1,174 @@
+"""Builds a release and checks all of it: `make release`. What cannot be checked on this machine is said.
+
+Twice the same bytes, `twine check`, a bill of materials, and for each Python at hand a clean environment into which the
+wheel goes without extras: the demo is protected and verified there, from an empty cache. With podman or docker the
+Containerfile is built and run; else its steps are performed in a folder of their own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+WORK, DIST = ROOT / "build/release", ROOT / "dist"
+EPOCH = "1767225600"  # 2026-01-01: what the times of archive members are set to
+VERSIONS = ("3.11", "3.12", "3.13", "3.14")
+UV = shutil.which("uv")
+
+
+def main() -> None:
+    """Build and check; end with status 1 at the first thing that is wrong."""
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir(parents=True)
+    first, second = (build(WORK / name) for name in ("first", "second"))
+    same_bytes(first, second)
+    shutil.rmtree(DIST, ignore_errors=True)
+    shutil.copytree(WORK / "first", DIST)
+    run(sys.executable, "-m", "twine", "check", "--strict", *first)
+    for version in VERSIONS:
+        check_python(version)
+    container()
+    print(f"Built and checked: {', '.join(sorted(path.name for path in DIST.iterdir()))}, in {DIST}")
+
+
+def run(*words: object, **more: object) -> str:
+    """Run a command; what fails ends the release with its own words."""
+    env = {**os.environ, "SOURCE_DATE_EPOCH": EPOCH, "PYTHONHASHSEED": "0"} | dict(more.pop("env", {}))  # type: ignore[call-overload]
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, env=env, check=False, **more)  # type: ignore[call-overload]
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, words))} failed:\n{done.stdout}{done.stderr}")
+    return str(done.stdout)
+
+
+def build(folder: Path) -> list[Path]:
+    """Build sdist and wheel, the wheel from the unpacked sdist, as an installer does."""
+    run(sys.executable, "-c", _BACKEND, "sdist", folder, cwd=ROOT)
+    archive = next(folder.glob("*.tar.gz"))
+    unpacked = WORK / "unpacked"
+    shutil.rmtree(unpacked, ignore_errors=True)
+    shutil.unpack_archive(archive, unpacked, filter="data")
+    run(sys.executable, "-c", _BACKEND, "wheel", folder, cwd=next(unpacked.iterdir()))
+    print(f"Built {', '.join(sorted(path.name for path in folder.iterdir()))}")
+    return sorted(folder.iterdir())
+
+
+_BACKEND = """
+import sys, pathlib
+from hatchling import build
+kind, folder = sys.argv[1:]
+pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+getattr(build, f"build_{kind}")(folder)
+"""
+
+
+def same_bytes(first: list[Path], second: list[Path]) -> None:
+    """Refuse a build that differs when it is repeated."""
+    for one, other in zip(first, second, strict=True):
+        digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (one, other)]
+        if one.name != other.name or digests[0] != digests[1]:
+            sys.exit(f"{one.name} is not the same bytes when it is built again")
+        print(f"{digests[0]}  {one.name}")
+
+
+def check_python(version: str) -> None:
+    """Install the wheel without extras for a Python, and run the demo there from an empty cache."""
+    python = shutil.which(f"python{version}")
+    if not python or subprocess.run([python, "--version"], capture_output=True, check=False).returncode:
+        print(f"Python {version} is not on this machine: not checked")
+        return
+    start, place = time.monotonic(), WORK / f"python{version}"
+    environment(python, place)
+    wheels = list(DIST.glob(f"*-cp{version.replace('.', '')}-*.whl")) or list(DIST.glob("*-none-any.whl"))
+    install(place, wheels[0] if wheels else next(DIST.glob("*.tar.gz")))
+    installed = time.monotonic() - start
+    size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file()) / 1e6
+    try_out(place, WORK / f"demo{version}")
+    took = time.monotonic() - start
+    print(f"Python {version}: installed in {installed:.0f} s ({size:.0f} MB), first release after {took:.0f} s")
+    if version == f"{sys.version_info[0]}.{sys.version_info[1]}":
+        bill_of_materials(place)
+
+
+def environment(python: str, place: Path) -> None:
+    """Make an empty environment."""
+    run(*([UV, "venv", "-q", "--python", python] if UV else [python, "-m", "venv"]), place)
+
+
+def install(place: Path, what: object) -> None:
+    """Install into an environment from what the machine's index has."""
+    inside = place / "bin/python"
+    pip = [UV, "pip", "install", "-q", "--python", inside] if UV else [inside, "-m", "pip", "install", "-q"]
+    run(*pip, what)
+
+
+def try_out(place: Path, folder: Path) -> None:
+    """Protect the demo, verify it, and compare what the command says of itself."""
+    home = folder.parent / f"{folder.name}-home"
+    home.mkdir()
+    alone = {"HOME": str(home), "XDG_CACHE_HOME": str(home), "PYTHONPATH": ""}
+    command = place / "bin/cellguard"
+    said = run(command, "--version", env=alone)
+    if metadata()["version"] not in said:
+        sys.exit(f"{command} --version says {said.strip()!r}")
+    run(command, "demo", "--out", folder, env=alone)
+    if "Valid." not in run(command, "verify", folder / "protected", env=alone):
+        sys.exit("the certificate of the demo is not valid")
+
+
+def metadata() -> dict[str, str]:
+    """Return the project's metadata."""
+    return dict(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"])
+
+
+def bill_of_materials(place: Path) -> None:
+    """Write what the environment holds as a CycloneDX document."""
+    folder = next(place.glob("lib/python*/site-packages"))
+    parts = []
+    installed = importlib.metadata.distributions(path=[str(folder)])
+    for found in sorted(installed, key=lambda one: one.metadata["Name"].lower()):
+        name, version = found.metadata["Name"], found.version
+        expression = found.metadata.get("License-Expression")
+        part = {"type": "library", "bom-ref": f"{name}@{version}", "name": name, "version": version}
+        part["purl"] = f"pkg:pypi/{re.sub('[-_.]+', '-', name).lower()}@{version}"
+        parts.append(part | ({"licenses": [{"expression": expression}]} if expression else {}))
+    own = next(part for part in parts if part["name"] == "cellguard")
+    document = {
+        "bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1,
+        "metadata": {"component": {**own, "type": "application"}},
+        "components": [part for part in parts if part is not own],
+    }  # fmt: skip
+    path = DIST / f"cellguard-{own['version']}.cdx.json"
+    path.write_text(json.dumps(document, indent=1) + "\n")
+    print(f"Bill of materials: {len(parts) - 1} dependencies in {path.name}")
+
+
+def container() -> None:
+    """Build and run the Containerfile, or perform its steps where there is no engine."""
+    engine = shutil.which("podman") or shutil.which("docker")
+    if engine:
+        run(engine, "build", "-t", "cellguard:check", "-f", ROOT / "packaging/Containerfile", ROOT)
+        run(engine, "run", "--rm", "--network", "none", "cellguard:check", "demo", "--out", "/tmp/demo")  # noqa: S108
+        print("Container: built and run")
+        return
+    extras = re.search(r"\.whl\)\[([\w,]+)\]", (ROOT / "packaging/Containerfile").read_text())
+    if extras is None:
+        sys.exit("the Containerfile does not install the wheel")
+    place = WORK / "container"
+    environment(sys.executable, place)
+    install(place, f"{next(DIST.glob('*.whl'))}[{extras.group(1)}]")
+    try_out(place, WORK / "container-demo")
+    print("No podman or docker here: the steps of the Containerfile were performed in a folder")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The program of τ-ARGUS by name and arguments, for scripts that start it."""

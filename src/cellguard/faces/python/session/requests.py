@@ -1,0 +1,53 @@
+"""What a session makes of a call: lists of columns, names of tables, what must be suppressed, and who asked."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from cellguard.faces.python.asking import Asked
+from cellguard.table.columns import all_headed
+
+
+def listed_columns(given: Any) -> list[Any]:  # noqa: ANN401
+    """Return one or several columns as a list; a list of plain values is one column."""
+    if given is None:
+        return []
+    if isinstance(given, (list, tuple)) and all(isinstance(one, str) or hasattr(one, "__len__") for one in given):
+        return list(given)
+    return [given]
+
+
+def calling_line(word: str) -> str:
+    """Return the line of the researcher's program that asks for an output, if it can be read."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("cellguard"):
+        frame = frame.f_back
+    context = inspect.getframeinfo(frame).code_context if frame is not None else None
+    return context[0].strip() if context else f"session.{word}(...)"
+
+
+def with_secret(
+    table: Mapping[str, Any], secret: Mapping[tuple[str, ...], str], request: Asked, held: dict[str, object]
+) -> dict[str, Any]:
+    """Return a table with statements about cells that must be suppressed."""
+    if not secret:
+        return dict(table)
+    name = f"what must be suppressed in {table['name']}"
+    heads = all_headed(table["by"], ("status",))
+    cells = list(secret)
+    held[name] = {**{head: [cell[i] for cell in cells] for i, head in enumerate(heads)}, "status": [*secret.values()]}
+    return {**table, "apriori": name}
+
+
+def renamed(request: Asked, uid: str, population: str) -> Asked:
+    """Return a request whose tables have the name of the output in front."""
+    new = {table["name"]: f"{uid}.{table['name']}" for table in request.tables}
+    shape = request.shape
+    means = {f"{uid}.{mean}": (new[sums], new[counts]) for mean, (sums, counts) in shape.means.items()}
+    parts = [(keys, f"{uid}.{name}" if f"{uid}.{name}" in means else new[name]) for keys, name in shape.parts]
+    tables = [{**table, "name": new[table["name"]]} for table in request.tables]
+    shape = replace(shape, parts=parts, means=means)
+    return replace(request, tables=tables, shape=shape, counts=new.get("count", "count"))

@@ -1,0 +1,209 @@
+"""The one way in: host, token, cookie, word, policy, uploads, paths, log; an attack on each."""
+
+import logging
+
+import pytest
+from starlette.testclient import TestClient
+
+from cellguard.errors import InputError
+from cellguard.faces.studio import routes_job
+from cellguard.faces.studio.guard import AWAY, POLICY
+from cellguard.faces.studio.serve import Place, Server, studio_of
+from unit.faces.studio.conftest import HOST, JOB, PORT
+
+
+@pytest.fixture
+def stranger(app):
+    return TestClient(app, base_url=f"http://{HOST}", follow_redirects=False)
+
+
+def test_a_link_is_good_once_and_its_cookie_is_for_this_site_only(stranger, sessions):
+    link = f"/enter?token={sessions.links['maker']}"
+    entered = stranger.get(link)
+    cookie = entered.headers["set-cookie"].lower()
+    assert entered.status_code == 303 and entered.headers["location"] == "/"
+    assert "httponly" in cookie and "samesite=strict" in cookie and f"cellguard-{PORT}=" in cookie
+    other = TestClient(stranger.app, base_url=f"http://{HOST}", follow_redirects=False)
+    assert other.get(link).status_code == 401 and "maker" not in sessions.links
+    assert stranger.get(link).status_code == 303  # the same browser may come again
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/api/session", "/api/job", "/assets/main.js", "/api/news", "/api/openapi.json", "/x"]
+)
+@pytest.mark.parametrize("cookie", [None, "guessed", ""])
+def test_nobody_sees_anything_without_a_session(stranger, path, cookie):
+    if cookie is not None:
+        stranger.cookies.set(f"cellguard-{PORT}", cookie)
+    answer = stranger.get(path)
+    assert answer.status_code == 401 and answer.text == AWAY
+
+
+@pytest.mark.parametrize("token", ["", "x", "é", "a" * 5000])
+def test_wrong_tokens_do_not_open(stranger, token):
+    assert stranger.get("/enter", params={"token": token}).status_code == 401
+    assert stranger.post("/enter").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:4711", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:4711.evil.example", ""]
+)
+def test_other_names_do_not_lead_here(maker, host):
+    assert maker.client.get("/api/session", headers={"Host": host}).status_code == 421
+
+
+def test_this_machine_has_two_names(maker):
+    assert maker.client.get("/api/session", headers={"Host": f"localhost:{PORT}"}).status_code == 200
+
+
+@pytest.mark.parametrize("headers", [{}, {"X-Cellguard-Word": "guessed"}, {"X-Cellguard-Word": ""}])
+def test_what_changes_anything_needs_the_word_of_the_session(maker, folder, headers):
+    for method, path in (
+        ("POST", "protect"),
+        ("PUT", "job"),
+        ("PUT", "files/a.csv"),
+        ("POST", "states/undo"),
+        ("DELETE", "job"),
+    ):
+        assert maker.client.request(method, f"/api/{path}", json={}, headers=headers).status_code == 403
+    assert not (folder / "a.csv").exists()
+
+
+def test_a_page_of_another_site_cannot_ask_even_with_the_word(maker):
+    headers = {"X-Cellguard-Word": maker.word, "Origin": "http://evil.example"}
+    assert maker.client.post("/api/stop", json={}, headers=headers).status_code == 403
+
+
+def test_the_word_of_one_session_is_no_other_sessions(maker, checker):
+    assert maker.client.post("/api/stop", json={}, headers={"X-Cellguard-Word": checker.word}).status_code == 403
+
+
+@pytest.mark.parametrize("path", ["/", "/assets/main.js", "/api/job", "/api/nothing", "/assets/..%2Fguard.py"])
+def test_every_answer_forbids_what_the_pages_do_not_need(maker, path):
+    headers = maker.client.get(path).headers
+    assert headers["content-security-policy"] == POLICY and "unsafe" not in POLICY
+    assert headers["x-content-type-options"] == "nosniff" and headers["cache-control"] == "no-store"
+    assert "server" not in headers
+
+
+def test_pages_have_no_inline_script_style_or_foreign_address(maker):
+    page = maker.client.get("/").text
+    assert "<style" not in page and "style=" not in page and "onclick" not in page and "http" not in page
+    assert page.count("<script") == page.count('<script type="module" src="/assets/') == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["index.py", "..%2Fapp.py", "%2e%2e/guard.py", "regular-table.LICENSE.txt.py", ".html"]
+)
+def test_only_assets_are_given_out(maker, name):
+    assert maker.client.get(f"/assets/{name}").status_code == 404
+
+
+def test_an_upload_is_its_owners_only_and_replaces_nothing(maker, folder):
+    assert maker.upload("more.csv", b"a,b\n1,2\n").status_code == 200
+    assert (folder / "more.csv").stat().st_mode & 0o777 == 0o600
+    again = maker.upload("more.csv", b"c\n3\n")
+    assert again.status_code == 409 and (folder / "more.csv").read_bytes() == b"a,b\n1,2\n"
+    assert maker.upload("job.yaml", JOB.encode()).status_code == 409
+
+
+def test_an_upload_that_is_too_large_leaves_nothing(maker, folder):
+    before = sorted(path.name for path in folder.iterdir())
+    answer = maker.upload("big.csv", b"x" * 10_001)
+    assert answer.status_code == 413 and "most allowed" in answer.json()["error"]
+    assert maker.upload("empty.csv", b"").status_code == 422
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "..%2Fout.csv",
+        "%2Fetc%2Fx.csv",
+        ".hidden.csv",
+        "a%00.csv",
+        "run.sh",
+        "x.html",
+        "..",
+        "a%5Cb.csv",
+        "x" * 300 + ".csv",
+    ],
+)
+def test_an_upload_goes_nowhere_else(maker, folder, name):
+    before = set(folder.parent.rglob("*"))
+    assert maker.upload(name, b"a\n1\n").status_code in (404, 405, 422)
+    assert set(folder.parent.rglob("*")) == before
+
+
+def test_a_question_may_not_be_endless(maker):
+    body = b'{"text": "' + b"x" * 6_000_000 + b'", "version": ""}'
+    headers = {"X-Cellguard-Word": maker.word}
+    assert maker.client.put("/api/job", content=body, headers=headers).status_code == 413
+    assert maker.client.put("/api/job", content=iter([b"{}"]), headers=headers).status_code == 411
+
+
+@pytest.mark.parametrize("source", ["../firms.csv", "/etc/passwd", "postgresql://db/x"])
+def test_a_job_of_the_page_reads_nothing_outside(maker, folder, source):
+    told = maker.get("job").json()
+    text = JOB.replace("source: firms.csv", f"source: '{source}'")
+    answer = maker.put("job", text=text, version=told["version"])
+    assert answer.status_code == 422 and (folder / "job.yaml").read_text() == JOB
+    (folder / "other.yaml").write_text(text)
+    maker.post("open", job="other.yaml")
+    assert not maker.found()["ready"]
+
+
+@pytest.mark.parametrize("name", ["../job.yaml", "/etc/hosts", "firms.csv", ".job.yaml", "no.yaml", ""])
+def test_only_jobs_of_the_folder_are_opened(maker, name):
+    assert maker.post("open", job=name).status_code == 422
+
+
+def test_a_checker_makes_nothing_and_a_maker_signs_nothing(maker, checker):
+    for path in ("protect", "states/undo", "states/redo", "what-if"):
+        assert checker.post(path).status_code == 403, path
+    assert checker.put("job", text=JOB, version="").status_code == 403
+    assert checker.upload("a.csv", b"a\n1\n").status_code == 403
+    assert maker.post("decide", what="accept", run=1).status_code == 422
+
+
+def test_errors_and_log_tell_nothing_of_the_data(maker, monkeypatch, capfd, caplog):
+    def broken(path):
+        raise ValueError("the turnover of firm f3 is 812")
+
+    monkeypatch.setattr(routes_job, "describe_data", broken)
+    with caplog.at_level(logging.DEBUG):
+        answer = maker.get("data/firms.csv")
+    assert answer.status_code == 500 and answer.json()["error"].startswith("internal error: ValueError (test_guard.py")
+    out = capfd.readouterr()
+    for text in (answer.text, out.out, out.err, caplog.text):
+        assert "812" not in text and "f3" not in text
+    assert "internal error: ValueError" in out.err
+
+
+def test_a_report_is_kept_apart_from_the_site(maker, studio):
+    maker.post("protect")
+    maker.wait(studio)
+    page = maker.get("runs/1/download/report")
+    policy = page.headers["content-security-policy"]
+    assert policy.startswith("sandbox allow-scripts") and "allow-same-origin" not in policy
+    assert "default-src 'none'" in policy and "script-src 'sha256-" in policy
+    assert maker.get("runs/1/download/..%2Fjob").status_code in (404, 422)
+
+
+def test_the_server_listens_on_this_machine_unless_told_otherwise(folder):
+    server = Server(studio_of(Place.of(folder / "job.yaml")))
+    assert server._socket.getsockname()[0] == "127.0.0.1" and server.link("maker").startswith(
+        f"http://127.0.0.1:{server.port}/enter?token="
+    )
+    assert server.link("maker") != server.link("checker") and len(server.sessions.links["maker"]) > 40
+    server._socket.close()
+
+
+def test_what_is_opened_is_said_by_the_path(folder, tmp_path_factory):
+    home = folder.resolve()
+    assert Place.of(folder) == Place(home, "job.yaml", None, home)
+    assert Place.of(folder / "firms.csv") == Place(home, None, "firms.csv", home)
+    assert Place.of(folder / "job.yaml", folder.parent) == Place(home, "job.yaml", None, home.parent)
+    for path, root in ((folder / "no", None), (folder / "job.yaml", tmp_path_factory.mktemp("x"))):
+        with pytest.raises(InputError):
+            Place.of(path, root)
