@@ -120,7 +120,7 @@ class Search:
                     continue
             for ask in alike.tolist():
                 lost = self._settle_ask(ask, steps, deep)
-                if coverage.many[ask] != 0:
+                if coverage.many[ask] != 0 and lost:  # without anybody lost there was progress, and more may come
                     given_up.add(ask)
                     failing += [Failing(ask, insider) for insider in lost]
         return failing

@@ -115,7 +115,9 @@ def _proven_again(hiding: Hiding, asks: LongArray) -> bool:
     """Return whether asks that are open now can be proven by moves of cells near by."""
     coverage = hiding.coverage
     open_ = np.unique(coverage.asks.cell[asks[coverage.many[asks] != 0]])
-    return len(open_) <= _OPEN and not any(hiding.settle(cell, STEPS[:1]) for cell in open_.tolist())
+    if len(open_) > _OPEN or any(hiding.settle(cell, STEPS[:1]) for cell in open_.tolist()):
+        return False
+    return not coverage.many[asks].any()
 
 
 def _starts(sorted_keys: IntArray | LongArray, many: int) -> LongArray:

@@ -40,6 +40,7 @@ _LOOKS, _LEAST = (
     3_000,
     30_000_000,
 )  # cells that programs may have, per unsafe cell and at least: 3 CPU s a million
+_SMALL = 60_000  # merged cells up to which groups look at what asks leave open
 _LAST: tuple[Step, ...] = ((12_000, 12), (40_000, 1_000))  # the widest neighbourhoods, for the last cells
 
 
@@ -60,7 +61,7 @@ def mend_inside(
     if not system.is_flat:
         return mend_in_groups(system, pattern, costs, insiders, known, coalition=coalition, run=run)
     mended = mend_by_asks(system, pattern, costs, insiders, known, run=run)
-    if coalition == 1:
+    if coalition == 1 and (mended.is_whole or system.n > _SMALL):
         return mended
     together = partial(mend_in_groups, coalition=coalition, hints=mended.hints, run=run)
     return together(system, mended.pattern, costs, insiders, known)
@@ -85,7 +86,8 @@ def mend_by_asks(
     hiding = Hiding(coverage, hidden, Programs(merged, run), run, cost, may)
     _prove(hiding)
     clean(hiding, ~merged.any_of(start.fixed) & (cost > 0))
-    return Mended(start.pattern(hiding.hidden[merged.at]), proof_of(coverage).renumbered(start.problem.cells))
+    proof = proof_of(coverage).renumbered(start.problem.cells)
+    return Mended(start.pattern(hiding.hidden[merged.at]), proof, not len(coverage.open()))
 
 
 def _prove(hiding: Hiding) -> None:

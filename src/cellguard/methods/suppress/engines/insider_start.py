@@ -18,10 +18,14 @@ _LEAST = 1e-9  # of a cell that costs nothing, so that it is not suppressed for 
 
 @dataclass(frozen=True, eq=False)
 class Mended:
-    """A pattern, and the moves of cells of the world that proved it to the engine: hints for an audit."""
+    """A pattern, and the moves of cells of the world that proved it to the engine: hints for an audit.
+
+    It ``is_whole`` if they prove all that was asked for.
+    """
 
     pattern: Pattern
     hints: Hints
+    is_whole: bool = True
 
 
 @dataclass(frozen=True, eq=False)
