@@ -31,7 +31,7 @@ def whole_number(value: object) -> object:
 def check_whole(rule: str, name: str, value: int, least: int) -> None:
     """Refuse a parameter that is not a whole number, or too small."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InputError(f"{rule}: {name} must be {least} or more, and whole, not {value}")
+        raise InputError(f"{rule}: {name} must be {least} or more, and whole, not {value!r}")
 
 
 def check_percent(rule: str, value: float) -> None:

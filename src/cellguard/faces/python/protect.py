@@ -237,7 +237,8 @@ def job_rules(rules: object, table: str) -> list[Any]:
         if not isinstance(rule, (Rule, Mapping)):
             raise InputError(f"a rule is an object such as cg.PPercent(10), or {{'p_percent': 10}}, not {rule!r}")
         if isinstance(rule, Rule):
-            refuse_shares(rule)
+            with in_python():
+                refuse_shares(rule)
     return [dump_rule(rule) if isinstance(rule, Rule) else rule for rule in listed]
 
 

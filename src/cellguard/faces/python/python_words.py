@@ -20,6 +20,13 @@ _OPTIONS = (
     (r"--known\b", "`known`"),
     (r"--true\b", "`true`"),
     (r"--([a-z]+)-([a-z]+)\b", r"\1_\2"),
+    (r"\btables\[\d+\]\.rules\[(\d+)\]", r"rules[\1]"),
+    (r"\btables\[\d+\]\.(\w+)", r"options['\1']"),
+    (r"`negative: absolute`", "options={'negative': 'absolute'}"),
+    (
+        r", give the dimension a hierarchy, or, if the file has no totals at all, say `totals: compute`",
+        " or give a hierarchy",
+    ),
 )
 _PAIR = re.compile(r"\b(attack|missing|protect|options)\b: \{([^{}]*)\}")
 _SAID = re.compile(r"\binsiders: (false|true)\b")

@@ -60,7 +60,8 @@ class ProtectedFrame(Outcome[Any]):
     def _released(self) -> Release:
         release = self.release
         if release is None:
-            raise NotProtected(f"nothing may be shown: {self.verdict.text}")
+            cure = "; give `rules`, for instance cg.MinFrequency(3)" if self.verdict.kind == "no rule" else ""
+            raise NotProtected(f"nothing may be shown: {self.verdict.text}{cure}")
         means = [mean_table(name, release[sums], release[counts]) for name, (sums, counts) in self.shape.means.items()]
         return replace(release, tables=(*means, *release.tables)) if means else release
 

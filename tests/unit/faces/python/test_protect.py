@@ -137,6 +137,16 @@ def test_whole_numbers_with_gaps_are_codes_of_pandas_too():
         ({"hierarchies": {"region": 5}}, "must be a Hierarchy, a path, or a list of columns"),
         ({"options": {"decimls": 1}}, "did you mean 'decimals'"),
         ({"data": 5}, "cannot read int; give a pandas, polars or Arrow frame"),
+        ({"rules": cg.PPercent(0.1)}, "confirm it: {'p_percent': {'p': 0.1, 'confirmed': True}}"),
+        ({"rules": []}, "give `rules`, for instance cg.MinFrequency(3)"),
+        ({"rules": [{"p_percent": 10, "x": 1}]}, "rules[0]"),
+        ({"options": {"decimls": 1}}, "options['decimls']"),
+        ({"attack": {"lowr": 0}}, "did you mean 'lower'"),
+        ({"missing": "skip"}, "missing must be 'error', 'drop', or a mapping"),
+        ({"method": "supress"}, "no method 'supress'; did you mean 'suppress'?"),
+        ({"method": {"perturb": {"muu": 1}}}, "did you mean 'mu'"),
+        ({"freq": "year", "weight": "w"}, "with `freq` each row is a cell of several respondents"),
+        ({"data": firms() | {"turnover": [-5] * 90}}, "options={'negative': 'absolute'}"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_cure(change, words):
@@ -236,3 +246,55 @@ def test_no_single_hidden_cell_of_a_crosstab_follows_from_its_margins():
     wide = cg.crosstab(frame.r, frame.k, rules=cg.MinFrequency(7), margins=True).crosstab()
     gaps = wide.isna()
     assert gaps.to_numpy().any() and not (gaps.sum() == 1).any() and not (gaps.sum(axis=1) == 1).any()
+
+
+def test_inner_cells_with_a_frequency_are_cells_and_no_respondents():
+    cells = {"region": list("NNSSWW"), "sex": list("fm") * 3, "n": [40, 2, 30, 25, 18, 11], "income": [9.0] * 6}
+    counted = protect(cells, ["region", "sex"], rules=cg.MinFrequency(5), freq="n")
+    shown = {tuple(row[:2]): row[2] for row in zip(*counted.table.to_pydict().values(), strict=True)}
+    assert shown["Total", "Total"] == 126 and shown["N", "m"] is None and shown["W", "m"] in {11, None}
+    summed = protect(cells, ["region", "sex"], "income", rules=cg.MinFrequency(5), freq="n")
+    assert summed.table.to_pydict()["value"][0] == 54.0
+    assert protect(cells, ["region", "sex"], rules=cg.MinFrequency(2)).table.num_rows > 6  # six respondents, one each
+
+
+def test_attack_and_missing_and_method_are_those_of_a_job():
+    frame = pd.DataFrame(firms())
+    frame["profit"] = frame.turnover - 60.0
+    rules = [cg.MinFrequency(3), cg.Signed(cg.PPercent(10))]
+    how = {"attack": {"lower": -np.inf, "insiders": False}, "options": {"negative": "absolute"}}
+    assert protect(frame, ["region"], "profit", rules=rules, **how).verdict.allows_release
+    gaps = frame.assign(turnover=frame.turnover.where(frame.year > 2023))
+    assert protect(gaps, ["region"], rules=RULES[:1], missing="drop").table["value"].iloc[0] == 90
+    whole = protect(gaps, ["region"], "turnover", rules=RULES, missing={"value": "drop"})
+    assert whole.table["value"].iloc[0] == gaps.turnover.sum()
+    noisy = protect(frame, ["A21"], "turnover", rules=cg.PPercent(10), method={"perturb": {"seed": 1}})
+    with pytest.raises(cg.InputError, match="these tables are perturbed"):
+        noisy.why("D0")
+    if noisy.release is not None:
+        assert len(noisy.crosstab()) == len(noisy.table)
+
+
+def test_a_table_of_another_tool_is_attacked_in_one_call():
+    table = pd.DataFrame({"r": ["Total", "N", "S", "W"] * 3, "k": ["Total"] * 4 + ["a"] * 4 + ["b"] * 4})
+    table["truth"] = [100, 20, 50, 30, 50, 5, 25, 20, 50, 15, 25, 10]
+    table["status"] = ["V"] * 5 + ["X", "D", "V", "V", "D", "D", "V"]
+    table["value"] = table.truth.where(table.status == "V")
+    seen = cg.audit_table(table, ["r", "k"])
+    assert seen.is_safe and list(seen.intervals.columns) == ["cell", "lower", "upper"] and len(seen.intervals) == 4
+    judged = cg.audit_table(table, ["r", "k"], flag="status", suppressed=["X", "D"], true="truth", primary=["X"])
+    assert judged.is_safe and judged.verdict == "safe"
+    table.loc[6, "value"] = 25
+    broken = cg.audit_table(table, ["r", "k"])
+    assert not broken.is_safe and set(broken.failing["cell"]) == {"the table: N/a", "the table: N/b", "the table: S/b"}
+    tree = cg.Hierarchy.from_levels([("N",), ("S",), ("W",)])
+    assert not cg.audit_table(table, {"r": tree, "k": cg.Hierarchy.from_levels([("a",), ("b",)])}).is_safe
+    for wrong, words in (
+        ({"by": "r"}, "give ['r']"),
+        ({"by": ["q"]}, "no table has such a column"),
+        ({"flag": "stat"}, "did you mean 'status'"),
+        ({"value": "truth"}, "no cell of these tables is suppressed"),
+        ({"attack": {"lowr": 0}}, "did you mean 'lower'"),
+    ):
+        with pytest.raises(cg.InputError, match=re.escape(words)):
+            cg.audit_table(table, **({"by": ["r", "k"]} | wrong))

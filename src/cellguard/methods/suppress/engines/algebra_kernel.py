@@ -107,7 +107,7 @@ def publish(basis, is_target, order, forced, largest):  # noqa: ANN001, ANN201
             k = others[q]
             for i in range(wide):
                 j = where[i]
-                cells[k] += (fresh[q, i] != 0) - (basis[k, j] != 0)
+                cells[k] += int(fresh[q, i] != 0) - int(basis[k, j] != 0)
                 basis[k, j] = fresh[q, i]
         for i in range(wide):
             moving[where[i]] = shown[where[i]]
