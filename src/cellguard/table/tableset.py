@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import Disagreement, InputError, NotAdditive, did_you_mean
 from cellguard.table.additivity import allowance, check_additive
+from cellguard.table.apriori import State
 from cellguard.table.equations import Equation, equation_relations, parse_equation
 from cellguard.table.margins import check_margins
 from cellguard.table.numbering import Numbering, Positions, Topic, number_cells
@@ -134,6 +135,13 @@ class TableSet:
         for column, cells in zip(reversed(columns), reversed(self.cells_of), strict=True):
             entries[cells] = column
         return entries
+
+    def stated(self, state: State) -> BoolArray:
+        """Which distinct cells some table says this of."""
+        found = np.zeros(len(self), bool)
+        for table, cells in zip(self.tables, self.cells_of, strict=True):
+            found[cells] |= table.apriori.has(state)
+        return found
 
     def cell_name(self, cell: int) -> str:
         """Return a distinct cell as 'turnover: North/B'."""

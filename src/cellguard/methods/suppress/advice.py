@@ -19,7 +19,6 @@ from cellguard.methods.suppress.engines.witness import EngineResult, Unprotectab
 from cellguard.run_context import Run
 from cellguard.solver.program import Program
 from cellguard.table.apriori import State
-from cellguard.table.tableset import TableSet
 
 
 def advice(
@@ -139,7 +138,7 @@ def _irreducible(cells: list[int], way_out: Callable[[list[int]], list[int] | No
 
 def _names(system: System, merged: list[int], *, every: bool = False) -> str:
     """Return the names of merged cells: of one member that must be published, or of every such member."""
-    tables, wanted = system.needs.tables, _said(system.needs.tables)
+    tables, wanted = system.needs.tables, system.needs.tables.stated(State.must_publish)
     found = []
     for cell in merged:
         members = np.flatnonzero(system.merged.merged[: len(tables)] == cell)
@@ -155,16 +154,8 @@ def _unsafe_name(system: System, merged: int) -> str:
     return system.needs.tables.message_name(int((unsafe if len(unsafe) else members)[0]))
 
 
-def _said(tables: TableSet) -> BoolArray:
-    """Return which distinct cells some table says must be published."""
-    found = np.zeros(len(tables), bool)
-    for table, cells in zip(tables.tables, tables.cells_of, strict=True):
-        found[cells] |= table.apriori.has(State.must_publish)
-    return found
-
-
 def _must_publish(system: System) -> BoolArray:
-    return system.merge(_said(system.needs.tables))
+    return system.merge(system.needs.tables.stated(State.must_publish))
 
 
 def _without_states(system: System, cost: FloatArray, known: sp.csr_array | None) -> System:

@@ -16,12 +16,15 @@ from cellguard.arrays import BoolArray
 from cellguard.attack.deciding import propagated
 from cellguard.proofs.problem import grains_of, pose
 from cellguard.protection import Requirements
+from cellguard.table.apriori import State
 from cellguard.table.pattern import Pattern
 from cellguard.world.completion import MANY_CROSSING
 
 
 def publish_determined(needs: Requirements, pattern: Pattern) -> Pattern:
     """Return the pattern without secondaries that follow from what is published, as far as propagation tells.
+
+    Cells that the job says are suppressed stay so.
 
     >>> import cellguard as cg
     >>> t = cg.cells({"r": ["Total", "N", "S", "W"], "x": [10, 2, 5, 3], "n": [9, 4, 4, 4]}, by=["r"], value="x",
@@ -33,7 +36,8 @@ def publish_determined(needs: Requirements, pattern: Pattern) -> Pattern:
     """
     if not (pattern.secondary & ~pattern.unpublished).any() or _rests_on_assumptions(needs):
         return pattern
-    known = pattern.secondary & ~pattern.unpublished & _determined(needs, pattern)
+    free = pattern.secondary & ~pattern.unpublished & ~needs.tables.stated(State.secondary)
+    known = free & _determined(needs, pattern)
     return replace(pattern, secondary=pattern.secondary & ~known)
 
 

@@ -157,10 +157,8 @@ class FixedPattern(Suppress):
     def choose(self, assessment: Assessment, known: ExternalTotals, run: Run) -> Pattern:
         """Return what the job says."""
         linked = assessment.tables
-        hidden, stays = assessment.needs.primary.copy(), assessment.needs.world.constraints.empty.copy()
-        for table, cells in zip(linked.tables, linked.cells_of, strict=True):
-            hidden[cells] |= table.apriori.has(State.secondary)
-            stays[cells] |= table.apriori.has(State.must_publish)
+        hidden = assessment.needs.primary | linked.stated(State.secondary)
+        stays = assessment.needs.world.constraints.empty | linked.stated(State.must_publish)
         followers = Followers.in_job(linked, self.job).all_joined(hidden) & ~hidden
         refuse_shown(followers & stays & ~assessment.needs.world.constraints.empty, linked)
         return Pattern(linked, assessment.needs.primary, (hidden | followers & ~stays) & ~assessment.needs.primary)

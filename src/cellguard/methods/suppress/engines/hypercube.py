@@ -29,7 +29,7 @@ def hypercube(system: System, *, start: BoolArray | None = None, effort: Effort 
     """Return the pattern of the hypercube method, and what repairs it; ``start`` is suppressed from the beginning."""
     refuse_fixed(system)
     pattern = system.hidden | (start if start is not None else False)
-    work = _Work(system, np.asarray(pattern & ~system.never, bool))
+    work = _Work(system, np.asarray(pattern & (system.hidden | ~system.never), bool))
     tables = subtables_of(system)
     for _ in range(_ROUNDS):
         before = work.pattern.copy()

@@ -35,7 +35,7 @@ def modular(system: System, *, start: BoolArray | None = None, effort: Effort = 
     """Return the pattern of the modular method, and what repairs it; ``start`` is suppressed from the beginning."""
     refuse_fixed(system)
     pattern = system.hidden | (start if start is not None else False)
-    pattern = np.asarray(pattern & ~system.never, bool)
+    pattern = np.asarray(pattern & (system.hidden | ~system.never), bool)
     tables = subtables_of(system)
     work = _Work(system, QUICK if effort is QUICK else NORMAL, run)
     waiting = list(range(len(tables)))
@@ -87,7 +87,7 @@ class _Work:
             found, self.finished = solved.hidden[: len(cells)], self.finished and solved.finished
             chosen = pattern.copy()
             chosen[cells[found]] = True
-            return chosen & ~self.system.never
+            return chosen & (self.system.hidden | ~self.system.never)
         return pattern
 
     def _relations(self, cells: Positions) -> sp.csr_array:

@@ -92,7 +92,7 @@ def mended(system: System, pattern: BoolArray, name: str, run: Run, *, finished:
     The bound is 0: the classical methods have none.
     """
     search = Search(system, QUICK, run)
-    pattern = (pattern | system.hidden) & ~system.never
+    pattern = system.hidden | (pattern & ~system.never)
     goals = search.propagation.goals.cell
     open_ = search.oracle.unproven(pattern, run, patience=1)
     if len(open_):  # pooled programs do not decide all

@@ -134,10 +134,7 @@ def manageable(needs: Requirements) -> Requirements:
 def _states(needs: Requirements) -> tuple[BoolArray, BoolArray]:
     """Return the cells that must be published, and those that are suppressed at no cost."""
     tables = needs.tables
-    publish, secondary = np.zeros(len(tables), bool), np.zeros(len(tables), bool)
-    for table, cells in zip(tables.tables, tables.cells_of, strict=True):
-        publish[cells] |= table.apriori.has(State.must_publish)
-        secondary[cells] |= table.apriori.has(State.secondary)
+    publish, secondary = tables.stated(State.must_publish), tables.stated(State.secondary)
     unpublished = Pattern(tables, needs.primary, secondary).unpublished
     return publish & ~unpublished, secondary | unpublished
 
