@@ -93,25 +93,11 @@ def draft_cells_job(
         levels = None if inner else _levels(guess, column, data, folder, metadata)
         files |= levels.files if levels else {}
         lines += _dimension(column, called[column], total, levels, inner=inner is not None)
-    path = os.path.relpath(data.resolve(), folder.resolve())
     lines += ["", "tables:", f"  - name: {plain_name(data.stem, 'table')}"]
     lines += [f"    by: [{', '.join(map(text_of, called.values()))}]"]
     lines += [f"    value: {text_of(guess.value)}                # {_value_words(guess)}"]
-    known = [f"source: {text_of(path)}"]
-    known += [f"count: {text_of(guess.count)}"] if guess.count else []
-    known += [f"top: [{', '.join(map(text_of, guess.top))}]"] if guess.top else []
-    known += [f"{key}: {text_of(name)}" for key, name in _statements(metadata).items()]
-    known += ["totals: compute"] if inner else []
-    known += ["decimal: ','"] if commas else []
-    known += [f"columns: [{', '.join(map(text_of, names))}]"] if names else []
-    lines += (
-        ["    # each combination of codes comes once, and no row holds a total: rows are cells, and totals are added"]
-        if inner
-        else []
-    )
-    lines += [f"    cells: {{{', '.join(known)}}}"]
-    if not guess.count:
-        lines += ["    # add `count: COLUMN` (number of respondents) to `cells` for the rule min_frequency"]
+    path = os.path.relpath(data.resolve(), folder.resolve())
+    lines += _cells_lines(guess, path, metadata, names, commas=commas, inner=inner is not None)
     lines += ["    # a list of rules means: unsafe if any of them says so", "    rules:", *_rules(guess)]
     said = _given_statuses(guess, metadata)
     if said:
@@ -129,6 +115,24 @@ def draft_cells_job(
     lines += ["", *more] if more else []
     negative = guess.value in guess.numbers and bool((guess.numbers[guess.value] < 0).any())
     return Draft("\n".join([*lines, "", *attack_words(guess.value if negative else None), ""]), files, cells=True)
+
+
+def _cells_lines(
+    guess: _Guess, path: str, metadata: Metadata | None, names: Sequence[str], *, commas: bool, inner: bool
+) -> list[str]:
+    """Return the lines that say where the cells are, and what their columns hold."""
+    known = [f"source: {text_of(path)}"]
+    known += [f"count: {text_of(guess.count)}"] if guess.count else []
+    known += [f"top: [{', '.join(map(text_of, guess.top))}]"] if guess.top else []
+    known += [f"{key}: {text_of(name)}" for key, name in _statements(metadata).items()]
+    known += ["totals: compute"] if inner else []
+    known += ["decimal: ','"] if commas else []
+    known += [f"columns: [{', '.join(map(text_of, names))}]"] if names else []
+    why = "    # each combination of codes comes once, and no row holds a total: rows are cells, and totals are added"
+    lines = [*([why] if inner else []), f"    cells: {{{', '.join(known)}}}"]
+    if not guess.count:
+        lines.append("    # add `count: COLUMN` (number of respondents) to `cells` for the rule min_frequency")
+    return lines
 
 
 def _statements(metadata: Metadata | None) -> dict[str, str]:
