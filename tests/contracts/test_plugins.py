@@ -39,7 +39,106 @@ class Everything(PatternMethod):
         primary = assessment.needs.primary
         return Pattern(assessment.tables, primary, ~primary)
 """
-POINTS = "[cellguard.rules]\nat_least = toy_rule\n[cellguard.methods]\neverything = toy_method:Everything\n"
+CHANGING = """
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+from pydantic import Field
+from cellguard.inputs.assessment import Assessment
+from cellguard.inputs.changing_method import ChangingMethod
+from cellguard.job.jobfile import Job
+from cellguard.job.specs import ProtectSpec, Spec
+from cellguard.seam.look import Look
+from cellguard.seam.method import Result
+from cellguard.seam.summary import Summary
+from cellguard.seam.verdict import Kind, Verdict
+from cellguard.table.pattern import Release, ReleasedTable
+from cellguard.verifier.verify import Check, Verification
+
+
+class FullOptions(ProtectSpec):
+    base: int = Field(10, ge=1)
+
+
+class FullSettings(Spec):
+    enough: int = Field(2, ge=1)
+
+
+@dataclass(frozen=True, eq=False)
+class FullResult(Result):
+    job: Job
+    assessed: Assessment
+
+    @property
+    def tables(self):
+        return self.assessed.tables.tables
+
+    @property
+    def inputs(self):
+        return self.assessed.inputs
+
+    @cached_property
+    def drawn(self) -> Release:
+        base = {spec.name: spec.protect.base for spec in self.job.tables}
+        made = [ReleasedTable.of(t, [int(x) // base[t.name] * base[t.name] for x in t.value]) for t in self.tables]
+        return Release.of(made, {d.name: d for t in self.tables for d in t.dimensions})
+
+    @property
+    def release(self):
+        return self.drawn
+
+    @property
+    def verdict(self) -> Verdict:
+        least = self.job.settings["full"].enough if "full" in self.job.settings else 2
+        good = all(spec.protect.base >= least for spec in self.job.tables)
+        return Verdict(Kind.SAFE if good else Kind.UNSAFE, "Safe by decree" if good else "UNSAFE: base too small", ())
+
+    def summary(self) -> Summary:
+        return Summary("full", self.verdict, {t.name: {"cells": len(t)} for t in self.tables}, ["a toy"])
+
+
+@dataclass(frozen=True, eq=False)
+class Full(ChangingMethod[FullResult]):
+    name: ClassVar[str] = "full"
+    participle: ClassVar[str] = "cut off"
+    options: ClassVar[type[ProtectSpec]] = FullOptions
+    settings: ClassVar[type[Spec] | None] = FullSettings
+    look: ClassVar[Look] = Look(public="Every figure is cut off.")
+    robustness: ClassVar[str] = "Later tables are cut off alike."
+
+    def protect(self, assessed, run, seconds):
+        return FullResult(assessed.job, assessed)
+
+    def columns(self, outcome):
+        cut = lambda t: (t.value % 10).tolist()
+        return {t.name: {"cut": cut(t)} for t in outcome.protected.tables}
+
+    def pages(self, outcome) -> Mapping[str, str]:
+        return {"internal/report.html": "<p>inside</p>", "release/report.html": "<p>outside</p>"}
+
+    @classmethod
+    def explain(cls, folder, table, row) -> Sequence[str]:
+        return [f"{row['cut']} were cut off."]
+
+    @classmethod
+    def verify(cls, folder) -> Verification:
+        lines = (folder / "release/t.csv").read_text().splitlines()[1:]
+        good = all(int(line.split(",")[1]) % 10 == 0 for line in lines)
+        return Verification((Check(1, "cut", good, "as stored"),), (), (), {})
+"""
+FORMAT = """
+name, extra = "lines", {}
+def files(release):
+    return [f"{t.name}.lines" for t in release.tables]
+def write(release, folder):
+    for t in release.tables:
+        (folder / f"{t.name}.lines").write_text(" ".join(t.value))
+"""
+POINTS = (
+    "[cellguard.rules]\nat_least = toy_rule\n[cellguard.formats]\nlines = toy_format\n"
+    "[cellguard.methods]\neverything = toy_method:Everything\nfull = toy_full:Full\n"
+)
 CELLS = "region,turnover,firms\nTotal,100,19\nN,20,9\nS,50,9\nW,30,9\n"
 
 
@@ -50,6 +149,8 @@ def _install(folder):
     (about / "entry_points.txt").write_text(POINTS)
     (folder / "toy_rule.py").write_text(RULE)
     (folder / "toy_method.py").write_text(METHOD)
+    (folder / "toy_full.py").write_text(CHANGING)
+    (folder / "toy_format.py").write_text(FORMAT)
 
 
 def _run(folder, *arguments):
@@ -81,3 +182,49 @@ def test_a_rule_and_a_method_of_a_package_of_ones_own(tmp_path):
     (tmp_path / "job.yaml").write_text(yaml.safe_dump(unknown))
     refused = _run(tmp_path, "protect", "job.yaml", "--out", "out2")
     assert refused.returncode == 2 and "everything" in refused.stderr
+
+
+def _job(folder, base=10):
+    _install(folder / "site")
+    (folder / "cells.csv").write_text(CELLS.replace("20,9", "24,9").replace("30,9", "26,9"))
+    table = {"name": "t", "by": ["region"], "value": "turnover", "rules": [{"at_least": 25}]}
+    table |= {"cells": {"source": "cells.csv", "count": "firms"}, "protect": {"method": "full", "base": base}}
+    job = {"version": 1, "tables": [table], "full": {"enough": 5}, "output": {"formats": ["lines", "html"]}}
+    (folder / "job.yaml").write_text(yaml.safe_dump(job))
+
+
+def test_a_method_that_changes_figures_has_every_command(tmp_path):
+    """It says how it changes figures and what is proven, and the rest of the command line is there."""
+    _job(tmp_path)
+    done = _run(tmp_path, "protect", "job.yaml", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    for words in ("Safe by decree.", "Warning: a toy", "out/release (may be published)", "Read first: out/internal"):
+        assert words in done.stdout
+    assert (tmp_path / "out/release/t.csv").read_text().splitlines()[1:] == ["Total,100,", "N,20,", "S,50,", "W,20,"]
+    assert (tmp_path / "out/release/t.lines").read_text() == "100 20 50 20"
+    assert (tmp_path / "out/release/report.html").read_text() == "<p>outside</p>"
+    inside = (tmp_path / "out/internal/t.csv").read_text().splitlines()
+    assert inside[0] == "region,value,published,status,cut" and inside[2] == "N,24,20,published,4.0"
+    shown = _run(tmp_path, "show", "out")
+    assert shown.returncode == 0 and "Every figure is cut off." in shown.stdout and "c suppressed" not in shown.stdout
+    assert "24 → 20" in _run(tmp_path, "show", "out", "--internal").stdout
+    told = _run(tmp_path, "explain", "out", "N").stdout.splitlines()
+    assert told == ["N in table 't': 24, cut off to 20.", "4.0 were cut off."]
+    wrong = _run(tmp_path, "explain", "out", "M")
+    assert wrong.returncode == 2 and "known are 'Total', 'N'" in wrong.stderr
+    assert _run(tmp_path, "verify", "out").returncode == 0
+    (tmp_path / "out/release/t.csv").write_text("region,value,flag\nTotal,101,\n")
+    assert _run(tmp_path, "verify", "out").returncode == 1
+    dry = _run(tmp_path, "protect", "job.yaml", "--dry-run")
+    assert dry.returncode == 0 and "unsafe" in dry.stdout
+    page = ["compare", "job.yaml", "--methods", "suppress,full", "--out", "page.html"]
+    compared = _run(tmp_path, *page)
+    assert compared.returncode == 0 and "full: utility" in compared.stdout, compared.stderr
+    assert "full: Later tables are cut off alike." in (tmp_path / "page.html").read_text()
+
+
+def test_what_the_verdict_of_another_package_forbids_is_not_released(tmp_path):
+    _job(tmp_path, base=3)
+    done = _run(tmp_path, "protect", "job.yaml", "--out", "out")
+    assert done.returncode == 1 and "UNSAFE: base too small." in done.stdout and "may be published" not in done.stdout
+    assert not (tmp_path / "out").exists()

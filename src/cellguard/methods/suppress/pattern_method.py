@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from cellguard.attack.audit import Audit, audit
 from cellguard.attack.external_totals import ExternalTotals
+from cellguard.inputs.assessed_screen import assessed_words
 from cellguard.inputs.assessing import assess_tables, insiders_of, read_known_totals
 from cellguard.inputs.assessment import Assessment
 from cellguard.io.folder import OutputFolder
@@ -23,10 +24,11 @@ from cellguard.methods.suppress.judged_sums import SumSearch, on_grown
 from cellguard.methods.suppress.reinforce import SLACKS, can_be_reinforced, reinforced
 from cellguard.methods.suppress.report.signing import Baseline
 from cellguard.methods.suppress.result import Choice, SuppressionResult
-from cellguard.methods.suppress.screen import assessed_words, audit_words
+from cellguard.methods.suppress.screen import audit_words
 from cellguard.methods.suppress.suppress import Suppression, padded
 from cellguard.methods.suppress.time_estimate import TimeEstimate
 from cellguard.run_context import Run, timed, told_seconds
+from cellguard.seam.look import SUPPRESSED, Look
 from cellguard.seam.method import Method
 from cellguard.seam.outcome import Outcome
 from cellguard.seam.screen import Screen
@@ -48,6 +50,14 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
     compare: str | Path | None = None
     ends_early: ClassVar[bool] = True
     attacked: ClassVar[bool] = True
+    look: ClassVar[Look] = SUPPRESSED
+    robustness: ClassVar[str] = (
+        "Every figure that is published is true. A later table of the same respondents must know of this one "
+        "(previous), or both be in one job."
+    )
+    flexibility: ClassVar[str] = (
+        "The pattern depends on all tables of the set, so another table may mean another pattern."
+    )
 
     @property
     def folder(self) -> str:
