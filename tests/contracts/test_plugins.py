@@ -1,11 +1,16 @@
-"""A rule and a method of a package of a user's own work from the command line, without a change here."""
+"""Rules, methods and formats of a package of a user's own work from the command line, without a change here."""
 
 import json
 import os
 import subprocess
 import sys
 
+import pytest
 import yaml
+
+from cellguard.job import formats, registry
+
+from system.command import run
 
 RULE = """
 from dataclasses import dataclass
@@ -184,47 +189,66 @@ def test_a_rule_and_a_method_of_a_package_of_ones_own(tmp_path):
     assert refused.returncode == 2 and "everything" in refused.stderr
 
 
-def _job(folder, base=10):
-    _install(folder / "site")
-    (folder / "cells.csv").write_text(CELLS.replace("20,9", "24,9").replace("30,9", "26,9"))
-    table = {"name": "t", "by": ["region"], "value": "turnover", "rules": [{"at_least": 25}]}
+@pytest.fixture
+def toys(tmp_path, monkeypatch):
+    """A folder with a job of the method `full`, whose package is installed for this process."""
+    before = set(sys.modules)
+    _install(tmp_path / "site")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    registry._installed.cache_clear()
+    (tmp_path / "cells.csv").write_text(CELLS.replace("20,9", "24,9").replace("30,9", "26,9"))
+    yield tmp_path
+    registry._installed.cache_clear()
+    formats._loaded.cache_clear()
+    registry.forget("full")
+    for name in {name for name in set(sys.modules) - before if name.startswith("toy_")}:
+        del sys.modules[name]
+
+
+def write_job(folder, base):
+    table = {"name": "t", "by": ["region"], "value": "turnover", "rules": [{"min_frequency": 3}]}
     table |= {"cells": {"source": "cells.csv", "count": "firms"}, "protect": {"method": "full", "base": base}}
     job = {"version": 1, "tables": [table], "full": {"enough": 5}, "output": {"formats": ["lines", "html"]}}
     (folder / "job.yaml").write_text(yaml.safe_dump(job))
 
 
-def test_a_method_that_changes_figures_has_every_command(tmp_path):
+def test_a_method_that_changes_figures_has_every_command(toys):
     """It says how it changes figures and what is proven, and the rest of the command line is there."""
-    _job(tmp_path)
-    done = _run(tmp_path, "protect", "job.yaml", "--out", "out")
+    write_job(toys, 10)
+    done = run("protect", "job.yaml", "--out", "out", cwd=toys)
     assert done.returncode == 0, done.stderr
     for words in ("Safe by decree.", "Warning: a toy", "out/release (may be published)", "Read first: out/internal"):
         assert words in done.stdout
-    assert (tmp_path / "out/release/t.csv").read_text().splitlines()[1:] == ["Total,100,", "N,20,", "S,50,", "W,20,"]
-    assert (tmp_path / "out/release/t.lines").read_text() == "100 20 50 20"
-    assert (tmp_path / "out/release/report.html").read_text() == "<p>outside</p>"
-    inside = (tmp_path / "out/internal/t.csv").read_text().splitlines()
+    release = toys / "out/release"
+    assert (release / "t.csv").read_text().splitlines()[1:] == ["Total,100,", "N,20,", "S,50,", "W,20,"]
+    assert (release / "t.lines").read_text() == "100 20 50 20"
+    assert (release / "report.html").read_text() == "<p>outside</p>"
+    inside = (toys / "out/internal/t.csv").read_text().splitlines()
     assert inside[0] == "region,value,published,status,cut" and inside[2] == "N,24,20,published,4.0"
-    shown = _run(tmp_path, "show", "out")
+    shown = run("show", "out", cwd=toys)
     assert shown.returncode == 0 and "Every figure is cut off." in shown.stdout and "c suppressed" not in shown.stdout
-    assert "24 → 20" in _run(tmp_path, "show", "out", "--internal").stdout
-    told = _run(tmp_path, "explain", "out", "N").stdout.splitlines()
+    assert "24 → 20" in run("show", "out", "--internal", cwd=toys).stdout
+    told = run("explain", "out", "N", cwd=toys).stdout.splitlines()
     assert told == ["N in table 't': 24, cut off to 20.", "4.0 were cut off."]
-    wrong = _run(tmp_path, "explain", "out", "M")
+    wrong = run("explain", "out", "M", cwd=toys)
     assert wrong.returncode == 2 and "known are 'Total', 'N'" in wrong.stderr
-    assert _run(tmp_path, "verify", "out").returncode == 0
-    (tmp_path / "out/release/t.csv").write_text("region,value,flag\nTotal,101,\n")
-    assert _run(tmp_path, "verify", "out").returncode == 1
-    dry = _run(tmp_path, "protect", "job.yaml", "--dry-run")
+    assert run("verify", "out", cwd=toys).returncode == 0
+    (release / "t.csv").write_text("region,value,flag\nTotal,101,\n")
+    assert run("verify", "out", cwd=toys).returncode == 1
+    dry = run("protect", "job.yaml", "--dry-run", cwd=toys)
     assert dry.returncode == 0 and "unsafe" in dry.stdout
-    page = ["compare", "job.yaml", "--methods", "suppress,full", "--out", "page.html"]
-    compared = _run(tmp_path, *page)
+
+
+def test_a_method_of_another_package_is_compared_with_others(toys):
+    write_job(toys, 10)
+    compared = run("compare", "job.yaml", "--methods", "suppress,full", "--out", "page.html", cwd=toys)
     assert compared.returncode == 0 and "full: utility" in compared.stdout, compared.stderr
-    assert "full: Later tables are cut off alike." in (tmp_path / "page.html").read_text()
+    assert "full: Later tables are cut off alike." in (toys / "page.html").read_text()
 
 
-def test_what_the_verdict_of_another_package_forbids_is_not_released(tmp_path):
-    _job(tmp_path, base=3)
-    done = _run(tmp_path, "protect", "job.yaml", "--out", "out")
+def test_what_the_verdict_of_another_package_forbids_is_not_released(toys):
+    write_job(toys, 3)
+    done = run("protect", "job.yaml", "--out", "out", cwd=toys)
     assert done.returncode == 1 and "UNSAFE: base too small." in done.stdout and "may be published" not in done.stdout
-    assert not (tmp_path / "out").exists()
+    assert not (toys / "out").exists()
+    assert json.loads(run("protect", "job.yaml", "--out", "out", "--json", cwd=toys).stdout)["verdict"] == "unsafe"
