@@ -65,7 +65,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[str]]] = {
     "phases-B0-10k": ablation(lambda: [table("B0", 10_000)], TURNOVER),
     "phases-B0-quick": ablation(lambda: [table("B0", 10_000)], TURNOVER, QUICK),
     "phases-2d-2k": ablation(lambda: [build("2d-2k")], TURNOVER),
-    "phases-linked-4": ablation(lambda: [four_tables()], FEW_OF_THEM),
+    "phases-linked-4": ablation(lambda: [four_tables()], FEW_OF_THEM, QUICK),
     "phases-3d-small": ablation(lambda: [cube((4, 4, 5), 150, seed) for seed in range(20)], PEOPLE),
     "phases-4d": ablation(lambda: [cube((4, 4, 5, 9), 1_500, seed) for seed in range(4)], PEOPLE),
     "phases-4d-quick": ablation(lambda: [cube((4, 4, 5, 9), 1_500, seed) for seed in range(4)], PEOPLE, QUICK),

@@ -33,7 +33,7 @@ def write_changed(
                 published[row], status[row] = value, "suppressed" if hidden else "published"
         true = [f"{value + 0.0:.15g}" for value in table.value.tolist()]
         columns = {**dict(zip(COLUMNS, (true, published, status), strict=True)), **(more or {}).get(table.name, {})}
-        codes = [np.array(d.codes, object)[c].tolist() for d, c in zip(table.dimensions, table.codes, strict=True)]
+        codes = [column.tolist() for column in table.code_texts()]
         header = [*all_headed([d.name for d in table.dimensions], columns), *columns]
         text = csv_text(header, zip(*codes, *columns.values(), strict=True))
         (inside / f"{table.name}.csv").write_text(text, encoding="utf-8")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -264,7 +264,7 @@ class OutputFolder:
 
 
 def cell_keys(
-    response: str, by: Sequence[str], columns: Sequence[Sequence[str]], totals: Sequence[str]
+    response: str, by: Sequence[str], columns: Sequence[Iterable[str]], totals: Sequence[str]
 ) -> list[CellKey]:
     """Return for each row of a table its response and the codes that are not totals, whatever their order."""
     rows = zip(*columns, strict=True)

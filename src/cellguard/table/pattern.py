@@ -116,10 +116,10 @@ class ReleasedTable(Streams):
     ) -> ReleasedTable:
         """Return a table with these values in place of the true ones: one for each cell that is not unpublished."""
         rows = np.flatnonzero(~table.unpublished)
-        codes = tuple(np.array(d.codes, object)[c[rows]] for d, c in zip(table.dimensions, table.codes, strict=True))
         names = tuple(d.name for d in table.dimensions)
         hidden = np.zeros(len(rows), bool) if suppressed is None else suppressed
         decimals = table.decimals if decimals is None else decimals
+        codes = table.code_texts(rows)
         return cls(table.name, names, codes, units, hidden, table.response, table.population, decimals)
 
     @classmethod
@@ -239,4 +239,4 @@ def release(pattern: Pattern, amounts: Sequence[int], grains: Sequence[int]) -> 
         exact = rounded([int(amounts[c]) for c in shown], [int(grains[c]) for c in shown], table.decimals)
         units = [None if gone else value for gone, value in zip(hidden.tolist(), exact, strict=True)]
         released.append(ReleasedTable.of(table, units, suppressed=hidden))
-    return Release.of(released, {d.name: d for table in linked.tables for d in table.dimensions})
+    return Release.of(released, linked.dimensions)
