@@ -63,9 +63,11 @@ def _with(policy: Policy) -> Any:
 BENCHMARKS: dict[str, Callable[[], Iterator[str]]] = {
     "phases-A-10k": ablation(lambda: [table("A", 10_000)], TURNOVER),
     "phases-B0-10k": ablation(lambda: [table("B0", 10_000)], TURNOVER),
-    "phases-B0-quick": ablation(lambda: [table("B0", 10_000)], TURNOVER, QUICK),
+    "phases-B0-10k-quick": ablation(lambda: [table("B0", 10_000)], TURNOVER, QUICK),
+    "phases-B0-100k-quick": ablation(lambda: [table("B0", 100_000)], TURNOVER, QUICK),
+    "phases-2d-100k-quick": ablation(lambda: [build("2d-100k")], TURNOVER, QUICK),
     "phases-2d-2k": ablation(lambda: [build("2d-2k")], TURNOVER),
-    "phases-linked-4": ablation(lambda: [four_tables()], FEW_OF_THEM, QUICK),
+    "phases-linked-4-quick": ablation(lambda: [four_tables()], FEW_OF_THEM, QUICK),
     "phases-3d-small": ablation(lambda: [cube((4, 4, 5), 150, seed) for seed in range(20)], PEOPLE),
     "phases-4d": ablation(lambda: [cube((4, 4, 5, 9), 1_500, seed) for seed in range(4)], PEOPLE),
     "phases-4d-quick": ablation(lambda: [cube((4, 4, 5, 9), 1_500, seed) for seed in range(4)], PEOPLE, QUICK),
