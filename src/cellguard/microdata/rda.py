@@ -155,7 +155,7 @@ def _parse(text: str, source: str, make: Callable[[Sequence[str], bool, str], Va
     letters = dict(LETTERS)
     for number, line in enumerate(text_lines(text), 1):
         tokens = [quoted or key or plain for quoted, key, plain in _TOKEN.findall(line)]
-        if not tokens:
+        if not tokens or line.lstrip().startswith("//"):
             continue
         where = f"{source} line {number}"
         if tokens[0].upper() == "<SEPARATOR>":

@@ -201,7 +201,7 @@ def test_statements_about_cells(tmp_path):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("N1;s;m", "line 1: the command 'm' does not go with the status 5"),
+        ("N1;s;m", "line 1, column 1: the command 'm' does not go with the status 5"),
         ("N9;s;u", "no code 'N9' of 'Region'"),
         ("N2;s;zz", "unknown command 'zz'"),
         ("N2;s;pl;1", "protection levels are for unsafe cells"),
