@@ -1,8 +1,8 @@
 """A-priori files (``.hst``): statements about single cells, with what may follow what, and trivial levels.
 
 s, u, p, m and ml set a status, c or w a cost, pl protection levels. A safe or unsafe cell may become unsafe, only a
-safe one protected or secondary, and any but an empty one safe: what is said of empty cells changes nothing. With expansion a statement also holds for the cells that
-are the same since levels between them are trivial.
+safe one protected or secondary, and any safe; what is said of empty cells changes nothing. With expansion a statement
+also holds for the cells that are the same since levels between them are trivial.
 """
 
 from __future__ import annotations
