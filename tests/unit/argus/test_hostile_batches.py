@@ -220,3 +220,20 @@ def test_arguments_may_be_left_open(tmp_path):
     (tab_folder(tmp_path) / "b.arb").write_text(tab_batch("MAN(20)", OUT))
     assert main([str(tmp_path / "b.arb"), "-", "-", str(tmp_path)], say=lambda line: None) == 0
     assert not (tmp_path / "-").exists() and (tmp_path / "o.csv").exists()
+
+
+@pytest.mark.parametrize(("kind", "options"), [(1, "SE+"), (2, "SE-"), (6, "TR+")])
+def test_tables_that_are_nearly_empty_are_not_written_cell_by_cell(tmp_path, kind, options):
+    rows = [(f"r{i}", f"c{i}", 1, 1, 1, 0, "s", "", "") for i in range(5000)]
+    text = tab_batch("MAN(20)", f'<WRITETABLE> (1,{kind},AS+{options},"o.csv")', read="1")
+    refused(tab_folder(tmp_path, rows=rows), text, "line 6", "25,010,001 combinations", "with SE+")
+    run_batch(tmp_path, text.replace(f"(1,{kind},AS+{options}", "(1,3,AS+SE+"))
+    assert len((tmp_path / "o.csv").read_text().splitlines()) == 15_001
+
+
+def test_more_combinations_than_can_be_counted_are_refused(tmp_path):
+    rows = [(*(f"{v}{i}" for v in range(6)), 1) for i in range(2000)]
+    rda = '<SEPARATOR> ","\n' + "".join(f"V{i}\n <RECODEABLE>\n" for i in range(6)) + "Value\n <NUMERIC>\n"
+    specify = "".join(f'"V{i}"' for i in range(6)) + '|"Value"'
+    tab_folder(tmp_path, rows=rows, rda=rda)
+    refused(tmp_path, tab_batch("MAN(20)", OUT, specify=specify), "more combinations of codes than can be counted")

@@ -15,11 +15,17 @@ from cellguard.io.write import csv_text
 
 # Whether a format always has the values of suppressed cells; 2 and 3 have them with AS+.
 SHOWS_HIDDEN: Mapping[int, bool] = {1: False, 2: False, 3: False, 4: True, 5: True, 6: True}
+_MOST_LINES = 20_000_000
 
 
 def texts_of(table: ArgusTable, write: WriteTable, stem: str) -> Mapping[str, str]:
     """Return the texts of the files of a command, by their endings; that of the named file has none."""
     options = write.options
+    if table.cells > _MOST_LINES and not (options["SE"] and write.kind in {2, 3, 5}) and write.kind != 4:
+        raise InputError(
+            f"table {table.number} has {table.cells:,} combinations of codes, of which {len(table):,} have values; "
+            "write it in format 2, 3 or 5 with SE+, which leaves out empty cells"
+        )
     match write.kind:
         case 1:
             return {"": csv_table(table, options)}
