@@ -36,10 +36,11 @@ class Line(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """A batch that ran: its tables, and CPU seconds of the whole."""
+    """A batch that ran: its tables, CPU seconds of the whole, and what its classical methods left."""
 
     tables: list[ArgusTable]
     seconds: float
+    left: str = ""
 
     @property
     def words(self) -> str:
@@ -48,7 +49,7 @@ class Ran(NamedTuple):
             f"{int(t.unsafe.sum())} U, {int(t.secondary.sum())} M worth {t.value[t.secondary].sum():,.0f}"
             for t in self.tables
         ]
-        return f"{'; '.join(found)}; {self.seconds:.1f} CPU s"
+        return f"{'; '.join(found)}; {self.seconds:.1f} CPU s{self.left}"
 
 
 def run(path: Path) -> Ran:
@@ -59,7 +60,7 @@ def run(path: Path) -> Ran:
         sys.exit("\n".join(said))
     seconds = time.process_time() - start
     subprocess.run([PROGRAM, "verify", batch.folder / "results", "-q"], check=True)
-    return Ran(batch.tables, seconds)
+    return Ran(batch.tables, seconds, "".join(f"; {text}" for text in said if "under-protected" in text))
 
 
 def public(folder: Path) -> Iterator[Line]:
@@ -87,6 +88,17 @@ def public(folder: Path) -> Iterator[Line]:
     met = unsafe == ours and table.secondary.sum() <= 200 and table.value[table.secondary].sum() <= 10_500
     same = "the same primaries" if unsafe == ours else "OTHER primaries"
     yield Line(f"sas3: {ran.words}, {same} (bar: 200 M, 10,500, 10 CPU s)", bool(met) and ran.seconds <= 10)
+    for method in ("GH(1,40,0)", "MOD(1,5,0,0,0)"):
+        path = _classical(folder / "sas3" / "Example3.ARB", "GH(1,40,0)", method)
+        yield Line(f"sas3, classical {method}: {run(path).words}")
+
+
+def _classical(path: Path, old: str, new: str) -> Path:
+    """Write the same batch with a classical method beside it."""
+    text = path.read_text().replace(old, new).replace("<READ", "<CELLGUARD> METHODS classical\n<READ", 1)
+    other = path.with_name(f"classical_{new[:2]}.arb")
+    other.write_text(text.replace("Example3.LOG", f"{other.stem}.log").replace("Example3_Out", f"{other.stem}_Out"))
+    return other
 
 
 def insee(source: Path, work: Path) -> Iterator[Line]:
@@ -100,8 +112,13 @@ def insee(source: Path, work: Path) -> Iterator[Line]:
     yield Line(f"act_size, cost 1 a cell: {ran.words} (bar: 77 U, 60 M)", int(table.secondary.sum()) == 60)
     ran = run(_batch(work / "value", one, trees, "OPT(1,5)"))
     yield Line(f"act_size, cost value: {ran.words} (published: 77 U, 64 M, 49.22 million)")
+    for method in ("GH(1,40,0)", "MOD(1,5,0,0,0)"):
+        path = _classical(_batch(work / method[:2], one, trees, method), method, method)
+        yield Line(f"act_size, classical {method}: {run(path).words}")
     two = one | {"act_cj": (("ACTIVITY", "CJ"), form)}
     yield Line(f"2 linked: {run(_batch(work / 'two', two, trees, 'MOD(0,5,1,0,0)')).words} (published 83 and 88 M)")
+    path = _batch(work / "both", two, trees, "MOD(0,5,0,0,0)")
+    yield Line(f"2 linked, classical MOD: {run(_classical(path, 'MOD', 'MOD')).words}")
     records = _records(source)
     trees = {name: _tree(source / "indiv_dt.csv", _LEVELS[name], work / f"{name}.hrc") for name in ("ACTIVITY", "NUTS")}
     by = {"act_size": ("ACTIVITY", "SIZE"), "act_cj": ("ACTIVITY", "CJ")}

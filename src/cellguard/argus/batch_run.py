@@ -87,6 +87,8 @@ class BatchRun:
             self._refuse_folder(outputs)
             for block in blocks:
                 self.tables += block.run().values()
+            if len(blocks) > 1:
+                self.tell("Not proven: what tables before and after <CLEAR> tell together; put them into one part")
             outputs.check_read()
             self._keep(Path(work))
             outputs.write(self.tell)
