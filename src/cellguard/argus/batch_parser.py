@@ -16,6 +16,7 @@ from cellguard.argus.own_commands import parse_own
 from cellguard.argus.safety_rule import parse_safety_rule
 from cellguard.argus.scanner import Scanner
 from cellguard.errors import did_you_mean, file_name
+from cellguard.microdata.rda import plain_quotes
 from cellguard.reading.csvfile import text_lines
 from cellguard.reading.encodings import read_text
 
@@ -40,7 +41,7 @@ def parse_batch(text: str, name: str = "the batch") -> tuple[c.Batch, list[Fault
     faults: list[Fault] = []
     is_count = False
     for number, line in enumerate(text_lines(text), 1):
-        here = Scanner(name, number, line.rstrip("\r\n"))
+        here = Scanner(name, number, plain_quotes(line.rstrip("\r\n")))
         if here.done or here.text[here.position :].startswith(("//", "\\\\")):
             continue
         try:
