@@ -56,6 +56,8 @@ def _column(series: Any) -> Any:  # noqa: ANN401
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         return [None if _is_missing(value) else str(value) for value in series]
     if pa.types.is_dictionary(column.type):
+        if isinstance(column.type.value_type, pa.BaseExtensionType):  # intervals of pandas.cut, as they read
+            return [None if _is_missing(value) else str(value) for value in series]
         column = column.cast(column.type.value_type)
     return column
 
