@@ -180,7 +180,7 @@ def test_codes_that_are_no_leaves_are_all_told(firms):
         "(2 rows have this fault)",
         "firms.csv line 4, column 'region': 'North' has codes below it in dimension 'area'; give the record one of "
         "these, as 'N1'",
-        "firms.csv line 5, column 'region': 'Total' is the total of dimension 'area'; records have codes below it, or "
+        "firms.csv line 5, column 'region': 'Total' is the total of dimension 'area'; records have codes below it, so "
         "name another `total`",
     ]
 

@@ -42,7 +42,11 @@ def to_arrow(data: object) -> Any:  # noqa: ANN401
 
 
 def _from_pandas(frame: Any) -> pa.Table:  # noqa: ANN401
+    if not hasattr(frame, "columns"):
+        raise InputError(f"this is a {type(frame).__name__} of pandas; give the whole frame, and name its columns")
     names = [str(name) for name in frame.columns]
+    if not names:
+        raise InputError("the frame has no columns; is it the right one?")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(f"the frame has the column {twice[0]!r} twice; rename one of them")
