@@ -22,7 +22,7 @@ from cellguard.rules.rule import Formula, Percent, Rule, above, register, unsafe
 from cellguard.table.fact import Fact, Top, Total, Unwaived
 from cellguard.table.facts import Facts
 
-_MANY = 10  # contributions, of which fewer than as many percent are hardly ever meant
+_MANY = 20  # contributions, of which fewer than as many percent are hardly ever meant
 
 
 class _Linear(Rule):

@@ -6,6 +6,7 @@ import hashlib
 import json
 from itertools import combinations
 
+import matplotlib.figure
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -186,6 +187,24 @@ def test_records_left_out_for_a_missing_code_are_not_given_away():
         session.crosstab(frame.region, frame.sex)
     kept = session.crosstab(frame.region, frame.sex, dropna=False).crosstab(mark="c")
     assert "3" not in kept.to_numpy().ravel().tolist()
+
+
+def test_missing_codes_as_a_category_are_part_of_the_proof(tmp_path):
+    frame = people()
+    frame.loc[:24, "region"] = None
+    session = cg.Session(frame)
+    session.crosstab("region", "sex", margins=True, dropna=False)
+    session.table(["sex"])
+    folder = session.finalise(tmp_path / "out")
+    assert cg.verify(folder / "proof" / "all").valid
+    assert "nan" in (folder / "output_0_0.csv").read_text().lower()
+
+
+def test_axes_of_a_plot_are_a_figure(tmp_path):
+    session = cg.Session(people())
+    plot = matplotlib.figure.Figure().subplots()
+    session.figure(plot, counts=[200, 200])
+    assert (session.finalise(tmp_path / "out") / "output_0.png").exists()
 
 
 def test_models_are_checked_for_freedom_counts_and_earlier_ones():
