@@ -74,7 +74,7 @@ class Wanted:
         """The functions: what they are called and what they are."""
         found = []
         given = self.aggfunc
-        listed = (
+        listed: Sequence[Any] = (
             [*given.values()] if isinstance(given, Mapping) else given if isinstance(given, (list, tuple)) else [given]
         )
         for one in listed:

@@ -159,7 +159,7 @@ def pivot_table(
     >>> import cellguard as cg
     >>> firms = {"region": ["N"] * 12 + ["S"] * 12 + ["W"] * 4, "jobs": list(range(5, 33))}
     >>> cg.pivot_table(firms, values="jobs", index="region", aggfunc="sum", margins=True).crosstab().to_pydict()
-    {'region': ['N', 'S', 'W', 'All'], 'jobs': [126.0, None, None, 518.0]}
+    {'region': ['N', 'S', 'W', 'All'], 'jobs': [None, 270.0, None, 518.0]}
     """
     if fill_value is not None:
         raise InputError(
