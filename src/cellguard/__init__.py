@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cellguard.inputs.assessment import Assessment
     from cellguard.io.folder import OutputFolder
     from cellguard.job.jobfile import Job
+    from cellguard.methods.rounding.choices import ConventionalRounding, RandomRounding
     from cellguard.methods.suppress.report.figures import heat_map, interval_plot, loss_by_level
     from cellguard.methods.suppress.suppress import Suppression, suppress
     from cellguard.microdata.records import records
@@ -55,6 +56,7 @@ _HOME = {
     "AttributeDisclosure": "rules.rows",
     "Audit": "attack.audit",
     "CellguardError": "errors",
+    "ConventionalRounding": "methods.rounding.choices",
     "Dimension": "hierarchy.hierarchy",
     "Dominance": "rules.linear",
     "EffectiveContributors": "rules.signed",
@@ -78,6 +80,7 @@ _HOME = {
     "PPercent": "rules.linear",
     "Pattern": "table.pattern",
     "PriorPosterior": "rules.linear",
+    "RandomRounding": "methods.rounding.choices",
     "Release": "table.pattern",
     "Request": "rules.simple",
     "Requirements": "protection",
@@ -117,6 +120,7 @@ __all__ = [
     "AttributeDisclosure",
     "Audit",
     "CellguardError",
+    "ConventionalRounding",
     "Dimension",
     "Dominance",
     "EffectiveContributors",
@@ -140,6 +144,7 @@ __all__ = [
     "PPercent",
     "Pattern",
     "PriorPosterior",
+    "RandomRounding",
     "Release",
     "Request",
     "Requirements",

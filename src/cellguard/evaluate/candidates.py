@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, cast
 
 from cellguard.errors import InputError, did_you_mean
 from cellguard.evaluate.rule_study import parse_written
 from cellguard.job.jobfile import Job
-from cellguard.job.registry import method_names, sections
+from cellguard.job.registry import declared, find_method, method_names, sections
 from cellguard.job.rulespec import dump_rule
 from cellguard.rules.rule import Rule
 
@@ -35,7 +35,7 @@ class Policy:
         """Return the job with this policy; raises `JobError` where it makes no sense."""
         data = job.model_dump()
         data = {key: value for key, value in data.items() if key not in method_names() or key == self.method}
-        if self.method != "suppress":
+        if not declared(self.method).attacked:
             data.pop("attack", None)  # what attackers know is for the measure, and other methods do not ask
         for table, spec in zip(data["tables"], job.tables, strict=True):
             if spec.protect.method != self.method:
@@ -51,8 +51,13 @@ class Policy:
 
 def repeatable(job: Job) -> dict[str, Any]:
     """Return what a run of a study is asked, so that random costs are the same each time; nothing is released."""
-    random = any(getattr(table.protect, "random", False) for table in job.tables)
-    return {"seed": 1} if random else {}
+    says = [table.protect for table in job.tables]
+    drawn = any(getattr(said, "random", getattr(said, "seed", 0) is None) for said in says)
+    return (
+        {"seed": 1}
+        if drawn and "seed" in {field.name for field in fields(cast("Any", find_method(job.method)))}
+        else {}
+    )
 
 
 def parse_policies(

@@ -30,6 +30,10 @@ _KINDS = {
         "for differences of tables may give a multiplier away.",
         "Any table can be made from the saved multipliers; only those of the job are calibrated.",
     ),
+    "round": (
+        "Later tables of the same respondents need the same seed: the same values rounded anew give true ones away.",
+        "Any table can be rounded; sums and differences of rounded values carry the rounding of all their parts.",
+    ),
     "redistribute": (
         "The number of records on the map stays; who knows that records were moved learns where few were.",
         "Maps of other hexagons of the same records must not be published beside it.",

@@ -14,6 +14,7 @@ from cellguard.job.names import check_stored_names
 from cellguard.views.grid import Grid
 from cellguard.views.terminal import View
 
+_PUBLISHED = "published"  # a column of methods that change values and say in their files what each cell is
 _DUST = 1e-9  # of a cell's value, below which a protection level is none
 
 
@@ -27,6 +28,7 @@ def read_view(folder: Path, table: str | None, *, internal: bool) -> View:
     guarded = set(about[name]["guarded"])
     rows = output.rows(name, internal=internal, guarded=set() if internal else guarded)
     noisy = internal and output.method == "perturb"
+    changed = internal and bool(rows) and _PUBLISHED in rows[0]
     try:
         codes = _codes(rows, by)
         if noisy:
@@ -35,8 +37,9 @@ def read_view(folder: Path, table: str | None, *, internal: bool) -> View:
             status = tuple(_perturbed_status(row, c, shown, checked) for row, c in zip(rows, codes, strict=True))
         else:
             status = tuple(row["status"] if internal else "suppressed" if row["flag"] else "published" for row in rows)
-        true = tuple(row["value"] for row in rows) if noisy else ()
-        value = tuple(row["perturbed"] if true else row["value"] for row in rows)
+        true = tuple(row["value"] for row in rows) if noisy or changed else ()
+        shown_as = "perturbed" if noisy else _PUBLISHED if changed else "value"
+        value = tuple(row[shown_as] for row in rows)
     except KeyError as error:
         raise InputError(f"{str(folder)!r} is damaged: table {name!r} has no column {error.args[0]!r}") from None
     except ValueError:
@@ -50,7 +53,8 @@ def read_view(folder: Path, table: str | None, *, internal: bool) -> View:
         for axis, column in zip(axes, columns, strict=True)
     ]
     grid = Grid(name, axes, places)
-    return View(grid, codes, value, status, internal, output.method == "perturb", checked, true)
+    noise = output.method == "perturb"
+    return View(grid, codes, value, status, internal, noise, checked, true, output.method == "round")
 
 
 def _tables(output: OutputFolder, internal: bool) -> dict[str, Any]:

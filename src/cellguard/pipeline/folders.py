@@ -31,6 +31,7 @@ from cellguard.methods.suppress.result import Choice, SuppressionResult
 from cellguard.pipeline.jobs import assess_job, outcome_of
 from cellguard.run_context import Run, timed
 from cellguard.seam.outcome import Outcome
+from cellguard.verifier.rounded import SEAL, verify_rounded
 from cellguard.verifier.verify import CHECKS, Check, Verification
 from cellguard.verifier.verify import verify as verify_files
 
@@ -122,6 +123,9 @@ def verify(
     """
     path = Path(folder)
     certificate = path / "internal" / "certificate.json" if path.is_dir() else path
+    seal = certificate if certificate.name == SEAL else certificate.with_name(SEAL)
+    if seal.is_file() and not (certificate.is_file() and certificate != seal):
+        return verify_rounded(seal, release=release, internal=internal)
     return verify_files(certificate, release=release, internal=internal, rewrite=rewrite_release)
 
 

@@ -10,6 +10,7 @@ from cellguard.views.grid import Cut, Grid
 
 MOST_ROWS, MOST_COLUMNS = 200, 14
 MARKS = {"published": "", "primary": "●", "secondary": "○", "unpublished": "–", "suppressed": "c"}
+MARKS |= {"rounded": "", "protected": "○", "hidden": "–", "kept": "="}
 MARKS |= {"safe": "", "sensitive": "○", "unsafe": "✕", "accepted": "!"}
 
 
@@ -17,7 +18,7 @@ MARKS |= {"safe": "", "sensitive": "○", "unsafe": "✕", "accepted": "!"}
 class View:
     """Cells to show: where they stand in a grid, the codes of each, the text of its value and its status.
 
-    Of a perturbed table ``value`` is what is published and ``true``, if it may be shown, what is not.
+    Of a perturbed or rounded table ``value`` is what is published and ``true``, if it may be shown, what is not.
     """
 
     grid: Grid
@@ -28,6 +29,7 @@ class View:
     perturbed: bool = False
     checked: bool = True
     true: tuple[str, ...] = ()
+    rounded: bool = False
 
     @property
     def name(self) -> str:
@@ -158,6 +160,11 @@ def legend(view: View) -> str:
             return warning + "Perturbed: every figure carries some noise, and none is suppressed."
         marks = "○ sensitive, safe with its noise, ✕ unsafe, ! unsafe but accepted, – not in the release"
         return f"{warning}True value → perturbed value; {marks}. Confidential."
+    if view.rounded:
+        if not view.internal:
+            return "Rounded figures; c hidden."
+        marks = "○ unsafe by a rule, safe as it is rounded, ✕ unsafe, – hidden or not in the release, = kept as it is"
+        return f"True value → rounded value; {marks}. Confidential."
     if not view.internal:
         return "c suppressed"
     return "● primary (unsafe), ○ secondary (suppressed to protect others), – not in the release. Confidential."

@@ -180,13 +180,14 @@ def verify(
     from dataclasses import replace
 
     from cellguard.pipeline import verify, verify_inputs
+    from cellguard.verifier.rounded import SEAL
     from cellguard.verifier.verify import INPUTS, LABELS
 
     if settings and not job:
         raise click.UsageError("--set goes with --job")
     refuse_no_certificate(certificate)
     path = certificate_of(certificate)
-    if not path.is_file():
+    if not path.is_file() and not path.with_name(SEAL).is_file():
         from cellguard.io.folder import OutputFolder
 
         OutputFolder(path.parent.parent).refuse_uncertified()
