@@ -23,9 +23,12 @@ def cells_of(inner: dict[tuple[str, ...], int], margins: list[tuple[bool, ...]])
     return cells
 
 
-def probability(kind: str, base: int, hide_below: int, true: int, shown: int | None) -> Fraction:
-    """The probability that a method publishes ``shown`` (None: hidden) of a cell that is truly ``true``."""
-    hidden = 0 < true < hide_below
+def probability(kind: str, base: int, suppress_below: int, true: int, shown: int | None) -> Fraction:
+    """The probability that a method publishes ``shown`` (None: hidden) of a cell that is truly ``true``.
+
+    Controlled rounding may publish every rounding that adds up, and with what probability does not matter here.
+    """
+    hidden = 0 < true < suppress_below
     if hidden or shown is None:
         return Fraction(int(hidden == (shown is None)))
     below = true // base * base
@@ -38,7 +41,7 @@ def probability(kind: str, base: int, hide_below: int, true: int, shown: int | N
 def originals(
     kind: str,
     base: int,
-    hide_below: int,
+    suppress_below: int,
     shown: dict[tuple[str, ...], int | None],
     inner: list[tuple[str, ...]],
     margins: list[tuple[bool, ...]],
@@ -53,7 +56,7 @@ def originals(
         cells = cells_of(dict(zip(inner, counts, strict=True)), margins)
         weight, drawn = Fraction(1), set()
         for cell, value in shown.items():
-            one = probability(kind, base, hide_below, cells[cell], value)
+            one = probability(kind, base, suppress_below, cells[cell], value)
             weight *= one if (draws or {}).get(cell, cell) not in drawn else Fraction(int(one > 0))
             drawn.add((draws or {}).get(cell, cell))
             if not weight:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cellguard.inputs.assessment import Assessment
     from cellguard.io.folder import OutputFolder
     from cellguard.job.jobfile import Job
-    from cellguard.methods.rounding.choices import ConventionalRounding, RandomRounding
+    from cellguard.methods.rounding.choices import ControlledRounding, ConventionalRounding, RandomRounding
     from cellguard.methods.suppress.report.figures import heat_map, interval_plot, loss_by_level
     from cellguard.methods.suppress.suppress import Suppression, suppress
     from cellguard.microdata.records import records
@@ -56,6 +56,7 @@ _HOME = {
     "AttributeDisclosure": "rules.rows",
     "Audit": "attack.audit",
     "CellguardError": "errors",
+    "ControlledRounding": "methods.rounding.choices",
     "ConventionalRounding": "methods.rounding.choices",
     "Dimension": "hierarchy.hierarchy",
     "Dominance": "rules.linear",
@@ -120,6 +121,7 @@ __all__ = [
     "AttributeDisclosure",
     "Audit",
     "CellguardError",
+    "ControlledRounding",
     "ConventionalRounding",
     "Dimension",
     "Dominance",

@@ -105,7 +105,7 @@ class _Work:
             raise Refused(f"{METADATA} names other tables than {SEAL}")
         for said in document["tables"]:
             told = about[said["name"]]
-            own = {key: said[key] for key in ("kind", "base", "additive", "hide_below") if key in said}
+            own = {key: said[key] for key in ("kind", "base", "additive", "steps", "suppress_below") if key in said}
             if told.get("rounding") != own or told.get("decimals") != said["decimals"]:
                 raise Refused(f"{METADATA} does not say how table {said['name']} is rounded as {SEAL} does")
         return "verdict, headline, and how the tables are rounded"
@@ -126,7 +126,7 @@ class _Work:
             seen = table.seen[at]
             flag, value = columns[-1], columns[-2]
             if (bools(pc.equal(flag, "")) != seen).any() or (bools(pc.equal(value, "")) == seen).any():
-                raise Refused(f"{table.spec.release} hides other cells than {table.spec.internal}")
+                raise Refused(f"{table.spec.release} suppresses other cells than {table.spec.internal}")
             told = grains(value.filter(pa.array(seen)), table.spec.decimals, table.spec.release)
             if (told * 10 ** (table.grains - table.spec.decimals) != table.published[at][seen]).any():
                 raise Refused(f"{table.spec.release} has other values than {table.spec.internal}")
@@ -136,14 +136,17 @@ class _Work:
     def _check_rounding(self) -> str:
         cells = 0
         for table in self._tables:
-            base, least, kept = table.scaled("base"), table.scaled("hide_below"), table.kept
+            base, least, kept = table.scaled("base"), table.scaled("suppress_below"), table.kept
             true, told = table.value, table.published
             table.refuse(table.seen & kept & (true != told), "is kept, but its true value is not published")
             moved = table.seen & ~kept
             table.refuse(moved & (told % base != 0), "is no multiple of the base")
             if table.said["kind"] == "conventional" and not self._coarser(table):
                 table.refuse(moved & (told != conventional(true, base)), "is not rounded to the nearest multiple")
-            table.refuse(moved & (np.abs(told - true) >= base * self._coarser_by(table)), "is rounded too far")
+            table.refuse(
+                moved & (np.abs(told - true) >= (1 + int(table.said.get("steps", 0))) * base * self._coarser_by(table)),
+                "is rounded too far",
+            )
             small = table.shown & ~kept & (true != 0) & (np.abs(true) < least)
             table.refuse(small & table.seen, "is below the threshold, but is shown")
             cells += int(moved.sum())
@@ -190,6 +193,8 @@ class _Work:
                 seen = there & (blank == 0) & table.seen[whole]
                 here += int((told[seen] != table.published[whole[seen]]).sum())
                 sums += int(seen.sum())
+            if table.said["kind"] == "controlled" and not table.said["additive"]:
+                raise Refused(f"table {table.spec.name} has a controlled rounding that is not said to add up")
             if table.said["additive"] and here:
                 raise Refused(f"table {table.spec.name} is said to add up, but {here} published sums do not")
             off += here

@@ -30,8 +30,8 @@ COLUMNS = (
     "interval_lower",
     "interval_upper",
 )
-STATUSES = frozenset({"rounded", "protected", "kept", "hidden", "unsafe", "unpublished"})
-KINDS = ("conventional", "random")
+STATUSES = frozenset({"rounded", "protected", "kept", "suppressed", "unsafe", "unpublished"})
+KINDS = ("conventional", "random", "controlled")
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from cellguard.views.grid import Cut, Grid
 
 MOST_ROWS, MOST_COLUMNS = 200, 14
 MARKS = {"published": "", "primary": "●", "secondary": "○", "unpublished": "–", "suppressed": "c"}
-MARKS |= {"rounded": "", "protected": "○", "hidden": "–", "kept": "="}
+MARKS |= {"rounded": "", "protected": "○", "kept": "="}
 MARKS |= {"safe": "", "sensitive": "○", "unsafe": "✕", "accepted": "!"}
 
 
@@ -162,8 +162,8 @@ def legend(view: View) -> str:
         return f"{warning}True value → perturbed value; {marks}. Confidential."
     if view.rounded:
         if not view.internal:
-            return "Rounded figures; c hidden."
-        marks = "○ unsafe by a rule, safe as it is rounded, ✕ unsafe, – hidden or not in the release, = kept as it is"
+            return "Rounded figures; c suppressed."
+        marks = "○ unsafe by a rule, safe as it is rounded, ✕ unsafe, c suppressed, – not in the release, = kept"
         return f"True value → rounded value; {marks}. Confidential."
     if not view.internal:
         return "c suppressed"

@@ -35,8 +35,8 @@ _OTHERS = NotChecked(
 )
 _CHOSEN = NotChecked(
     "choice",
-    "what the choice of base or of hidden cells reveals",
-    "Somebody who uses that unsafe cells were too well known before some were hidden, or the base doubled.",
+    "what the choice of base or of suppressed cells reveals",
+    "Somebody who uses that unsafe cells were too well known before some were suppressed, or the base doubled.",
 )
 _INSIDERS = NotChecked("insiders", "insiders", "A respondent who subtracts its own contribution, alone or with others.")
 _TOGETHER = "Several respondents who pool what they know."

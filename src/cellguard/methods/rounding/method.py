@@ -60,6 +60,8 @@ class Round(Method[Assessment, RoundingResult]):
             if len({getattr(options, key) for _, options in said}) > 1:
                 who = listing([f"{name}: {getattr(options, key)}" for name, options in said])
                 return f"tables of a job are one linked set and share `{key}`; they say {who}"
+        if said[0][1].kind != "controlled" and (said[0][1].steps or said[0][1].search != "best"):
+            return "`steps` and `search` go with `kind: controlled`; leave them out"
         return None
 
     def assess(self, run: Run, seconds: dict[str, float]) -> Assessment:
@@ -71,7 +73,7 @@ class Round(Method[Assessment, RoundingResult]):
         """Round every distinct cell, and attack the result; mend what is too well known if the job says how."""
         plan, seed = plan_of(assessed.job, assessed.tables), self._seed()
         with timed("rounding", run, seconds):
-            rounded = self._rounded(plan, seed)
+            rounded = self._rounded(plan, seed, run)
         with timed("attacking what is published", run, seconds) as here:
             attacked = self._attack(assessed, rounded, here)
         doublings, mended = 0, np.zeros(len(assessed.tables), bool)
@@ -82,7 +84,7 @@ class Round(Method[Assessment, RoundingResult]):
             run.check()
             if wish == "coarser":
                 plan, doublings = plan.coarser(), doublings + 1
-                rounded = self._rounded(plan, seed)
+                rounded = self._rounded(plan, seed, run)
             else:
                 more = _to_hide(assessed, rounded, attacked)
                 if not more.any():
@@ -94,8 +96,9 @@ class Round(Method[Assessment, RoundingResult]):
         kept = None if plan.kind == "conventional" else seed
         return RoundingResult(assessed, rounded, attacked, kept, doublings, mended, self.accept_no_rules)
 
-    def _rounded(self, plan: Plan, seed: int) -> Rounded:
-        return round_cells(plan, seed)
+    def _rounded(self, plan: Plan, seed: int, run: Run) -> Rounded:
+        first = options_of(self.job.tables[0].protect).search == "first"
+        return round_cells(plan, seed, first=first, run=run)
 
     def _attack(self, assessed: Assessment, rounded: Rounded, run: Run) -> Attacked:
         return attack(

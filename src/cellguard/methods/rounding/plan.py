@@ -21,7 +21,8 @@ class Plan:
     """How each distinct cell of a set is rounded. Whatever is a number is so many grains of its cell.
 
     ``shown`` are the cells that some table publishes; the others are not rounded, and nobody sees them. ``base`` is 1
-    where nothing is rounded, ``threshold`` 0 where nothing is hidden.
+    where nothing is rounded, ``threshold`` 0 where nothing is hidden. ``steps`` is how many multiples of the base
+    controlled rounding may go beyond the next ones.
     """
 
     kind: str
@@ -31,6 +32,7 @@ class Plan:
     threshold: LongArray
     kept: BoolArray
     shown: BoolArray
+    steps: int = 0
 
     @property
     def value(self) -> LongArray:
@@ -68,17 +70,13 @@ def plan_of(job: Job, tables: TableSet) -> Plan:
         _refuse_mixed(tables, base, wide, owner, here, table)
         owner[here] = number
         base[here] = np.maximum(base[here], wide)
-        if said.hide_below is not None:
-            least = Decimal(repr(said.hide_below))
+        if said.suppress_below is not None:
+            least = Decimal(repr(said.suppress_below))
             limits = [int((least.scaleb(d)).to_integral_value(rounding="ROUND_CEILING")) for d in _decimals(grains)]
             most = np.array(limits, np.int64)[grains.decimals[here]]
             threshold[here] = np.maximum(threshold[here], most)
-    return Plan(job_kind(job), tables, grains, base, threshold, kept, shown)
-
-
-def job_kind(job: Job) -> str:
-    """Return the kind of rounding that all tables of a job share."""
-    return options_of(job.tables[0].protect).kind
+    said = options_of(job.tables[0].protect)
+    return Plan(said.kind, tables, grains, base, threshold, kept, shown, said.steps)
 
 
 def _decimals(grains: Grains) -> range:

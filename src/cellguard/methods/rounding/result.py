@@ -98,7 +98,7 @@ class RoundingResult(Result):
         table, plan = self.tables[number], self.rounded.plan
         status = np.where(self.assessed.needs.primary[cells], "protected", "rounded")
         status = np.where(plan.kept[cells], "kept", status)
-        status = np.where(self.rounded.hidden[cells], "hidden", status)
+        status = np.where(self.rounded.hidden[cells], "suppressed", status)
         status = np.where(self.attacked.open[cells], "unsafe", status)
         return [str(s) for s in np.where(table.unpublished | ~plan.shown[cells], "unpublished", status)]
 
@@ -112,7 +112,8 @@ class RoundingResult(Result):
         """Return what the release's metadata says of how a table is rounded."""
         said = options_of(next(spec for spec in self.job.tables if spec.name == table).protect)
         about: dict[str, Any] = {"kind": said.kind, "base": self.bases()[table], "additive": self.rounded.is_additive}
-        return about | ({} if said.hide_below is None else {"hide_below": said.hide_below})
+        about |= {"steps": said.steps} if said.kind == "controlled" else {}
+        return about | ({} if said.suppress_below is None else {"suppress_below": said.suppress_below})
 
     def warnings(self) -> list[str]:
         """Return what a statistician should know of the release."""
@@ -120,7 +121,7 @@ class RoundingResult(Result):
         if self.doublings:
             texts.append(f"the base was doubled {self.doublings} times, since unsafe cells were too well known")
         if self.mended.any():
-            texts.append(f"{int(self.mended.sum()):,} cells are hidden, since unsafe cells were too well known")
+            texts.append(f"{int(self.mended.sum()):,} cells are suppressed, since unsafe cells were too well known")
         if (self.attacked.open & self.rounded.plan.kept).any():
             texts.append("`keep` names cells that are unsafe, or that give unsafe ones away")
         if not self.rounded.is_additive:
@@ -136,7 +137,7 @@ class RoundingResult(Result):
                 "release": table.release,
                 "cells": len(table),
                 "primary": int(needs.primary[cells].sum()),
-                "hidden": int(self.rounded.hidden[cells].sum()),
+                "suppressed": int(self.rounded.hidden[cells].sum()),
                 "unsafe": int(attacked.open[cells].sum()),
                 "known": int((attacked.known & self.rounded.plan.shown)[cells].sum()),
                 **(self.words(table.name) if table.release == "here" and table.name in self.bases() else {}),
@@ -163,6 +164,7 @@ class RoundingResult(Result):
                 },
                 "sums": {"published": len(self.rounded.gaps), "off": int((self.rounded.gaps != 0).sum())},
                 "distance": self.distance.plain(),
+                **({} if (search := self.rounded.search) is None else {"search": {"gap": round(search.gap, 6)}}),
                 "open": [set_.message_name(int(cell)) for cell in at],
             },
         )

@@ -9,20 +9,26 @@ from functools import cached_property
 import numpy as np
 
 from cellguard.arrays import BoolArray, LongArray
+from cellguard.methods.rounding.controlled import Search, round_controlled
 from cellguard.methods.rounding.draws import uniforms
 from cellguard.methods.rounding.plan import Plan
 from cellguard.methods.rounding.values import Box, box_of, conventional, random
+from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.pattern import Release, ReleasedTable
 from cellguard.table.printed import rounded as to_units
 
 
 @dataclass(frozen=True, eq=False)
 class Rounded:
-    """The published value of each distinct cell in grains, and which cells are hidden. Confidential until released."""
+    """The published value of each distinct cell in grains, and which cells are hidden. Confidential until released.
+
+    ``search`` is how the search for a controlled rounding ended.
+    """
 
     plan: Plan
     value: LongArray
     hidden: BoolArray
+    search: Search | None = None
 
     def hiding(self, cells: BoolArray) -> Rounded:
         """Return the same with further cells hidden."""
@@ -76,8 +82,14 @@ class Rounded:
         return Release.of(released, {d.name: d for table in tables.tables for d in table.dimensions})
 
 
-def round_cells(plan: Plan, seed: int) -> Rounded:
-    """Round every shown cell as its plan says; cells that are kept stay as they are."""
+def round_cells(plan: Plan, seed: int, *, first: bool = False, run: Run = UNWATCHED) -> Rounded:
+    """Round every shown cell as its plan says; cells that are kept stay as they are.
+
+    Of controlled roundings ``first`` takes the first that adds up.
+    """
+    if plan.kind == "controlled":
+        found, search = round_controlled(plan, seed, plan.steps, first=first, run=run)
+        return Rounded(plan, found, plan.small, search)
     moved = plan.shown & ~plan.kept & (plan.base > 1)
     if plan.kind == "conventional":
         value = conventional(plan.value, plan.base)

@@ -14,14 +14,14 @@ _SHOWN = 10
 def rounded_words(summary: Mapping[str, Any], folder: Path | None) -> Screen:
     """Return the tables, the verdict, what attackers conclude, how far values moved, and where it was written."""
     rows = [
-        [name, f"{t['cells']:,}", f"{t['base']:g}", *(f"{t[key]:,}" for key in ("hidden", "primary", "unsafe"))]
+        [name, f"{t['cells']:,}", f"{t['base']:g}", *(f"{t[key]:,}" for key in ("suppressed", "primary", "unsafe"))]
         for name, t in summary["tables"].items()
         if "base" in t
     ]
     both, off, sums = summary["set"], summary["distance"], summary["sums"]
     known = "" if both["intervals"] == "exact" else " at least"
     return [
-        Board(["table", "cells", "base", "hidden", "unsafe by rule", "still unsafe"], rows, range(1, 6)),
+        Board(["table", "cells", "base", "suppressed", "unsafe by rule", "still unsafe"], rows, range(1, 6)),
         f"Verdict: {summary['headline']}.",
         *(f"  {cell}" for cell in summary["open"][:_SHOWN]),
         *([f"  and {len(summary['open']) - _SHOWN} more"] if len(summary["open"]) > _SHOWN else []),
@@ -46,7 +46,7 @@ def _written(summary: Mapping[str, Any], folder: Path | None) -> list[str]:
         return [] if summary["released"] else ["Nothing was released."]
     if summary["released"]:
         return [f"Wrote {folder}/release (may be published), {folder}/internal (confidential)"]
-    cure = "a larger `base`, `hide_below`, or `if_unsafe: hide` may help"
+    cure = "a larger `base`, `suppress_below`, or `if_unsafe: suppress` may help"
     return [f"Nothing was released; {cure}. {folder}/internal says more (confidential)."]
 
 

@@ -42,12 +42,11 @@ def random(value: LongArray, base: LongArray, uniform: FloatArray) -> LongArray:
     return value - rest + base * (uniform * base < rest)
 
 
-def box_of(plan: Plan, rounded: LongArray, hidden: BoolArray, steps: int = 0) -> Box:
+def box_of(plan: Plan, rounded: LongArray, hidden: BoolArray) -> Box:
     """Return which true values each published value leaves open to somebody who knows method, base and threshold.
 
     Behind a shown value lies either 0 or a value from the threshold on. Of these two ranges the one that holds the
-    true value is returned, so an attacker, who does not know which it is, concludes less. ``steps`` is how many
-    multiples of the base controlled rounding may go beyond the next ones.
+    true value is returned, so an attacker, who does not know which it is, concludes less.
 
     A count of 3 that is shown as 5:
 
@@ -65,7 +64,7 @@ def box_of(plan: Plan, rounded: LongArray, hidden: BoolArray, steps: int = 0) ->
     if plan.kind == "conventional":
         lower, upper = rounded - base // 2, rounded + (base + 1) // 2 - 1
     else:
-        reach = (steps + 1) * base - 1
+        reach = (plan.steps + 1) * base - 1
         lower, upper = rounded - reach, rounded + reach
     above, below = (t > 0) & (value >= t), (t > 0) & (value <= -t)
     lower, upper = np.where(above, np.maximum(lower, t), lower), np.where(below, np.minimum(upper, -t), upper)

@@ -97,7 +97,7 @@ def test_random_rounding_has_no_bias():
 
 
 def test_what_is_below_the_threshold_is_hidden_and_zeros_are_not(folder):
-    data = job_data(table("a", ["region", "age"], kind="conventional", hide_below=14))
+    data = job_data(table("a", ["region", "age"], kind="conventional", suppress_below=14))
     done = run(Job.parse(data, folder=folder)).protected
     true, hidden = done.rounded.plan.value, done.rounded.hidden
     assert hidden.tolist() == ((true > 0) & (true < 14)).tolist() and hidden.any()
@@ -135,7 +135,7 @@ def test_what_differences_tell_forbids_the_release(tmp_path):
 
 
 def test_hiding_and_doubling_mend_what_they_can():
-    hidden = run(lonely(("keep", ["Total"]), ("if_unsafe", "hide")))
+    hidden = run(lonely(("keep", ["Total"]), ("if_unsafe", "suppress")))
     assert hidden.verdict.kind == "safe"
     people = {"r": ["N"] * 1 + ["S"] * 40 + ["W"] * 80}
     needs = [{"p_percent": 10}]
@@ -213,7 +213,7 @@ def failing(found: Verification):
 
 def test_verify_works_the_rounding_out_again(folder):
     data = job_data(
-        table("a", ["region", "age"], kind="conventional", hide_below=3), table("b", ["age"], kind="conventional")
+        table("a", ["region", "age"], kind="conventional", suppress_below=3), table("b", ["age"], kind="conventional")
     )
     outcome = run(Job.parse(data | {"output": {"formats": ["csv", "html"]}}, folder=folder))
     forgeries = {
@@ -244,7 +244,7 @@ def test_policies_are_compared_by_what_attackers_conclude(folder):
 
 
 def test_show_tells_true_and_rounded_values(folder):
-    data = job_data(table("a", ["region", "age"], hide_below=3), output={"formats": ["csv", "html"]})
+    data = job_data(table("a", ["region", "age"], suppress_below=3), output={"formats": ["csv", "html"]})
     (folder / "job.yaml").write_text(yaml.safe_dump(data))
     assert command("protect", folder / "job.yaml", "--out", folder / "o").exit_code == 0
     shown = command("show", folder / "o", "a")

@@ -14,11 +14,11 @@ LEGEND = (
     (".", "rounded", ""),
     ("o", "protected: unsafe by a rule, safe as it is published", "○"),
     ("x", "unsafe: an attacker comes too close to it", "✕"),
-    ("h", "hidden: no value is published", "–"),
+    ("h", "suppressed: no value is published", "c"),
     ("k", "kept: published as it is", "="),
     ("u", "not in the release", "–"),
 )
-_MARKS = {"rounded": ".", "protected": "o", "unsafe": "x", "hidden": "h", "kept": "k", "unpublished": "u"}
+_MARKS = {"rounded": ".", "protected": "o", "unsafe": "x", "suppressed": "h", "kept": "k", "unpublished": "u"}
 
 
 def rounded_grid(done: RoundingResult, number: int) -> Grid:

@@ -50,14 +50,19 @@ def public_page(outcome: Outcome[RoundingResult]) -> str:
     words = {name: done.words(name) for name in done.bases()}
     more: dict[str, Any] = {
         "rounding": list(dict.fromkeys(_how(said) for said in words.values())),
-        "hides": bool(np.any([table.hidden for table in release.tables])),
+        "suppressed": bool(np.any([table.hidden for table in release.tables])),
         "adds_up": done.rounded.is_additive,
     }
-    return public_tables("public_rounded.html", release, title="", marks=more["hides"], **more)
+    return public_tables("public_rounded.html", release, title="", marks=more["suppressed"], **more)
 
 
 def _how(said: dict[str, Any]) -> str:
     base = f"{said['base']:g}"
     if said["kind"] == "conventional":
         return f"each is the multiple of {base} that is nearest to the true one"
+    if said["kind"] == "controlled":
+        far = "" if not said["steps"] else f", or up to {said['steps']} further"
+        return (
+            f"each is one of the two multiples of {base} next to the true one{far}, chosen so that the figures add up"
+        )
     return f"each is one of the two multiples of {base} next to the true one, chosen at random"

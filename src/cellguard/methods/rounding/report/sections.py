@@ -15,6 +15,8 @@ from cellguard.seam.outcome import Outcome
 _ROWS = 50
 _KINDS = {
     "conventional": "conventional: to the nearest multiple of the base, halves up",
+    "controlled": "controlled: next to the true value, so that all published sums hold, and as near to what "
+    "chance prefers as was found",
     "random": "random: up with probability remainder / base, so that no value is biased",
 }
 
@@ -49,9 +51,12 @@ def rounding(outcome: Outcome[RoundingResult]) -> Section:
         ("Mean deviation", f"{off['mean']:.3g}"),
         ("Hellinger distance", f"{off['hellinger']:.4g} (utility {off['utility']:.4f})"),
     ]
-    hidden = {name: said["hide_below"] for name, said in words.items() if "hide_below" in said}
+    if done.rounded.search is not None:
+        gap = done.rounded.search.gap
+        facts.append(("Search", "the optimum" if gap < 1e-6 else f"at most {gap:.1%} from the optimum"))
+    hidden = {name: said["suppress_below"] for name, said in words.items() if "suppress_below" in said}
     if hidden:
-        facts.append(("Hidden below", "; ".join(f"{name}: {least:g}" for name, least in hidden.items())))
+        facts.append(("Suppressed below", "; ".join(f"{name}: {least:g}" for name, least in hidden.items())))
     warnings = [text for text in summary["warnings"] if "do not add up" not in text]
     return Section("rounding", "How the tables were rounded", {"facts": facts, "warnings": warnings})
 
@@ -70,7 +75,7 @@ def concluded(outcome: Outcome[RoundingResult]) -> Section:
     rows = [
         {
             "cell": set_.message_name(cell),
-            "published": "hidden" if np.isnan(published[cell]) else f"{published[cell]:,.10g}",
+            "published": "suppressed" if np.isnan(published[cell]) else f"{published[cell]:,.10g}",
             "alone": _ends(found.alone_lower[cell], found.alone_upper[cell]),
             "together": _ends(found.lower[cell], found.upper[cell]),
             "what": _what(done, cell),
