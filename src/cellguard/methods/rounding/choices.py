@@ -55,10 +55,22 @@ class RandomRounding(Chosen):
 
 @dataclass(frozen=True)
 class ConventionalRounding(RandomRounding):
-    """Round each value to the nearest multiple of the base, halves up; the parameters are those of `RandomRounding`.
+    """Round each value to the nearest multiple of the base, halves up.
 
-    What is rounded up or down follows from the value, so an attacker knows half as much of each cell more than with
-    `RandomRounding` to the same base.
+    What goes up follows from the value, so each published value leaves half as much open as with `RandomRounding`.
+
+    Parameters
+    ----------
+    base
+        Published values are multiples of it.
+    suppress_below
+        Cells that are not 0 but nearer to it than this are suppressed.
+    keep
+        Cells that are published as they are.
+    if_unsafe
+        What to do if unsafe cells stay too well known: ``"refuse"``, ``"suppress"`` or ``"coarser"``.
+    seed
+        Not looked at: nothing is drawn.
 
     Examples
     --------

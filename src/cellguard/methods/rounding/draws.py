@@ -29,7 +29,7 @@ def uniforms(tables: TableSet, seed: int, purpose: str, wanted: BoolArray) -> Fl
     True
     """
     alike = equal_cells(tables)
-    first, names = tables.first, {}
+    first, names = tables.first, dict[int, str]()
     asked = np.unique(alike[np.flatnonzero(wanted)])
     number, row = (column[asked] for column in first)
     for at, table in enumerate(tables.tables):
