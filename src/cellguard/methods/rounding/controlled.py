@@ -7,8 +7,8 @@ z that it prefers, 1 with probability (x mod b) / b as in random rounding, and a
     minimise  the sum of w |z - preferred z|   with M r = 0,
 
 which is the preferred rounding itself wherever that adds up. So every additive rounding of the true table has a
-positive probability, and somebody who knows all this concludes no more than that the true table is one that rounds to this one:
-what is claimed of random rounding holds here too. (The rounding nearest to the true table would tell more.)
+positive probability, and somebody who knows all this concludes no more than that the true table is one that rounds to
+this one: what is claimed of random rounding holds here too. (The rounding nearest to the true table would tell more.)
 
 References
 ----------
