@@ -9,6 +9,7 @@ import numpy as np
 
 import cellguard as cg
 from cellguard.methods.rounding.attacked import attack
+from cellguard.methods.rounding.measures import distance
 from cellguard.methods.rounding.plan import Plan
 from cellguard.methods.rounding.rounded import Rounded, round_cells
 from cellguard.proofs.problem import listed_grains
@@ -60,10 +61,28 @@ def random(make: Callable[[], cg.Table]) -> Callable[[], Iterator[str]]:
     return run
 
 
+def small(make: Callable[[], cg.Table], bar: str) -> Callable[[], Iterator[str]]:
+    def run() -> Iterator[str]:
+        plan = plan_of(make(), "small_counts", 3)
+        start = time.process_time()
+        rounded = round_cells(plan, 1)
+        seconds = time.process_time() - start
+        far = distance(plan.value.astype(float), rounded.value.astype(float), plan.shown)
+        near = (
+            f"largest deviation {far.largest:g}, mean {far.mean:.3f}, Hellinger {far.hellinger:.1f} ({far.utility:.4f})"
+        )
+        yield f"{len(plan.tables):,} cells, base 3: {seconds:.1f} CPU s, {near} ({bar})"
+
+    return run
+
+
 BENCHMARKS: dict[str, Callable[[], Iterator[str]]] = {
     "controlled-A-10k": controlled(lambda: firm_counts("A", 10_000), "bar: the optimum"),
     "controlled-B0-10k": controlled(lambda: firm_counts("B0", 10_000), "bar 60 s with a gap"),
     "controlled-C-10k": controlled(lambda: firm_counts("C", 10_000), "three dimensions"),
+    "small-C-10k": small(lambda: firm_counts("C", 10_000), "SmallCountRounding: 2 to 9 CPU s up to 355k cells"),
+    "small-240k": small(lambda: build_counts("counts-2d-240k"), "the same"),
+    "small-930k": small(lambda: build_counts("counts-2d-930k"), "1 million cells"),
     "random-15k": random(lambda: build_counts("counts-2d-15k")),
     "random-240k": random(lambda: build_counts("counts-2d-240k")),
 }

@@ -31,6 +31,8 @@ def probability(kind: str, base: int, suppress_below: int, true: int, shown: int
     hidden = 0 < true < suppress_below
     if hidden or shown is None:
         return Fraction(int(hidden == (shown is None)))
+    if kind == "small_counts":
+        return Fraction(int(shown == true if true >= base or not true else shown in (0, base)))
     below = true // base * base
     rest = Fraction(true - below, base)
     if kind == "conventional":

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from cellguard.inputs.assessment import Assessment
     from cellguard.io.folder import OutputFolder
     from cellguard.job.jobfile import Job
-    from cellguard.methods.rounding.choices import ControlledRounding, ConventionalRounding, RandomRounding
+    from cellguard.methods.rounding.choices import (
+        ControlledRounding,
+        ConventionalRounding,
+        RandomRounding,
+        SmallCountRounding,
+    )
     from cellguard.methods.suppress.report.figures import heat_map, interval_plot, loss_by_level
     from cellguard.methods.suppress.suppress import Suppression, suppress
     from cellguard.microdata.records import records
@@ -88,6 +93,7 @@ _HOME = {
     "Run": "run_context",
     "Session": "faces.python.session.session",
     "Signed": "rules.signed",
+    "SmallCountRounding": "methods.rounding.choices",
     "Spread": "rules.rows",
     "Statisticon": "rules.statisticon",
     "Suppression": "methods.suppress.suppress",
@@ -153,6 +159,7 @@ __all__ = [
     "Run",
     "Session",
     "Signed",
+    "SmallCountRounding",
     "Spread",
     "Statisticon",
     "Suppression",

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from cellguard.errors import InputError, file_name
 from cellguard.verifier.digests import check_digests
 from cellguard.verifier.hierarchies import Dimension, read_dimensions
-from cellguard.verifier.numbers import bools, grains
+from cellguard.verifier.numbers import Bools, bools, grains
 from cellguard.verifier.released import METADATA, read_released
 from cellguard.verifier.rounded_tables import RoundedTable, conventional, read_table
 from cellguard.verifier.stages import Refused, attempt
@@ -139,6 +139,14 @@ class _Work:
             base, least, kept = table.scaled("base"), table.scaled("suppress_below"), table.kept
             true, told = table.value, table.published
             table.refuse(table.seen & kept & (true != told), "is kept, but its true value is not published")
+            if table.said["kind"] == "small_counts":
+                inner = self._inner(table)
+                table.refuse(inner & (true < 0), "has a negative count")
+                table.refuse(inner & (true >= base) & (told != true), "is no small count, but was changed")
+                table.refuse(inner & (true < base) & (told != 0) & (told != base), "is neither 0 nor the base")
+                table.refuse(inner & (true == 0) & (told != 0), "is a zero that was rounded up")
+                cells += int(inner.sum())
+                continue
             moved = table.seen & ~kept
             table.refuse(moved & (told % base != 0), "is no multiple of the base")
             if table.said["kind"] == "conventional" and not self._coarser(table):
@@ -152,6 +160,21 @@ class _Work:
             cells += int(moved.sum())
         return f"{cells} values"
 
+    def _inner(self, table: RoundedTable) -> Bools:
+        """Return the rows that are the sum of no others in any table of the group."""
+        wholes = set[frozenset[tuple[str, str]]]()
+        for other in (other for other in self._tables if other.spec.group == table.spec.group):
+            names = self._names(other)
+            for whole, _ in other.families(self._dimensions):
+                wholes.update(names[row] for row in whole[whole >= 0].tolist())
+        return np.array([name not in wholes for name in self._names(table)], bool)
+
+    def _names(self, table: RoundedTable) -> list[frozenset[tuple[str, str]]]:
+        """Return for each row the codes that are not totals."""
+        totals = [self._dimensions[name].codes[0] for name in table.spec.by]
+        rows = zip(*(table.codes(name).to_pylist() for name in table.spec.by), strict=True)
+        return [frozenset((d, c) for d, c, t in zip(table.spec.by, row, totals, strict=True) if c != t) for row in rows]
+
     def _coarser_by(self, table: RoundedTable) -> int:
         """Return how much coarser the base of a table may be in which some of the cells are that this one has too."""
         group = [other.scaled("base") for other in self._tables if other.spec.group == table.spec.group]
@@ -164,13 +187,11 @@ class _Work:
         known: dict[tuple[Any, ...], tuple[int, int, bool]] = {}
         shared = 0
         for table in self._tables:
-            totals = [self._dimensions[name].codes[0] for name in table.spec.by]
-            codes = zip(*(table.codes(name).to_pylist() for name in table.spec.by), strict=True)
             facts = zip(table.value.tolist(), table.published.tolist(), table.seen.tolist(), strict=True)
-            for row, (cell, said, shown) in enumerate(zip(codes, facts, table.shown.tolist(), strict=True)):
+            rows = zip(self._names(table), facts, table.shown.tolist(), strict=True)
+            for row, (named, said, shown) in enumerate(rows):
                 if not shown:
                     continue
-                named = frozenset((d, c) for d, c, t in zip(table.spec.by, cell, totals, strict=True) if c != t)
                 first = known.setdefault((*table.spec.group, named), said)
                 if first != said:
                     raise Refused(f"{table.spec.internal} line {row + 2} differs from the same cell of another table")
@@ -193,8 +214,8 @@ class _Work:
                 seen = there & (blank == 0) & table.seen[whole]
                 here += int((told[seen] != table.published[whole[seen]]).sum())
                 sums += int(seen.sum())
-            if table.said["kind"] == "controlled" and not table.said["additive"]:
-                raise Refused(f"table {table.spec.name} has a controlled rounding that is not said to add up")
+            if table.said["kind"] in {"controlled", "small_counts"} and not table.said["additive"]:
+                raise Refused(f"table {table.spec.name} is rounded so that it adds up, but is not said to")
             if table.said["additive"] and here:
                 raise Refused(f"table {table.spec.name} is said to add up, but {here} published sums do not")
             off += here

@@ -31,7 +31,7 @@ COLUMNS = (
     "interval_upper",
 )
 STATUSES = frozenset({"rounded", "protected", "kept", "suppressed", "unsafe", "unpublished"})
-KINDS = ("conventional", "random", "controlled")
+KINDS = ("conventional", "random", "controlled", "small_counts")
 
 
 @dataclass(frozen=True, eq=False)

@@ -123,3 +123,40 @@ class ControlledRounding(RandomRounding):
     steps: int = 0
     search: str = "best"
     said: ClassVar[Mapping[str, Any]] = {"kind": "controlled"}
+
+
+@dataclass(frozen=True)
+class SmallCountRounding(Chosen):
+    """Round only inner counts below the base, to 0 or the base; every other cell is summed up from inner cells.
+
+    Tables add up, and sums stay near the true ones. The tables must be frequency tables, and one must span all
+    dimensions.
+
+    Parameters
+    ----------
+    base
+        Inner counts below it are rounded.
+    if_unsafe
+        What to do if unsafe cells stay too well known: ``"refuse"`` or ``"coarser"``.
+    seed
+        The seed of chance; by default a secret one.
+
+    References
+    ----------
+    Langsrud, Ø. and Heldal, J. (2018). An algorithm for small count rounding of tabular data. *Privacy in Statistical
+    Databases*, Valencia.
+
+    Examples
+    --------
+    >>> import cellguard as cg
+    >>> people = {"region": ["N"] * 13 + ["S"] * 22 + ["W"] * 4 + ["E"] * 1}
+    >>> made = cg.protect(people, by=["region"], rules=cg.MinFrequency(5), method=SmallCountRounding(5))
+    >>> made.release["table"].value
+    ['40', '0', '13', '22', '5']
+    """
+
+    base: float = 5
+    if_unsafe: str = "refuse"
+    seed: int | None = None
+    method: ClassVar[str] = "round"
+    said: ClassVar[Mapping[str, Any]] = {"kind": "small_counts"}

@@ -38,15 +38,23 @@ _CHOSEN = NotChecked(
     "what the choice of base or of suppressed cells reveals",
     "Somebody who uses that unsafe cells were too well known before some were suppressed, or the base doubled.",
 )
+_WHICH = NotChecked(
+    "choice_of_counts",
+    "what the choice of counts that go up reveals",
+    "Somebody who runs the program on tables that fit what is published, and keeps those that it rounds like this.",
+)
 _INSIDERS = NotChecked("insiders", "insiders", "A respondent who subtracts its own contribution, alone or with others.")
 _TOGETHER = "Several respondents who pool what they know."
 
 
-def verdict_of(assessed: Assessment, attacked: Attacked, *, repaired: bool, accepted: bool) -> Verdict:
-    """Return what an attack on rounded tables proves; ``accepted`` says that no rule is needed."""
+def verdict_of(assessed: Assessment, attacked: Attacked, *, chosen: bool, repaired: bool, accepted: bool) -> Verdict:
+    """Return what an attack on rounded tables proves; ``accepted`` says that no rule is needed.
+
+    ``chosen`` says that what was rounded up follows from the true table, and ``repaired`` that a base or cells do.
+    """
     world, tables = attacked.audit.needs.world, attacked.audit.needs.tables
     untied = (*open_ties(world), *open_differences(tables), *open_latent(world))
-    others = [_LIKELY, _SUMS, _EARLIER, _OTHERS, *([_CHOSEN] if repaired else [])]
+    others = [_LIKELY, _SUMS, _EARLIER, _OTHERS, *([_WHICH] if chosen else []), *([_CHOSEN] if repaired else [])]
     kind, text = _kind(assessed, attacked, untied)
     return Verdict(kind, text, (*untied, *_inside(attacked), *others), accepted=accepted and kind is Kind.NO_RULE)
 

@@ -62,7 +62,7 @@ class Round(Method[Assessment, RoundingResult]):
                 return f"tables of a job are one linked set and share `{key}`; they say {who}"
         if said[0][1].kind != "controlled" and (said[0][1].steps or said[0][1].search != "best"):
             return "`steps` and `search` go with `kind: controlled`; leave them out"
-        return None
+        return _small_count_fault(job) if said[0][1].kind == "small_counts" else None
 
     def assess(self, run: Run, seconds: dict[str, float]) -> Assessment:
         """Build the job's tables, link them, apply the rules and say what protection must achieve."""
@@ -158,6 +158,22 @@ class Round(Method[Assessment, RoundingResult]):
         if outcome.release is not None:
             pages["release/report.html"] = page.public_page(outcome)
         return pages
+
+
+def _small_count_fault(job: Job) -> str | None:
+    """Describe what does not go with rounding small inner counts."""
+    for table in job.tables:
+        said = options_of(table.protect)
+        if table.value != "count":
+            return f"table {table.name!r}: `kind: small_counts` is for frequency tables; say `value: count`"
+        if said.keep or said.suppress_below is not None or said.if_unsafe == "suppress":
+            return (
+                f"table {table.name!r}: with `kind: small_counts` all cells are sums of inner ones; leave `keep`, "
+                "`suppress_below` and `if_unsafe: suppress` out"
+            )
+        if said.base != options_of(job.tables[0].protect).base:
+            return "with `kind: small_counts` all tables of a job have one `base`"
+    return None
 
 
 def _to_hide(assessed: Assessment, rounded: Rounded, attacked: Attacked) -> np.ndarray[Any, np.dtype[np.bool_]]:

@@ -66,7 +66,9 @@ class RoundingResult(Result):
     def verdict(self) -> Verdict:
         """What the attack proves, and what nobody looked at."""
         repaired = self.doublings > 0 or bool(self.mended.any())
-        return verdict_of(self.assessed, self.attacked, repaired=repaired, accepted=self.accept_no_rules)
+        chosen = self.rounded.plan.kind == "small_counts"
+        accepted = self.accept_no_rules
+        return verdict_of(self.assessed, self.attacked, chosen=chosen, repaired=repaired, accepted=accepted)
 
     @property
     def question(self) -> str:

@@ -12,6 +12,7 @@ from cellguard.arrays import BoolArray, LongArray
 from cellguard.methods.rounding.controlled import Search, round_controlled
 from cellguard.methods.rounding.draws import uniforms
 from cellguard.methods.rounding.plan import Plan
+from cellguard.methods.rounding.small_counts import round_small_counts, small_count_box
 from cellguard.methods.rounding.values import Box, box_of, conventional, random
 from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.pattern import Release, ReleasedTable
@@ -37,6 +38,8 @@ class Rounded:
     @cached_property
     def box(self) -> Box:
         """Which true values the published value of each cell leaves open by itself."""
+        if self.plan.kind == "small_counts":
+            return Box(*small_count_box(self.plan, self.value))
         return box_of(self.plan, self.value, self.hidden)
 
     @cached_property
@@ -87,6 +90,8 @@ def round_cells(plan: Plan, seed: int, *, first: bool = False, run: Run = UNWATC
 
     Of controlled roundings ``first`` takes the first that adds up.
     """
+    if plan.kind == "small_counts":
+        return Rounded(plan, round_small_counts(plan, seed, run), plan.small)
     if plan.kind == "controlled":
         found, search = round_controlled(plan, seed, plan.steps, first=first, run=run)
         return Rounded(plan, found, plan.small, search)

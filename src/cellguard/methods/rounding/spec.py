@@ -15,10 +15,11 @@ SHARED = ("kind", "if_unsafe", "seed", "steps", "search")
 class RoundOptions(ProtectSpec):
     """How a table is rounded. Tables of a job are one linked set, so they share all but base, threshold and `keep`."""
 
-    kind: Literal["conventional", "random", "controlled"] = Field(
+    kind: Literal["conventional", "random", "controlled", "small_counts"] = Field(
         "random",
         description="conventional: to the nearest multiple of the base; random: up with probability remainder / base, "
-        "so that no value is biased; controlled: so that published values add up",
+        "so that no value is biased; controlled: so that published values add up; "
+        "small_counts: only inner counts below the base are rounded, and the others are their sums",
     )
     base: float = Field(5, gt=0, description="published values are multiples of it")
     suppress_below: float | None = Field(

@@ -60,6 +60,8 @@ def _how(said: dict[str, Any]) -> str:
     base = f"{said['base']:g}"
     if said["kind"] == "conventional":
         return f"each is the multiple of {base} that is nearest to the true one"
+    if said["kind"] == "small_counts":
+        return f"inner counts below {base} are 0 or {base}, and all other figures are sums of inner ones"
     if said["kind"] == "controlled":
         far = "" if not said["steps"] else f", or up to {said['steps']} further"
         return (

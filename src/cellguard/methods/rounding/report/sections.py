@@ -17,6 +17,7 @@ _KINDS = {
     "conventional": "conventional: to the nearest multiple of the base, halves up",
     "controlled": "controlled: next to the true value, so that all published sums hold, and as near to what "
     "chance prefers as was found",
+    "small_counts": "small counts: inner counts below the base become 0 or the base, and all others are their sums",
     "random": "random: up with probability remainder / base, so that no value is biased",
 }
 
