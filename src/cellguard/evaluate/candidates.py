@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, cast
+from dataclasses import dataclass, field
+from typing import Any
 
 from cellguard.errors import InputError, did_you_mean
 from cellguard.evaluate.rule_study import parse_written
 from cellguard.job.jobfile import Job
-from cellguard.job.registry import declared, find_method, method_names, sections
+from cellguard.job.registry import declared, method_names, sections
 from cellguard.job.rulespec import dump_rule
 from cellguard.rules.rule import Rule
 
@@ -51,13 +51,10 @@ class Policy:
 
 def repeatable(job: Job) -> dict[str, Any]:
     """Return what a run of a study is asked, so that random costs are the same each time; nothing is released."""
-    says = [table.protect for table in job.tables]
-    drawn = any(getattr(said, "random", getattr(said, "seed", 0) is None) for said in says)
-    return (
-        {"seed": 1}
-        if drawn and "seed" in {field.name for field in fields(cast("Any", find_method(job.method)))}
-        else {}
+    drawn = any(
+        getattr(table.protect, "random", False) or getattr(table.protect, "seed", 0) is None for table in job.tables
     )
+    return {"seed": 1} if drawn else {}
 
 
 def parse_policies(
@@ -80,12 +77,14 @@ def parse_policies(
         for cost in costs or [""]
         for effort in efforts or [""]
     ]
-    return [
-        Policy(name, chosen, options)
-        for name in names
-        for chosen in sets
-        for options in (ways if name == "suppress" else [{}])
-    ]
+    return [Policy(name, chosen, options) for name in names for chosen in sets for options in _told(name, ways)]
+
+
+def _told(method: str, ways: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+    """Return the ways that differ in what a table may say of this method; one without words, if there are none."""
+    known = declared(method).options.model_fields if method in method_names() else {}
+    told = [{key: word for key, word in way.items() if key in known} for way in ways]
+    return [way for number, way in enumerate(told) if way not in told[:number]]
 
 
 def _without_nones(data: object) -> Any:  # noqa: ANN401

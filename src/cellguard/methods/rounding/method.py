@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,6 +18,7 @@ from cellguard.job.specs import ProtectSpec
 from cellguard.methods.rounding.attacked import Attacked, attack
 from cellguard.methods.rounding.files.cells import write_cells
 from cellguard.methods.rounding.files.sealed import read_seed, write_seal, write_seed
+from cellguard.methods.rounding.look import LOOK
 from cellguard.methods.rounding.plan import Plan, plan_of
 from cellguard.methods.rounding.result import RoundingResult
 from cellguard.methods.rounding.rounded import Rounded, round_cells
@@ -25,10 +26,14 @@ from cellguard.methods.rounding.screen import assessed_words, rounded_words
 from cellguard.methods.rounding.spec import SHARED, RoundOptions, options_of
 from cellguard.randomness import checked_seed, fresh_seed
 from cellguard.run_context import Run, timed
+from cellguard.seam.look import Look
 from cellguard.seam.method import Method
 from cellguard.seam.outcome import Outcome
 from cellguard.seam.screen import Screen
 from cellguard.table.apriori import State
+from cellguard.table.contributions import Contributions
+from cellguard.verifier.rounded import SEAL, verify_rounded
+from cellguard.verifier.verify import Verification
 
 _ROUNDS = 6  # of hiding, and doublings of the base
 
@@ -48,7 +53,14 @@ class Round(Method[Assessment, RoundingResult]):
     participle: ClassVar[str] = "rounded"
     options: ClassVar[type[ProtectSpec]] = RoundOptions
     keeps_internal: ClassVar[bool] = True
-    attacked: ClassVar[bool] = True
+    repeatable: ClassVar[bool] = False
+    look: ClassVar[Look] = LOOK
+    robustness: ClassVar[str] = (
+        "Later tables of the same respondents need the same seed: the same values rounded anew give true ones away."
+    )
+    flexibility: ClassVar[str] = (
+        "Any table can be rounded; sums and differences of rounded values carry the rounding of all their parts."
+    )
 
     @classmethod
     def fault(cls, job: Job) -> str | None:
@@ -105,7 +117,7 @@ class Round(Method[Assessment, RoundingResult]):
             assessed.needs,
             rounded,
             known=read_known_totals(assessed).sums,
-            insiders=insiders_of(assessed),
+            insiders=_insiders(assessed),
             coalition=assessed.job.attack.coalition,
             run=run.endless(),
         )
@@ -148,6 +160,12 @@ class Round(Method[Assessment, RoundingResult]):
         """Write the digests of all files, and what `verify` needs to work the rounding out again."""
         write_seal(folder, outcome)
 
+    @classmethod
+    def verify(cls, folder: Path) -> Verification | None:
+        """Work the rounding out again, with code of its own."""
+        seal = folder / "internal" / SEAL
+        return verify_rounded(seal) if seal.is_file() else None
+
     def pages(self, outcome: Outcome[RoundingResult]) -> Mapping[str, str]:
         """Return the officer's page and, if there is a release, the public one."""
         from cellguard.methods.rounding.report import page
@@ -158,6 +176,14 @@ class Round(Method[Assessment, RoundingResult]):
         if outcome.release is not None:
             pages["release/report.html"] = page.public_page(outcome)
         return pages
+
+
+def _insiders(assessed: Assessment) -> Contributions | None:
+    """Return the respondents as attackers: as the job says, and if it does not, wherever it has their records."""
+    attack = assessed.job.attack
+    asked = assessed.job.microdata is not None if attack.insiders is None else attack.insiders
+    told = assessed.job.model_copy(update={"attack": attack.model_copy(update={"insiders": asked})})
+    return insiders_of(replace(assessed, job=told)) if asked else None
 
 
 def _small_count_fault(job: Job) -> str | None:
