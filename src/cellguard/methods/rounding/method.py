@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -31,7 +31,6 @@ from cellguard.seam.method import Method
 from cellguard.seam.outcome import Outcome
 from cellguard.seam.screen import Screen
 from cellguard.table.apriori import State
-from cellguard.table.contributions import Contributions
 from cellguard.verifier.rounded import SEAL, verify_rounded
 from cellguard.verifier.verify import Verification
 
@@ -79,7 +78,7 @@ class Round(Method[Assessment, RoundingResult]):
     def assess(self, run: Run, seconds: dict[str, float]) -> Assessment:
         """Build the job's tables, link them, apply the rules and say what protection must achieve."""
         self._seed()  # what cannot be read is reported before the work
-        return assess_tables(self.job, run, seconds)
+        return assess_tables(_with_insiders(self.job), run, seconds)
 
     def protect(self, assessed: Assessment, run: Run, seconds: dict[str, float]) -> RoundingResult:
         """Round every distinct cell, and attack the result; mend what is too well known if the job says how."""
@@ -117,7 +116,7 @@ class Round(Method[Assessment, RoundingResult]):
             assessed.needs,
             rounded,
             known=read_known_totals(assessed).sums,
-            insiders=_insiders(assessed),
+            insiders=insiders_of(assessed),
             coalition=assessed.job.attack.coalition,
             run=run.endless(),
         )
@@ -178,12 +177,12 @@ class Round(Method[Assessment, RoundingResult]):
         return pages
 
 
-def _insiders(assessed: Assessment) -> Contributions | None:
-    """Return the respondents as attackers: as the job says, and if it does not, wherever it has their records."""
-    attack = assessed.job.attack
-    asked = assessed.job.microdata is not None if attack.insiders is None else attack.insiders
-    told = assessed.job.model_copy(update={"attack": attack.model_copy(update={"insiders": asked})})
-    return insiders_of(replace(assessed, job=told)) if asked else None
+def _with_insiders(job: Job) -> Job:
+    """Return the job with respondents as attackers: as it says, and if it does not, wherever it has their records."""
+    if job.attack.insiders is not None:
+        return job
+    attack = job.attack.model_copy(update={"insiders": job.microdata is not None})
+    return job.model_copy(update={"attack": attack})
 
 
 def _small_count_fault(job: Job) -> str | None:
