@@ -84,9 +84,10 @@ def concluded(outcome: Outcome[RoundingResult]) -> Section:
         for cell in at[:_ROWS]
     ]
     how = "exactly" if found.exact else "at least"
+    closer = many(int((found.narrowed & done.rounded.plan.shown).sum()), "cell")
     lead = (
         "An attacker who knows the method subtracts published values: a total leaves for its parts only "
-        f"what their rounding allows together. That tells {how} {many(len(at), 'cell')} more closely than their own "
+        f"what their rounding allows together. That tells {how} {closer} more closely than their own "
         "published values do"
         + (". An unsafe cell is safe as long as its interval is as wide as the rules ask." if len(at) else ".")
     )
@@ -115,10 +116,12 @@ def _ends(lower: float, upper: float) -> str:
 def looked_at(outcome: Outcome[RoundingResult]) -> Section:
     """List the attacks that were checked, and those that were not."""
     inside = outcome.protected.attacked.audit.inside
-    safe = not outcome.protected.attacked.audit.failing.any()
+    found = outcome.protected.attacked
+    outside = found.short | found.audit.failing | found.audit.undecided
     method = "Somebody who knows method, base and threshold, every published value, and which values add up."
-    rows = [("what rounded values leave open", "checked", method, "yes" if safe else "no")]
+    rows = [("what rounded values leave open", "checked", method, "no" if outside.any() else "yes")]
     if inside is not None:
-        rows.append(("respondents", "checked", "A respondent who also knows its own contribution.", "yes"))
+        result = "no" if inside.failing or inside.undecided else "yes"
+        rows.append(("respondents", "checked", "A respondent who also knows its own contribution.", result))
     rows += [(attack.name, "not checked", attack.who, "open") for attack in outcome.verdict.not_checked]
     return attacks(rows)
