@@ -84,5 +84,4 @@ BENCHMARKS: dict[str, Callable[[], Iterator[str]]] = {
     "small-240k": small(lambda: build_counts("counts-2d-240k"), "the same"),
     "small-930k": small(lambda: build_counts("counts-2d-930k"), "1 million cells"),
     "random-15k": random(lambda: build_counts("counts-2d-15k")),
-    "random-240k": random(lambda: build_counts("counts-2d-240k")),
 }
