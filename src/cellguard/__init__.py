@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cellguard.inputs.assessment import Assessment
     from cellguard.io.folder import OutputFolder
     from cellguard.job.jobfile import Job
+    from cellguard.methods.adjust.choices import TabularAdjustment
     from cellguard.methods.rounding.choices import (
         ControlledRounding,
         ConventionalRounding,
@@ -99,6 +100,7 @@ _HOME = {
     "Suppression": "methods.suppress.suppress",
     "Table": "table.table",
     "TableSet": "table.tableset",
+    "TabularAdjustment": "methods.adjust.choices",
     "assess": "rules.assess",
     "assess_job": "pipeline",
     "audit": "attack.audit",
@@ -165,6 +167,7 @@ __all__ = [
     "Suppression",
     "Table",
     "TableSet",
+    "TabularAdjustment",
     "assess",
     "assess_job",
     "audit",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -36,15 +36,22 @@ def verify_rounded(
     seal: str | Path, *, release: str | Path | None = None, internal: str | Path | None = None
 ) -> Verification:
     """Check an output folder of rounded tables; whatever is wrong with its files is a failed check."""
+    return verify_sealed(Work, seal, release=release, internal=internal)
+
+
+def verify_sealed(
+    kind: type[Work], seal: str | Path, *, release: str | Path | None = None, internal: str | Path | None = None
+) -> Verification:
+    """Check an output folder of changed tables; ``kind`` has the checks."""
     path = Path(seal)
     if not path.is_file():
-        raise InputError(f"{file_name(path)} is not a file; name an output folder of rounded tables")
+        raise InputError(f"{file_name(path)} is not a file; name an output folder of {kind.tables_are} tables")
     inner = Path(internal).resolve() if internal is not None else path.absolute().parent
     outer = Path(release).resolve() if release is not None else inner.parent / "release"
-    work = _Work(path, Folder(outer, inner))
+    work = kind(path, Folder(outer, inner))
     checks = tuple(_run(number, name, method) for number, (name, method) in enumerate(work.checks, 1))
     claims = (str(work.document["headline"]),) if all(check.passed for check in checks) else ()
-    return Verification(checks, (), (), {}, NOT_CHECKED, claims)
+    return Verification(checks, (), (), {}, kind.not_checked, claims)
 
 
 def _run(number: int, name: str, method: Callable[[], str]) -> Check:
@@ -54,8 +61,17 @@ def _run(number: int, name: str, method: Callable[[], str]) -> Check:
         return Check(number, name, False, str(error))
 
 
-class _Work:
+class Work:
     """The files, each read once and only if a check asks for it."""
+
+    seal: ClassVar[str] = SEAL
+    tables_are: ClassVar[str] = "rounded"
+    not_checked: ClassVar[tuple[str, ...]] = NOT_CHECKED
+    releasable: ClassVar[frozenset[str]] = frozenset({"safe", "no rule"})
+    metadata: ClassVar[tuple[str, tuple[str, ...]]] = (
+        "rounding",
+        ("kind", "base", "additive", "steps", "suppress_below"),
+    )
 
     def __init__(self, path: Path, folder: Folder) -> None:
         self._path, self._folder = path, folder
@@ -72,11 +88,14 @@ class _Work:
     @cached_property
     def document(self) -> dict[str, Any]:
         """The seal."""
-        return read_json(self._path.read_bytes(), SEAL)
+        return read_json(self._path.read_bytes(), self.seal)
 
     @cached_property
     def _tables(self) -> tuple[RoundedTable, ...]:
-        return tuple(read_table(self._folder, said) for said in self.document["tables"])
+        return tuple(self._read(said) for said in self.document["tables"])
+
+    def _read(self, said: Mapping[str, Any]) -> RoundedTable:
+        return read_table(self._folder, said)
 
     @cached_property
     def _dimensions(self) -> Mapping[str, Dimension]:
@@ -87,28 +106,29 @@ class _Work:
         return bool(self.document["released"])
 
     def _check_digests(self) -> str:
-        return f"{check_digests(self._folder, self.document, own=f'internal/{SEAL}', halves=1 + self._released)} files"
+        return f"{check_digests(self._folder, self.document, own=f'internal/{self.seal}', halves=1 + self._released)} files"
 
     def _check_claims(self) -> str:
         document, summary = self.document, read_json(read_bytes(self._folder, SUMMARY), SUMMARY)
         for key in ("headline", "verdict", "released", "not_checked"):
             if document.get(key) != summary.get(key):
-                raise Refused(f"{SEAL} and {SUMMARY} do not say the same of {key!r}")
+                raise Refused(f"{self.seal} and {SUMMARY} do not say the same of {key!r}")
         if self._folder.release.is_dir() != self._released:
-            raise Refused(f"{SEAL} and the folder do not agree on whether there is a release")
+            raise Refused(f"{self.seal} and the folder do not agree on whether there is a release")
         if not self._released:
             return "verdict and headline; nothing was released"
-        if document["verdict"] not in {"safe", "no rule"}:
+        if document["verdict"] not in self.releasable:
             raise Refused(f"there is a release, although the verdict is {document['verdict']!r}")
         about = read_json(read_bytes(self._folder, METADATA), METADATA)["tables"]
         if set(about) != {said["name"] for said in document["tables"]}:
-            raise Refused(f"{METADATA} names other tables than {SEAL}")
+            raise Refused(f"{METADATA} names other tables than {self.seal}")
         for said in document["tables"]:
             told = about[said["name"]]
-            own = {key: said[key] for key in ("kind", "base", "additive", "steps", "suppress_below") if key in said}
-            if told.get("rounding") != own or told.get("decimals") != said["decimals"]:
-                raise Refused(f"{METADATA} does not say how table {said['name']} is rounded as {SEAL} does")
-        return "verdict, headline, and how the tables are rounded"
+            section, keys = self.metadata
+            own = {key: said[key] for key in keys if key in said}
+            if told.get(section) != own or told.get("decimals") != said["decimals"]:
+                raise Refused(f"{METADATA} does not say how table {said['name']} is {self.tables_are} as {self.seal} does")
+        return f"verdict, headline, and how the tables are {self.tables_are}"
 
     def _check_released(self) -> str:
         if not self._released:
@@ -214,8 +234,8 @@ class _Work:
                 seen = there & (blank == 0) & table.seen[whole]
                 here += int((told[seen] != table.published[whole[seen]]).sum())
                 sums += int(seen.sum())
-            if table.said["kind"] in {"controlled", "small_counts"} and not table.said["additive"]:
-                raise Refused(f"table {table.spec.name} is rounded so that it adds up, but is not said to")
+            if table.said["kind"] in {"controlled", "small_counts", "adjust"} and not table.said["additive"]:
+                raise Refused(f"table {table.spec.name} is {self.tables_are} so that it adds up, but is not said to")
             if table.said["additive"] and here:
                 raise Refused(f"table {table.spec.name} is said to add up, but {here} published sums do not")
             off += here

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
@@ -108,21 +108,27 @@ class RoundedTable:
                 yield rows, of
 
 
-def read_table(folder: Folder, said: Mapping[str, Any]) -> RoundedTable:
-    """Read the internal file of a table that the seal names."""
+def read_table(
+    folder: Folder,
+    said: Mapping[str, Any],
+    names: Sequence[str] = COLUMNS,
+    statuses: Collection[str] = STATUSES,
+    kinds: Collection[str] = KINDS,
+) -> RoundedTable:
+    """Read the internal file of a table that the seal names, which has these columns."""
     head = (said["name"], tuple(said["by"]), said["response"], said["population"], said["decimals"])
     spec = TableSpec(*head, count=False, zeros="", tolerance=Fraction(0), rules=(), where=HERE)
-    if said["kind"] not in KINDS or said["grains"] < said["decimals"]:
-        raise Refused(f"table {spec.name} is said to be rounded in a way that is not known")
-    read = read_csv(folder, spec.internal, spec.headed(COLUMNS))
-    columns = dict(zip([*(f"by:{d}" for d in spec.by), *COLUMNS], read, strict=True))
+    if said["kind"] not in kinds or said["grains"] < said["decimals"]:
+        raise Refused(f"table {spec.name} is said to be changed in a way that is not known")
+    read = read_csv(folder, spec.internal, spec.headed(names))
+    columns = dict(zip([*(f"by:{d}" for d in spec.by), *names], read, strict=True))
     seen = ~bools(pc.equal(columns["published"], ""))
     published = pc.if_else(pa.array(seen), columns["published"], "0")
     value, shown = (
         np.asarray(grains(column, said["grains"], f"{spec.internal}, {name},"))
         for name, column in (("value", columns["value"]), ("published", published))
     )
-    for name in set(columns["status"].to_pylist()) - STATUSES:
+    for name in set(columns["status"].to_pylist()) - set(statuses):
         raise Refused(f"{spec.internal} has the unknown status {name!r}")
     return RoundedTable(spec, said, columns, value, shown, seen)
 

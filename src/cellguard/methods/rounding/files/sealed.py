@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
 from cellguard.errors import InputError
+from cellguard.io import sealed
 from cellguard.io.folder import OutputFolder
 from cellguard.io.write import write_json
 from cellguard.methods.rounding.result import RoundingResult
@@ -39,31 +38,17 @@ def write_seal(folder: Path, outcome: Outcome[RoundingResult]) -> None:
     done = outcome.protected
     specs = {spec.name: options_of(spec.protect) for spec in done.job.tables}
     by_name = {table.name: table for table in done.tables}
-    document: dict[str, Any] = {
-        "format": 1,
-        "headline": done.verdict.text,
-        "verdict": done.verdict.kind.value,
-        "released": outcome.release is not None,
-        "not_checked": [attack.key for attack in done.verdict.not_checked],
-        "tables": [
-            {
-                "name": name,
-                "by": [d.name for d in by_name[name].dimensions],
-                "response": by_name[name].response,
-                "population": by_name[name].population,
-                "decimals": by_name[name].decimals,
-                "grains": int(done.rounded.plan.grains.decimals.max(initial=0)),
-                **done.words(name),
-                "keep": sorted(specs[name].keep),
-            }
-            for name in done.bases()
-        ],
-        "files": {
-            path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in sorted(folder.rglob("*"))
-            if path.is_file()
-        },
-    }
-    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    document["digest"] = hashlib.sha256(canonical.encode("utf-8")).hexdigest()
-    write_json(folder / "internal" / SEAL, document)
+    tables = [
+        {
+            "name": name,
+            "by": [d.name for d in by_name[name].dimensions],
+            "response": by_name[name].response,
+            "population": by_name[name].population,
+            "decimals": by_name[name].decimals,
+            "grains": int(done.rounded.plan.grains.decimals.max(initial=0)),
+            **done.words(name),
+            "keep": sorted(specs[name].keep),
+        }
+        for name in done.bases()
+    ]
+    sealed.write_seal(folder, SEAL, outcome, tables)

@@ -1,0 +1,115 @@
+"""The pages about adjusted tables: one for the disclosure officer, confidential, and one for the public."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cellguard.arrays import FloatArray
+from cellguard.methods.adjust.result import AdjustmentResult
+from cellguard.methods.adjust.spec import options_of
+from cellguard.report.page_grids import MOST, Grid, coarsest, marked_grid
+from cellguard.report.render import render
+from cellguard.report.run_facts import attacks, run_facts
+from cellguard.report.section import Section
+from cellguard.report.tables_page import heading, listed, public_tables, status_words
+from cellguard.report.words import share
+from cellguard.seam.outcome import Outcome
+
+LEGEND = (
+    (".", "adjusted", ""),
+    ("e", "unchanged: the published value is the true one", ""),
+    ("o", "protected: unsafe by a rule, moved away from its true value", "○"),
+    ("k", "kept: published as it is", "="),
+    ("u", "not in the release", "–"),
+)
+_MARKS = {"adjusted": ".", "unchanged": "e", "protected": "o", "kept": "k", "unpublished": "u"}
+_WEIGHTS = {"one": "a unit costs the same everywhere", "value": "a unit costs the value", "inverse": "a unit costs 1/value"}
+
+
+def internal_page(outcome: Outcome[AdjustmentResult]) -> str:
+    """Return the page about adjusted tables. Confidential: it holds true values."""
+    done = outcome.protected
+    here = [number for number, table in enumerate(done.tables) if table.name in done.names()]
+    grids = [_grid(done, number) for number in here]
+    seen = set().union(*(grid["status"] for grid in grids))
+    legend = [entry for entry in LEGEND if entry[0] in seen]
+    tables = Section("tables", "The tables", {"grids": [heading(g) for g in grids], "legend": legend})
+    facts = run_facts(outcome.summary, outcome.made, "How the run went.")
+    return render(
+        "internal.html",
+        title="Adjustment of " + listed(done.names()),
+        verdict=_verdict(outcome),
+        sections=[_how(outcome), tables, _looked_at(outcome), facts],
+        data={"kinds": status_words(LEGEND), "tables": grids},
+        made=outcome.made,
+        holds="true values and the sides to which unsafe cells moved",
+        proven=False,
+    )
+
+
+def public_page(outcome: Outcome[AdjustmentResult]) -> str:
+    """Return a page of adjusted tables as published, and that they are adjusted."""
+    release = outcome.release
+    assert release is not None  # noqa: S101 - a page of what may not be published is not made
+    return public_tables("public_adjusted.html", release, title="", marks=False)
+
+
+def _grid(done: AdjustmentResult, number: int) -> Grid:
+    table, cells = done.tables[number], done.assessed.tables.cells_of[number]
+    kept = coarsest(table.dimensions, table.codes, MOST)
+    status, reasons = done.status(number), done.assessed.findings.by_table[number].reasons()
+    grid = marked_grid(table, table.decimals, kept, [_MARKS[status[row]] for row in kept.tolist()])
+    plan, at = done.adjusted.plan, cells[kept]
+    size = 10.0 ** -plan.decimals.astype(float)
+    shown = np.where(plan.shown, done.adjusted.value * size, np.nan)
+    true = plan.grains.value * plan.grains.size()
+    grid["views"] = [
+        ["published value", _column(shown[at], table.decimals)],
+        ["true value", _column(true[at], table.decimals)],
+        ["moved by", _column((shown - true)[at], table.decimals)],
+    ]
+    places = [place for place, row in enumerate(kept.tolist()) if reasons[row]]
+    texts = [f"unsafe by {reasons[row]}" for row in kept[places].tolist()] if places else []
+    grid["notes"] = {"at": places, "reason": list(range(len(places))), "texts": texts}
+    return grid | {"word": "marked", "marked": "o"}
+
+
+def _column(values: FloatArray, decimals: int) -> str:
+    return " ".join(f"{x + 0.0:.{decimals}f}" if np.isfinite(x) else "" for x in values.tolist())
+
+
+def _verdict(outcome: Outcome[AdjustmentResult]) -> dict[str, Any]:
+    head, about, off = outcome.verdict, outcome.summary["set"], outcome.summary["distance"]
+    kind = head.kind if head.kind in {"safe", "unsafe"} else "undecided"
+    released = "" if outcome.release is not None else "Nothing was released. "
+    figures = [
+        (f"{about['cells']:,}", "cells", f"{about['shown']:,} published"),
+        (f"{about['primary']:,}", "unsafe, and moved", share(about["primary"], about["cells"])),
+        (f"{about['adjusted']:,}", "published cells changed", share(about["adjusted"], about["shown"])),
+        (f"{off['total']:,.6g}", "moved in all", f"{off['mean']:.3g} on average"),
+    ]
+    return {"kind": kind, "headline": f"{head.text}.", "sentence": released + head.caveat, "figures": figures}
+
+
+def _how(outcome: Outcome[AdjustmentResult]) -> Section:
+    done, summary = outcome.protected, outcome.summary
+    off, gap = summary["distance"], done.adjusted.gap
+    facts = [
+        ("Method", "controlled tabular adjustment: unsafe cells move to a side, the others as little as possible"),
+        ("Weights", _WEIGHTS[options_of(done.job.tables[0].protect).weights]),
+        ("Do values add up?", "yes, exactly"),
+        ("Zeros", "a true zero is published as 0"),
+        ("Moved in all", f"{off['total']:,.6g}"),
+        ("Largest move of a cell that is not unsafe", f"{off['largest_of_safe']:,.6g}"),
+        ("Search", "the optimum" if gap < 1e-6 else f"at most {gap:.1%} from the optimum"),
+    ]
+    return Section("adjustment", "How the tables were adjusted", {"facts": facts, "warnings": summary["warnings"]}, "rounding")
+
+
+def _looked_at(outcome: Outcome[AdjustmentResult]) -> Section:
+    who = "Somebody who takes published values for the true ones, and does not know the method."
+    rows = [("unsafe cells are a protection level away", "checked", who, "yes")]
+    rows += [(attack.name, "not checked", attack.who, "open") for attack in outcome.verdict.not_checked]
+    return attacks(rows)
