@@ -35,7 +35,7 @@ def verify_adjusted(
 
 
 class _Adjusted(Work):
-    """The checks of adjusted tables; those of digests, claims, rows, common cells and sums are those of rounded ones."""
+    """The checks of adjusted tables: those of rounded ones, but for how far values moved."""
 
     seal: ClassVar[str] = SEAL
     tables_are: ClassVar[str] = "adjusted"

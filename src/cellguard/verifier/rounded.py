@@ -106,7 +106,8 @@ class Work:
         return bool(self.document["released"])
 
     def _check_digests(self) -> str:
-        return f"{check_digests(self._folder, self.document, own=f'internal/{self.seal}', halves=1 + self._released)} files"
+        own, halves = f"internal/{self.seal}", 1 + self._released
+        return f"{check_digests(self._folder, self.document, own=own, halves=halves)} files"
 
     def _check_claims(self) -> str:
         document, summary = self.document, read_json(read_bytes(self._folder, SUMMARY), SUMMARY)
@@ -127,7 +128,9 @@ class Work:
             section, keys = self.metadata
             own = {key: said[key] for key in keys if key in said}
             if told.get(section) != own or told.get("decimals") != said["decimals"]:
-                raise Refused(f"{METADATA} does not say how table {said['name']} is {self.tables_are} as {self.seal} does")
+                raise Refused(
+                    f"{METADATA} does not say how table {said['name']} is {self.tables_are} as {self.seal} does"
+                )
         return f"verdict, headline, and how the tables are {self.tables_are}"
 
     def _check_released(self) -> str:

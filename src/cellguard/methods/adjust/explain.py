@@ -22,7 +22,9 @@ def why_not(plan: Plan, run: Run) -> str:
         zero = np.flatnonzero(plan.stuck & (plan.grains.value == 0))
         if len(zero):
             return f"true zeros stay 0, but these are unsafe and would have to move: {_names(plan, zero)}"
-        return f"no adjustment: both sides of these unsafe cells are beyond their bounds: {_names(plan, stuck)}; {_CURE}"
+        return (
+            f"no adjustment: both sides of these unsafe cells are beyond their bounds: {_names(plan, stuck)}; {_CURE}"
+        )
     held = _held(plan, run)
     if len(held):
         return (

@@ -38,7 +38,9 @@ _OTHERS = (
         "Somebody who compares with tables that were published before: the same cells, adjusted differently.",
     ),
     NotChecked(
-        "other_tables", "tables outside this set", "Other tables about the same respondents; put them into the same job."
+        "other_tables",
+        "tables outside this set",
+        "Other tables about the same respondents; put them into the same job.",
     ),
 )
 

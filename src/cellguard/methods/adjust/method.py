@@ -42,10 +42,10 @@ class Adjust(ChangingMethod[AdjustmentResult]):
     keeps_internal: ClassVar[bool] = True
     look: ClassVar[Look] = LOOK
     robustness: ClassVar[str] = (
-        "Later tables of the same respondents must be adjusted in the same job: another adjustment gives true values away."
+        "Later tables of the same respondents belong into the same job: another adjustment gives true values away."
     )
     flexibility: ClassVar[str] = (
-        "Published values add up exactly; sums and differences of them may be nearer to the truth than unsafe cells are."
+        "Published values add up exactly; sums and differences of them may be nearer to the truth than cells are."
     )
 
     @classmethod
@@ -77,9 +77,7 @@ class Adjust(ChangingMethod[AdjustmentResult]):
         for number, (table, cells) in enumerate(zip(set_.tables, set_.cells_of, strict=True)):
             at = cells.tolist()
             sides: dict[str, Sequence[object]] = {
-                name: [
-                    plain(Decimal(int(need[c])).scaleb(-int(plan.grains.decimals[c]))) if may[c] else "" for c in at
-                ]
+                name: [plain(Decimal(int(need[c])).scaleb(-int(plan.grains.decimals[c]))) if may[c] else "" for c in at]
                 for name, need, may in (
                     ("need_below", plan.need_below, plan.may_fall),
                     ("need_above", plan.need_above, plan.may_rise),

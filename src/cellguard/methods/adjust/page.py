@@ -25,7 +25,11 @@ LEGEND = (
     ("u", "not in the release", "–"),
 )
 _MARKS = {"adjusted": ".", "unchanged": "e", "protected": "o", "kept": "k", "unpublished": "u"}
-_WEIGHTS = {"one": "a unit costs the same everywhere", "value": "a unit costs the value", "inverse": "a unit costs 1/value"}
+_WEIGHTS = {
+    "one": "a unit costs the same everywhere",
+    "value": "a unit costs the value",
+    "inverse": "a unit costs 1/value",
+}
 
 
 def internal_page(outcome: Outcome[AdjustmentResult]) -> str:
@@ -105,7 +109,9 @@ def _how(outcome: Outcome[AdjustmentResult]) -> Section:
         ("Largest move of a cell that is not unsafe", f"{off['largest_of_safe']:,.6g}"),
         ("Search", "the optimum" if gap < 1e-6 else f"at most {gap:.1%} from the optimum"),
     ]
-    return Section("adjustment", "How the tables were adjusted", {"facts": facts, "warnings": summary["warnings"]}, "rounding")
+    return Section(
+        "adjustment", "How the tables were adjusted", {"facts": facts, "warnings": summary["warnings"]}, "rounding"
+    )
 
 
 def _looked_at(outcome: Outcome[AdjustmentResult]) -> Section:

@@ -81,7 +81,9 @@ class AdjustmentResult(Result):
     def moved(self) -> np.ndarray[Any, np.dtype[np.float64]]:
         """How far each distinct cell is from its true value."""
         plan = self.adjusted.plan
-        return np.abs(self.adjusted.value * 10.0 ** -plan.decimals.astype(float) - plan.grains.value * plan.grains.size())
+        return np.abs(
+            self.adjusted.value * 10.0 ** -plan.decimals.astype(float) - plan.grains.value * plan.grains.size()
+        )
 
     def status(self, number: int) -> list[str]:
         """Return the status of each cell of one table."""

@@ -32,7 +32,7 @@ from cellguard.run_context import Run
 from cellguard.solver.program import Program, Solution, Status
 
 _CELLS, _SIDES, _NODES = 3_000, 300, 2_000  # up to which an integer program is tried, and its nodes
-_WHOLE = 10**6  # moves up to which all of it is solved in whole numbers
+_WHOLE = 10**6  # moves up to which all of it is solved in whole numbers, if true values are whole
 _STEPS = (1, 2, 8)  # how far a move is changed, at most, to make it whole
 _BATCH = 0.25  # of the open sides are fixed at a time
 
@@ -216,7 +216,7 @@ def _by_program(model: _Model, best: float | None, run: Run) -> tuple[LongArray 
     row_lower = np.concatenate([model.row_lower, np.full(2 * k, -np.inf)])
     row_upper = np.concatenate([model.row_upper, np.zeros(k), large])
     whole = np.ones(2 * n + k, bool)
-    if most.max(initial=0) > _WHOLE:
+    if most.max(initial=0) > _WHOLE or plan.left_over(plan.start).any():
         whole[: 2 * n] = False
     solution = _mixed(Program(matrix, row_lower, row_upper, lower, upper, model.cost, whole), _NODES, run)
     bound = solution.bound + model.constant if best is not None and np.isfinite(solution.bound) else -np.inf
