@@ -76,7 +76,7 @@ def plan_of(job: Job, needs: Requirements) -> Plan:
     start = np.clip(start, low, high)
     fixed = kept | (grains.value == 0)
     low, high = np.where(fixed, start, low), np.where(fixed, start, high)
-    scale = 10.0**grains.decimals
+    scale = 10.0 ** grains.decimals.astype(float)
     down = _levels(np.maximum(needs.lower, needs.sliding), scale, step)
     up = _levels(np.maximum(needs.upper, needs.sliding), scale, step)
     below, above = (grains.value - down) // step, -((-grains.value - up) // step)
@@ -110,7 +110,7 @@ def _levels(level: FloatArray, scale: FloatArray, step: LongArray) -> LongArray:
 
 def _bounds(lower: FloatArray, upper: FloatArray, decimals: LongArray) -> tuple[LongArray, LongArray]:
     """Return the a-priori bounds in units, rounded inwards."""
-    scale = 10.0**decimals
+    scale = 10.0 ** decimals.astype(float)
     low = np.ceil(np.clip(lower * scale, -FAR, FAR) - 1e-9)
     high = np.floor(np.clip(upper * scale, -FAR, FAR) + 1e-9)
     return low.astype(np.int64), np.maximum(low, high).astype(np.int64)
