@@ -6,7 +6,7 @@ Let a be a true value in units, x what is published, and d = x - a. With levels 
 
 and any other d = r - f. Least is the sum of w |d| with M (a + d) = 0 and the bounds of x. With y between 0 and 1
 this is a linear program whose optimum is a bound for all choices of sides. The heuristic fixes the most decided sides
-of its solution, solves again, and so on; sides that cannot be met are turned. Small sets then go to an integer
+of its solution, solves again, and so on; sides that cannot be met, or that cost more, are turned. Small sets then go to an integer
 program, whose large numbers M are what no better solution than the heuristic's can exceed.
 
 References
@@ -31,10 +31,12 @@ from cellguard.methods.adjust.plan import FAR, Plan
 from cellguard.run_context import Run
 from cellguard.solver.program import Program, Solution, Status
 
-_CELLS, _SIDES, _NODES = 3_000, 300, 2_000  # up to which an integer program is tried, and its nodes
+_CELLS, _SIDES, _NODES = 1_500, 60, 500  # up to which an integer program is tried, and its nodes
 _WHOLE = 10**6  # moves up to which all of it is solved in whole numbers, if true values are whole
 _STEPS = (1, 2, 8)  # how far a move is changed, at most, to make it whole
-_BATCH = 0.25  # of the open sides are fixed at a time
+_BATCH = 0.05  # of the open sides are fixed at a time
+_MANY = 1_000  # sides from which on a quarter is fixed at a time
+_FLIPS, _WORK = 1_000, 10**8  # sides that are turned to see whether that is better, and iterations times rows for it
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +145,7 @@ def _dive(model: _Model, run: Run) -> tuple[BoolArray | None, float]:
             raise NotProtected(why_not(model.plan, run))
         bound = solution.objective + model.constant
         columns = np.arange(2 * model.n + model.k)
-        size = max(1, int(np.ceil(_BATCH * model.k)))
+        size = max(1, int(np.ceil((_BATCH if model.k < _MANY else 0.25) * model.k)))
         while (open_ := np.flatnonzero(lowest < highest)).size:
             run.check()
             y = solution.x[2 * model.n + open_]
@@ -162,9 +164,31 @@ def _dive(model: _Model, run: Run) -> tuple[BoolArray | None, float]:
                 if len(order) == 1:
                     return None, bound
                 size = max(1, len(order) // 4)
-        return lowest > 0.5, bound
+        return _flipped(model, session, lowest > 0.5, solution.objective, run), bound
     finally:
         session.close()
+
+
+def _flipped(model: _Model, session: solver.Session, sides: BoolArray, cost: float, run: Run) -> BoolArray:
+    """Return better sides: each is turned once, and stays so if everything then costs less."""
+    columns, sides = np.arange(2 * model.n + model.k), sides.copy()
+    both = np.flatnonzero(model.may_rise & model.may_fall)
+    work = _WORK
+    size = model.plan.weight[model.at] * np.where(sides, model.up, model.down)
+    for place in both[np.argsort(-size[both], kind="stable")][:_FLIPS].tolist():
+        run.check()
+        if work <= 0:
+            break
+        sides[place] ^= True
+        y = sides.astype(float)
+        session.set_bounds(columns, *model.bounds(y, y))
+        turned = session.solve()
+        work -= max(session.iterations, 1) * (model.matrix.shape[0] + 1_000)
+        if turned.status is Status.optimal and turned.objective < cost * (1 - 1e-9) - 1e-9:
+            cost = turned.objective
+        else:
+            sides[place] ^= True
+    return sides
 
 
 def _whole(model: _Model, sides: BoolArray, run: Run) -> LongArray | None:
