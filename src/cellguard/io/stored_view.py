@@ -14,6 +14,7 @@ from cellguard.job.names import check_stored_names
 from cellguard.views.grid import Grid
 from cellguard.views.terminal import View
 
+_NOISY = ("perturb", "cell_key")  # whose internal tables have true and published figures
 _DUST = 1e-9  # of a cell's value, below which a protection level is none
 
 
@@ -26,7 +27,7 @@ def read_view(folder: Path, table: str | None, *, internal: bool) -> View:
     check_stored_names(folder, (name, *by))
     guarded = set(about[name]["guarded"])
     rows = output.rows(name, internal=internal, guarded=set() if internal else guarded)
-    noisy = internal and output.method == "perturb"
+    noisy = internal and output.method in _NOISY
     try:
         codes = _codes(rows, by)
         if noisy:
@@ -50,7 +51,7 @@ def read_view(folder: Path, table: str | None, *, internal: bool) -> View:
         for axis, column in zip(axes, columns, strict=True)
     ]
     grid = Grid(name, axes, places)
-    return View(grid, codes, value, status, internal, output.method == "perturb", checked, true)
+    return View(grid, codes, value, status, internal, output.method in _NOISY, checked, true)
 
 
 def _tables(output: OutputFolder, internal: bool) -> dict[str, Any]:
@@ -89,6 +90,8 @@ def _perturbed_status(
     if shown is not None and codes not in shown:
         return "unpublished"
     if checked and row["status"] not in {"safe", "not proven"}:
+        return row["status"]
+    if "need" not in row:
         return row["status"]
     least = _DUST * abs(float(row["value"]))
     if not checked and float(row["S_N"]) > least:
