@@ -69,7 +69,19 @@ def _redistribute(folder):
     }
 
 
-JOBS = {"suppress": _suppress, "perturb": _perturb, "redistribute": _redistribute}
+def _cell_key(folder):
+    rows = [f"p{i},{'NSW'[i % 3]}\n" for i in range(90)]
+    (folder / "people.csv").write_text("id,region\n" + "".join(rows))
+    table = {"name": "t", "by": ["region"], "value": "count", "rules": [{"min_frequency": 3}]}
+    return {
+        "version": 1,
+        "microdata": {"source": "people.csv", "respondent": "id"},
+        "cell_key": {"seed": 1},
+        "tables": [table | {"protect": {"method": "cell_key"}}],
+    }
+
+
+JOBS = {"suppress": _suppress, "perturb": _perturb, "redistribute": _redistribute, "cell_key": _cell_key}
 
 
 def outcome_of(name, folder):

@@ -31,6 +31,7 @@ from cellguard.methods.suppress.result import Choice, SuppressionResult
 from cellguard.pipeline.jobs import assess_job, outcome_of
 from cellguard.run_context import Run, timed
 from cellguard.seam.outcome import Outcome
+from cellguard.verifier.keyed import verify_keyed
 from cellguard.verifier.verify import CHECKS, Check, Verification
 from cellguard.verifier.verify import verify as verify_files
 
@@ -121,8 +122,15 @@ def verify(
     cellguard.errors.InputError: nowhere is not a file; name an output folder of cellguard, or its certificate.json
     """
     path = Path(folder)
+    if path.is_dir() and is_keyed(path):
+        return verify_keyed(Path(release or path / "release"), Path(internal or path / "internal"))
     certificate = path / "internal" / "certificate.json" if path.is_dir() else path
     return verify_files(certificate, release=release, internal=internal, rewrite=rewrite_release)
+
+
+def is_keyed(folder: Path) -> bool:
+    """Return whether an output folder is of the cell key method, which has no certificate but can be checked."""
+    return not (folder / "internal" / "certificate.json").exists() and OutputFolder(folder).method == "cell_key"
 
 
 def verify_inputs(inside: str | Path, job: Job, *, within: Run = Run()) -> tuple[Check, ...]:  # noqa: B008

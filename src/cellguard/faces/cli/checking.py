@@ -186,11 +186,15 @@ def verify(
         raise click.UsageError("--set goes with --job")
     refuse_no_certificate(certificate)
     path = certificate_of(certificate)
+    whole: Path | None = None
     if not path.is_file():
         from cellguard.io.folder import OutputFolder
+        from cellguard.pipeline.folders import is_keyed
 
-        OutputFolder(path.parent.parent).refuse_uncertified()
-    found = verify(path, release=release, internal=internal)
+        whole = path.parent.parent
+        if job or not is_keyed(whole):
+            OutputFolder(whole).refuse_uncertified()
+    found = verify(whole or path, release=release, internal=internal)
     if job:
         from cellguard.job.jobfile import Job
 

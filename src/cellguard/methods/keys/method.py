@@ -19,7 +19,7 @@ from cellguard.job.specs import ProtectSpec, Spec
 from cellguard.methods.keys.design import Design
 from cellguard.methods.keys.files.keyed_tables import write_keyed
 from cellguard.methods.keys.files.perturbation_files import read_table
-from cellguard.methods.keys.perturbation_table import PerturbationTable
+from cellguard.methods.keys.perturbation_table import FINE, PerturbationTable
 from cellguard.methods.keys.perturbing import KeyedCells
 from cellguard.methods.keys.posterior import infer
 from cellguard.methods.keys.record_keys import Secret, digest_of, keys_for, read_secret
@@ -27,6 +27,7 @@ from cellguard.methods.keys.result import KeysResult
 from cellguard.methods.keys.screen import assessed_words, keyed_words
 from cellguard.methods.keys.simulation import simulate
 from cellguard.methods.keys.spec import METHOD, CellKey, KeysDeclaration
+from cellguard.microdata.roles import KEY_DECIMALS
 from cellguard.randomness import fresh_seed
 from cellguard.rules.rule import fewest_of
 from cellguard.run_context import Run, timed
@@ -99,12 +100,16 @@ class CellKeys(Method[Keyed, KeysResult]):
         return design_for(spec, fewest).table(), {}
 
     def _secret(self, spec: CellKey, table: PerturbationTable) -> tuple[Secret, dict[str, str]]:
-        digest, drawn = digest_of(table), not self._given
+        records, seed = self.job.microdata, fresh_seed() if spec.seed is None else spec.seed
+        modulus = FINE
+        if records is not None and records.record_key is not None:
+            modulus = records.key_range or 10**KEY_DECIMALS
+        fresh = Secret(seed, spec.lookup, digest_of(table), not self._given, modulus, table.period)
         if spec.keys is None:
-            return Secret(fresh_seed() if spec.seed is None else spec.seed, spec.lookup, digest, drawn), {}
+            return fresh, {}
         path = self.job.path(spec.keys)
         secret = read_secret(path)
-        if (secret.table, secret.lookup, secret.drawn) != (digest, spec.lookup, drawn):
+        if replace(secret, seed=seed) != fresh:
             raise JobError(
                 f"the keys in {file_name(path)!r} were used with another perturbation table, `lookup` or column of "
                 "record keys; use the same ones, since two kinds of noise for one cell can be averaged"

@@ -24,7 +24,9 @@ _FORMAT = 1
 
 @dataclass(frozen=True)
 class Secret:
-    """The seed of record keys and of the lookup. Who has it can take the noise off. ``table`` is a digest.
+    """The seed of record keys and of the lookup. Who has it can take the noise off.
+
+    ``table`` is the digest of the perturbation table, ``modulus`` what sums of keys are taken modulo.
 
     Tables that were made from one secret agree: a cell with the same records has the same noise in all of them.
     """
@@ -33,6 +35,8 @@ class Secret:
     lookup: str
     table: str
     drawn: bool
+    modulus: int = FINE
+    period: int = 1
 
     def of(self, purpose: str) -> bytes:
         """Return 16 bytes for one purpose."""
@@ -50,7 +54,14 @@ def read_secret(path: Path) -> Secret:
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
         number = said.pop("format")
-        secret = Secret(checked_seed(said["seed"]), str(said["lookup"]), str(said["table"]), bool(said["drawn"]))
+        secret = Secret(
+            checked_seed(said["seed"]),
+            str(said["lookup"]),
+            str(said["table"]),
+            bool(said["drawn"]),
+            int(said["modulus"]),
+            int(said["period"]),
+        )
     except FileNotFoundError:
         raise InputError(f"no file {name!r}; `keys` names the record_keys.json of an earlier run") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

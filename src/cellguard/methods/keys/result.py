@@ -159,9 +159,20 @@ class KeysResult(Result):
             "differences": [one.__dict__ for one in still_hidden(table)],
             "noise": {"variance": float(((self.counts - self.cells.count) ** 2).mean()) if len(self.counts) else 0.0},
         }
+        if self.cells.fixed.any():
+            facts["fixed"] = self._fixed()
         if self.simulation is not None:
             facts["simulation"] = self.simulation.__dict__
         return Summary(METHOD, self.verdict, self._about(), self.notes, facts)
+
+    def _fixed(self) -> list[dict[str, Any]]:
+        """Name the cells that are published as they are, in every table that shows them."""
+        linked = self.cells.tables
+        return [
+            {"table": table.name, "codes": _codes(table, row)}
+            for table, at in zip(linked.tables, linked.cells_of, strict=True)
+            for row in np.flatnonzero(self.cells.fixed[at]).tolist()
+        ]
 
     def _about(self) -> dict[str, dict[str, Any]]:
         linked = self.cells.tables
@@ -175,6 +186,10 @@ class KeysResult(Result):
             }
             for table, cells in zip(linked.tables, linked.cells_of, strict=True)
         }
+
+
+def _codes(table: Table, row: int) -> list[str]:
+    return [d.codes[c[row]] for d, c in zip(table.dimensions, table.codes, strict=True)]
 
 
 def _released(table: Table, counts: LongArray) -> ReleasedTable:

@@ -15,7 +15,23 @@ _NOT_READ = ("cells", "apriori", "survey", "negative", "impossible", "tolerance"
 
 
 class CellKey(Spec):
-    """How the cell key method perturbs counts: its perturbation table, its keys, and what the attack must not reach."""
+    """How the cell key method perturbs counts: its perturbation table, its keys, and what the attack must not reach.
+
+    The fields are the keys of `cell_key` in a job.
+
+    References
+    ----------
+    Fraser, B. and Wooton, J. (2005). *A proposed method for confidentialising tabular output to protect against
+    differencing*. UNECE/Eurostat work session on statistical data confidentiality, Geneva.
+
+    Examples
+    --------
+    >>> import cellguard as cg
+    >>> people = {"region": ["N"] * 9 + ["S"] * 14 + ["W"] * 12}
+    >>> done = cg.protect(people, by=["region"], rules=cg.MinFrequency(3), method=cg.CellKey(seed=5))
+    >>> str(done.verdict.kind), done.release["table"].value
+    ('safe', ['32', '8', '17', '12'])
+    """
 
     table: str | None = Field(
         None, min_length=1, description="a perturbation table: a CSV file of ptable, τ-ARGUS or ONS; default: designed"

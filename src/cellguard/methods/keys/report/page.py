@@ -20,7 +20,7 @@ from cellguard.table.pattern import Release
 
 LEGEND = (
     (".", "safe", ""),
-    ("o", "small: fewer records than the rule asks for, hidden by the noise", "○"),
+    ("o", "small: fewer records than the rule asks for, safe with its noise", "○"),
     ("x", "unsafe: an attacker is surer of a small count than the limit allows", "✕"),
 )
 _LETTER = {"safe": ".", "sensitive": "o", "unsafe": "x"}
