@@ -129,7 +129,7 @@ def test_circles_are_not_proven_and_the_limit_refuses(tmp_path):
     outcome = run(job(tmp_path, ["region", "age"], seed=3))
     assert outcome.verdict.kind == "not proven" and outcome.release is None
     assert "estimated" in outcome.verdict.text and outcome.verdict.not_checked[0].key == "circles"
-    low = run(job(tmp_path, ["region"], seed=3, limit=0.05, unproven="accept"))
+    low = run(job(tmp_path, ["region", "age"], seed=3, limit=0.05, unproven="accept"))
     assert low.verdict.kind == "unsafe" and low.release is None
     OutputFolder(tmp_path / "out").write(low)
     assert not (tmp_path / "out/release").exists() and not (tmp_path / "out/internal/record_keys.json").exists()

@@ -19,9 +19,12 @@ from cellguard.methods.keys.perturbation_table import PerturbationTable
 from cellguard.methods.keys.posterior_kernel import beliefs, sweep
 from cellguard.run_context import UNWATCHED, Run
 
-_MOST_WORK = 4_000_000  # parts squared times width of a relation; longer ones are left out
+_MOST_PARTS = 2_500  # of a relation; longer ones are left out
+_MOST_WORK = 2_000_000_000.0  # steps of one sweep, by the parts to the power of 1.5; the longest relations are left out
+_DEEP = 500.0  # steps per part and count: the states, and how wide sums of noise are
 _SETTLED = 1e-12
 _SWEEPS = 200
+_NEARLY, _FEWER = 1e-4, 25  # ... where circles make it an estimate
 _MOST_ENUMERATED = 40  # cells of a circle that enumeration is tried for
 
 
@@ -65,6 +68,7 @@ class Published:
 class Posterior:
     """The probability of every count base + k of each cell; ``exact`` where nothing was left out or estimated.
 
+    A row of zeros is a cell that no count was found for: nothing is known of it, so it is taken to be disclosed.
     ``long`` relations had too many parts to be used.
     """
 
@@ -85,7 +89,7 @@ class Posterior:
         largest = np.zeros(len(self.base))
         for count in range(1, int(threshold.max(initial=0))):
             largest = np.where(count < threshold, np.maximum(largest, self.of(count)), largest)
-        return largest
+        return np.where((threshold > 1) & ~self.chances.any(axis=1), 1.0, largest)
 
 
 def infer(published: Published, *, run: Run = UNWATCHED) -> Posterior:
@@ -99,13 +103,14 @@ def infer(published: Published, *, run: Run = UNWATCHED) -> Posterior:
     message = np.full((len(cell), width), 1.0 / width)
     alone = np.zeros((len(cell), width))
     edge_start, edges = _edges_of(cell, len(own))
-    for _ in range(_SWEEPS):
+    group, trees = _components(relations)
+    most, settled = (_SWEEPS, _SETTLED) if trees.all() else (_FEWER, _NEARLY)
+    for _ in range(most):
         run.heed()
         moved = sweep(start, cell, whole, shift, lone, published.base, own, edge_start, edges, message, alone)
-        if moved <= _SETTLED:
+        if moved <= settled:
             break
     belief = beliefs(own, lone, edge_start, edges, message, alone)
-    group, trees = _components(relations)
     exact = trees[group] & (long == 0)
     for number in np.flatnonzero(~trees).tolist():
         cells = np.flatnonzero(group == number)
@@ -113,6 +118,7 @@ def infer(published: Published, *, run: Run = UNWATCHED) -> Posterior:
         if found is not None:
             belief[cells] = found
             exact[cells] = long == 0
+    exact &= belief.sum(axis=1) > 0
     return Posterior(published.base, _normalised(belief), exact, long)
 
 
@@ -122,9 +128,12 @@ def _normalised(weights: FloatArray) -> FloatArray:
 
 
 def _usable(relations: sp.csr_array, width: int) -> tuple[sp.csr_array, int]:
-    """Return the relations that are not too long, and how many are."""
+    """Return the relations that are not too long, and how many are; of many the shortest, which tell most."""
     parts = np.diff(relations.indptr).astype(float)
-    usable = parts * parts * width <= _MOST_WORK
+    order = np.argsort(parts, kind="stable")
+    usable = np.zeros(len(parts), bool)
+    usable[order] = np.cumsum(parts[order] ** 1.5 * width * _DEEP) <= _MOST_WORK
+    usable &= parts <= _MOST_PARTS
     return (relations, 0) if usable.all() else (relations[usable], int((~usable).sum()))
 
 

@@ -38,42 +38,47 @@ def sweep(start, cell, whole, shift, lone, base, own, edge_start, edges, message
         certain = np.zeros((1, w))
         for j in range(n):
             _outgoing(cell[first + j], first + j, own, lone, edge_start, edges, message, alone, coming, certain, j)
-        wide = parts * (w - 1) + 1
-        right = np.zeros((parts + 1, 4, wide))
+        low, high = _windows(coming, whole[r], parts)
+        width = 1
+        for j in range(parts + 1):
+            width = max(width, high[j] - low[j] + 1)
+        right = np.zeros((parts + 1, 4, width))
         for k in range(w):
             t = k + shift[r]
-            if 0 <= t < wide:
+            if low[parts] <= t <= high[parts]:
                 if whole[r] == 1:
-                    right[parts, 0, t] = coming[0, k]
-                    right[parts, 1, t] = certain[0, k]
-                    right[parts, 2, t] = coming[0, k]
+                    right[parts, 0, t - low[parts]] = coming[0, k]
+                    right[parts, 1, t - low[parts]] = certain[0, k]
+                    right[parts, 2, t - low[parts]] = coming[0, k]
                 elif k == 0:
-                    right[parts, 0, t] = 1.0
+                    right[parts, 0, t - low[parts]] = 1.0
         for j in range(parts - 1, -1, -1):
             e = first + whole[r] + j
             zero = -base[cell[e]]
             for s in range(4):
                 then = lone[e] if s == 0 else 2
-                for t in range(j * (w - 1) + 1):
+                for t in range(low[j], high[j] + 1):
                     total = 0.0
-                    for k in range(w):
-                        total += coming[whole[r] + j, k] * right[j + 1, s if k == zero else then, t + k]
-                    right[j, s, t] = total
+                    for k in range(max(0, low[j + 1] - t), min(w, high[j + 1] + 1 - t)):
+                        into = s if k == zero else then
+                        total += coming[whole[r] + j, k] * right[j + 1, into, t + k - low[j + 1]]
+                    right[j, s, t - low[j]] = total
         going = np.zeros((n, w))
-        left = np.zeros((4, wide))
+        left = np.zeros((4, width))
         left[0, 0] = 1.0
         for j in range(parts):
             e = first + whole[r] + j
             zero = -base[cell[e]]
-            after = np.zeros((4, wide))
+            after = np.zeros((4, width))
             for s in range(4):
                 then = lone[e] if s == 0 else 2
-                for t in range(j * (w - 1) + 1):
-                    if left[s, t] > 0.0:
-                        for k in range(w):
+                for t in range(low[j], high[j] + 1):
+                    before = left[s, t - low[j]]
+                    if before > 0.0:
+                        for k in range(max(0, low[j + 1] - t), min(w, high[j + 1] + 1 - t)):
                             into = s if k == zero else then
-                            going[whole[r] + j, k] += left[s, t] * right[j + 1, into, t + k]
-                            after[into, t + k] += left[s, t] * coming[whole[r] + j, k]
+                            going[whole[r] + j, k] += before * right[j + 1, into, t + k - low[j + 1]]
+                            after[into, t + k - low[j + 1]] += before * coming[whole[r] + j, k]
             left = after
         for j in range(whole[r], n):
             total = 0.0
@@ -85,13 +90,34 @@ def sweep(start, cell, whole, shift, lone, base, own, edge_start, edges, message
             total = 0.0
             for k in range(w):
                 t = k + shift[r]
-                if 0 <= t < wide:
-                    going[0, k] = left[0, t] + left[2, t]
-                    same[0, k] = left[1, t]
+                if low[parts] <= t <= high[parts]:
+                    going[0, k] = left[0, t - low[parts]] + left[2, t - low[parts]]
+                    same[0, k] = left[1, t - low[parts]]
                     total += going[0, k] + same[0, k]
             changed = max(changed, _renew(message, first, going, 0, total))
             changed = max(changed, _renew(alone, first, same, 0, total))
     return changed
+
+
+@kernel
+def _windows(coming, first, parts):  # type: ignore[no-untyped-def]
+    """Return from where to where the sums of the first parts reach, without ends of less than 1e-30."""
+    w = coming.shape[1]
+    low, high = np.zeros(parts + 1, np.int64), np.zeros(parts + 1, np.int64)
+    left = np.ones(1)
+    for j in range(parts):
+        after = np.zeros(len(left) + w - 1)
+        for t in range(len(left)):
+            for k in range(w):
+                after[t + k] += left[t] * coming[first + j, k]
+        begin, end = 0, len(after) - 1
+        while begin < end and after[begin] < 1e-30:
+            begin += 1
+        while end > begin and after[end] < 1e-30:
+            end -= 1
+        low[j + 1], high[j + 1] = low[j] + begin, low[j] + end
+        left = after[begin : end + 1]
+    return low, high
 
 
 @kernel

@@ -125,6 +125,9 @@ class KeysResult(Result):
             )
             text = f"NOT PROVEN: plain keys tie the noise of sums to that of their parts; if not, at most {worst}"
             return Verdict(Kind.NOT_PROVEN, text, (plain, *open_), accepted=accepted)
+        if self.posterior.long:
+            many = counted(self.posterior.long, "relation")
+            open_ = (NotChecked("long relations", f"{many} of the most parts", "everybody"), *open_)
         estimated = int((~self.posterior.exact).sum())
         if estimated:
             circles = NotChecked(

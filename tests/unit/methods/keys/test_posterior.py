@@ -123,7 +123,7 @@ def test_larger_circles_are_estimated_and_say_so(monkeypatch):
 
 
 def test_relations_that_are_too_long_are_left_out_and_said(monkeypatch):
-    monkeypatch.setattr(module, "_MOST_WORK", 10)
+    monkeypatch.setattr(module, "_MOST_PARTS", 3)
     relations, _, _ = LINE
     found = infer(seen([6, 1, 3, 2], relations))
     assert found.long == 1 and not found.exact.any()
@@ -158,3 +158,26 @@ def test_largest_small_counts():
     assert np.array_equal(
         found.largest(np.array([0, 2, 3, 1])), np.where([0, 1, 0, 0], found.of(1), both) * [0, 1, 1, 0]
     )
+
+
+def test_many_parts_are_convolved_as_a_transform_does():
+    """The posterior of the total of 300 parts, against the product of their characteristic functions."""
+    rng = np.random.default_rng(8)
+    counts = rng.integers(10, 60, 300)
+    noise = TABLE.noise(np.append(counts.sum(), counts), rng.integers(0, 2**32, 301), 2**32)
+    said = (np.append(counts.sum(), counts) + noise).tolist()
+    found = infer(seen(said, [[1, *[-1] * 300]]))
+    step = TABLE.chances()[-1][::-1]
+    total = np.ones(1)
+    for _ in range(300):
+        total = np.convolve(total, step)
+    start = sum(said[1:]) - 600
+    own = {said[0] + v: TABLE.chances()[-1][2 - v] for v in range(-2, 3)}
+    weights = {count: p * total[count - start] for count, p in own.items()}
+    for count, weight in weights.items():
+        assert found.of(count)[0] == pytest.approx(weight / sum(weights.values()), rel=1e-9)
+
+
+def test_what_contradicts_itself_is_taken_to_be_disclosed():
+    found = infer(seen([40, 1, 3, 2], LINE[0]))
+    assert not found.exact.any() and (found.largest(np.full(4, 3)) == 1.0).all()
