@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,15 +26,18 @@ from cellguard.methods.keys.record_keys import Secret, digest_of, keys_for, read
 from cellguard.methods.keys.result import KeysResult
 from cellguard.methods.keys.screen import assessed_words, keyed_words
 from cellguard.methods.keys.simulation import simulate
-from cellguard.methods.keys.spec import METHOD, CellKey, KeysDeclaration
+from cellguard.methods.keys.spec import LOOK, METHOD, CellKey, KeysDeclaration
 from cellguard.microdata.roles import KEY_DECIMALS
 from cellguard.randomness import fresh_seed
 from cellguard.rules.rule import fewest_of
 from cellguard.run_context import Run, timed
+from cellguard.seam.look import Look
 from cellguard.seam.method import Method
 from cellguard.seam.outcome import Outcome
 from cellguard.seam.screen import Screen
 from cellguard.table.tableset import TableSet, link
+from cellguard.verifier.keyed import verify_keyed
+from cellguard.verifier.verify import Verification
 
 _DEVIATION, _VARIANCE = 8, 8.0
 
@@ -66,6 +69,13 @@ class CellKeys(Method[Keyed, KeysResult]):
     settings: ClassVar[type[Spec] | None] = CellKey
     keeps_internal: ClassVar[bool] = True
     surveyed: ClassVar[bool] = False
+    look: ClassVar[Look] = LOOK
+    repeatable: ClassVar[bool] = False
+    robustness: ClassVar[str] = (
+        "A cell has the same count in all tables from the same keys, whatever comes later; differences of n counts "
+        "have n times the variance of one."
+    )
+    flexibility: ClassVar[str] = "Any table can be made from the saved keys; totals are not sums of their parts."
 
     @classmethod
     def fault(cls, job: Job) -> str | None:
@@ -162,6 +172,17 @@ class CellKeys(Method[Keyed, KeysResult]):
     def write_internal(self, outcome: Outcome[KeysResult], inside: Path) -> None:
         """Write true and published counts, keys and posteriors, the perturbation table, and the secret."""
         write_keyed(inside, outcome.protected)
+
+    @classmethod
+    def verify(cls, folder: Path) -> Verification:
+        """Look up the noise of every cell again, and check sums, common cells and the verdict."""
+        return verify_keyed(folder / "release", folder / "internal")
+
+    @classmethod
+    def explain(cls, folder: Path, table: str, row: Mapping[str, str]) -> Sequence[str]:
+        """Say what an attacker concludes of a cell."""
+        how = "" if row["exact"] == "yes" else " (estimated)"
+        return [f"To an attacker its likeliest small count has a probability of {float(row['posterior']):.1%}{how}."]
 
     def about(self, outcome: Outcome[KeysResult], table: str) -> Mapping[str, Any]:
         """Return that the counts have noise, and do not add up."""

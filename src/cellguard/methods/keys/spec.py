@@ -9,8 +9,14 @@ from pydantic import Field, model_validator
 from cellguard.job.jobfile import Job
 from cellguard.job.specs import AttackSpec, ProtectSpec, Spec
 from cellguard.rules.rule import fewest_of
+from cellguard.seam.look import Look
 
 METHOD = "cell_key"
+LOOK = Look(
+    "perturbed",
+    public="Every count carries some noise, and none is suppressed; totals need not be the sum of their parts.",
+    internal="True count → published count; ○ small, safe with its noise, ✕ unsafe. Confidential.",
+)
 _NOT_READ = ("cells", "apriori", "survey", "negative", "impossible", "tolerance", "where", "counts", "publish")
 
 
@@ -95,6 +101,7 @@ class KeysDeclaration:
     attacked: ClassVar[bool] = False
     surveyed: ClassVar[bool] = False
     tabular: ClassVar[bool] = True
+    look: ClassVar[Look] = LOOK
 
     @classmethod
     def fault(cls, job: Job) -> str | None:
