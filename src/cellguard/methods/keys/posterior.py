@@ -20,7 +20,9 @@ from cellguard.methods.keys.posterior_kernel import beliefs, sweep
 from cellguard.run_context import UNWATCHED, Run
 
 _MOST_PARTS = 2_500  # of a relation; longer ones are left out
-_MOST_WORK = 2_000_000_000.0  # steps of one sweep, by the parts to the power of 1.5; the longest relations are left out
+_MOST_WORK = (
+    10_000_000_000.0  # steps of one sweep, by the parts to the power of 1.5; the longest relations are left out
+)
 _DEEP = 500.0  # steps per part and count: the states, and how wide sums of noise are
 _SETTLED = 1e-12
 _SWEEPS = 200
@@ -155,10 +157,10 @@ def _edges_of(cell: LongArray, cells: int) -> tuple[LongArray, LongArray]:
 
 def _components(relations: sp.csr_array) -> tuple[LongArray, BoolArray]:
     """Return the group of each cell that relations tie together, and which groups have no circle."""
-    pattern = sp.csr_array((np.ones(relations.nnz), relations.indices, relations.indptr), shape=relations.shape)
-    both = sp.csr_array(sp.block_array([[None, pattern], [pattern.T, None]], format="csr"), dtype=float)
+    rows, cells = (int(size) for size in relations.shape)
+    row = np.repeat(np.arange(rows), np.diff(relations.indptr))
+    both = sp.coo_array((np.ones(len(row)), (row, rows + relations.indices)), shape=(rows + cells, rows + cells))
     many, group = connected_components(both, directed=False)
-    rows = relations.shape[0]
     edges = np.bincount(group[:rows], np.diff(relations.indptr), many)
     nodes = np.bincount(group, minlength=many)
     return group[rows:].astype(np.int64), edges == nodes - 1

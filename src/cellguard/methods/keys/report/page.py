@@ -101,7 +101,7 @@ def _noise(outcome: Outcome[KeysResult]) -> Section:
     changed = int((done.counts != done.cells.count).sum())
     facts = [
         ("Perturbation table", f"{table.name}; internal/perturbation_table.csv has it"),
-        ("Mean of the noise", f"{max((abs(table.mean(i)) for i in range(table.last + 1)), default=0.0):.2g} at most"),
+        ("Mean of the noise", f"{round(max(abs(table.mean(i)) for i in range(table.last + 1)), 6):g} at most"),
         ("Record keys", drawn),
         ("Looked up", lookup[done.secret.lookup]),
         ("Changed", f"{many(changed, 'cell')} of {len(done.counts):,}"),
