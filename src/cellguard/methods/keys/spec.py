@@ -25,6 +25,21 @@ class CellKey(Spec):
 
     The fields are the keys of `cell_key` in a job.
 
+    Parameters
+    ----------
+    table
+        A file with a perturbation table of ptable, τ-ARGUS or ONS; without it one is designed.
+    deviation, variance, small, staying, exact, monotone
+        The design: the largest change, the variance at most or exactly, the largest count never published, the
+        probability of no change, and whether larger changes are never likelier.
+    lookup, keys, seed
+        How noise is looked up by a key, and which secret is used.
+    fixed
+        Cells that are published as they are.
+    limit, prior, unproven, simulations
+        How sure an attacker may be of a small count, what attackers think beforehand, whether an estimate is enough,
+        and how many releases are simulated.
+
     References
     ----------
     Fraser, B. and Wooton, J. (2005). *A proposed method for confidentialising tabular output to protect against
