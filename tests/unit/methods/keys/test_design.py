@@ -34,7 +34,7 @@ def test_an_exact_variance_is_that():
     assert list(_row(table, 1).values()) == pytest.approx([0.375, 0.375, 0.125, 0.125], abs=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(1, 9), st.floats(0.3, 0.9), st.integers(0, 3), st.booleans(), st.sampled_from([None, 0.3, 0.6]))
 def test_what_is_designed_obeys(deviation, share, small, monotone, staying):
     variance = deviation**2 * share * 0.6
@@ -75,7 +75,7 @@ def test_no_feasible_table_has_more_entropy():
                 assert -(q * np.log(q)).sum() <= entropy + 1e-12
 
 
-@pytest.mark.parametrize("fewest", [2, 3, 4, 5, 7, 10, 20])
+@pytest.mark.parametrize("fewest", [2, 3, 5, 10])
 def test_there_is_a_table_for_every_threshold(fewest):
     table = design_for(CellKey(), fewest).table()
     shown = {i + int(v) for i in range(table.last + 1) for v in table.changes[i]}
