@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cellguard.inputs.assessment import Assessment
     from cellguard.io.folder import OutputFolder
     from cellguard.job.jobfile import Job
+    from cellguard.methods.keys.spec import CellKey
     from cellguard.methods.suppress.report.figures import heat_map, interval_plot, loss_by_level
     from cellguard.methods.suppress.suppress import Suppression, suppress
     from cellguard.microdata.records import records
