@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from cellguard.io.folder import OutputFolder
     from cellguard.job.jobfile import Job
     from cellguard.methods.keys.spec import CellKey
+    from cellguard.methods.rounding.choices import (
+        ControlledRounding,
+        ConventionalRounding,
+        RandomRounding,
+        SmallCountRounding,
+    )
     from cellguard.methods.suppress.report.figures import heat_map, interval_plot, loss_by_level
     from cellguard.methods.suppress.suppress import Suppression, suppress
     from cellguard.microdata.records import records
@@ -57,6 +63,8 @@ _HOME = {
     "Audit": "attack.audit",
     "CellKey": "methods.keys.spec",
     "CellguardError": "errors",
+    "ControlledRounding": "methods.rounding.choices",
+    "ConventionalRounding": "methods.rounding.choices",
     "Dimension": "hierarchy.hierarchy",
     "Dominance": "rules.linear",
     "EffectiveContributors": "rules.signed",
@@ -80,12 +88,14 @@ _HOME = {
     "PPercent": "rules.linear",
     "Pattern": "table.pattern",
     "PriorPosterior": "rules.linear",
+    "RandomRounding": "methods.rounding.choices",
     "Release": "table.pattern",
     "Request": "rules.simple",
     "Requirements": "protection",
     "Run": "run_context",
     "Session": "faces.python.session.session",
     "Signed": "rules.signed",
+    "SmallCountRounding": "methods.rounding.choices",
     "Spread": "rules.rows",
     "Statisticon": "rules.statisticon",
     "Suppression": "methods.suppress.suppress",
@@ -120,6 +130,8 @@ __all__ = [
     "Audit",
     "CellKey",
     "CellguardError",
+    "ControlledRounding",
+    "ConventionalRounding",
     "Dimension",
     "Dominance",
     "EffectiveContributors",
@@ -143,12 +155,14 @@ __all__ = [
     "PPercent",
     "Pattern",
     "PriorPosterior",
+    "RandomRounding",
     "Release",
     "Request",
     "Requirements",
     "Run",
     "Session",
     "Signed",
+    "SmallCountRounding",
     "Spread",
     "Statisticon",
     "Suppression",

@@ -81,7 +81,20 @@ def _cell_key(folder):
     }
 
 
-JOBS = {"suppress": _suppress, "perturb": _perturb, "redistribute": _redistribute, "cell_key": _cell_key}
+def _round(folder):
+    job = _suppress(folder)
+    table = job["tables"][0] | {"value": "count", "cells": {"source": "cells.csv", "count": "firms"}}
+    table |= {"protect": {"method": "round", "base": 5}}
+    return job | {"tables": [table]}
+
+
+JOBS = {
+    "suppress": _suppress,
+    "perturb": _perturb,
+    "redistribute": _redistribute,
+    "round": _round,
+    "cell_key": _cell_key,
+}
 
 
 def outcome_of(name, folder):
