@@ -14,6 +14,7 @@ from typing import cast
 import numpy as np
 import scipy.sparse as sp
 
+from cellguard.arrays import BoolArray
 from cellguard.inputs.assessment import Assessment
 from cellguard.protection import Requirements, require
 from cellguard.rules.assess import Findings, TableFindings, assess_table
@@ -38,13 +39,13 @@ class SumSearch:
         self._cells: dict[Sum, None] = {}
         self._told: tuple[Sum, ...] = ()
         self._beyond: tuple[str, ...] = ()
-        self._across = 0
+        self._across = set[Sum]()
+        self._looked_at: BoolArray | None = None
         records = assessed.sums
         if records is not None and assessed.needs.primary.any():
             tables = assessed.tables
             stakes = records.stakes(tables, np.flatnonzero(assessed.needs.primary))
             own = holding_sums(tables.relations, stakes, tables.value)
-            self._across = sum(_of_tied_responses(tables, one) for one in own)
             self._judge(records, own)
             self._protect(own, len(own))
 
@@ -59,10 +60,29 @@ class SumSearch:
         told = told_sums(relations, unknown, self._base.tables.relations.shape[0], first=n)
         self._told = told.sums
         self._beyond = told.beyond
-        self._judge(records, self._told)
+        beside = self._beside(records, unknown[:n])
+        self._judge(records, [*self._told, *beside])
+        self._protect(beside, len(beside))
         self._protect(self._told, _AT_ONCE)
-        unsafe = any(self._unsafe.get(one) for one in self._told)
+        unsafe = any(self._unsafe.get(one) for one in [*self._told, *beside])
         return self.assessment.needs if unsafe and pattern.tables is not self.assessment.tables else None
+
+    def _beside(self, records: RecordSums, unknown: BoolArray) -> list[Sum]:
+        """Return sums of unsafe and other unknown cells in all of which one holding has the largest stake.
+
+        What protects an unsafe cell may be its holding's own cell, so that only their difference is uncertain. Without
+        an unsafe cell among them a sum is safe, too.
+        """
+        if self._looked_at is not None and (self._looked_at == unknown).all():
+            return []
+        self._looked_at = unknown
+        tables, primary = self._base.tables, self._base.needs.primary
+        stakes = records.stakes(tables, np.flatnonzero(unknown))
+        stakes = stakes.only(stakes.largest)
+        stakes = stakes.only(np.isin(stakes.holding, stakes.holding[primary[stakes.cell]]))
+        stakes = stakes.only(np.isin(stakes.holding, stakes.holding[~primary[stakes.cell]]))
+        own = holding_sums(tables.relations, stakes, tables.value)
+        return [one for one in own if primary[list(one)].any() and not primary[list(one)].all()]
 
     def _protect(self, sums: Sequence[Sum], most: int) -> None:
         """Make unsafe sums cells of the assessment, as many as may be new, those of fewest cells first."""
@@ -77,6 +97,7 @@ class SumSearch:
         if not fresh:
             return
         self._run.tell(f"judging {len(fresh):,} sums of cells")
+        self._across |= {one for one in fresh if _of_tied_responses(self._base.tables, one)}
         tables = records.tables(self._base.tables, fresh)
         for made in tables:
             unsafe = _findings(made).primary.tolist()
@@ -90,7 +111,8 @@ class SumSearch:
         safe = [one for one in self._told if self._unsafe.get(one) is False]
         apart = sum(one not in self._unsafe for one in self._told)
         more = [f"{apart:,} sums with cells of several responses, or not made from records"] if apart else []
-        more += [f"{self._across:,} sums of one holding's cells of several responses"] if self._across else []
+        across = len(self._across - set(self._told))
+        more += [f"{across:,} sums of one holding's cells of several responses"] if across else []
         return JudgedSums(
             len(self._unsafe), tuple(self._base.sums.tables(self._base.tables, safe)), (*self._beyond, *more)
         )
