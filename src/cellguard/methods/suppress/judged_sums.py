@@ -119,9 +119,24 @@ class SumSearch:
 
 
 def _of_tied_responses(tables: TableSet, one: Sum) -> bool:
-    """Whether a sum has parts of several responses, all of one equation: no rule judges it."""
+    """Whether a sum has parts of several responses, all of one equation, and is no cell itself: no rule judges it."""
     names = {tables.tables[number].response for number in tables.first[0][list(one)].tolist()}
-    return len(names) > 1 and any(names <= {name for _, name in equation.terms} for equation in tables.equations)
+    tied = any(names <= {name for _, name in equation.terms} for equation in tables.equations)
+    return len(names) > 1 and tied and not _is_listed(tables.relations, one)
+
+
+def _is_listed(relations: sp.csr_array, one: Sum) -> bool:
+    """Whether some cell is the sum, by one relation.
+
+    >>> rows = sp.csr_array(np.array([[1.0, -1, -1, 0]]))
+    >>> _is_listed(rows, (1, 2)), _is_listed(rows, (1, 3))
+    (True, False)
+    """
+    own = np.zeros(relations.shape[1])
+    own[list(one)] = 1
+    many, inside = len(one), abs(relations @ own)
+    terms, all_terms = np.diff(relations.indptr), abs(relations @ np.ones(len(own)))
+    return bool(((terms == many + 1) & (inside == many) & (all_terms == many - 1)).any())
 
 
 def with_unsafe_sums(base: Assessment, sums: Sequence[Sum], *, run: Run = UNWATCHED) -> Assessment:
