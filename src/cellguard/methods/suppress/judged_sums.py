@@ -21,9 +21,10 @@ from cellguard.rules.assess import Findings, TableFindings, assess_table
 from cellguard.rules.rule import Rule
 from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.pattern import Pattern
-from cellguard.table.sums import JudgedSums, RecordSums, Sum, SumTable, parts_matrix
+from cellguard.table.sums import JudgedSums, RecordSums, Stakes, Sum, SumTable, parts_matrix
 from cellguard.table.tableset import TableSet, with_sums
 from cellguard.world.holding_sums import holding_sums
+from cellguard.world.nearly_told import nearly_told
 from cellguard.world.told_sums import told_sums
 
 _AT_ONCE = 200  # unsafe sums that become cells together: most others go when these are protected
@@ -60,29 +61,42 @@ class SumSearch:
         told = told_sums(relations, unknown, self._base.tables.relations.shape[0], first=n)
         self._told = told.sums
         self._beyond = told.beyond
-        beside = self._beside(records, unknown[:n])
+        beside = self._beside(records, relations, unknown)
         self._judge(records, [*self._told, *beside])
         self._protect(beside, len(beside))
         self._protect(self._told, _AT_ONCE)
         unsafe = any(self._unsafe.get(one) for one in [*self._told, *beside])
         return self.assessment.needs if unsafe and pattern.tables is not self.assessment.tables else None
 
-    def _beside(self, records: RecordSums, unknown: BoolArray) -> list[Sum]:
+    def _beside(self, records: RecordSums, relations: sp.csr_array, unknown: BoolArray) -> list[Sum]:
         """Return sums of unsafe and other unknown cells in all of which one holding has the largest stake.
 
         What protects an unsafe cell may be its holding's own cell, so that only their difference is uncertain. Without
-        an unsafe cell among them a sum is safe, too.
+        an unsafe cell among them a sum is safe, too. Of more sums than are looked at for each holding, those are that
+        the relations nearly tell.
         """
         if self._looked_at is not None and (self._looked_at == unknown).all():
             return []
         self._looked_at = unknown
-        tables, primary = self._base.tables, self._base.needs.primary
-        stakes = records.stakes(tables, np.flatnonzero(unknown))
+        tables, needs, n = self._base.tables, self._base.needs, len(self._base.tables)
+        stakes = records.stakes(tables, np.flatnonzero(unknown[:n]))
         stakes = stakes.only(stakes.largest)
-        stakes = stakes.only(np.isin(stakes.holding, stakes.holding[primary[stakes.cell]]))
-        stakes = stakes.only(np.isin(stakes.holding, stakes.holding[~primary[stakes.cell]]))
-        own = holding_sums(tables.relations, stakes, tables.value)
-        return [one for one in own if primary[list(one)].any() and not primary[list(one)].all()]
+        stakes = stakes.only(np.isin(stakes.holding, stakes.holding[needs.primary[stakes.cell]]))
+        own = holding_sums(tables.relations, _with_safe_cells(stakes, needs.primary), tables.value)
+        near = self._nearly(relations, unknown)
+        owners: dict[int, set[int]] = {}
+        for cell, holding in zip(stakes.cell.tolist(), stakes.holding.tolist(), strict=True):
+            owners.setdefault(cell, set()).add(holding)
+        near = [one for one in near if set.intersection(*(owners.get(cell, set()) for cell in one))]
+        return [one for one in dict.fromkeys([*own, *near]) if needs.primary[list(one)].any()]
+
+    def _nearly(self, relations: sp.csr_array, unknown: BoolArray) -> list[Sum]:
+        """Return the sums that relations tell but for cells that move by less than the largest protection level."""
+        needs, n = self._base.needs, len(self._base.tables)
+        world = needs.world
+        level = float(max(needs.lower.max(), needs.upper.max()))
+        room = world.value - world.lower, world.upper - world.value
+        return nearly_told(relations, unknown, room, level, self._base.tables.relations.shape[0], first=n)
 
     def _protect(self, sums: Sequence[Sum], most: int) -> None:
         """Make unsafe sums cells of the assessment, as many as may be new, those of fewest cells first."""
@@ -116,6 +130,11 @@ class SumSearch:
         return JudgedSums(
             len(self._unsafe), tuple(self._base.sums.tables(self._base.tables, safe)), (*self._beyond, *more)
         )
+
+
+def _with_safe_cells(stakes: Stakes, primary: BoolArray) -> Stakes:
+    """Return the stakes of those who have one in a cell that is not unsafe."""
+    return stakes.only(np.isin(stakes.holding, stakes.holding[~primary[stakes.cell]]))
 
 
 def _of_tied_responses(tables: TableSet, one: Sum) -> bool:
