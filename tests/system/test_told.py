@@ -46,8 +46,8 @@ def by_rules_alone(folder):
     return replace(case, job={**case.job, "tables": tables})
 
 
-# What was released of this case when only sums of unsafe cells were judged: r1/c1 + r1/c2 = 17,110, of which one holding
-# has 16,000, is 17,101 or more.
+# What was released of this case when only sums of unsafe cells were judged: r1/c1 + r1/c2 = 17,110, of which one
+# holding has 16,000, is 17,101 or more.
 PROTECTED_BY_ITSELF = """\
 row,col,value,flag
 Total,Total,252943,

@@ -260,8 +260,8 @@ def _replaced(union: Sum, cell: int, inner: Sum) -> Sum:
 def _holding_sums(known: Known, who: Contributors) -> Iterator[Sum]:
     """Go through sums of unknown parts of one relation with the same largest contributor that a rule calls unsafe.
 
-    These are the unsafe parts, and all parts if one of them is unsafe. Where several contribute as much as each other to
-    a part, it is no matter of this check with whose cells it goes.
+    These are the unsafe parts, and all parts if one of them is unsafe. Where several contribute as much as each other
+    to a part, it is no matter of this check with whose cells it goes.
     """
     cells, relations = known.cells, known.relations
     table = np.searchsorted(cells.offsets, cells.first_row(), side="right") - 1

@@ -1,7 +1,8 @@
-"""Which sums of unknown cells relations nearly tell: those that they would tell if cells that can hardly move stood still.
+"""Which sums of unknown cells relations nearly tell: those that they would tell if narrow cells stood still.
 
-A sum that is known but for a cell whose own interval is narrow is as good as known. So cells that single relations bound
-closely are taken as known, the narrowest first, and the sums are taken that the relations then tell (see `told_sums`).
+A sum that is known but for a cell whose own interval is narrow is as good as known. So cells that single relations
+bound closely are taken as known, the narrowest first, and the sums are taken that the relations then tell (see
+`told_sums`).
 """
 
 from __future__ import annotations
