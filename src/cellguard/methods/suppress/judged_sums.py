@@ -20,6 +20,7 @@ from cellguard.protection import Requirements, require
 from cellguard.rules.assess import Findings, TableFindings, assess_table
 from cellguard.rules.rule import Rule
 from cellguard.run_context import UNWATCHED, Run
+from cellguard.table.apriori import State
 from cellguard.table.pattern import Pattern
 from cellguard.table.sums import JudgedSums, RecordSums, Stakes, Sum, SumTable, parts_matrix
 from cellguard.table.tableset import TableSet, with_sums
@@ -72,14 +73,15 @@ class SumSearch:
         """Return sums of unsafe and other unknown cells in all of which one holding has the largest stake.
 
         What protects an unsafe cell may be its holding's own cell, so that only their difference is uncertain. Without
-        an unsafe cell among them a sum is safe, too. Of more sums than are looked at for each holding, those are that
-        the relations nearly tell.
+        an unsafe cell among them a sum is safe, too; what is waived may be known. Of more sums than are looked at for
+        each holding, those are that the
+        relations nearly tell.
         """
         if self._looked_at is not None and (self._looked_at == unknown).all():
             return []
         self._looked_at = unknown
         tables, needs, n = self._base.tables, self._base.needs, len(self._base.tables)
-        stakes = records.stakes(tables, np.flatnonzero(unknown[:n]))
+        stakes = records.stakes(tables, np.flatnonzero(unknown[:n] & ~tables.stated(State.waived)))
         stakes = stakes.only(stakes.largest)
         stakes = stakes.only(np.isin(stakes.holding, stakes.holding[needs.primary[stakes.cell]]))
         own = holding_sums(tables.relations, _with_safe_cells(stakes, needs.primary), tables.value)
