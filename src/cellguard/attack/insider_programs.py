@@ -58,9 +58,7 @@ class Programs:
         self._place = np.full(matrix.shape[0], -1, np.int32)
         self._session: solver.Session | None = None
 
-    def near(
-        self, cell: int, step: Step, amount: int, hidden: BoolArray, narrow: float = _NARROW
-    ) -> Positions:
+    def near(self, cell: int, step: Step, amount: int, hidden: BoolArray, narrow: float = _NARROW) -> Positions:
         """Return suppressed cells around one, in rising order, without those that are narrower than a share of it."""
         most, per = step
         least = abs(amount) * narrow
