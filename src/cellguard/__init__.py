@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cellguard.faces.python.crosstab import crosstab, pivot_table
     from cellguard.faces.python.protect import protect
     from cellguard.faces.python.session.session import Session
+    from cellguard.faces.python.source import AskedSource, source
     from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
     from cellguard.inputs.assessment import Assessment
     from cellguard.io.folder import OutputFolder
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 _HOME = {
     "About": "table.read",
     "All": "rules.all_of",
+    "AskedSource": "faces.python.source",
     "Assessment": "inputs.assessment",
     "AttributeDisclosure": "rules.rows",
     "Audit": "attack.audit",
@@ -105,6 +107,7 @@ _HOME = {
     "records": "microdata.records",
     "require": "protection",
     "run": "pipeline",
+    "source": "faces.python.source",
     "suppress": "methods.suppress.suppress",
     "tabulate": "table.tabulate",
     "verify": "pipeline",
@@ -113,6 +116,7 @@ _HOME = {
 __all__ = [
     "About",
     "All",
+    "AskedSource",
     "Assessment",
     "AttributeDisclosure",
     "Audit",
@@ -167,6 +171,7 @@ __all__ = [
     "records",
     "require",
     "run",
+    "source",
     "suppress",
     "tabulate",
     "verify",

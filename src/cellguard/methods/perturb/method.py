@@ -13,6 +13,7 @@ import numpy as np
 from cellguard.errors import InputError, JobError, file_name, listing
 from cellguard.job.jobfile import Job
 from cellguard.job.specs import AttackSpec, Spec
+from cellguard.methods.perturb.answers.later import register_tables
 from cellguard.methods.perturb.cells.calibration import CalibrationTable
 from cellguard.methods.perturb.cells.sensitivity import needs_of, supersensitive
 from cellguard.methods.perturb.checks.finding import Cell
@@ -111,6 +112,8 @@ class Perturb(Method[Calibration, PerturbationResult]):
                 checked=self.checked,
                 run=here,
             )
+        if self.multipliers is not None and check.verdict != "unsafe":
+            register_tables(Path(str(self.multipliers)), assessed.tables, released=check.released)
         notes = [*assessed.notes, *(text for table in self.job.tables for text in doubts(table.name, table.rules))]
         if unseen and self.checked:
             notes.append(
