@@ -70,8 +70,9 @@ class Growing:
         """Return L^-1 times a matrix, or L'^-1."""
         if not self.rank:
             return right
-        how = 1 if transposed else 0
-        return np.asarray(solve_triangular(self.lower, right, lower=True, trans=how, check_finite=False))
+        if transposed:
+            return np.asarray(solve_triangular(self.lower, right, lower=True, trans=1, check_finite=False))
+        return np.asarray(solve_triangular(self.lower, right, lower=True, check_finite=False))
 
     def add(self, old: FloatArray, own: FloatArray, worlds: FloatArray) -> None:
         """Take in rows: their part of the factor against the rows before and their own, and the worlds after them."""
@@ -102,10 +103,10 @@ class Parts:
         """Return the parts, ``leaf`` being that of each unknown (-1: in none)."""
         part = np.where(leaf < 0, many, leaf).astype(np.int64)
         key = entries.row.astype(np.int64) * (many + 1) + part[entries.unknown]
-        gram = np.bincount(key, base.squares[entries.unknown], entries.rows * (many + 1))
+        gram = np.asarray(np.bincount(key, base.squares[entries.unknown], entries.rows * (many + 1)), float)
         gram = np.asfortranarray(gram.reshape(entries.rows, many + 1)[:, :many])
         against = base.solve(gram)
-        own = np.bincount(part, base.squares, many + 1)[:many]
+        own = np.asarray(np.bincount(part, base.squares, many + 1)[:many], float)
         left = np.diag(own) - against.T @ against
         columns = [np.bincount(part, base.scale * world, many + 1)[:many] for world in base.worlds.T]
         return cls(base, against, left, own, np.stack(columns, axis=1))

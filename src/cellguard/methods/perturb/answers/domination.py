@@ -10,7 +10,8 @@ and no c is, if S = min of (sum over others of |c_i| x_i) / x_t is at least
 
 since the noise of the others takes no more than r S of that of t away. Three proofs that S >= tau, the cheap one first:
 leverage in the metric of sizes, S >= sqrt(P_tt / (1 - P_tt)); a world v with A v = 0 and
-|v_t| / x_t >= tau max |v_i| / x_i, for which P e_t is taken; and where the system is small the linear program itself, with the noise.
+|v_t| / x_t >= tau max |v_i| / x_i, for which P e_t is taken; and where the system is small the linear program itself,
+with the noise.
 """
 
 from __future__ import annotations

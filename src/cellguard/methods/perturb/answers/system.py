@@ -223,7 +223,8 @@ class System:
             pairs = tied_pairs(kernel, small[~sure[small]])
             shares = [(1.0, 1.0)] * len(pairs)
         else:
-            seen = np.stack([np.bincount(classes.of_each, world, classes.many) for world in worlds.T], axis=1)
+            moved = [np.bincount(classes.of_each, world, classes.many) for world in worlds.T]
+            seen = np.asarray(np.stack(moved, axis=1), float)
             sure = np.asarray((seen**2).mean(axis=1) < DETERMINED * classes.width, bool)
             pairs, shares = _parallel(seen, small[~sure[small]])
         known, findings = self.known.copy(), list[Finding]()
@@ -265,9 +266,10 @@ class System:
         inside = among[classes.of_each]
         part = np.where(inside, classes.of_each, -1)
         top = largest_of(part, self.size, classes.many, self.n)
-        size = np.bincount(classes.of_each, self.size, classes.many)
-        noise = np.bincount(classes.of_each, self.noise, classes.many)
-        return np.asarray((classes.width <= self.n) | unsafe(size, noise, top, self.rules), bool)
+        size = np.asarray(np.bincount(classes.of_each, self.size, classes.many), float)
+        noise = np.asarray(np.bincount(classes.of_each, self.noise, classes.many), float)
+        few: BoolArray = classes.width <= self.n
+        return few | unsafe(size, noise, top, self.rules)
 
 
 def _by_part(cells: Cells, columns: FloatArray) -> FloatArray:

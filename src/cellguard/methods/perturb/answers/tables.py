@@ -36,7 +36,7 @@ def answer_sdmx(answer: Answer, codelists: Sequence[Sequence[str]]) -> str:
     ids = [code_ids(listed) for listed in codelists]
     header = ["STRUCTURE", "STRUCTURE_ID", "ACTION", *(dimensions[by] for by in answer.question.by), *RESERVED]
     flow = next(iter(name_ids([answer.question.value]).values()))
-    identity = ("dataflow", f"{AGENCY}:{flow}({VERSION})", "I")
+    identity = ("datastructure", f"{AGENCY}:{flow}({VERSION})", "I")
     columns = [[known[code] for code in column] for known, column in zip(ids, codes, strict=True)]
     values = ["" if value is None else value for value in answer.values]
     status = ["Q" if value is None else "A" for value in answer.values]
