@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from importlib.resources import files
 from pathlib import Path
@@ -27,9 +26,8 @@ from cellguard.methods.perturb.answers.question import Question
 from cellguard.methods.perturb.answers.source import Answer, Source
 from cellguard.table.pattern import Release, ReleasedTable
 
-FOLDER, HOSTS, OPEN, WORKERS = "CELLGUARD_SOURCE", "CELLGUARD_HOSTS", "CELLGUARD_OPEN", "CELLGUARD_WORKERS"
 KEY = "x-api-key"
-_FILES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
+_FILES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _RENDERED = 500
 _DOCS = (("format", "json, csv, arrow or sdmx"), ("value", "what is summed"), ("by", "a variable; several times"))
 
@@ -44,6 +42,11 @@ class Service:
         self.log = AuditLog(folder)
         self._ready: OrderedDict[tuple[str, str], bytes] = OrderedDict()
         self._lock = Lock()
+
+    def close(self) -> None:
+        """Let go of the source and the log."""
+        self.source.close()
+        self.log.close()
 
     def user(self, request: Request) -> str:
         """Return who asks; refuse strangers, and those who ask too often."""
@@ -116,13 +119,6 @@ def create_app(service: Service) -> FastAPI:
 def gated(service: Service, hosts: list[str]) -> ASGIApp:
     """Return the application behind its gate, which is what is served."""
     return Gate(create_app(service), hosts)
-
-
-def from_environment() -> ASGIApp:
-    """Return the application of a worker, which the command started with these words in its environment."""
-    env = os.environ
-    service = Service(Path(env[FOLDER]), open_to_all=env[OPEN] == "1", workers=int(env[WORKERS]))
-    return gated(service, env[HOSTS].split(","))
 
 
 def _add_tables(app: FastAPI, service: Service) -> None:

@@ -1,19 +1,23 @@
-"""Serving a source: one process, or several that share its register."""
+"""Serving a source: one process, or several that share its register and the address that they listen at."""
 
 from __future__ import annotations
 
-import os
+import multiprocessing
 import socket
 import sys
+import time
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from threading import Event
 
 import uvicorn
-from uvicorn.supervisors import Multiprocess
 
 from cellguard.errors import InputError
-from cellguard.faces.service.app import FOLDER, HOSTS, OPEN, WORKERS, Service, gated
+from cellguard.faces.service.app import Service, gated
 
 LOOPBACK = "127.0.0.1"
+_LOOK, _END = 0.2, 5.0  # seconds between looks at the workers, and for their end
+_BACKLOG = 512
 
 
 class Server:
@@ -26,37 +30,62 @@ class Server:
         self.port: int = self._socket.getsockname()[1]
         named = f"[{host}]" if ":" in host else host
         names = [named, *(["localhost"] if host == LOOPBACK else [])]
-        hosts = [f"{name}:{self.port}" for name in names] + (names if self.port == 80 else [])
+        self._hosts = [f"{name}:{self.port}" for name in names] + (names if self.port == 80 else [])
         self.address = f"http://{named}:{self.port}/"
-        quiet = {"log_config": None, "log_level": "critical", "access_log": False, "server_header": False}
-        self._workers = workers
-        if workers == 1:
-            self.service: Service | None = Service(folder, open_to_all=open_to_all)
-            self._config = uvicorn.Config(gated(self.service, hosts), lifespan="off", **quiet)  # type: ignore[arg-type]
-        else:
-            self.service = None
-            said = {FOLDER: str(folder.resolve()), HOSTS: ",".join(hosts), OPEN: str(int(open_to_all))}
-            os.environ.update({**said, WORKERS: str(workers)})
-            self._config = uvicorn.Config(
-                "cellguard.faces.service.app:from_environment",
-                factory=True,
-                workers=workers,
-                lifespan="off",
-                timeout_worker_healthcheck=600,
-                **quiet,  # type: ignore[arg-type]
-            )
-        self._server = uvicorn.Server(self._config)
+        self.folder, self._workers, self._open = folder, workers, open_to_all
+        self._over = Event()
+        # Of several workers none is this process, but what is wrong with the source is told here, once.
+        service = Service(folder, open_to_all=open_to_all)
+        self._server = _server(service, self._hosts)
+        if workers > 1:
+            service.close()
 
     def run(self) -> None:
         """Serve."""
         if self._workers == 1:
             self._server.run(sockets=[self._socket])
-        else:
-            Multiprocess(self._config, target=self._server.run, sockets=[self._socket]).run()
+            return
+        self._socket.listen(_BACKLOG)
+        begun = [self._begin() for _ in range(self._workers)]
+        try:
+            while not self._over.wait(_LOOK):
+                begun = [worker if worker.is_alive() else self._begin() for worker in begun]
+        finally:
+            for worker in begun:
+                worker.terminate()
+            until = time.monotonic() + _END
+            for worker in begun:
+                worker.join(max(0.0, until - time.monotonic()))
 
     def stop(self) -> None:
         """Ask for the end, from any thread."""
         self._server.should_exit = True
+        self._over.set()
+
+    def _begin(self) -> BaseProcess:
+        more = (self.folder, self._socket, self._hosts, self._open, self._workers)
+        worker = multiprocessing.get_context("spawn").Process(target=_work, args=more, daemon=True)
+        worker.start()
+        return worker
+
+
+def _work(folder: Path, listening: socket.socket, hosts: list[str], open_to_all: bool, workers: int) -> None:
+    """Answer as one worker of several."""
+    _server(Service(folder, open_to_all=open_to_all, workers=workers), hosts).run(sockets=[listening])
+
+
+def _server(service: Service, hosts: list[str]) -> uvicorn.Server:
+    return uvicorn.Server(
+        uvicorn.Config(
+            gated(service, hosts),
+            lifespan="off",
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=2,
+        )
+    )
 
 
 def _bound(host: str, port: int) -> socket.socket:
@@ -66,7 +95,6 @@ def _bound(host: str, port: int) -> socket.socket:
         if sys.platform != "win32":
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host, port))
-        made.set_inheritable(True)
     except OSError as error:
         made.close()
         raise InputError(f"cannot listen at {host}:{port}: {error.strerror or 'the address is not usable'}") from None

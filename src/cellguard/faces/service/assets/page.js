@@ -133,7 +133,7 @@ function table(answer) {
     button.addEventListener("click", () => download(format, ending));
     files.append(button);
   }
-  const notes = answer.withheld ? [make("p", `${answer.withheld} cells are withheld: ${answer.reason}.`, { className: "muted" })] : [];
+  const notes = answer.withheld ? [make("p", `${answer.withheld} cells are not shown: ${answer.reason}.`, { className: "muted" })] : [];
   at("result").replaceChildren(make("h2", answer.words), ...notes, files, scroll);
 }
 

@@ -108,8 +108,10 @@ def _mapping(word: str, given: object) -> Mapping[object, object]:
 
 
 def _levels(name: object, given: object) -> tuple[int, ...]:
-    listed = [given] if isinstance(given, int) else given
-    whole = isinstance(listed, Sequence) and not isinstance(listed, str) and 0 < len(listed) <= 50
-    if not whole or not all(type(each) is int and 0 <= each < 50 for each in listed):  # type: ignore[union-attr]
+    listed: object = [given] if isinstance(given, int) else given
+    found = list[int]()
+    if isinstance(listed, Sequence) and not isinstance(listed, str) and len(listed) <= 50:
+        found = [each for each in listed if type(each) is int and 0 <= each < 50]
+    if not found or len(found) < len(listed):  # type: ignore[arg-type]
         raise InputError(f"`levels` of {name!r} must be whole numbers from 0 (the total), as [0, 1]")
-    return tuple(sorted(set(listed)))  # type: ignore[arg-type]
+    return tuple(sorted(set(found)))

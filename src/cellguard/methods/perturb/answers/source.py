@@ -268,7 +268,8 @@ class Source:
             words.append(f"{alone:,} cells have too few contributors, or one dominates them")
         if together:
             why = "; ".join(_WHY[kind] for kind in done.kinds)
-            words.append(f"{together:,} more are withheld because, with what was answered before, {why}")
+            more = f"{together:,} more" if alone else f"{together:,} cells"
+            words.append(f"{more} are withheld because, with what was answered before, {why}")
         return "; ".join(words)
 
     def _entry(self, asked: Asked, who: str, kind: str, shown: BoolArray, done: Decision, about: str) -> Entry:
