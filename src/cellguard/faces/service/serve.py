@@ -45,7 +45,6 @@ class Server:
         if self._workers == 1:
             self._server.run(sockets=[self._socket])
             return
-        self._socket.listen(_BACKLOG)
         begun = [self._begin() for _ in range(self._workers)]
         try:
             while not self._over.wait(_LOOK):
@@ -95,6 +94,7 @@ def _bound(host: str, port: int) -> socket.socket:
         if sys.platform != "win32":
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host, port))
+        made.listen(_BACKLOG)  # who asks while the source is opened waits
     except OSError as error:
         made.close()
         raise InputError(f"cannot listen at {host}:{port}: {error.strerror or 'the address is not usable'}") from None
