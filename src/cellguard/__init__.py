@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cellguard.faces.python.crosstab import crosstab, pivot_table
     from cellguard.faces.python.protect import protect
     from cellguard.faces.python.session.session import Session
-    from cellguard.faces.python.source import AskedSource, source
+    from cellguard.faces.python.source import source
     from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
     from cellguard.inputs.assessment import Assessment
     from cellguard.io.folder import OutputFolder
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 _HOME = {
     "About": "table.read",
     "All": "rules.all_of",
-    "AskedSource": "faces.python.source",
     "Assessment": "inputs.assessment",
     "AttributeDisclosure": "rules.rows",
     "Audit": "attack.audit",
@@ -116,7 +115,6 @@ _HOME = {
 __all__ = [
     "About",
     "All",
-    "AskedSource",
     "Assessment",
     "AttributeDisclosure",
     "Audit",

@@ -196,7 +196,7 @@ def test_the_command_makes_keys_and_wants_them(folder):
     from cellguard.faces.cli.main import cli
 
     done = CliRunner().invoke(cli, ["serve", str(folder)])
-    assert "nobody has a key yet" in str(done.exception)
+    assert "no user has a key yet" in str(done.exception)
     done = CliRunner().invoke(cli, ["serve", str(folder), "--new-key", "ann"])
     assert done.exit_code == 0 and len(done.stdout.split()[0]) > 40
     assert yaml.safe_load((folder / "keys.json").read_text()).keys() == {"ann"}

@@ -22,7 +22,7 @@ from cellguard.errors import InputError, MissingExtra
     "this machine's own.",
 )
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(1, 64), help="Processes that answer.")
-@click.option("--open", "open_to_all", is_flag=True, help="Let everybody ask, without a key, as one user.")
+@click.option("--open", "open_to_all", is_flag=True, help="Let all who can reach it ask without a key, as one user.")
 @click.option("--new-key", metavar="USER", help="Make a key for a user, print it, and serve nothing.")
 def serve(folder: Path, port: int, host: str, workers: int, open_to_all: bool, new_key: str | None) -> None:
     """Answer questions to the source in FOLDER: tables made on the fly, each safe together with all before.
@@ -43,7 +43,7 @@ def serve(folder: Path, port: int, host: str, workers: int, open_to_all: bool, n
     if host in {"", "0.0.0.0", "::"}:  # noqa: S104
         raise InputError("--host must be the name or address that clients use, so that no other name leads here")
     if not open_to_all and not read_keys(folder):
-        raise InputError("nobody has a key yet: make one with --new-key USER, or let everybody ask with --open")
+        raise InputError("no user has a key yet: make one with --new-key USER, or let all ask with --open")
     server = Server(folder, host=host, port=port, workers=workers, open_to_all=open_to_all)
     if host != LOOPBACK:
         click.echo(f"Others can reach this at {host}, without encryption.", err=True)

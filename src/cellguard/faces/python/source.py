@@ -26,7 +26,19 @@ def source(folder: str | Path) -> AskedSource:
     Returns
     -------
     AskedSource
-        The source, which answers questions with `AskedSource.table`.
+        The source. ``.table(by, value=, where=, levels=)`` answers a question; ``.variables``, ``.values`` and
+        ``.exposure`` say what may be asked and how much was told.
+
+    Raises
+    ------
+    InputError
+        If records, multipliers and register do not go together.
+
+    Examples
+    --------
+    >>> source("no such folder")
+    Traceback (most recent call last):
+    cellguard.errors.InputError: no source.yaml in 'no such folder'; it names the job and the multipliers of the source
     """
     with in_python():
         return AskedSource(Source(folder))

@@ -10,14 +10,14 @@ const ask = (path, options = {}) =>
 async function start() {
   const reply = await ask("/api/about");
   if (reply.status === 401) {
-    at("enter").hidden = false;
+    at("enter").classList.remove("off");
     at("enter-note").textContent = key ? "This key is not known." : "";
     at("key").focus();
     return;
   }
   const about = await reply.json();
   if (!reply.ok) return tell(about.error);
-  at("enter").hidden = true;
+  at("enter").classList.add("off");
   draw(about);
 }
 
@@ -26,7 +26,7 @@ function draw(about) {
   at("title").textContent = about.title;
   at("value").replaceChildren(...about.values.map((name) => make("option", name, { value: name })));
   at("variables").replaceChildren(...about.variables.map(variable));
-  at("ask").hidden = false;
+  at("ask").classList.remove("off");
   footer(about);
 }
 

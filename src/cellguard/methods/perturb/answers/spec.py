@@ -40,8 +40,7 @@ class SourceSpec(Spec):
     and what may be asked.
 
     The tables of the job count as answered from the beginning. ``variables`` and ``values`` are by default those of
-    the job; ``rules`` those of its first table; ``fewest`` is the least number of contributors of a cell. ``years`` are
-    lists of values that are one quantity at several times.
+    the job; ``rules`` those of its first table; ``fewest`` is the least number of contributors of a cell.
     """
 
     version: Literal[1]
@@ -53,7 +52,6 @@ class SourceSpec(Spec):
     rules: list[Any] | None = None
     fewest: _Count = 3
     title: str = "A perturbed source"
-    years: list[list[str]] = Field([])
     limits: LimitsSpec = LimitsSpec()
 
     @property
