@@ -164,3 +164,11 @@ def test_the_register_holds_no_value(groupings):
     held = (groupings / "answers.db").read_bytes()
     assert not any(value.encode() in held for value in values)
     assert (groupings / "answers.db").stat().st_mode & 0o077 == 0
+
+
+def test_growth_is_kept_by_steps_or_refused(groupings):
+    job = yaml.safe_load((groupings / "job.yaml").read_text())
+    for trends, words in (({"dimension": "size"}, "not kept"), ({"values": [["x", "y"]]}, "drawn anew|draw them anew")):
+        (groupings / "job.yaml").write_text(yaml.safe_dump(job | {"perturb": {**job["perturb"], "trends": trends}}))
+        with pytest.raises(cg.InputError, match=words):
+            cg.source(groupings)

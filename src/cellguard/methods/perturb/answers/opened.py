@@ -23,6 +23,7 @@ from cellguard.methods.perturb.cells.calibration import CalibrationTable
 from cellguard.methods.perturb.draw.multipliers import Multipliers, load_multipliers
 from cellguard.methods.perturb.draw.saved import Saved, read_saved
 from cellguard.methods.perturb.files.job_respondents import Calibration, read_calibration
+from cellguard.methods.perturb.spec import PerturbSpec
 from cellguard.rules.limits import NoiseRule
 from cellguard.table.lattice import leaf_positions
 
@@ -56,6 +57,7 @@ def open_source(folder: Path) -> Opened:
     saved = read_saved(folder / spec.multipliers)
     drawn = load_multipliers(saved, data.records, data.inputs, name=f"the multipliers in {file_name(spec.multipliers)}")
     _refuse(data, drawn)
+    _refuse_growth(job, drawn)
     planned = data.tables[: len(job.tables)]
     _refuse_missing(planned, drawn, saved)
     rules = list(job.tables[0].rules)
@@ -133,6 +135,18 @@ def _refuse(data: Calibration, drawn: Multipliers) -> None:
             "on the fly answers are not given where `equations` tie responses to each other; leave them out, or use "
             "`cellguard perturb`"
         )
+
+
+def _refuse_growth(job: Job, drawn: Multipliers) -> None:
+    """Refuse a job that wants growth protected in a way that answers would not keep."""
+    said = PerturbSpec.of(job).trends
+    if said is None:
+        return
+    if said.dimension is not None:
+        raise JobError("`trends` over a dimension is not kept by answers on the fly; give the years as `values`")
+    steps = drawn.settings.attributes
+    if steps.variant != "steps" or steps.p < said.p / 100 or [*map(list, steps.years)] != said.values:
+        raise JobError("`trends`: the multipliers were not drawn with these years and this p; draw them anew")
 
 
 def _refuse_missing(planned: Sequence[CalibrationTable], drawn: Multipliers, saved: Saved) -> None:

@@ -41,6 +41,7 @@ NOT_CHECKED = (
     "coalitions in combinations that somebody dominates, beyond ties",
     "combinations of several contributors whose noise cancels, where a coalition knows all but one",
     "what refusals and withheld cells tell by themselves",
+    "growth over years, but where the multipliers have steps for them",
 )
 _WHY = {
     "determined": "the contributions of too few are determined",
